@@ -1,0 +1,3 @@
+"""Recompute the numbers of the transformer-dynamics papers, layer by layer."""
+
+__version__ = "0.1.0"

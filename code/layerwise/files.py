@@ -1,0 +1,117 @@
+"""Read and write files so that a partial file is never taken for a whole one."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from layerwise.errors import LayerwiseError
+
+
+@contextlib.contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; on success it is synced and renamed to `path`.
+
+    Nothing is left behind when the block raises.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    os.close(handle)
+    part = Path(name)
+    try:
+        yield part
+        with part.open("rb") as written:
+            os.fsync(written.fileno())
+        part.chmod(0o644)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write UTF-8 text atomically."""
+    with atomic_path(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, document: Any) -> None:
+    """Write strict JSON (no NaN) atomically, indented, in the order of insertion.
+
+    Raises:
+        LayerwiseError: if the document holds a NaN or an infinity.
+    """
+    try:
+        text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+    except ValueError as error:
+        raise LayerwiseError(
+            f"{path}: results must be finite numbers, one is NaN or infinite ({error}); "
+            "find the statistic that has no value and report it as missing instead"
+        ) from error
+    write_text(path, text + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """Read strict JSON: no duplicate keys, no NaN.
+
+    Raises:
+        LayerwiseError: if the file is missing, is not JSON, or names a key twice.
+    """
+
+    def without_duplicates(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        document = dict(items)
+        if len(document) < len(items):
+            keys = [key for key, _ in items]
+            twice = next(key for key in keys if keys.count(key) > 1)
+            raise LayerwiseError(
+                f"{path}: a key must appear once in a JSON object, {twice!r} appears twice; "
+                "rename or merge the two entries"
+            )
+        return document
+
+    def refuse(constant: str) -> float:
+        raise LayerwiseError(f"{path}: numbers must be finite, found {constant}; remove it")
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise LayerwiseError(f"{path}: no such file; check the path") from None
+    except IsADirectoryError:
+        raise LayerwiseError(f"{path}: expected a file, found a folder") from None
+    except UnicodeDecodeError as error:
+        raise LayerwiseError(
+            f"{path}: expected UTF-8 text, {error.reason} at byte {error.start}"
+        ) from None
+    try:
+        return json.loads(text, object_pairs_hook=without_duplicates, parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        raise LayerwiseError(
+            f"{path}: not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); "
+            "the file may be cut off"
+        ) from None
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def publish_folder(part: Path, final: Path) -> None:
+    """Move a finished folder into place, replacing an older one of the same name."""
+    final.parent.mkdir(parents=True, exist_ok=True)
+    if final.exists():
+        shutil.rmtree(final)
+    os.replace(part, final)
+
+
+def is_finite_number(value: Any) -> bool:
+    """True for an int or a finite float; a bool is not a number here."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -1,0 +1,86 @@
+"""Hidden states on disk: one memory-mapped array per layer, readable without torch.
+
+A finished extraction is a folder
+
+    index.json               model, revision, dtype, shape, fingerprint of the inputs
+    nll.npy                  (statement,) mean token NLL, nats, float64
+    norms.npy                (norm, layer, statement) float32, see `NORMS`
+    states/layer_07.npy      (pooling, statement, hidden), see `POOLINGS`
+    states/before_norm.npy   the residual stream after the last block, before the final norm
+    tokens/layer_07.npy      (token, hidden): every token of every prompt, in prompt order
+    tokens/before_norm.npy
+
+Layer 0 is what enters block 0, layer l the output of block l-1; layer n_layers is taken after
+the final norm, as published. The folder carries its final name only once it is complete.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from layerwise.errors import LayerwiseError
+from layerwise.files import read_json
+
+POOLINGS = ("mean", "mean_all", "last", "first")  # mean: positions 1..T-1, as published
+NORMS = ("last_token", "mean_token", "frobenius")  # of the T x hidden states of a statement
+BEFORE_NORM: Literal["before_norm"] = "before_norm"
+Layer = int | Literal["before_norm"]
+
+
+def layer_file(layer: Layer) -> str:
+    """File name of a layer inside `states/` or `tokens/`."""
+    return f"{layer}.npy" if layer == BEFORE_NORM else f"layer_{layer:02d}.npy"
+
+
+@dataclass(frozen=True)
+class HiddenStates:
+    """A finished extraction, opened for reading."""
+
+    folder: Path
+    index: dict[str, Any]
+
+    @property
+    def n_layers(self) -> int:
+        return int(self.index["n_layers"])
+
+    @property
+    def hidden_size(self) -> int:
+        return int(self.index["hidden_size"])
+
+    @property
+    def nll(self) -> Float[np.ndarray, " statement"]:
+        """Mean NLL per predicted token, nats."""
+        return np.load(self.folder / "nll.npy")
+
+    def norms(self, norm: str) -> Float[np.ndarray, "layer statement"]:
+        """One of `NORMS`, at layers 0..n_layers and, last row, before the final norm."""
+        return np.load(self.folder / "norms.npy")[NORMS.index(norm)]
+
+    def pooled(self, layer: Layer, pooling: str = "mean") -> Float[np.ndarray, "statement hidden"]:
+        """Pooled hidden states of one layer, float32."""
+        states = np.load(self.folder / "states" / layer_file(layer), mmap_mode="r")
+        return np.asarray(states[POOLINGS.index(pooling)], dtype=np.float32)
+
+    def tokens(self, layer: Layer) -> Float[np.ndarray, "token hidden"]:
+        """States of all prompt tokens at one layer, float32."""
+        states = np.load(self.folder / "tokens" / layer_file(layer), mmap_mode="r")
+        return np.asarray(states, dtype=np.float32)
+
+
+def open_states(folder: Path) -> HiddenStates:
+    """Open a finished extraction.
+
+    Raises:
+        LayerwiseError: if the folder is missing or unfinished.
+    """
+    if not (folder / "index.json").is_file():
+        raise LayerwiseError(
+            f"{folder}: no finished extraction here (index.json is missing); "
+            "run `layerwise extract` for this model first"
+        )
+    return HiddenStates(folder, read_json(folder / "index.json"))
