@@ -1,0 +1,255 @@
+"""The published numbers: transcribed from upstream's result files into tidy tables.
+
+`published/*.csv` has the columns file, key, value: the file of the upstream repository, the JSON
+Pointer (RFC 6901) of the number inside it (`/layer_results/32/r`), and its JSON literal with
+every digit. Numbers, booleans and one-word labels are facts and are kept; texts, time stamps and
+statements are not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from layerwise.errors import LayerwiseError
+from layerwise.files import write_text
+
+Value = float | int | bool | str | None
+EMPTY_LIST = "[]"  # how an empty list is noted: that there were no sign changes is a fact
+Cell = tuple[str, str]
+
+HEADER = ["file", "key", "value"]
+DATASET = "dataset.json"
+PROMPTS = "prompts.json"
+ANISOTROPY = "paper3/Results/anisotropy_results_pythia.json"
+TYPED = "typed.csv"  # numbers that exist only in a notebook's cells, so no file to compare with
+
+# One table per paper: the result files whose numbers the ledger uses.
+TABLES: Mapping[str, tuple[str, ...]] = {
+    "dataset.csv": (DATASET, PROMPTS),
+    "paper1.csv": (
+        "Results/results_apertus_20251231_150219.json",
+        "Results/results_gemma_20251231_142425.json",
+        "Results/results_llama_20251231_142705.json",
+        "Results/results_mistral_20251231_143700.json",
+        "extended_results/data/correlation_analysis.json",
+    ),
+    "paper2.csv": (
+        "Results/pythia/bootstrap_ci_20260102_132830.json",
+        "Results/pythia/layer_analysis_20260102_122534.json",
+        "Results/pythia/option_a_bins_20260102_140002.json",
+        "Results/pythia/option_b_pair_level_20260102_142148.json",
+        "Results/pythia/pythia_12b_ua_results_20260102_003540.json",
+        "Results/pythia/pythia_6.9b_ua_results_20260102_002828.json",
+        "Results/pythia/pythia_scaling_20260102_131212.json",
+    ),
+    "paper3.csv": (ANISOTROPY,),
+}
+
+_LABEL = re.compile(r"[A-Za-z0-9_./-]{1,40}")
+_TIME = re.compile(r"\d{4}-\d{2}-\d{2}T")
+
+
+@dataclass
+class Published:
+    """All published numbers, by (file, key); `recording` tells which ones a computation read."""
+
+    cells: dict[Cell, Value]
+    _recordings: list[set[Cell]] = field(default_factory=list)
+
+    def __getitem__(self, cell: Cell) -> Value:
+        try:
+            value = self.cells[cell]
+        except KeyError:
+            file, key = cell
+            raise LayerwiseError(
+                f"published/: no number {key!r} of {file}; "
+                "check the key, or transcribe that file with `layerwise transcribe`"
+            ) from None
+        for recording in self._recordings:
+            recording.add(cell)
+        return value
+
+    def number(self, file: str, key: str) -> float:
+        """A number, as published.
+
+        Raises:
+            LayerwiseError: if it is missing or not a number.
+        """
+        value = self[file, key]
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise LayerwiseError(
+                f"published/: {key!r} of {file} must be a number, found {value!r}; "
+                "correct the table or the selection"
+            )
+        return value
+
+    def value(self, file: str, key: str) -> Any:
+        """What stands at `key`: a number, boolean or label, or a list of them (or of objects)."""
+        below = [cell for cell in self.cells if cell[0] == file and cell[1].startswith(key + "/")]
+        if not below:
+            value = self[file, key]
+            return [] if value == EMPTY_LIST else value
+        return _nest({cell[1][len(key) :]: self[cell] for cell in below})
+
+    def document(self, file: str) -> Any:
+        """The file's numbers again as nested objects and lists."""
+        return _nest({key: value for (name, key), value in self.cells.items() if name == file})
+
+    @contextlib.contextmanager
+    def recording(self) -> Iterator[set[Cell]]:
+        """Collect the cells that are read inside the block."""
+        used: set[Cell] = set()
+        self._recordings.append(used)
+        try:
+            yield used
+        finally:
+            self._recordings.remove(used)
+
+
+def pointer(*names: str | int) -> str:
+    """JSON Pointer of nested names: ("a/b", 0) -> "/a~1b/0"."""
+    return "".join("/" + str(name).replace("~", "~0").replace("/", "~1") for name in names)
+
+
+def split_pointer(key: str) -> list[str]:
+    """The names of a JSON Pointer; the inverse of `pointer`."""
+    return [name.replace("~1", "/").replace("~0", "~") for name in key.split("/")[1:]]
+
+
+def read_published(folder: Path) -> Published:
+    """Read every table of `published/`.
+
+    Raises:
+        LayerwiseError: naming table and line for a malformed value or a number listed twice.
+    """
+    cells: dict[Cell, Value] = {}
+    for name in (*TABLES, TYPED):
+        path = folder / name
+        if not path.is_file():
+            raise LayerwiseError(f"{path}: the table of published numbers is missing; restore it")
+        with path.open(newline="", encoding="utf-8") as handle:
+            rows = csv.reader(handle)
+            if next(rows, None) != HEADER:
+                raise LayerwiseError(f"{path}: the first line must be {','.join(HEADER)}")
+            for line, row in enumerate(rows, start=2):
+                cell, value = _parse(path, line, row)
+                if cell in cells:
+                    raise LayerwiseError(
+                        f"{path}, line {line}: a number may be listed once, "
+                        f"{cell[1]!r} of {cell[0]} is there twice; remove one"
+                    )
+                cells[cell] = value
+    return Published(cells)
+
+
+def transcribe(read_file: Callable[[str], bytes]) -> dict[str, str]:
+    """Text of every table of `TABLES`, from the bytes of upstream's files.
+
+    Args:
+        read_file: gives a published file's bytes by its path in the upstream repository.
+    """
+    tables = {}
+    for table, files in TABLES.items():
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(HEADER)
+        for file in files:
+            for key, value in _facts(file, json.loads(read_file(file))):
+                writer.writerow([file, key, json.dumps(value)])
+        tables[table] = text.getvalue()
+    return tables
+
+
+def write_tables(folder: Path, tables: Mapping[str, str]) -> None:
+    """Write the transcribed tables."""
+    for name, text in tables.items():
+        write_text(folder / name, text)
+
+
+def check_tables(folder: Path, tables: Mapping[str, str]) -> None:
+    """Compare the committed tables with freshly transcribed ones, number by number.
+
+    Raises:
+        LayerwiseError: naming the first line that is not what upstream's file says.
+    """
+    for name, text in tables.items():
+        committed = (folder / name).read_text(encoding="utf-8").splitlines()
+        fresh = text.splitlines()
+        for line, (have, want) in enumerate(zip(committed, fresh, strict=False), start=1):
+            if have != want:
+                raise LayerwiseError(
+                    f"{folder / name}, line {line}: the table says {have!r}, upstream's file "
+                    f"says {want!r}; transcribe it again"
+                )
+        if len(committed) != len(fresh):
+            raise LayerwiseError(
+                f"{folder / name}: {len(committed)} lines, upstream's files give {len(fresh)}; "
+                "transcribe it again"
+            )
+
+
+def _facts(file: str, document: Any) -> Iterator[tuple[str, Value]]:
+    if file == DATASET:
+        for category, entry in document.items():
+            yield pointer(category, "n_pairs"), len(entry["pairs"])
+    elif file == PROMPTS:
+        for study, entry in document.items():
+            yield pointer(study, "n_prompts"), len(entry["prompts"])
+    else:
+        yield from _leaves("", document)
+
+
+def _leaves(key: str, value: Any) -> Iterator[tuple[str, Value]]:
+    if value == []:
+        yield key, EMPTY_LIST
+    elif isinstance(value, dict | list):
+        for name, entry in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _leaves(key + pointer(str(name)), entry)
+    elif not isinstance(value, str) or (_LABEL.fullmatch(value) and not _TIME.match(value)):
+        yield key, value
+
+
+def _parse(path: Path, line: int, row: list[str]) -> tuple[Cell, Value]:
+    if len(row) != len(HEADER):
+        raise LayerwiseError(
+            f"{path}, line {line}: expected {len(HEADER)} columns, found {len(row)}"
+        )
+    file, key, literal = row
+    try:
+        value = json.loads(literal)
+    except json.JSONDecodeError:
+        value = {}
+    if isinstance(value, dict | list):
+        raise LayerwiseError(
+            f"{path}, line {line}: {key!r} of {file} must be a JSON number, boolean or label, "
+            f"found {literal!r}; restore the published value"
+        )
+    return (file, key), value
+
+
+def _nest(leaves: Mapping[str, Value]) -> Any:
+    tree: dict[str, Any] = {}
+    for key, value in leaves.items():
+        *path, last = split_pointer(key)
+        node = tree
+        for name in path:
+            node = node.setdefault(name, {})
+        node[last] = value
+    return _lists(tree)
+
+
+def _lists(node: Any) -> Any:
+    if not isinstance(node, dict):
+        return [] if node == EMPTY_LIST else node
+    entries = {name: _lists(entry) for name, entry in node.items()}
+    if entries and list(entries) == [str(number) for number in range(len(entries))]:
+        return list(entries.values())
+    return entries
