@@ -1,0 +1,105 @@
+"""Prompts out of the papers' notebooks: a literal is parsed, no code of a notebook is run."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from layerwise.errors import LayerwiseError
+
+_SHELL = ("!", "%")  # IPython's own lines are no Python
+
+
+@dataclass(frozen=True)
+class NotebookPrompts:
+    """Where the prompts of one study stand: a variable of a notebook with this sha256."""
+
+    study: str
+    notebook: str
+    sha256: str
+    variable: str
+
+
+def prompts_document(
+    sets: Iterable[NotebookPrompts], read: Callable[[NotebookPrompts], bytes]
+) -> bytes:
+    """`prompts.json` in its canonical form: keys sorted, indent 1, UTF-8, no final line break.
+
+    Args:
+        sets: the studies.
+        read: gives the bytes of a study's notebook.
+    """
+    document = {
+        entry.study: {
+            "notebook": entry.notebook,
+            "notebook_sha256": entry.sha256,
+            "variable": entry.variable,
+            "prompts": literal_in_notebook(read(entry), entry.variable, entry.notebook),
+        }
+        for entry in sets
+    }
+    return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False).encode()
+
+
+def literal_in_notebook(notebook: bytes, variable: str, name: str = "notebook") -> Any:
+    """The literal (text, list or object of texts) that a code cell assigns to `variable`.
+
+    Raises:
+        LayerwiseError: if this is no notebook, no cell assigns a literal to the variable, or two
+            cells assign different ones.
+    """
+    found: list[Any] = []
+    for node in _assignments(_code_cells(notebook, name), variable):
+        try:
+            value = ast.literal_eval(node)
+        except ValueError:
+            continue  # computed from other variables: not where the prompts are written down
+        if value not in found:
+            found.append(value)
+    if not found:
+        raise LayerwiseError(
+            f"{name}: no code cell assigns a literal to {variable}; check the notebook and the "
+            "variable in published/prompt_sets.csv"
+        )
+    if len(found) > 1:
+        raise LayerwiseError(
+            f"{name}: {variable} is assigned {len(found)} different literals, so the prompts are "
+            "ambiguous; name another variable in published/prompt_sets.csv"
+        )
+    return found[0]
+
+
+def _code_cells(notebook: bytes, name: str) -> Iterator[str]:
+    try:
+        cells = json.loads(notebook)["cells"]
+        for cell in cells:
+            if cell["cell_type"] == "code":
+                # "source" is one text or a list of lines
+                yield "".join(cell["source"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise LayerwiseError(
+            f"{name}: not a Jupyter notebook ({type(error).__name__}: {error}); "
+            "the file may be cut off"
+        ) from None
+
+
+def _assignments(cells: Iterable[str], variable: str) -> Iterator[ast.expr]:
+    for cell in cells:
+        lines = ["pass" if line.lstrip().startswith(_SHELL) else line for line in cell.splitlines()]
+        try:
+            tree = ast.parse("\n".join(lines))
+        except SyntaxError:
+            continue  # a cell for another shell, such as %%bash
+        for node in tree.body:
+            if isinstance(node, ast.Assign):
+                targets = node.targets
+            elif isinstance(node, ast.AnnAssign) and node.value is not None:
+                targets = [node.target]
+            else:
+                continue
+            names = [target.id for target in targets if isinstance(target, ast.Name)]
+            if variable in names and node.value is not None:
+                yield node.value
