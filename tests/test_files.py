@@ -1,0 +1,126 @@
+import hashlib
+import math
+from pathlib import Path
+
+import pytest
+
+from layerwise.errors import LayerwiseError
+from layerwise.files import (
+    atomic_path,
+    is_finite_number,
+    publish_folder,
+    read_json,
+    sha256_of,
+    write_json,
+    write_text,
+)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_atomic_path_publishes(tmp_path: Path) -> None:
+    target = tmp_path / "new" / "a.txt"
+    with atomic_path(target) as part:
+        part.write_text("whole")
+        assert not target.exists()
+    assert target.read_text() == "whole"
+    assert names(target.parent) == ["a.txt"]
+    assert target.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_atomic_path_failure_leaves_the_old_file(tmp_path: Path, error: type) -> None:
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+
+    def write_half() -> None:
+        with atomic_path(target) as part:
+            part.write_text("half")
+            raise error
+
+    with pytest.raises(error):
+        write_half()
+    assert target.read_text() == "old"
+    assert names(tmp_path) == ["a.txt"]
+
+
+def test_atomic_path_replaces(tmp_path: Path) -> None:
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+    write_text(target, "Grüße\n")
+    assert target.read_bytes() == "Grüße\n".encode()
+
+
+def test_json_round_trip_keeps_order(tmp_path: Path) -> None:
+    document = {"z": [1, 0.1, -1e-300], "a": None, "ü": {"true": True}}
+    write_json(tmp_path / "a.json", document)
+    back = read_json(tmp_path / "a.json")
+    assert back == document
+    assert list(back) == ["z", "a", "ü"]
+    assert (tmp_path / "a.json").read_text().endswith("}\n")
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_write_json_not_finite(tmp_path: Path, value: float) -> None:
+    with pytest.raises(LayerwiseError, match=r"a\.json: results must be finite numbers"):
+        write_json(tmp_path / "a.json", {"r": [value]})
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"a": 1, "b": 2, "a": 3}', "'a' appears twice"),
+        (b'{"x": {"b": 2, "b": 2}}', "'b' appears twice"),
+        (b"[NaN]", "numbers must be finite, found NaN"),
+        (b"[-Infinity]", "numbers must be finite, found -Infinity"),
+        (b'{"a": [1,', "not valid JSON at line 1, column 10"),
+        (b"", "not valid JSON at line 1, column 1"),
+        (b'{"a": "\xff"}', "expected UTF-8 text, invalid start byte at byte 7"),
+    ],
+)
+def test_read_json_iv(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "a.json").write_bytes(content)
+    with pytest.raises(LayerwiseError, match=rf"a\.json: .*{message}"):
+        read_json(tmp_path / "a.json")
+
+
+def test_read_json_missing_or_folder(tmp_path: Path) -> None:
+    with pytest.raises(LayerwiseError, match=r"a\.json: no such file; check the path"):
+        read_json(tmp_path / "a.json")
+    with pytest.raises(LayerwiseError, match="expected a file, found a folder"):
+        read_json(tmp_path)
+
+
+def test_sha256_against_hashlib(tmp_path: Path) -> None:
+    content = bytes(range(256)) * 5000
+    (tmp_path / "a").write_bytes(content)
+    assert sha256_of(tmp_path / "a") == hashlib.sha256(content).hexdigest()
+
+
+def test_publish_folder(tmp_path: Path) -> None:
+    for name, text in (("part", "new"), ("final", "old")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / text).write_text(text)
+    publish_folder(tmp_path / "part", tmp_path / "final")
+    assert names(tmp_path) == ["final"]
+    assert names(tmp_path / "final") == ["new"]
+
+
+def test_publish_folder_makes_its_parents(tmp_path: Path) -> None:
+    (tmp_path / "part").mkdir()
+    publish_folder(tmp_path / "part", tmp_path / "a" / "b")
+    assert (tmp_path / "a" / "b").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        *((good, True) for good in (1, -0.5, 0, 1e308)),
+        *((bad, False) for bad in (math.nan, math.inf, True, "1", None, [1])),
+    ],
+)
+def test_is_finite_number(value: object, expected: bool) -> None:
+    assert is_finite_number(value) is expected
