@@ -49,7 +49,8 @@ if [ -e .venv ] && [ ! -f "$stamp" ]; then
 fi
 rm -f "$stamp"
 .venv/bin/python -c '' 2>/dev/null || "$python" -m venv --clear .venv
-pip=(.venv/bin/python -m pip --disable-pip-version-check --quiet)
+pip=(.venv/bin/python -m pip --disable-pip-version-check)
+[ -t 1 ] || pip+=(-qq) # progress is for a terminal, not for a log
 
 case "${TORCH:-auto}" in
     cpu | cuda) torch=$TORCH ;;
