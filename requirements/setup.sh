@@ -5,6 +5,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 stamp=.venv/layerwise.stamp
+PATH=:$PATH:
+PATH=${PATH//:"$PWD/.venv/bin":/:} # the .venv to be made is not the Python to make it with
+PATH=${PATH#:} PATH=${PATH%:}
 
 fail() {
     echo "setup: $1" >&2
