@@ -14,6 +14,10 @@ fail() {
     exit 2
 }
 
+case "${TORCH:-auto}" in
+    auto | cpu | cuda) ;;
+    *) fail "TORCH must be cpu or cuda, found '$TORCH'" ;;
+esac
 command -v git >/dev/null || fail "git is needed and not found; install it (apt install git)"
 
 fingerprint() { # a moved folder, another lock or another pyproject.toml asks for a new set-up
@@ -65,7 +69,6 @@ case "${TORCH:-auto}" in
             torch=cpu
         fi
         ;;
-    *) fail "TORCH must be cpu or cuda, found '$TORCH'" ;;
 esac
 echo "setup: Python $version, requirements/$torch.lock ($torch build of torch)"
 "${pip[@]}" install --no-deps --require-hashes -r "requirements/$torch.lock"
