@@ -13,13 +13,7 @@ RUN apt-get update \
 USER reader
 WORKDIR /home/reader/layerwise
 
-# The packages come first: a change of the code does not install them again.
-COPY --chown=reader:reader requirements requirements
-RUN python3.12 -m venv .venv \
-    && .venv/bin/pip install --no-cache-dir --no-deps --require-hashes -r requirements/cuda.lock
-
 COPY --chown=reader:reader . .
-# The stamp, still without the lock's fingerprint, keeps the packages: only layerwise is added.
-RUN touch .venv/layerwise.stamp && make setup TORCH=cuda PYTHON=python3.12
+RUN make setup TORCH=cuda PYTHON=python3.12
 
 CMD ["make", "reproduce-full"]

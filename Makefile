@@ -51,8 +51,6 @@ lock:  ## resolve requirements/*.in again, with hashes, for Python 3.11 and newe
 			-o $$lock >/dev/null; \
 		{ echo "# Made by \`make lock\` from $$kind.in; do not edit."; cat $$lock; } >$$lock.part; \
 		mv $$lock.part $$lock; done
-	@awk '/^torch==/ {p = 1} p && /^(torch==| +--hash)/; p && /^ +#/ {exit}' \
-		requirements/cpu.lock >requirements/torch-cpu.txt
 
 clean:  ## remove what `make reproduce` and the tools made; .venv, data and results/full stay
 	rm -rf results/published results/mini figures/published figures/mini paper/generated

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Make .venv from a lock whose every file is checked by its hash. Called by `make setup`.
-# PYTHON names the interpreter, TORCH=cpu or TORCH=cuda the build of torch; both are found if not
-# given. The stamp is written last: without it a set-up was cut short, and is done from the start.
+# PYTHON names the interpreter of a new .venv, TORCH=cpu or TORCH=cuda the build of torch; both are
+# found if not given. The stamp is written last: without it a set-up was cut short, and is done from the start.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 stamp=.venv/layerwise.stamp
@@ -59,20 +59,27 @@ rm -f "$stamp"
 pip=(.venv/bin/python -m pip --disable-pip-version-check)
 [ -t 1 ] || pip+=(-qq) # progress is for a terminal, not for a log
 
+pinned() { # a package's lines of a lock
+    sed -n "/^$1==/,/^ *#/{/^ *#/!p}" "$2"
+}
+
 case "${TORCH:-auto}" in
     cpu | cuda) torch=$TORCH ;;
     auto)
         torch=cuda
         if ! nvidia-smi >/dev/null 2>&1 &&
-            "${pip[@]}" install --dry-run --no-deps --require-hashes -r requirements/torch-cpu.txt \
-                >/dev/null 2>&1; then
+            "${pip[@]}" install --dry-run --no-deps --require-hashes \
+                -r <(pinned torch requirements/cpu.lock) >/dev/null 2>&1; then
             torch=cpu
         fi
         ;;
 esac
-echo "setup: Python $version, requirements/$torch.lock ($torch build of torch)"
-"${pip[@]}" install --no-deps --require-hashes -r "requirements/$torch.lock"
-"${pip[@]}" install --no-deps --no-build-isolation -e .
+echo "setup: $(.venv/bin/python --version), requirements/$torch.lock ($torch build of torch)"
+# What comes as source is built with the locked setuptools, not with whatever is newest.
+"${pip[@]}" install --no-deps --require-hashes -r <(pinned setuptools "requirements/$torch.lock")
+build=(--no-deps --no-build-isolation --use-pep517)
+"${pip[@]}" install "${build[@]}" --require-hashes -r "requirements/$torch.lock"
+"${pip[@]}" install "${build[@]}" -e .
 if [ ! -e .git ]; then # an unpacked archive: DVC must not look for a repository
     .venv/bin/dvc config --local core.no_scm true
 fi
