@@ -1,0 +1,294 @@
+"""Checkpoints: load them from a folder or the hub, check them, find their parts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import operator
+import os
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import huggingface_hub
+import psutil
+import torch
+import transformers
+from huggingface_hub import errors as hub_errors
+
+from layerwise.errors import LayerwiseError
+from layerwise.files import read_json, sha256_of
+from layerwise.models import DTYPES, Model
+
+# Where the base model of an architecture keeps its blocks. Of all these the base model's last
+# hidden state is taken after the final norm (OPT-350M, which has none: after project_out).
+BLOCKS = {
+    "apertus": "layers",
+    "bloom": "h",
+    "falcon": "h",
+    "gemma": "layers",
+    "gemma2": "layers",
+    "gpt2": "h",
+    "gpt_neo": "h",
+    "gpt_neox": "layers",
+    "gptj": "h",
+    "llama": "layers",
+    "mistral": "layers",
+    "opt": "decoder.layers",
+    "phi3": "layers",
+    "stablelm": "layers",
+}
+_HUB_FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A loaded model with its tokenizer; `name` is what result files call the model."""
+
+    model: Any
+    tokenizer: Any
+    name: str
+    display: str
+    revision: str
+    dtype: str
+    family: str
+    n_layers: int
+    hidden_size: int
+
+    @property
+    def base(self) -> Any:
+        """The model without its output embeddings."""
+        return self.model.base_model
+
+    @property
+    def blocks(self) -> list[Any]:
+        """The blocks 0..n-1 in order."""
+        return list(operator.attrgetter(BLOCKS[self.family])(self.base))
+
+    @property
+    def head(self) -> Any:
+        """The output embeddings: last hidden state to logits."""
+        return self.model.get_output_embeddings()
+
+    @property
+    def adds_bos(self) -> bool:
+        """True if the tokenizer puts a BOS token before every text."""
+        with_special = self.tokenizer("a").input_ids
+        bos = self.tokenizer.bos_token_id
+        plain = self.tokenizer("a", add_special_tokens=False).input_ids
+        return len(with_special) > len(plain) and with_special[0] == bos
+
+
+def default_device() -> str:
+    """This process's own CUDA device if there is one, else `cpu`."""
+    return f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if torch.cuda.is_available() else "cpu"
+
+
+def load_local(path: Path, dtype: str = "float32", device: str | None = None) -> Checkpoint:
+    """Load a checkpoint folder: config.json, a tokenizer, safetensors weights.
+
+    `device` is a torch device, `auto` (spread one model over all GPUs, one process only) or None
+    for `default_device()`. The revision recorded is a digest of config and weights.
+
+    Raises:
+        LayerwiseError: for a folder without one of these, an architecture without a known
+            layout, an unknown dtype, or too little memory.
+    """
+    files = _check_folder(path)
+    digest = hashlib.sha256()
+    for file in (path / "config.json", *files):
+        digest.update(sha256_of(file).encode())
+    name = path.resolve().name
+    return _load(path, files, name, f"sha256:{digest.hexdigest()}", dtype, device)
+
+
+def load_hub(
+    hub_id: str, revision: str, dtype: str = "float32", device: str | None = None
+) -> Checkpoint:
+    """Load `organisation/name` at a revision; config, tokenizer and weights from one snapshot.
+
+    Only JSON, tokenizer and safetensors files are downloaded; no remote code runs. The revision
+    recorded is the commit that was resolved.
+
+    Raises:
+        LayerwiseError: if the model is not to be had (no network, gated, no such model or
+            revision), and as in `load_local`.
+    """
+    try:
+        snapshot = Path(
+            huggingface_hub.snapshot_download(hub_id, revision=revision, allow_patterns=_HUB_FILES)
+        )
+    except hub_errors.GatedRepoError:
+        raise LayerwiseError(
+            f"{hub_id} is gated: accept its licence on its model page, then log in with "
+            "`hf auth login` or set HF_TOKEN"
+        ) from None
+    except hub_errors.RepositoryNotFoundError:
+        raise LayerwiseError(
+            f"{hub_id}: neither a local folder nor a model on the hub (or a private one); "
+            "check the spelling, or log in with `hf auth login`"
+        ) from None
+    except hub_errors.RevisionNotFoundError:
+        raise LayerwiseError(f"{hub_id}: the hub has no revision {revision!r}") from None
+    except hub_errors.HFValidationError as error:
+        raise LayerwiseError(f"{hub_id!r}: not a model id ({error})") from None
+    except (hub_errors.LocalEntryNotFoundError, hub_errors.OfflineModeIsEnabled, OSError) as error:
+        raise LayerwiseError(
+            f"{hub_id} at {revision} is not in the local cache and the hub cannot be reached "
+            f"({type(error).__name__}); connect to the network, unset HF_HUB_OFFLINE, or give a "
+            "checkpoint folder"
+        ) from None
+    return _load(snapshot, _check_folder(snapshot), hub_id, snapshot.name, dtype, device)
+
+
+def load_registered(
+    model: Model, *, folder: Path | None = None, device: str | None = None
+) -> Checkpoint:
+    """Load a model of the registry and check family and shape; built ones come from `folder`.
+
+    Raises:
+        LayerwiseError: for an unresolved revision, a declared value that differs from the loaded
+            one (both are named), and as in `load_local` and `load_hub`.
+    """
+    if model.built:
+        if folder is None:
+            raise LayerwiseError(f"{model.slug} is built on the spot; name the folder it is in")
+        loaded = replace(load_local(folder, model.dtype, device), name=model.slug)
+    else:
+        if folder is not None:
+            raise LayerwiseError(f"{model.slug} comes from the hub; it takes no folder")
+        if model.hub is None or model.revision is None:
+            raise LayerwiseError(
+                f"{model.slug}: no revision is recorded for {model.hub} (revision: unresolved); "
+                "look the commit up, write it into the registry, then load it"
+            )
+        loaded = load_hub(model.hub, model.revision, model.dtype, device)
+    found = {
+        "family": loaded.family,
+        "n_layers": loaded.n_layers,
+        "hidden_size": loaded.hidden_size,
+        "n_heads": loaded.model.config.num_attention_heads,
+        "adds_bos": loaded.adds_bos,
+    }
+    for key, value in found.items():
+        declared = model.family if key == "family" else getattr(model.shape, key)
+        if declared != value:
+            raise LayerwiseError(
+                f"{model.slug}: declared {key} {declared}, the loaded checkpoint has {value}; "
+                "correct the registry or the revision"
+            )
+    return replace(loaded, display=model.display)
+
+
+def keep_bars_out_of_logs() -> None:
+    """Switch transformers' progress bars off unless a terminal is there to show them."""
+    if not sys.stderr.isatty():
+        transformers.utils.logging.disable_progress_bar()
+
+
+def _check_folder(path: Path) -> list[Path]:
+    if not path.is_dir():
+        raise LayerwiseError(f"{path}: no such checkpoint folder; check the path")
+    if not (path / "config.json").is_file():
+        raise LayerwiseError(f"{path}: a checkpoint folder has a config.json, this one has none")
+    family = read_json(path / "config.json").get("model_type")
+    if family not in BLOCKS:
+        raise LayerwiseError(
+            f"{path}: no known layout for the architecture {family!r}; "
+            f"supported: {', '.join(BLOCKS)}"
+        )
+    if not any((path / n).is_file() for n in ("tokenizer.json", "tokenizer.model", "vocab.json")):
+        raise LayerwiseError(
+            f"{path}: no tokenizer (tokenizer.json, tokenizer.model or vocab.json); save it into "
+            "the same folder"
+        )
+    files = sorted(path.glob("*.safetensors"))
+    if not files:
+        others = sorted(p.name for p in (*path.glob("*.bin"), *path.glob("*.pt")))
+        found = f"only {', '.join(others)}" if others else "no weights at all"
+        raise LayerwiseError(
+            f"{path}: weights are read from *.safetensors only (other formats can run code), "
+            f"found {found}; save the model again with safetensors"
+        )
+    return files
+
+
+def _load(
+    path: Path, files: list[Path], name: str, revision: str, dtype: str, device: str | None
+) -> Checkpoint:
+    if dtype not in DTYPES:
+        raise LayerwiseError(f"dtype must be one of {', '.join(DTYPES)}, found {dtype!r}")
+    device = device or default_device()
+    if device == "auto" and int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise LayerwiseError(
+            "device 'auto' spreads one model over all GPUs and needs one process, found "
+            f"{os.environ['WORLD_SIZE']}; start it without a launcher"
+        )
+    _check_memory(name, files, dtype, device)
+    keep_bars_out_of_logs()
+    model: Any = transformers.AutoModelForCausalLM.from_pretrained(
+        path,
+        dtype=getattr(torch, dtype),
+        attn_implementation="eager",  # fastest for short statements; the same on every device
+        use_safetensors=True,
+        trust_remote_code=False,
+        local_files_only=True,
+        **({"device_map": "auto"} if device == "auto" else {}),
+    )
+    if device != "auto":
+        model.to(device)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(
+        path, trust_remote_code=False, local_files_only=True
+    )
+    config = model.config
+    return Checkpoint(
+        model=model.eval(),
+        tokenizer=tokenizer,
+        name=name,
+        display=name.rpartition("/")[2],
+        revision=revision,
+        dtype=dtype,
+        family=config.model_type,
+        n_layers=config.num_hidden_layers,
+        hidden_size=config.hidden_size,
+    )
+
+
+def weight_bytes(files: list[Path], dtype: str) -> int:
+    """Bytes the weights take once loaded in `dtype`, read from the safetensors headers alone.
+
+    Raises:
+        LayerwiseError: if a file has no readable header (cut off, or a pointer to a large file).
+    """
+    total, itemsize = 0, getattr(torch, dtype).itemsize
+    for file in files:
+        try:
+            with file.open("rb") as handle:
+                header = json.loads(handle.read(int.from_bytes(handle.read(8), "little")))
+            tensors = [entry for key, entry in header.items() if key != "__metadata__"]
+            total += sum(math.prod(tensor["shape"]) for tensor in tensors) * itemsize
+        except (ValueError, KeyError, OverflowError, MemoryError):
+            raise LayerwiseError(
+                f"{file}: not a safetensors file (its header cannot be read); it may be cut off, "
+                "or a pointer to a file that was not downloaded"
+            ) from None
+    return total
+
+
+def _check_memory(name: str, files: list[Path], dtype: str, device: str) -> None:
+    need = weight_bytes(files, dtype)
+    if device == "auto":
+        gpus = range(torch.cuda.device_count())
+        there = sum(torch.cuda.mem_get_info(gpu)[0] for gpu in gpus)
+        there += psutil.virtual_memory().available
+    elif device.startswith("cuda"):
+        there = torch.cuda.mem_get_info(device)[0]
+    else:
+        there = psutil.virtual_memory().available
+    if need > there:
+        raise LayerwiseError(
+            f"{name} in {dtype} needs {need / 2**30:.1f} GiB on {device}, {there / 2**30:.1f} GiB "
+            "are there; use a 16-bit dtype, device 'auto', or a larger machine"
+        )

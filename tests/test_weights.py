@@ -1,0 +1,196 @@
+import json
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import huggingface_hub
+import pytest
+import torch
+from huggingface_hub import errors as hub_errors
+
+from layerwise import weights
+from layerwise.errors import LayerwiseError
+from layerwise.models import Model
+from layerwise.tiny import build_tiny
+from layerwise.weights import load_hub, load_local, load_registered, weight_bytes
+from tiny_checkpoints import TEXTS, tiny_model
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_tiny(tiny_model(), TEXTS, tmp_path_factory.mktemp("tiny") / "tiny-gpt-neox")
+
+
+@pytest.fixture
+def copy(tiny: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(tiny, tmp_path / "copy"))
+
+
+def registered(**changes: object) -> Model:
+    return replace(tiny_model(), **changes)
+
+
+def test_local_names_and_digest(tiny: Path, copy: Path) -> None:
+    one, two = load_local(tiny, device="cpu"), load_local(copy, device="cpu")
+    assert (one.name, one.display, one.family) == ("tiny-gpt-neox", "tiny-gpt-neox", "gpt_neox")
+    assert one.revision.startswith("sha256:")
+    assert one.revision == two.revision
+    blob = bytearray((copy / "model.safetensors").read_bytes())
+    blob[-1] ^= 1
+    (copy / "model.safetensors").write_bytes(blob)
+    assert load_local(copy, device="cpu").revision != one.revision
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_dtype_is_the_one_asked_for(tiny: Path, dtype: str) -> None:
+    loaded = load_local(tiny, dtype, "cpu")
+    assert {weight.dtype for weight in loaded.model.parameters()} == {getattr(torch, dtype)}
+
+
+def test_local_iv(copy: Path, tmp_path: Path) -> None:
+    with pytest.raises(LayerwiseError, match="no such checkpoint folder"):
+        load_local(tmp_path / "none")
+    with pytest.raises(LayerwiseError, match=r"dtype must be one of .*found 'int4'"):
+        load_local(copy, "int4")
+    (copy / "tokenizer.json").rename(copy / "away")
+    with pytest.raises(LayerwiseError, match="no tokenizer"):
+        load_local(copy)
+    (copy / "away").rename(copy / "tokenizer.json")
+    weights_file = copy / "model.safetensors"
+    whole = weights_file.read_bytes()
+    weights_file.write_bytes(b"version https://example/spec\noid sha256:00\n")
+    with pytest.raises(LayerwiseError, match=r"not a safetensors file .*pointer to a file"):
+        load_local(copy)
+    weights_file.unlink()
+    with pytest.raises(LayerwiseError, match=r"\*.safetensors only .* found no weights at all"):
+        load_local(copy)
+    (copy / "pytorch_model.bin").write_bytes(whole)
+    with pytest.raises(LayerwiseError, match=r"found only pytorch_model.bin"):
+        load_local(copy)
+    (copy / "config.json").write_text('{"model_type": "mamba"}')
+    with pytest.raises(LayerwiseError, match="no known layout for the architecture 'mamba'; supp"):
+        load_local(copy)
+    (copy / "config.json").unlink()
+    with pytest.raises(LayerwiseError, match=r"has a config.json, this one has none"):
+        load_local(copy)
+
+
+def test_weight_bytes_against_parameters(tiny: Path) -> None:
+    loaded = load_local(tiny, device="cpu")
+    stored = sum(weight.numel() for weight in loaded.model.parameters())
+    files = list(tiny.glob("*.safetensors"))
+    assert weight_bytes(files, "float32") == 4 * stored
+    assert weight_bytes(files, "bfloat16") == 2 * stored
+
+
+def test_too_little_memory(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weights, "weight_bytes", lambda files, dtype: 2**50)
+    with pytest.raises(LayerwiseError, match=r"needs 1048576.0 GiB on cpu, .* GiB are there"):
+        load_local(tiny, device="cpu")
+
+
+def test_auto_needs_one_process(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    with pytest.raises(LayerwiseError, match=r"'auto' .* needs one process, found 4"):
+        load_local(tiny, device="auto")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_layers": 4}, "declared n_layers 4, the loaded checkpoint has 3"),
+        ({"hidden_size": 32}, "declared hidden_size 32, the loaded checkpoint has 16"),
+        ({"n_heads": 2}, "declared n_heads 2, the loaded checkpoint has 4"),
+        ({"adds_bos": True}, "declared adds_bos True, the loaded checkpoint has False"),
+    ],
+)
+def test_declared_shape_iv(tiny: Path, change: dict, message: str) -> None:
+    shape = replace(tiny_model().shape, **change)
+    with pytest.raises(LayerwiseError, match=message):
+        load_registered(registered(shape=shape), folder=tiny, device="cpu")
+
+
+def test_registered_iv(tiny: Path) -> None:
+    with pytest.raises(LayerwiseError, match=r"declared family gpt2, .* has gpt_neox"):
+        load_registered(registered(family="gpt2"), folder=tiny, device="cpu")
+    with pytest.raises(LayerwiseError, match="is built on the spot; name the folder"):
+        load_registered(tiny_model())
+    with pytest.raises(LayerwiseError, match="no revision is recorded for org/name"):
+        load_registered(registered(built=False, hub="org/name"))
+    with pytest.raises(LayerwiseError, match="comes from the hub; it takes no folder"):
+        load_registered(registered(built=False, hub="org/name"), folder=tiny)
+
+
+@pytest.fixture
+def hub_cache(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache filled by commit: blobs, a snapshot of links, no refs/main; and no network."""
+    model = tmp_path / "hub" / "models--org--tiny"
+    snapshot = model / "snapshots" / COMMIT
+    snapshot.mkdir(parents=True)
+    (model / "blobs").mkdir()
+    for number, file in enumerate(sorted(tiny.iterdir())):
+        blob = model / "blobs" / f"{number:040x}"
+        shutil.copy(file, blob)
+        (snapshot / file.name).symlink_to(os.path.relpath(blob, snapshot))
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    return snapshot
+
+
+def test_hub_offline_by_commit(hub_cache: Path, tiny: Path) -> None:
+    loaded = load_hub("org/tiny", COMMIT, "float32", "cpu")
+    assert (loaded.name, loaded.display, loaded.revision) == ("org/tiny", "tiny", COMMIT)
+    local = load_local(tiny, device="cpu")
+    for one, two in zip(loaded.model.parameters(), local.model.parameters(), strict=True):
+        assert torch.equal(one, two)
+    model = registered(built=False, hub="org/tiny", revision=COMMIT)
+    assert load_registered(model, device="cpu").display == "Tiny"
+
+
+def test_hub_not_in_cache(hub_cache: Path) -> None:
+    for name, revision in (("org/other", COMMIT), ("org/tiny", "main")):
+        with pytest.raises(LayerwiseError, match=f"{name} at {revision} is not in the local cache"):
+            load_hub(name, revision, device="cpu")
+    with pytest.raises(LayerwiseError, match="not a model id"):
+        load_hub("a/b/c", "main")
+
+
+def test_hub_snapshot_without_weights(hub_cache: Path) -> None:
+    (hub_cache / "model.safetensors").unlink()
+    with pytest.raises(LayerwiseError, match="found no weights at all"):
+        load_hub("org/tiny", COMMIT, device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        ("GatedRepoError", "org/tiny is gated: accept its licence .* HF_TOKEN"),
+        ("RepositoryNotFoundError", "neither a local folder nor a model on the hub"),
+        ("RevisionNotFoundError", "the hub has no revision 'v2'"),
+        ("HfHubHTTPError", "the hub cannot be reached"),
+    ],
+)
+def test_hub_answers(monkeypatch: pytest.MonkeyPatch, error: str, message: str) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        response = SimpleNamespace(headers={}, request=None)
+        raise getattr(hub_errors, error)("no", response=response)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", refuse)
+    with pytest.raises(LayerwiseError, match=message):
+        load_hub("org/tiny", "v2")
+
+
+def test_bos_is_told_from_a_word(tiny: Path) -> None:
+    """A tokenizer that adds something else at the end does not add a BOS."""
+    loaded = load_local(tiny, device="cpu")
+
+    def tokenizer(text: str, add_special_tokens: bool = True) -> SimpleNamespace:
+        return SimpleNamespace(input_ids=[7, 0] if add_special_tokens else [7])
+
+    tokenizer.bos_token_id = 0
+    assert not replace(loaded, tokenizer=tokenizer).adds_bos
+    assert json.loads((tiny / "config.json").read_text())["model_type"] == "gpt_neox"
