@@ -1,0 +1,55 @@
+import pytest
+import torch
+from transformers.pytorch_utils import Conv1D
+
+from layerwise import packed
+from layerwise.errors import LayerwiseError
+from layerwise.packed import choose_linears, packed_linears
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_linear_against_torch(bias: bool) -> None:
+    layer = torch.nn.Linear(24, 40, bias=bias)
+    check_same(layer, 24)
+
+
+def test_conv1d_against_torch() -> None:
+    check_same(Conv1D(40, 24), 24)
+
+
+def check_same(layer: torch.nn.Module, inputs: int) -> None:
+    network = torch.nn.Sequential(layer)
+    for rows in ((1, 1), (3, 7), (5, 500)):
+        states = torch.randn(*rows, inputs)
+        with torch.inference_mode():
+            plain = network(states)
+            with packed_linears(network, "packed"):
+                assert "forward" in vars(layer)
+                fast = network(states)
+        torch.testing.assert_close(fast, plain, atol=1e-5, rtol=1e-5)
+    assert "forward" not in vars(layer)
+
+
+def test_an_error_inside_unpacks_too() -> None:
+    network = torch.nn.Sequential(torch.nn.Linear(4, 4))
+    with pytest.raises(KeyError), packed_linears(network, "packed"):
+        raise KeyError
+    assert "forward" not in vars(network[0])
+
+
+def test_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = torch.nn.Linear(4, 4)
+    assert choose_linears(network) == "packed"
+    assert choose_linears(network, "plain") == "plain"
+    assert choose_linears(torch.nn.Linear(4, 4, dtype=torch.float16)) == "plain"
+    monkeypatch.setattr(packed, "MAX_PACKED_BYTES", 79)
+    assert choose_linears(network) == "plain"  # 20 weights of 4 bytes
+    monkeypatch.setattr(packed, "_has_operator", lambda: False)
+    with pytest.raises(LayerwiseError, match="a torch built with oneDNN"):
+        choose_linears(network, "packed")
+
+
+def test_packed_iv() -> None:
+    half = torch.nn.Linear(4, 4, dtype=torch.float16)
+    with pytest.raises(LayerwiseError, match=r"packed linear layers need float32 .*float16 on cpu"):
+        choose_linears(half, "packed")
