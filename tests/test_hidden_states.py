@@ -1,0 +1,425 @@
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+import layerwise.hidden_states as module
+from layerwise.errors import LayerwiseError
+from layerwise.hidden_states import extract
+from layerwise.shards import finished_batches, plan_batches
+from layerwise.store import BEFORE_NORM, NORMS, POOLINGS, HiddenStates
+from layerwise.weights import BLOCKS, Checkpoint, load_local
+from tiny_checkpoints import FAMILIES, TEXTS, tiny_checkpoint
+
+PROMPTS = ("Go", "The river rises", "An owl sat on the wall", "The river falls")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("checkpoints")
+
+
+@pytest.fixture(scope="module")
+def checkpoint(folder: Path) -> Checkpoint:
+    return tiny_checkpoint(folder)
+
+
+def one_by_one(checkpoint: Checkpoint, text: str) -> tuple[dict[int | str, torch.Tensor], float]:
+    """All hidden states (token, hidden) and the model's own loss, without our hooks."""
+    ids = torch.tensor([checkpoint.tokenizer(text).input_ids])
+    last = []
+    handle = checkpoint.blocks[-1].register_forward_hook(lambda m, i, out: last.append(out))
+    with torch.no_grad():
+        out = checkpoint.model(input_ids=ids, labels=ids, output_hidden_states=True)
+    handle.remove()
+    states = {layer: hidden[0] for layer, hidden in enumerate(out.hidden_states)}
+    states[BEFORE_NORM] = (last[0] if torch.is_tensor(last[0]) else last[0][0])[0]
+    return states, float(out.loss)
+
+
+def every_file(states: HiddenStates) -> dict[str, bytes]:
+    files = sorted(p for p in states.folder.rglob("*") if p.is_file())
+    return {str(p.relative_to(states.folder)): p.read_bytes() for p in files}
+
+
+def assert_like_one_by_one(checkpoint: Checkpoint, found: HiddenStates, atol: float) -> None:
+    start = 0
+    for number, text in enumerate(TEXTS):
+        states, loss = one_by_one(checkpoint, text)
+        assert found.nll[number] == pytest.approx(loss, abs=1e-6)
+        for row, (layer, hidden) in enumerate(states.items()):
+            pooled = {
+                "mean": hidden[1:].mean(dim=0),
+                "mean_all": hidden.mean(dim=0),
+                "last": hidden[-1],
+                "first": hidden[0],
+            }
+            for name in POOLINGS:
+                expected = pooled[name].float().numpy()
+                np.testing.assert_allclose(
+                    found.pooled(layer, name)[number], expected, atol=atol, err_msg=f"{layer}"
+                )
+            lengths = hidden.float().norm(dim=1)
+            norms = (lengths[-1], lengths.mean(), hidden.float().norm())
+            for name, expected_norm in zip(NORMS, norms, strict=True):
+                value = found.norms(name)[row, number]
+                np.testing.assert_allclose(value, expected_norm, rtol=1e-5)
+    for prompt in PROMPTS:
+        states, _ = one_by_one(checkpoint, prompt + " and on")
+        n_tokens = len(checkpoint.tokenizer(prompt).input_ids)
+        states, _ = one_by_one(checkpoint, prompt) if n_tokens > 1 else (states, 0.0)
+        for layer, hidden in states.items():
+            rows = found.tokens(layer)[start : start + n_tokens]
+            np.testing.assert_allclose(rows, hidden[:n_tokens].float().numpy(), atol=atol)
+        start += n_tokens
+    assert start == len(found.tokens(0))
+
+
+@pytest.mark.parametrize("linears", ["packed", "plain"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_extract_against_naive(folder: Path, tmp_path: Path, family: str, linears: str) -> None:
+    checkpoint = tiny_checkpoint(folder, family)
+    states = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out", linears=linears)
+    assert_like_one_by_one(checkpoint, states, atol=1e-5)
+    assert states.index["linears"] == linears
+    assert states.index["adds_bos"] == (family in ("opt", "llama"))
+    assert not np.allclose(states.pooled(3), states.pooled(BEFORE_NORM))
+    assert not (tmp_path / "out.partial").exists()
+
+
+def test_half_precision_pools_in_the_models_dtype(folder: Path, tmp_path: Path) -> None:
+    checkpoint = tiny_checkpoint(folder, dtype="float16")
+    states = extract(checkpoint, TEXTS, (), tmp_path / "out", tokens_per_batch=1)
+    hidden, loss = one_by_one(checkpoint, TEXTS[1])
+    expected = hidden[2][1:].mean(dim=0)
+    assert expected.dtype == torch.float16
+    np.testing.assert_array_equal(states.pooled(2)[1], expected.float().numpy())
+    assert states.nll[1] == loss
+    assert np.load(states.folder / "states" / "layer_02.npy").dtype == np.float16
+    assert not (states.folder / "tokens").exists()
+
+
+def test_bfloat16_is_stored_as_float32(folder: Path, tmp_path: Path) -> None:
+    checkpoint = tiny_checkpoint(folder, dtype="bfloat16")
+    states = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out", tokens_per_batch=1)
+    hidden, _ = one_by_one(checkpoint, TEXTS[0])
+    np.testing.assert_array_equal(states.pooled(1)[0], hidden[1][1:].mean(dim=0).float().numpy())
+
+
+OTHERS: dict[str, dict[str, object]] = {
+    "apertus": {},
+    "bloom": {"n_layer": 3, "n_head": 4},
+    "falcon": {},
+    "gemma": {"head_dim": 4, "num_key_value_heads": 2},
+    "gemma2": {"head_dim": 4, "num_key_value_heads": 2, "final_logit_softcapping": 0.5},
+    "gpt_neo": {"num_layers": 3, "num_heads": 4, "attention_types": [[["global"], 3]]},
+    "gptj": {"n_embd": 16, "n_layer": 3, "n_head": 4, "rotary_dim": 4},
+    "mistral": {"num_key_value_heads": 2},
+    "phi3": {"num_key_value_heads": 2, "pad_token_id": 0},
+    "stablelm": {"num_key_value_heads": 4},
+}
+
+
+@pytest.mark.parametrize("family", OTHERS)
+def test_other_architectures_against_naive(folder: Path, tmp_path: Path, family: str) -> None:
+    tokenizer = tiny_checkpoint(folder).tokenizer
+    sizes = {"hidden_size": 16, "vocab_size": 512, "num_hidden_layers": 3}
+    sizes |= {"num_attention_heads": 4, "intermediate_size": 32, "max_position_embeddings": 64}
+    if family == "gptj":
+        sizes = {"vocab_size": 512}
+    if family == "gpt_neo":
+        sizes = {"hidden_size": 16, "vocab_size": 512, "max_position_embeddings": 64}
+    config = transformers.AutoConfig.for_model(
+        family, **{**sizes, **OTHERS[family]}, bos_token_id=0, eos_token_id=0
+    )
+    torch.manual_seed(0)
+    network = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager")
+    checkpoint = Checkpoint(
+        network.eval(), tokenizer, family, family, "none", "float32", family, 3, 16
+    )
+    states = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out")
+    assert_like_one_by_one(checkpoint, states, atol=1e-5)
+
+
+def test_every_architecture_is_tested() -> None:
+    assert {*OTHERS, *FAMILIES} == set(BLOCKS)
+
+
+def test_opt_without_final_norm_has_a_narrower_last_layer(folder: Path, tmp_path: Path) -> None:
+    """OPT-350M: the last hidden state is what project_out leaves, half as wide here."""
+    config = transformers.OPTConfig(
+        hidden_size=16, word_embed_proj_dim=8, num_hidden_layers=3, num_attention_heads=4,
+        ffn_dim=32, vocab_size=512, do_layer_norm_before=False, max_position_embeddings=64,
+    )  # fmt: skip
+    network = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager")
+    checkpoint = replace(tiny_checkpoint(folder, "opt"), model=network.eval())
+    states = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out")
+    assert states.pooled(3).shape == (len(TEXTS), 8)
+    assert_like_one_by_one(checkpoint, states, atol=1e-5)
+
+
+def test_extract_batch(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    """Neither the size of a batch nor the order of statements changes the answer."""
+    large = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "large")
+    small = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "small", tokens_per_batch=1)
+    back = extract(checkpoint, TEXTS[::-1], PROMPTS[::-1], tmp_path / "back")
+    for layer in (0, 2, 3, BEFORE_NORM):
+        np.testing.assert_allclose(large.pooled(layer), small.pooled(layer), atol=5e-6)
+        np.testing.assert_allclose(large.pooled(layer), back.pooled(layer)[::-1], atol=5e-6)
+        np.testing.assert_allclose(large.tokens(layer), small.tokens(layer), atol=5e-6)
+    np.testing.assert_allclose(large.nll, back.nll[::-1], atol=3e-6)
+
+
+def test_finished_extraction_is_returned_at_once(
+    checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = every_file(extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out"))
+    again = extract(checkpoint, TEXTS[:-1], PROMPTS, tmp_path / "out")
+    assert len(again.nll) == len(TEXTS) - 1  # other statements: done anew
+    extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out")
+    monkeypatch.setattr(module, "forward", None)
+    assert every_file(extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out")) == first
+
+
+@pytest.mark.parametrize("change", [{"tokens_per_batch": 3}, {"linears": "plain"}])
+def test_fingerprint_covers_the_options(
+    checkpoint: Checkpoint, tmp_path: Path, change: dict
+) -> None:
+    one = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out").index["fingerprint"]
+    assert (
+        extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out", **change).index["fingerprint"] != one
+    )
+
+
+class Stop(BaseException):
+    """Like Ctrl-C: not an Exception."""
+
+
+def stop_after(monkeypatch: pytest.MonkeyPatch, passes: int) -> list[int]:
+    seen: list[int] = []
+    forward = module.forward
+
+    def counting(*arguments: object) -> object:
+        if len(seen) == passes:
+            raise Stop
+        seen.append(len(seen))
+        return forward(*arguments)
+
+    monkeypatch.setattr(module, "forward", counting)
+    return seen
+
+
+def test_resume_after_interrupt(
+    checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "whole", tokens_per_batch=8)
+    with monkeypatch.context() as patch:
+        stop_after(patch, 5)
+        with pytest.raises(Stop):
+            extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out", tokens_per_batch=8)
+    assert not (tmp_path / "out").exists()
+    journal = tmp_path / "out.partial" / "rank_00" / "journal"
+    assert finished_batches(journal.parent) == [0, 1, 2, 3, 4]
+    with journal.open("a") as handle:
+        handle.write("9")  # a line the crash cut off
+    seen = stop_after(monkeypatch, 1000)
+    resumed = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out", tokens_per_batch=8)
+    ids = [len(checkpoint.tokenizer(text).input_ids) for text in TEXTS]
+    prompt_ids = [len(checkpoint.tokenizer(text).input_ids) for text in PROMPTS]
+    batches = len(plan_batches("", ids, 8)) + len(plan_batches("", prompt_ids, 8))
+    assert len(seen) == batches - 5
+    assert every_file(resumed) == every_file(whole)
+
+
+def test_other_inputs_do_not_resume(
+    checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        stop_after(patch, 3)
+        with pytest.raises(Stop):
+            extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out", tokens_per_batch=8)
+    other = extract(checkpoint, TEXTS[::-1], PROMPTS, tmp_path / "out", tokens_per_batch=8)
+    clean = extract(checkpoint, TEXTS[::-1], PROMPTS, tmp_path / "clean", tokens_per_batch=8)
+    assert every_file(other) == every_file(clean)
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+import layerwise.hidden_states as module
+from layerwise.weights import load_local
+from tiny_checkpoints import TEXTS
+checkpoint = load_local(Path(sys.argv[1]), device="cpu")
+if sys.argv[3] == "hang":
+    import time
+    forward, seen = module.forward, []
+    def slow(*arguments):
+        seen.append(1)
+        if len(seen) > 10:
+            print("hanging", flush=True)
+            time.sleep(600)
+        return forward(*arguments)
+    module.forward = slow
+module.extract(checkpoint, TEXTS * 2, ("The river rises", "An owl"), Path(sys.argv[2]),
+               tokens_per_batch=8)
+"""
+
+
+def subprocess_environment() -> dict[str, str]:
+    here = str(Path(__file__).parent)
+    return {**os.environ, "PYTHONPATH": here, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+
+
+def test_resume_after_kill_in_a_process_and_two_processes_as_one(
+    folder: Path, tmp_path: Path
+) -> None:
+    """SIGKILL between two flushes; the run is then taken up by two processes, bit by bit."""
+    tiny_checkpoint(folder)
+    (tmp_path / "run.py").write_text(SCRIPT)
+    command = [str(tmp_path / "run.py"), str(folder / "tiny-gpt_neox")]
+    environment = subprocess_environment()
+
+    def launch(*arguments: str, launcher: tuple[str, ...] = ()) -> subprocess.Popen:
+        return subprocess.Popen(
+            [sys.executable, *launcher, *command, *arguments],
+            env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+
+    killed = launch(str(tmp_path / "out"), "hang")
+    whole = launch(str(tmp_path / "whole"), "run")
+    for line in killed.stdout:
+        if "hanging" in line:
+            break
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    output = whole.communicate()[0]
+    assert whole.returncode == 0, output
+    assert len(finished_batches(tmp_path / "out.partial" / "rank_00")) == 8  # one flush of two
+    two = ("-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2")
+    two += ("--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no")
+    pair = launch(str(tmp_path / "out"), "run", launcher=two)
+    output = pair.communicate(timeout=120)[0]
+    assert pair.returncode == 0, output
+    resumed, clean = HiddenStates(tmp_path / "out", {}), HiddenStates(tmp_path / "whole", {})
+    assert every_file(resumed) == every_file(clean)
+
+
+def test_two_shards_are_merged(
+    checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rank 1 of 2 first, alone; then rank 0 does its share and merges, in one process here."""
+    whole = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "whole", tokens_per_batch=8)
+    with monkeypatch.context() as patch:
+        waits: list[int] = []
+
+        def wait() -> None:
+            waits.append(1)
+            if len(waits) == 3:  # after its share, before the merge
+                raise Stop
+
+        patch.setattr(module._Processes, "of", lambda _: module._Processes(1, 2, wait))
+        fingerprint = whole.index["fingerprint"]
+        module.prepare(tmp_path / "out.partial", fingerprint)
+        with pytest.raises(Stop):
+            extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out", tokens_per_batch=8)
+    shard = tmp_path / "out.partial" / "rank_01"
+    assert all(number % 2 for number in finished_batches(shard))
+    seen = stop_after(monkeypatch, 1000)
+    merged = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out", tokens_per_batch=8)
+    assert every_file(merged) == every_file(whole)
+    assert seen
+
+
+def test_extract_iv(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    with pytest.raises(
+        LayerwiseError, match=r"statement 1 \('G'\): statements need at least 2 tok"
+    ):
+        extract(checkpoint, [TEXTS[0], "G"], (), tmp_path / "out")
+    with pytest.raises(LayerwiseError, match=r"prompt 0 \(''\): prompts need at least 1 tokens"):
+        extract(checkpoint, TEXTS, [""], tmp_path / "out")
+    with pytest.raises(LayerwiseError, match="takes at most 256 tokens, this text has"):
+        extract(checkpoint, ["owl " * 300], (), tmp_path / "out")
+    for texts, limit in (((), 8), (TEXTS, 0)):
+        with pytest.raises(LayerwiseError, match="at least one statement and one token per batch"):
+            extract(checkpoint, texts, (), tmp_path / "out", tokens_per_batch=limit)
+    assert list(tmp_path.iterdir()) == []  # nothing ran, nothing was written
+
+
+def test_packing_leaves_the_model_as_it_was(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    extract(checkpoint, TEXTS, (), tmp_path / "out", linears="packed")
+    assert not any("forward" in vars(part) for part in checkpoint.model.modules())
+    hooks = [part._forward_hooks or part._forward_pre_hooks for part in checkpoint.model.modules()]
+    assert not any(hooks)
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "message"),
+    [
+        (float("nan"), "float32", "layer 2 are not finite for statement 8 .*check the weights"),
+        (float("inf"), "float16", "in float16; try dtype bfloat16 or float32"),
+        (float("nan"), "bfloat16", "in bfloat16; try dtype float32"),
+        (0.0, "float32", "layer 2 are all zero for statement 8"),
+    ],
+)
+def test_broken_states(
+    folder: Path, tmp_path: Path, value: float, dtype: str, message: str
+) -> None:
+    checkpoint = tiny_checkpoint(folder, dtype=dtype)
+
+    def spoil(part: object, inputs: object, out: torch.Tensor) -> torch.Tensor:
+        return torch.full_like(out, value)
+
+    checkpoint.blocks[1].register_forward_hook(spoil)
+    with pytest.raises(LayerwiseError, match=message):
+        extract(checkpoint, TEXTS, (), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("CUDA out of memory"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried 1 byte"),
+    ],
+)
+def test_out_of_memory_gives_advice(
+    checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(module, "forward", fail)
+    with pytest.raises(LayerwiseError, match=r"out of memory on a batch of .* lower tokens_per"):
+        extract(checkpoint, TEXTS, (), tmp_path / "out")
+
+
+def test_other_runtime_errors_are_not_hidden(
+    checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("shape mismatch")
+
+    monkeypatch.setattr(module, "forward", fail)
+    with pytest.raises(RuntimeError, match="shape mismatch"):
+        extract(checkpoint, TEXTS, (), tmp_path / "out")
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_gpu_agrees_with_cpu(folder: Path, tmp_path: Path) -> None:
+    on_cpu = tiny_checkpoint(folder)
+    path = folder / "tiny-gpt_neox"
+    cpu = extract(on_cpu, TEXTS, PROMPTS, tmp_path / "cpu")
+    for device in ("cuda:0", "auto"):
+        gpu = extract(load_local(path, device=device), TEXTS, PROMPTS, tmp_path / device)
+        assert gpu.index["linears"] == "plain"
+        for layer in (0, 2, 3, BEFORE_NORM):
+            np.testing.assert_allclose(gpu.pooled(layer), cpu.pooled(layer), atol=1e-3)
+        np.testing.assert_allclose(gpu.nll, cpu.nll, atol=1e-3)
