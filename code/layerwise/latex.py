@@ -1,0 +1,294 @@
+"""Templates to LaTeX to PDF: layout lives in the templates, every number comes from a claim.
+
+Templates use `\\VAR{...}`, `\\BLOCK{...}` and `\\#{...}`, so that LaTeX's braces and percent
+signs stay what they are. A name that is not in the context is an error.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from layerwise.errors import LayerwiseError
+from layerwise.files import atomic_path
+
+# The mark that stands beside a recomputed value.
+MARKS = {
+    "agrees": "a",
+    "reproduced": "r",
+    "differs": "d",
+    "follows": "f",
+    "needs weights": "w",
+    "not measured": "m",
+    "not checkable": "n",
+    "declared": "s",
+}
+NOTHING = "--"
+LONGEST_LIST = 6
+EPOCH = "1767225600"  # 2026-01-01, unless SOURCE_DATE_EPOCH says otherwise
+APT = "apt-get install texlive-latex-recommended texlive-latex-extra texlive-science latexmk"
+
+_SPECIALS = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "_": r"\_",
+    "%": r"\%",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\ensuremath{<}",
+    ">": r"\ensuremath{>}",
+    "|": r"\ensuremath{|}",
+    "'": "'",
+    '"': "''",
+    "–": "--",
+    "—": "---",
+    "−": r"\ensuremath{-}",
+    "’": "'",
+    "…": r"\dots{}",
+    "±": r"\ensuremath{\pm}",
+    "×": r"\ensuremath{\times}",
+    "≤": r"\ensuremath{\le}",
+    "≥": r"\ensuremath{\ge}",
+    "≈": r"\ensuremath{\approx}",
+    "→": r"\ensuremath{\to}",
+    "λ": r"\ensuremath{\lambda}",
+    "ρ": r"\ensuremath{\rho}",
+    "Δ": r"\ensuremath{\Delta}",
+    "é": r"\'e",
+    "ö": r"\"o",
+    "ü": r"\"u",
+    "ä": r"\"a",
+}
+
+
+def escape(text: str) -> str:
+    """Plain text as LaTeX.
+
+    Raises:
+        LayerwiseError: for a character outside ASCII that has no LaTeX form here.
+    """
+    for character in text:
+        if character not in _SPECIALS and not (character.isascii() and character.isprintable()):
+            raise LayerwiseError(
+                f"text for LaTeX must be printable ASCII or a known sign, found {character!r} in "
+                f"{text[:60]!r}; add it to the table of signs in latex.py"
+            )
+    return "".join(_SPECIALS.get(character, character) for character in text)
+
+
+def number(value: Any, decimals: int | None = None, *, sign: bool = False) -> str:
+    r"""A number as `\num{...}`, rounded to `decimals`, or with all its digits where None.
+
+    `sign` prints a plus before positive numbers; a rounded zero has no sign.
+
+    Raises:
+        LayerwiseError: if the value is not a finite number.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise LayerwiseError(
+            f"a number in the paper must be finite, got {value!r}; "
+            "report a missing value as missing instead"
+        )
+    text = repr(value) if decimals is None else f"{value:.{decimals}f}"
+    if float(text) == 0:
+        text = text.removeprefix("-")
+    elif sign and value > 0:
+        text = f"+{text}"
+    return rf"\num{{{text}}}"
+
+
+def shown(value: Any, decimals: int | str | None = None) -> str:
+    """A claim's value: a number, a label, a truth value, a list of these, or nothing."""
+    places = decimals if isinstance(decimals, int) else None
+    if value is None:
+        return NOTHING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return escape(value)
+    if isinstance(value, list):
+        if len(value) > LONGEST_LIST:
+            return f"({len(value)} values)"
+        return ", ".join(shown(entry, decimals) for entry in value)
+    return number(value, None if isinstance(value, int) else places)
+
+
+class Claims:
+    """What a template may ask about the judged claims."""
+
+    def __init__(self, records: Sequence[Mapping[str, Any]]) -> None:
+        self._records = {record["id"]: record for record in records}
+
+    def claim(self, claim_id: str) -> Mapping[str, Any]:
+        """The record of a claim.
+
+        Raises:
+            LayerwiseError: naming the id, if no claim backs it.
+        """
+        if claim_id not in self._records:
+            raise LayerwiseError(
+                f"every number in the paper needs a claim, there is none with the id {claim_id!r}; "
+                "add it to the ledger or correct the template"
+            )
+        return self._records[claim_id]
+
+    def printed(self, claim_id: str, decimals: int | None = None) -> str:
+        record = self.claim(claim_id)
+        return shown(record["published"], record["decimals"] if decimals is None else decimals)
+
+    def grid(self, pattern: str, columns: Sequence[str]) -> list[dict[str, Any]]:
+        """The claims that `pattern` names, as rows of one cell per column (None where missing).
+
+        `pattern` holds `{row}` (one part of an id, found among the claims, in their order) and
+        `{column}`.
+
+        Raises:
+            LayerwiseError: if no claim fits.
+        """
+        rows: dict[str, dict[str, Any]] = {}
+        for claim_id, record in self._records.items():
+            for column in columns:
+                parts = re.escape(pattern.replace("{column}", column)).split(r"\{row\}")
+                found = re.fullmatch("([^.]+)".join(parts), claim_id)
+                if found:
+                    rows.setdefault(found.group(1), {})[column] = record
+        if not rows:
+            raise LayerwiseError(
+                f"a table needs claims, none has an id like {pattern!r} with the columns "
+                f"{', '.join(columns)}; correct the template or the ledger"
+            )
+        return [
+            {"name": name, "cells": [cells.get(column) for column in columns]}
+            for name, cells in rows.items()
+        ]
+
+    def with_verdict(self, verdict: str) -> list[Mapping[str, Any]]:
+        return [record for record in self._records.values() if record["verdict"] == verdict]
+
+
+def render(template_folder: Path, template: str, context: Mapping[str, Any]) -> str:
+    """Fill a template. `context["claims"]` also answers claim(), printed(), grid().
+
+    Raises:
+        LayerwiseError: naming template and line, for a name that is not in the context, a
+            missing claim, a missing template or an error of syntax.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(template_folder),
+        undefined=jinja2.StrictUndefined,
+        block_start_string=r"\BLOCK{",
+        block_end_string="}",
+        variable_start_string=r"\VAR{",
+        variable_end_string="}",
+        comment_start_string=r"\#{",
+        comment_end_string="}",
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(escape=escape, number=number, shown=shown)
+    claims = Claims(context["claims"])
+    asked: dict[str, Callable[..., Any]] = {
+        name: getattr(claims, name) for name in ("claim", "printed", "grid", "with_verdict")
+    }
+    environment.globals.update(asked, MARKS=MARKS)
+    try:
+        return environment.get_template(template).render(**context)
+    except jinja2.TemplateSyntaxError as error:
+        raise LayerwiseError(f"{error.name}, line {error.lineno}: {error.message}") from None
+    except jinja2.UndefinedError as error:
+        raise LayerwiseError(
+            f"{template}: a template may only use what the context holds: {error.message}; "
+            f"the context has {', '.join(sorted(context))}"
+        ) from None
+    except jinja2.TemplateNotFound as error:
+        raise LayerwiseError(f"{template_folder}: there is no template {error.name}") from None
+
+
+# Commands whose argument is a name, or comes from the context: its digits are not results.
+_NAMING = ("VAR", "BLOCK", "#", "fixed", "label", "ref", "cref", "Cref", "eqref", "citep", "citet")
+
+
+def unbacked_digits(template_text: str) -> list[str]:
+    r"""The lines of a template's prose that hold a typed digit, as "line 3: ...".
+
+    Digits may stand in the preamble, in comments, in what Jinja fills, in labels and references,
+    and in `\fixed{...}`: parts of names (Paper 2, GPT-3) and of formulas, never results.
+    """
+
+    def blank(text: str) -> str:
+        return "\n" * text.count("\n")
+
+    text = template_text
+    preamble, begin, body = text.partition(r"\begin{document}")
+    if begin:
+        text = blank(preamble) + body
+    for name in _NAMING:
+        start = 0
+        while (start := text.find(f"\\{name}{{", start)) >= 0:
+            end, depth = text.index("{", start), 0
+            while end < len(text):
+                depth += {"{": 1, "}": -1}.get(text[end], 0)
+                end += 1
+                if depth == 0:
+                    break
+            text = text[:start] + blank(text[start:end]) + text[end:]
+    text = re.sub(r"(?<!\\)%.*", "", text)
+    return [
+        f"line {row}: {line.strip()}"
+        for row, line in enumerate(text.split("\n"), start=1)
+        if re.search(r"\d", line)
+    ]
+
+
+def build_pdf(tex_folder: Path, name: str) -> Path:
+    """Typeset `tex_folder/name.tex` to `tex_folder/name.pdf`; auxiliary files go elsewhere.
+
+    Raises:
+        LayerwiseError: if latexmk is missing, LaTeX stops, or a reference stays undefined.
+    """
+    latexmk = shutil.which("latexmk")
+    if latexmk is None:
+        raise LayerwiseError(f"typesetting needs latexmk, it is not on PATH; install it: {APT}")
+    if not (tex_folder / f"{name}.tex").is_file():
+        raise LayerwiseError(f"{tex_folder}: there is no {name}.tex here; render the report first")
+    variables = {"SOURCE_DATE_EPOCH": EPOCH} | os.environ | {"FORCE_SOURCE_DATE": "1"}
+    options = ["-pdf", "-norc", "-interaction=nonstopmode", "-halt-on-error", "-file-line-error"]
+    with tempfile.TemporaryDirectory(prefix="layerwise-tex-") as scratch:
+        done = subprocess.run(
+            [latexmk, *options, f"-outdir={scratch}", f"{name}.tex"],
+            cwd=tex_folder,
+            env=variables,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        log = Path(scratch, f"{name}.log")
+        lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
+        if done.returncode:
+            lines += done.stderr.splitlines()
+            failed = [line for line in lines if re.match(r"! |\S+:\d+: ", line)]
+            reason = failed[0] if failed else (done.stderr or done.stdout).strip()[-300:]
+            raise LayerwiseError(f"{tex_folder / name}.tex: LaTeX stopped: {reason}")
+        undefined = [line for line in lines if re.search(r"(Reference|Citation) .*undefined", line)]
+        if undefined:
+            raise LayerwiseError(f"{tex_folder / name}.tex: {undefined[0]}; correct the label")
+        pdf = tex_folder / f"{name}.pdf"
+        with atomic_path(pdf) as part:
+            shutil.copyfile(Path(scratch, pdf.name), part)
+    return pdf
