@@ -1,0 +1,124 @@
+"""The report: every number has a claim behind it, every claim is in it, and it builds."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from layerwise.latex import build_pdf, escape, render, shown, unbacked_digits
+from layerwise.ledger import read_ledger
+from layerwise.published import read_published
+from layerwise.verdicts import Statistics, judge
+
+ROOT = Path(__file__).resolve().parent.parent
+TEMPLATES = sorted((ROOT / "paper").rglob("*.tex.j2"))
+SOURCES = ("published", "mini", "full")
+
+
+def context(source: str) -> dict[str, Any]:
+    """The ledger judged without any statistic, and one claim made to differ."""
+    ledger = read_ledger(ROOT / "claims", read_published(ROOT / "published"))
+    records = [judge(claim, Statistics(source, {})) for claim in ledger]
+    cause = "a made-up cause: 50 % & more"
+    records[1] |= {"verdict": "differs", "recomputed": 0.123456789, "cause": cause}
+    records[2] |= {"verdict": "not checkable", "cause": "a made-up gap"}
+    counts: dict[str, Counter[str]] = {}
+    for record in records:
+        counts.setdefault(f"paper{record['paper']}", Counter())[record["verdict"]] += 1
+    return {
+        "claims": records,
+        "counts": counts,
+        "source": source,
+        "figures": {},
+        "environment": {"numpy": "2.4.6"},
+        "params": yaml.safe_load((ROOT / "params.yaml").read_text()),
+    }
+
+
+@pytest.fixture(scope="module", params=SOURCES)
+def rendered(request: pytest.FixtureRequest) -> tuple[dict[str, Any], str]:
+    filled = context(request.param)
+    return filled, render(ROOT / "paper", "main.tex.j2", filled)
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.name)
+def test_no_result_is_typed(template: Path) -> None:
+    assert unbacked_digits(template.read_text(encoding="utf-8")) == []
+
+
+def test_the_check_would_find_a_typed_result() -> None:
+    text = (ROOT / "paper/templates/layers.tex.j2").read_text()
+    typed = text.replace(r"\VAR{printed('p2.nb001.layer_0.r', 3)}", "-0.601")
+    assert typed != text
+    assert len(unbacked_digits(typed)) == 1
+
+
+def test_every_claim_is_listed_with_its_verdict(rendered: tuple[dict[str, Any], str]) -> None:
+    filled, tex = rendered
+    listing = tex[tex.index(r"\label{tab:claims}") :]
+    for record in filled["claims"]:
+        name = escape(record["id"]).replace(".", r".\allowbreak ")
+        printed = shown(record["published"], record["decimals"])
+        line = rf"\texttt{{{name}}} & {printed} & "
+        assert line in listing
+        row = listing[listing.index(line) :].split("\n", 1)[0]
+        assert row.endswith(rf"& {record['verdict']} \\")
+
+
+def test_verdicts_are_counted(rendered: tuple[dict[str, Any], str]) -> None:
+    filled, tex = rendered
+    table = tex[tex.index(r"\label{tab:verdicts}") : tex.index(r"\end{tabular}")]
+    for paper, verdicts in filled["counts"].items():
+        (row,) = re.findall(rf"^Paper {paper[-1]} (.*) \\\\$", table, re.MULTILINE)
+        numbers = [int(cell) for cell in re.findall(r"\\num\{(\d+)\}", row)]
+        assert sum(numbers) == sum(verdicts.values())
+
+
+def test_differences_are_shown_with_both_values_and_the_cause(
+    rendered: tuple[dict[str, Any], str],
+) -> None:
+    filled, tex = rendered
+    findings = tex[tex.index(r"\label{tab:differs}") : tex.index(r"\label{sec:limits}")]
+    record = filled["claims"][1]
+    assert shown(record["published"]) in findings
+    assert r"\num{0.123456789} & a made-up cause: 50 \% \& more \\" in findings
+    assert r"a made-up gap \\" in findings
+    assert tex.count(r"\num{0}\differs{}") + tex.count(r"}\differs{}") >= 1
+
+
+def test_only_mini_is_watermarked(rendered: tuple[dict[str, Any], str]) -> None:
+    filled, tex = rendered
+    mini = filled["source"] == "mini"
+    assert (r"\usepackage{draftwatermark}" in tex) == mini
+    assert ("the numbers mean nothing" in tex) == mini
+
+
+def test_the_environment_is_named_where_it_is_known(rendered: tuple[dict[str, Any], str]) -> None:
+    filled, tex = rendered
+    assert "Software of this run: numpy 2.4.6." in tex
+    del filled["environment"]
+    assert "Software" not in render(ROOT / "paper", "main.tex.j2", filled)
+
+
+def test_figures_stand_in_the_report_where_they_exist() -> None:
+    filled = context("published") | {"figures": {"layers": "figures/layers.pdf"}}
+    tex = render(ROOT / "paper", "main.tex.j2", filled)
+    assert tex.count(r"\includegraphics") == 1
+    assert "{figures/layers.pdf}" in tex
+    assert r"\label{fig:layers}" in tex
+    assert r"\Cref{fig:layers}" in tex
+    assert r"\Cref{fig:bins}" not in tex
+
+
+@pytest.mark.skipif(shutil.which("latexmk") is None, reason="latexmk is missing")
+def test_the_report_builds_without_undefined_references(tmp_path: Path) -> None:
+    tex = render(ROOT / "paper", "main.tex.j2", context("mini"))
+    (tmp_path / "main.tex").write_text(tex, encoding="utf-8")
+    assert build_pdf(tmp_path, "main").read_bytes().startswith(b"%PDF-")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["main.pdf", "main.tex"]
