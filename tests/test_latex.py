@@ -98,6 +98,13 @@ def test_claims_answer_by_id_and_by_pattern() -> None:
     assert [found["id"] for found in claims.with_verdict("differs")] == ["a.L4.p"]
 
 
+def test_claims_grid_sorts_layers_but_keeps_other_rows_in_order() -> None:
+    ids = ("a.L12.r", "a.L8.r", "b.two.r", "b.one.r")
+    claims = Claims([record(claim_id) for claim_id in ids])
+    assert [row["name"] for row in claims.grid("a.{row}.{column}", ["r"])] == ["L8", "L12"]
+    assert [row["name"] for row in claims.grid("b.{row}.{column}", ["r"])] == ["two", "one"]
+
+
 def test_claims_iv() -> None:
     claims = Claims([record("a.L0.r")])
     with pytest.raises(LayerwiseError, match=r"needs a claim, there is none with the id 'a\.L9"):

@@ -152,8 +152,8 @@ class Claims:
     def grid(self, pattern: str, columns: Sequence[str]) -> list[dict[str, Any]]:
         """The claims that `pattern` names, as rows of one cell per column (None where missing).
 
-        `pattern` holds `{row}` (one part of an id, found among the claims, in their order) and
-        `{column}`.
+        `pattern` holds `{row}` (one part of an id, found among the claims) and `{column}`. Rows
+        come in the claims' order, layers (L0, L4, ...) ascending.
 
         Raises:
             LayerwiseError: if no claim fits.
@@ -170,6 +170,8 @@ class Claims:
                 f"a table needs claims, none has an id like {pattern!r} with the columns "
                 f"{', '.join(columns)}; correct the template or the ledger"
             )
+        if all(re.fullmatch(r"L\d+", name) for name in rows):
+            rows = {name: rows[name] for name in sorted(rows, key=lambda name: int(name[1:]))}
         return [
             {"name": name, "cells": [cells.get(column) for column in columns]}
             for name, cells in rows.items()
