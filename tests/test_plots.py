@@ -228,6 +228,23 @@ def _is_text(artist: Any) -> bool:
     return isinstance(artist, Text) and bool(artist.get_text())
 
 
+@pytest.mark.parametrize("figure", FIGURES)
+def test_four_models_still_fit_on_a_page_unscaled(figure: str) -> None:
+    both = documents(figure)
+    four = both if figure == "scaling" else {f"Tiny-{i}": both["Tiny-A"] for i in range(4)}
+    drawn = draw(figure, documents=four)
+    assert drawn.get_figheight() <= style.TALLEST
+    for model in four if figure != "scaling" else four["scaling"]["models"]:
+        assert model in words(drawn)
+
+
+def test_one_model_gets_the_notebooks_arrangement() -> None:
+    shapes = {"pairs": (2, 3), "anisotropy": (2, 2), "bins": (2, 2), "layers": (1, 2)}
+    for figure, shape in shapes.items():
+        drawn = draw(figure, documents={"Tiny-A": documents(figure)["Tiny-A"]})
+        assert drawn.axes[0].get_gridspec().get_geometry() == shape
+
+
 def test_validation_draws_the_categories_their_mean_and_the_reference() -> None:
     axes = draw("validation").axes[0]
     drawn = {entry.get_label(): tuple(np.ravel(entry.get_xydata())) for entry in axes.lines}
@@ -301,7 +318,7 @@ def test_bins_iv_the_layers_must_match() -> None:
 
 def test_pairs_draws_five_metrics_within_view() -> None:
     axes = draw("pairs").axes
-    assert [panel.get_title() for panel in axes[:5]] == [m.replace("_", " ") for m in METRICS]
+    assert [panel.get_title().split() for panel in axes[:5]] == [m.split("_") for m in METRICS]
     for number, panel in enumerate(axes[:5]):
         drawn = panel.lines[2].get_ydata()
         np.testing.assert_allclose(drawn, np.array(R) / (number + 1))

@@ -24,7 +24,7 @@ def draw(documents: Mapping[str, dict[str, Any]], *, source: str) -> Figure:
             n = document["n_categories"]
             style.interval_points(row[0], layers, results)
             row[0].set_ylim(-1.15, 1.25)
-            row[0].set_ylabel(f"r(UA, preference), {document['ci_level']:.0%} interval")
+            row[0].set_ylabel(f"r, {document['ci_level']:.0%} interval")
             row[0].set_title(f"{model} (n = {n} categories)")
             row[0].legend(loc="upper right")
             _widths(row[1], layers, results)

@@ -24,7 +24,7 @@ def draw(documents: Mapping[str, dict[str, Any]], *, source: str) -> Figure:
             _curve(row[0], document)
             row[0].set_title(f"{model}: by layer (n = {n} categories)")
             _bars(row[1], document["strategies"])
-            row[1].set_title(f"{model}: by pooling, last layer (n = {n})")
+            row[1].set_title(f"{model}: by pooling (n = {n})")
     return figure
 
 

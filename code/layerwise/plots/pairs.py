@@ -13,20 +13,25 @@ COLUMNS = 3
 
 
 def draw(documents: Mapping[str, dict[str, Any]], *, source: str) -> Figure:
-    """Two rows of three panels per model: r with intervals for each metric, then the key."""
+    """r with intervals for each metric: two rows of panels for one model, else a row per model."""
     style.documents_of(documents, ["results", "n_pairs", "metrics_tested"], "pairs")
+    alone = len(documents) == 1
+    most = max(len(document["metrics_tested"]) for document in documents.values())
+    columns = COLUMNS if alone else most
+    rows = -(-most // columns) if alone else len(documents)
     with style.house_style():
-        per_model = max(-(-(len(d["metrics_tested"]) + 1) // COLUMNS) for d in documents.values())
-        figure, grid = style.panels(
-            len(documents) * per_model, COLUMNS, source=source, row_height=2.2
-        )
+        figure, grid = style.panels(rows, columns, source=source, row_height=2.2)
         for number, (model, document) in enumerate(documents.items()):
-            rows = grid[number * per_model : (number + 1) * per_model]
-            _model(list(rows.flat), model, document)
+            axes = list(grid.flat) if alone else list(grid[number])
+            _model(axes, document, most=10 if alone else 4)
+            for panel in axes[:: COLUMNS if alone else columns]:
+                panel.set_ylabel(f"{model}\nr(metric, preference)")
+        n = ", ".join(str(n) for n in sorted({d["n_pairs"] for d in documents.values()}))
+        style.note(figure, f"n = {n} pairs; star: the 95% interval excludes 0")
     return figure
 
 
-def _model(axes: list[Any], model: str, document: Mapping[str, Any]) -> None:
+def _model(axes: list[Any], document: Mapping[str, Any], *, most: int) -> None:
     layers = style.layers_of(document["results"])
     metrics = document["metrics_tested"]
     for number, metric in enumerate(metrics):
@@ -37,19 +42,10 @@ def _model(axes: list[Any], model: str, document: Mapping[str, Any]) -> None:
             {layer: results[metric] for layer, results in document["results"].items()},
             colour=style.COLOURS[2 * (number % 2)],
             marker=style.MARKERS[number % len(style.MARKERS)],
+            most=most,
         )
         panel.set_ylim(-1, 1)
-        panel.set_title(metric.replace("_", " "))
-        if number % COLUMNS == 0:
-            panel.set_ylabel("r(metric, preference)")
+        title = metric.replace("_", " ")
+        panel.set_title(title if most == 10 else title.replace(" ", "\n", 1))
     for spare in axes[len(metrics) :]:
         spare.set_axis_off()
-    axes[len(metrics)].text(
-        0.5,
-        0.5,
-        f"{model}\nn = {document['n_pairs']} pairs\n95% bootstrap intervals\n\n"
-        "star: the interval\nexcludes 0",
-        ha="center",
-        va="center",
-        transform=axes[len(metrics)].transAxes,
-    )

@@ -21,6 +21,7 @@ from layerwise.files import atomic_path
 
 WIDTH = 6.3  # inches: the text width of the paper
 FOOTER = 0.24  # inches kept free below the panels
+TALLEST = 7.5  # inches: a page less its caption; taller figures would be scaled down in print
 LEGEND_ROW = 0.17  # inches for a line of a legend below the panels
 # Okabe and Ito's colours: told apart under every common form of colour blindness.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -96,7 +97,7 @@ def panels(
             "pass the source its numbers came from"
         )
     below = FOOTER + legend_rows * LEGEND_ROW
-    height = rows * row_height + below
+    height = min(rows * row_height + below, TALLEST)
     figure = Figure(figsize=(WIDTH, height))
     rect = (0, below / height, 1, 1 - below / height)
     figure.set_layout_engine("constrained", rect=rect, hspace=0.04, wspace=0.04)
@@ -142,10 +143,13 @@ def zero_line(axes: Axes) -> None:
     axes.axhline(0.0, color=GREY, linestyle="--", linewidth=0.8, zorder=1)
 
 
-def layer_axis(axes: Axes, layers: Sequence[int]) -> None:
-    """Ticks at the sampled layers, thinned to at most ten."""
-    step = -(-len(layers) // 10)
-    axes.set_xticks(list(layers)[::step])
+def layer_axis(
+    axes: Axes, layers: Sequence[int], at: Sequence[int] | None = None, *, most: int = 10
+) -> None:
+    """Ticks at the layers (or at positions `at`, labelled by layer), thinned to at most `most`."""
+    step = -(-len(layers) // most)
+    shown = list(layers)[::step]
+    axes.set_xticks(shown if at is None else list(at)[::step], [str(layer) for layer in shown])
     axes.set_xlabel("layer")
 
 
@@ -162,6 +166,7 @@ def interval_points(
     colour: str = BLUE,
     marker: str = "o",
     label: str | None = None,
+    most: int = 10,
 ) -> None:
     """r with its confidence interval per layer; a star where the interval excludes zero."""
     rows = [results[str(layer)] for layer in layers]
@@ -184,7 +189,7 @@ def interval_points(
         label="interval excludes 0",
     )
     zero_line(axes)
-    layer_axis(axes, layers)
+    layer_axis(axes, layers, most=most)
 
 
 def points_behind(results: Iterable[Mapping[str, Any]], largest: int = 2000) -> int:
