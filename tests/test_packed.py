@@ -30,6 +30,23 @@ def check_same(layer: torch.nn.Module, inputs: int) -> None:
     assert "forward" not in vars(layer)
 
 
+def test_few_row_counts_reach_the_operator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """oneDNN keeps code per number of rows, so memory would grow with every new one."""
+    seen = set()
+    operator = packed.torch.ops.mkldnn._linear_pointwise
+
+    def watch(rows: torch.Tensor, *rest: object) -> torch.Tensor:
+        seen.add(len(rows))
+        return operator(rows, *rest)
+
+    monkeypatch.setattr(packed.torch.ops.mkldnn, "_linear_pointwise", watch)
+    network = torch.nn.Linear(4, 4)
+    with torch.inference_mode(), packed_linears(network, "packed"):
+        for rows in range(1, 70):
+            assert network(torch.ones(rows, 4)).shape == (rows, 4)
+    assert seen == {32, 64, 96}
+
+
 def test_an_error_inside_unpacks_too() -> None:
     network = torch.nn.Sequential(torch.nn.Linear(4, 4))
     with pytest.raises(KeyError), packed_linears(network, "packed"):

@@ -25,6 +25,7 @@ from layerwise.shards import Batch, Plan, Shard, finished_batches, plan_batches,
 from layerwise.store import HiddenStates, Layer, open_states
 from layerwise.weights import Checkpoint
 
+TEXTS_AT_ONCE = 256  # the tokenizer keeps much more than ids of what it takes at once
 LAYOUT = 1  # raise when the same inputs would give other bytes
 
 
@@ -85,7 +86,7 @@ def extract(
                 todo[processes.rank :: processes.count],
                 desc=checkpoint.display,
                 unit="batch",
-                disable=None if progress is None else not progress,
+                disable=processes.rank > 0 or (None if progress is None else not progress),
             ):
                 batch = plan.batches[number]
                 _run(checkpoint, batch, texts[batch.kind], ids[batch.kind], shard)
@@ -130,9 +131,11 @@ class _Processes:
 
 def _tokenize(checkpoint: Checkpoint, kind: str, texts: list[str]) -> list[list[int]]:
     """Token ids of every text, BOS where the tokenizer adds it; lengths are checked here."""
-    if not texts:
-        return []
-    ids = [list(map(int, one)) for one in checkpoint.tokenizer(texts).input_ids]
+    ids = [
+        list(map(int, one))
+        for start in range(0, len(texts), TEXTS_AT_ONCE)
+        for one in checkpoint.tokenizer(texts[start : start + TEXTS_AT_ONCE]).input_ids
+    ]
     # statements need a token to predict; a prompt only needs one to look at
     fewest = 2 if kind == "statements" else 1
     most = getattr(checkpoint.model.config, "max_position_embeddings", None)

@@ -19,6 +19,7 @@ from layerwise.errors import LayerwiseError
 
 Linears = Literal["packed", "plain"]
 MAX_PACKED_BYTES = 4 * 2**30  # packing doubles the memory of the weights
+ROWS_STEP = 32  # oneDNN keeps code for every number of rows it has seen: let it see few
 ROWS_HINT = 2048  # tokens per batch the layout is chosen for; any other number works too
 
 
@@ -75,7 +76,12 @@ def _packed_forward(
     def forward(
         states: Float[torch.Tensor, "*rows inputs"],
     ) -> Float[torch.Tensor, "*rows outputs"]:
-        return torch.ops.mkldnn._linear_pointwise(states, packed, bias, "none", [], "")
+        rows = states.reshape(-1, states.shape[-1])
+        padding = -len(rows) % ROWS_STEP
+        if padding:
+            rows = torch.nn.functional.pad(rows, (0, 0, 0, padding))
+        out = torch.ops.mkldnn._linear_pointwise(rows, packed, bias, "none", [], "")
+        return out[: len(rows) - padding].reshape(*states.shape[:-1], -1)
 
     return forward
 
