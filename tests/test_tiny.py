@@ -6,7 +6,7 @@ import torch
 
 from layerwise.errors import LayerwiseError
 from layerwise.tiny import build_tiny
-from layerwise.weights import load_registered
+from layerwise.weights import load_built
 from tiny_checkpoints import FAMILIES, TEXTS, tiny_model
 
 
@@ -14,7 +14,7 @@ from tiny_checkpoints import FAMILIES, TEXTS, tiny_model
 def test_tiny_has_the_declared_shape(tmp_path: Path, family: str) -> None:
     model = tiny_model(family)
     folder = build_tiny(model, TEXTS, tmp_path / "m")
-    loaded = load_registered(model, folder=folder, device="cpu")
+    loaded = load_built(model, folder, device="cpu")
     assert (loaded.n_layers, loaded.hidden_size, len(loaded.blocks)) == (3, 16, 3)
     assert loaded.adds_bos == (family in ("opt", "llama"))
     ids = loaded.tokenizer(TEXTS[0]).input_ids

@@ -14,7 +14,15 @@ from layerwise import weights
 from layerwise.errors import LayerwiseError
 from layerwise.models import Model
 from layerwise.tiny import build_tiny
-from layerwise.weights import load_hub, load_local, load_registered, weight_bytes
+from layerwise.weights import (
+    load_built,
+    load_hub,
+    load_local,
+    load_model,
+    load_registered,
+    require_accelerator,
+    weight_bytes,
+)
 from tiny_checkpoints import TEXTS, tiny_model
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -97,6 +105,7 @@ def test_auto_needs_one_process(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("WORLD_SIZE", "4")
     with pytest.raises(LayerwiseError, match=r"'auto' .* needs one process, found 4"):
         load_local(tiny, device="auto")
+    assert load_local(tiny, device="cpu").n_layers == 3
 
 
 @pytest.mark.parametrize(
@@ -111,18 +120,18 @@ def test_auto_needs_one_process(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_declared_shape_iv(tiny: Path, change: dict, message: str) -> None:
     shape = replace(tiny_model().shape, **change)
     with pytest.raises(LayerwiseError, match=message):
-        load_registered(registered(shape=shape), folder=tiny, device="cpu")
+        load_built(registered(shape=shape), tiny, device="cpu")
 
 
 def test_registered_iv(tiny: Path) -> None:
     with pytest.raises(LayerwiseError, match=r"declared family gpt2, .* has gpt_neox"):
-        load_registered(registered(family="gpt2"), folder=tiny, device="cpu")
+        load_built(registered(family="gpt2"), tiny, device="cpu")
     with pytest.raises(LayerwiseError, match="is built on the spot; name the folder"):
         load_registered(tiny_model())
     with pytest.raises(LayerwiseError, match="no revision is recorded for org/name"):
         load_registered(registered(built=False, hub="org/name"))
-    with pytest.raises(LayerwiseError, match="comes from the hub; it takes no folder"):
-        load_registered(registered(built=False, hub="org/name"), folder=tiny)
+    with pytest.raises(LayerwiseError, match=r"comes from the hub \(org/name\); it has no folder"):
+        load_built(registered(built=False, hub="org/name"), tiny)
 
 
 @pytest.fixture
@@ -194,3 +203,26 @@ def test_bos_is_told_from_a_word(tiny: Path) -> None:
     tokenizer.bos_token_id = 0
     assert not replace(loaded, tokenizer=tokenizer).adds_bos
     assert json.loads((tiny / "config.json").read_text())["model_type"] == "gpt_neox"
+
+
+def test_load_model_takes_a_folder_or_a_hub_id(hub_cache: Path, tiny: Path) -> None:
+    assert load_model(str(tiny), device="cpu").revision.startswith("sha256:")
+    assert load_model("org/tiny", revision=COMMIT, device="cpu").revision == COMMIT
+    with pytest.raises(LayerwiseError, match="is a local folder and has no revision, found 'v1'"):
+        load_model(str(tiny), revision="v1")
+    with pytest.raises(LayerwiseError, match="org/tiny at main is not in the local cache"):
+        load_model("org/tiny", device="cpu")
+
+
+def test_require_accelerator(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    require_accelerator("cpu")
+    for device in (None, "auto", "cuda", "cuda:1"):
+        with pytest.raises(LayerwiseError, match=r"need a CUDA device .*`published` .*`mini` run"):
+            require_accelerator(device)
+    with pytest.raises(LayerwiseError, match="need a CUDA device and none was found"):
+        load_local(tiny, device="cuda")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    require_accelerator(None)
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    assert weights.default_device() == "cuda:3"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ import transformers
 
 from layerwise.errors import LayerwiseError
 from layerwise.models import Model, Shape
-from layerwise.weights import keep_bars_out_of_logs
 
 VOCABULARY = 512
 POSITIONS = 256
@@ -104,6 +104,12 @@ def build_tiny(model: Model, texts: Sequence[str], folder: Path, seed: int = 0) 
     network.to(getattr(torch, model.dtype)).save_pretrained(folder)
     _train_tokenizer(texts, model.shape.adds_bos).save_pretrained(folder)
     return folder
+
+
+def keep_bars_out_of_logs() -> None:
+    """Switch transformers' progress bars off unless a terminal is there to show them."""
+    if not sys.stderr.isatty():
+        transformers.utils.logging.disable_progress_bar()
 
 
 def _train_tokenizer(texts: Sequence[str], adds_bos: bool) -> Any:

@@ -7,7 +7,6 @@ import json
 import math
 import operator
 import os
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,8 @@ from huggingface_hub import errors as hub_errors
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, sha256_of
 from layerwise.models import DTYPES, Model
+from layerwise.tiny import build_tiny as build_tiny  # beside the loaders of what it builds
+from layerwise.tiny import keep_bars_out_of_logs
 
 # Where the base model of an architecture keeps its blocks. Of all these the base model's last
 # hidden state is taken after the final norm (OPT-350M, which has none: after project_out).
@@ -143,28 +144,70 @@ def load_hub(
     return _load(snapshot, _check_folder(snapshot), hub_id, snapshot.name, dtype, device)
 
 
-def load_registered(
-    model: Model, *, folder: Path | None = None, device: str | None = None
+def load_model(
+    name: str,
+    *,
+    revision: str | None = None,
+    dtype: str = "float32",
+    device: str | None = None,
 ) -> Checkpoint:
-    """Load a model of the registry and check family and shape; built ones come from `folder`.
+    """Load a checkpoint folder if `name` is one, else a model of the hub (`main` by default).
 
     Raises:
-        LayerwiseError: for an unresolved revision, a declared value that differs from the loaded
-            one (both are named), and as in `load_local` and `load_hub`.
+        LayerwiseError: for a folder with a revision, and as in `load_local` and `load_hub`.
+    """
+    if not Path(name).exists():
+        return load_hub(name, revision or "main", dtype, device)
+    if revision is not None:
+        raise LayerwiseError(
+            f"{name} is a local folder and has no revision, found {revision!r}; leave it out"
+        )
+    return load_local(Path(name), dtype, device)
+
+
+def load_built(model: Model, folder: Path, *, device: str | None = None) -> Checkpoint:
+    """Load a checkpoint that `build_tiny` made and check family and shape.
+
+    Raises:
+        LayerwiseError: for a model of the hub, and as in `load_registered`.
+    """
+    if not model.built:
+        raise LayerwiseError(f"{model.slug} comes from the hub ({model.hub}); it has no folder")
+    return _as_declared(model, replace(load_local(folder, model.dtype, device), name=model.slug))
+
+
+def load_registered(model: Model, *, device: str | None = None) -> Checkpoint:
+    """Load a model of the registry from the hub and check family and shape.
+
+    Raises:
+        LayerwiseError: for a built model, an unresolved revision, a declared value that differs
+            from the loaded one (both are named), and as in `load_hub`.
     """
     if model.built:
-        if folder is None:
-            raise LayerwiseError(f"{model.slug} is built on the spot; name the folder it is in")
-        loaded = replace(load_local(folder, model.dtype, device), name=model.slug)
-    else:
-        if folder is not None:
-            raise LayerwiseError(f"{model.slug} comes from the hub; it takes no folder")
-        if model.hub is None or model.revision is None:
-            raise LayerwiseError(
-                f"{model.slug}: no revision is recorded for {model.hub} (revision: unresolved); "
-                "look the commit up, write it into the registry, then load it"
-            )
-        loaded = load_hub(model.hub, model.revision, model.dtype, device)
+        raise LayerwiseError(f"{model.slug} is built on the spot; name the folder it is in")
+    if model.hub is None or model.revision is None:
+        raise LayerwiseError(
+            f"{model.slug}: no revision is recorded for {model.hub} (revision: unresolved); "
+            "look the commit up, write it into the registry, then load it"
+        )
+    return _as_declared(model, load_hub(model.hub, model.revision, model.dtype, device))
+
+
+def require_accelerator(device: str | None = None) -> None:
+    """Refuse early where a model of the papers would be run without a CUDA device.
+
+    Raises:
+        LayerwiseError: if there is none and `device` is not named as something else.
+    """
+    wants_cuda = device is None or device == "auto" or device.startswith("cuda")
+    if wants_cuda and not torch.cuda.is_available():
+        raise LayerwiseError(
+            "the papers' models need a CUDA device and none was found; the sources `published` "
+            "and `mini` run here (`make reproduce`), a model of your own with device 'cpu'"
+        )
+
+
+def _as_declared(model: Model, loaded: Checkpoint) -> Checkpoint:
     found = {
         "family": loaded.family,
         "n_layers": loaded.n_layers,
@@ -180,12 +223,6 @@ def load_registered(
                 "correct the registry or the revision"
             )
     return replace(loaded, display=model.display)
-
-
-def keep_bars_out_of_logs() -> None:
-    """Switch transformers' progress bars off unless a terminal is there to show them."""
-    if not sys.stderr.isatty():
-        transformers.utils.logging.disable_progress_bar()
 
 
 def _check_folder(path: Path) -> list[Path]:
@@ -221,6 +258,10 @@ def _load(
     if dtype not in DTYPES:
         raise LayerwiseError(f"dtype must be one of {', '.join(DTYPES)}, found {dtype!r}")
     device = device or default_device()
+    if device.startswith("cuda"):
+        require_accelerator(device)
+    if device == "cuda":  # every process of a launcher has its own
+        device = default_device()
     if device == "auto" and int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise LayerwiseError(
             "device 'auto' spreads one model over all GPUs and needs one process, found "
