@@ -12,7 +12,7 @@ from jaxtyping import Float, Float32, Int64
 from layerwise.store import BEFORE_NORM, Layer
 from layerwise.weights import Checkpoint
 
-HEAD_ROWS = 128  # tokens whose logits exist at once: memory, and cache on a CPU
+HEAD_ROWS = 256  # predicted tokens whose logits exist at once: memory, and cache on a CPU
 See = Callable[[Layer, torch.Tensor], None]
 
 
@@ -74,7 +74,7 @@ def mean_token_nll(
     tokens: Int64[torch.Tensor, "batch token"],
 ) -> Float32[torch.Tensor, " batch"]:
     """Mean NLL of tokens 1..T-1 of every statement, nats: the model's own loss, one by one."""
-    rows = max(1, HEAD_ROWS // tokens.shape[1])
+    rows = max(1, HEAD_ROWS // (tokens.shape[1] - 1))
     cap = getattr(checkpoint.model.config, "final_logit_softcapping", None)  # Gemma 2
     nll = []
     for some, wanted in zip(hidden[:, :-1].split(rows), tokens[:, 1:].split(rows), strict=True):
