@@ -1,0 +1,1 @@
+"""Measures: hidden states -> values. Pure functions, float64 inside."""

@@ -1,0 +1,79 @@
+"""Anisotropy of the token states of one layer (Paper 3, notebook 004).
+
+The d eigenvalues of the covariance of N tokens follow from the N x N Gram matrix of the centred
+tokens where N < d; the remaining d - N are zero. Every eigenvalue is then raised to at least
+1e-10, as published, so the zeros count in the total, in the entropy and in the variance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from layerwise.errors import LayerwiseError
+
+FLOOR = 1e-10  # least eigenvalue, and the offset of logarithms and norms, as published
+N_KEPT = 100  # leading eigenvalues kept for the spectra
+
+
+@dataclass(frozen=True)
+class Anisotropy:
+    """Measures of one layer; eigenvalues descend, at most the first 100."""
+
+    eigenvalue_variance: float  # population variance over all hidden dimensions
+    first_pc_share: float
+    effective_rank: float
+    mean_cosine_to_mean: float
+    var_top10: float
+    var_top50: float
+    eigenvalues: Float[np.ndarray, " kept"]
+
+
+def anisotropy(tokens: Float[np.ndarray, "token hidden"]) -> Anisotropy:
+    """Measure the token states of one layer.
+
+    Raises:
+        LayerwiseError: for fewer than two tokens or states that are not finite.
+    """
+    if len(tokens) < 2:
+        raise LayerwiseError(
+            f"a covariance needs at least two tokens, found {len(tokens)}; add prompts"
+        )
+    if not np.all(np.isfinite(tokens)):
+        raise LayerwiseError(
+            "token states must be finite, found a NaN or an infinity; try dtype float32"
+        )
+    states = np.asarray(tokens, dtype=np.float64)
+    mean = states.mean(axis=0)
+    eigenvalues = np.maximum(_eigenvalues(states - mean), FLOOR)
+    total = eigenvalues.sum()
+    shares = eigenvalues / total
+    cumulative = np.cumsum(eigenvalues) / total
+    return Anisotropy(
+        eigenvalue_variance=float(np.var(eigenvalues)),
+        first_pc_share=float(shares[0]),
+        effective_rank=float(np.exp(-np.sum(shares * np.log(shares + FLOOR)))),
+        mean_cosine_to_mean=_mean_cosine(states, mean),
+        var_top10=float(cumulative[min(9, len(cumulative) - 1)]),
+        var_top50=float(cumulative[min(49, len(cumulative) - 1)]),
+        eigenvalues=eigenvalues[:N_KEPT].copy(),
+    )
+
+
+def _eigenvalues(centred: np.ndarray) -> np.ndarray:
+    """All d eigenvalues of the sample covariance (N - 1), descending."""
+    n, hidden = centred.shape
+    product = centred @ centred.T if n < hidden else centred.T @ centred
+    found = np.zeros(hidden)
+    spectrum = np.linalg.eigvalsh(product)[::-1] / (n - 1)
+    found[: len(spectrum)] = spectrum
+    return found
+
+
+def _mean_cosine(states: np.ndarray, mean: np.ndarray) -> float:
+    norm = np.linalg.norm(mean)
+    if norm <= FLOOR:
+        return 0.0
+    return float(np.mean(states @ mean / (np.linalg.norm(states, axis=1) * norm + FLOOR)))
