@@ -1,0 +1,1 @@
+"""Statistics: values -> estimates. Pure functions."""

@@ -1,0 +1,93 @@
+"""Pearson's r and its two-sided p-value."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy import special
+
+from layerwise.errors import LayerwiseError
+
+MIN_POINTS = 3  # two points always correlate perfectly
+
+
+def require_series(
+    x: Float[np.ndarray, " n"],
+    y: Float[np.ndarray, " n"],
+    names: tuple[str, str] = ("x", "y"),
+) -> None:
+    """Refuse what has no correlation.
+
+    Raises:
+        LayerwiseError: for fewer than three points, a number that is not finite, or a constant
+            side; the message names the side.
+    """
+    if len(x) < MIN_POINTS:
+        raise LayerwiseError(
+            f"a correlation needs at least {MIN_POINTS} points, found {len(x)}; add data"
+        )
+    for name, series in zip(names, (x, y), strict=True):
+        if not np.all(np.isfinite(series)):
+            raise LayerwiseError(
+                f"a correlation needs finite numbers, {name} holds a NaN or an infinity; "
+                "check what it was computed from"
+            )
+        if np.all(series == series[0]):
+            raise LayerwiseError(
+                f"a correlation needs two series that vary, {name} is constant "
+                f"({len(series)} times {series[0]:g}); use statements that differ"
+            )
+
+
+def unit_scale(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """Divide by a power of two, so that squares neither overflow nor vanish; exact."""
+    _, exponent = np.frexp(np.max(np.abs(values)))
+    return np.ldexp(values, -exponent)
+
+
+def correlate_rows(
+    x: Float[np.ndarray, "row n"], y: Float[np.ndarray, "row n"]
+) -> tuple[Float[np.ndarray, " row"], Float[np.ndarray, " row"], Float[np.ndarray, " row"]]:
+    """Pearson r of each pair of rows, and both sums of squared deviations; r is NaN on a zero sum.
+
+    Overwrites x and y with their deviations.
+    """
+    x -= x.mean(axis=1, keepdims=True)
+    y -= y.mean(axis=1, keepdims=True)
+    xx, yy, xy = (np.einsum("ij,ij->i", u, v) for u, v in ((x, x), (y, y), (x, y)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.clip(xy / (np.sqrt(xx) * np.sqrt(yy)), -1.0, 1.0), xx, yy
+
+
+def pearson_r(
+    x: Float[np.ndarray, " n"],
+    y: Float[np.ndarray, " n"],
+    names: tuple[str, str] = ("x", "y"),
+) -> float:
+    """Pearson's r of two series, in [-1, 1].
+
+    Raises:
+        LayerwiseError: see `require_series`.
+    """
+    require_series(x, y, names)
+    r, _, _ = correlate_rows(unit_scale(x)[None].copy(), unit_scale(y)[None].copy())
+    return float(r[0])
+
+
+def pearson_p(
+    r: float | Float[np.ndarray, " row"], n: int | Int[np.ndarray, " row"]
+) -> float | Float[np.ndarray, " row"]:
+    """Two-sided p-value of r over n points, for uncorrelated normal series.
+
+    Twice the upper tail at |r| of the beta law with both shapes n/2 - 1, stretched to [-1, 1].
+
+    Raises:
+        LayerwiseError: for n under 3 or |r| over 1.
+    """
+    if np.any(np.asarray(n) < MIN_POINTS):
+        raise LayerwiseError(f"a p-value of r needs at least {MIN_POINTS} points, found {n}")
+    if not np.all(np.abs(r) <= 1):
+        raise LayerwiseError(f"r must lie in [-1, 1], found {r}")
+    shape = np.asarray(n) / 2 - 1
+    p = 2 * special.betaincc(shape, shape, (np.abs(r) + 1) / 2)
+    return float(p) if np.ndim(p) == 0 else p

@@ -1,0 +1,75 @@
+"""Random bins: the published order of draws, and statistics over many binnings (notebook 000)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from layerwise.errors import LayerwiseError
+from layerwise.statistics.correlation import MIN_POINTS, pearson_p
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """r over the bins, averaged over binnings; SD of the population of binnings."""
+
+    r_mean: float
+    r_std: float
+    p_mean: float
+    n_valid: int
+
+
+def sweep_labels(
+    n_pairs: int, k_values: Sequence[int], n_layers: int, n_permutations: int, seed: int
+) -> dict[int, Int[np.ndarray, "layer perm pair"]]:
+    """Bin of every pair, drawn from one stream: for each k, for each layer, for each binning."""
+    stream = np.random.RandomState(seed)
+    size = (n_layers, n_permutations, n_pairs)
+    return {k: stream.randint(0, k, size=size) for k in k_values}
+
+
+def stable_labels(n_pairs: int, k: int, seed: int) -> Int[np.ndarray, " pair"]:
+    """The one binning of all layers: the stream starts anew."""
+    return np.random.RandomState(seed).randint(0, k, size=n_pairs)
+
+
+def sweep(
+    asymmetries: Float[np.ndarray, "perm k"], preferences: Float[np.ndarray, "perm k"]
+) -> SweepResult:
+    """Correlate asymmetry and preference over the bins of each binning, then average.
+
+    Bins that hold NaN are left out; a binning with fewer than three bins is dropped. With none
+    left: r 0, SD 0, p 1, as published.
+
+    Raises:
+        LayerwiseError: if either side is constant over the bins of a binning.
+    """
+    valid = np.isfinite(asymmetries) & np.isfinite(preferences)
+    enough = valid.sum(axis=1) >= MIN_POINTS
+    if not np.any(enough):
+        return SweepResult(0.0, 0.0, 1.0, 0)
+    valid = valid[enough]
+    n = valid.sum(axis=1)
+    x = _deviations(asymmetries[enough], valid, n, "asymmetry")
+    y = _deviations(preferences[enough], valid, n, "preference")
+    r = np.clip(np.sum(x * y, axis=1), -1.0, 1.0)
+    p = pearson_p(r, n)
+    return SweepResult(float(np.mean(r)), float(np.std(r)), float(np.mean(p)), len(r))
+
+
+def _deviations(values: np.ndarray, valid: np.ndarray, n: np.ndarray, name: str) -> np.ndarray:
+    """Deviations from each row's mean over its valid bins, of norm 1; 0 elsewhere."""
+    known = np.where(valid, values, 0.0)
+    means = known.sum(axis=1) / n
+    deviations = np.where(valid, values - means[:, None], 0.0)
+    largest = np.max(np.abs(deviations), axis=1)
+    if np.any(largest <= 1e-15 * np.max(np.abs(known), axis=1)):
+        raise LayerwiseError(
+            f"a correlation over bins needs series that vary, the {name} is the same in every "
+            "bin; use statements that differ"
+        )
+    deviations /= largest[:, None]
+    return deviations / np.linalg.norm(deviations, axis=1, keepdims=True)
