@@ -1,0 +1,281 @@
+"""Values of one model: everything the statistics need, small enough to keep."""
+
+from __future__ import annotations
+
+import dataclasses
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from layerwise.errors import LayerwiseError
+from layerwise.files import atomic_path
+from layerwise.measures.anisotropy import N_KEPT, anisotropy
+from layerwise.measures.pairwise import pair_metrics
+from layerwise.measures.random_bins import bin_mean, binner
+from layerwise.measures.uniformity import mean_pairwise_cosine_by_group
+from layerwise.pairs import StatementPairs
+from layerwise.statistics.random_bins import stable_labels, sweep_labels
+from layerwise.store import BEFORE_NORM, HiddenStates, Layer
+
+POOLED = ("mean_pooled", "last_token", "first_token")  # readings of the last layer
+ANISOTROPY = (
+    "eigenvalue_variance",
+    "first_pc_share",
+    "effective_rank",
+    "mean_cosine_to_mean",
+    "var_top10",
+    "var_top50",
+)
+IDENTICAL = 1 - 1e-10  # a mean pairwise cosine above this: all vectors are equal up to rounding
+
+
+@dataclass(frozen=True)
+class Values:
+    """Values of one model; a reading is a layer and a pooling, a side is 0 (A) or 1 (B)."""
+
+    model: str
+    display: str
+    n_layers: int
+    hidden_size: int
+    n_prompts: int
+    seed: int
+    n_permutations: int
+    k_stable: int
+    layers: tuple[int, ...]  # sampled, ascending
+    k_values: tuple[int, ...]
+    categories: tuple[str, ...]
+    readings: tuple[str, ...]
+    category_of_pair: Int[np.ndarray, " pair"]
+    preferences: Float[np.ndarray, " pair"]  # NLL(B) - NLL(A), nats
+    uniformity: Float[np.ndarray, "reading category side"]
+    pair_metrics: Float[np.ndarray, "layer metric pair"]
+    bin_asymmetry: dict[int, Float[np.ndarray, "layer perm k"]]
+    bin_preference: dict[int, Float[np.ndarray, "layer perm k"]]
+    stable_asymmetry: Float[np.ndarray, "layer bin"]
+    stable_preference: Float[np.ndarray, " bin"]
+    anisotropy: Float[np.ndarray, "measure depth"]  # layers 0..n_layers, then before the norm
+    eigenvalues: Float[np.ndarray, "depth kept"]  # no depth without prompts
+
+    @property
+    def n_pairs(self) -> int:
+        return len(self.preferences)
+
+    def asymmetries(self, reading: str) -> Float[np.ndarray, " category"]:
+        """UA of each category."""
+        uniformity = self.uniformity[self.readings.index(reading)]
+        return uniformity[:, 0] - uniformity[:, 1]
+
+    def all_identical(self, reading: str) -> bool:
+        """True where every statement has the same vector, as the first token after a BOS has."""
+        return bool(np.all(self.uniformity[self.readings.index(reading)] > IDENTICAL))
+
+    def category_preferences(self) -> Float[np.ndarray, " category"]:
+        """Mean preference of each category, nats."""
+        return np.array(
+            [
+                self.preferences[self.category_of_pair == number].mean()
+                for number in range(len(self.categories))
+            ]
+        )
+
+    def save(self, path: Path) -> None:
+        """Write an npz file atomically."""
+        arrays: dict[str, np.ndarray] = {}
+        for name, value in vars(self).items():
+            if isinstance(value, dict):
+                arrays |= {f"{name}_{k}": array for k, array in value.items()}
+            else:
+                arrays[name] = np.asarray(value)
+        with atomic_path(path) as part, part.open("wb") as handle:
+            np.savez(handle, allow_pickle=False, **arrays)
+
+
+def load(path: Path) -> Values:
+    """Read what `Values.save` wrote.
+
+    Raises:
+        LayerwiseError: if the file is missing, is no values file, or lacks a field.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as found:
+            arrays = dict(found)
+    except FileNotFoundError:
+        raise LayerwiseError(f"{path}: no such file; run `layerwise measure` first") from None
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+        raise LayerwiseError(
+            f"{path}: not a values file; run `layerwise measure` for this model again"
+        ) from None
+    fields: dict[str, object] = {}
+    try:
+        k_values = arrays["k_values"].tolist()
+        for field in dataclasses.fields(Values):
+            kind = str(field.type)
+            if kind.startswith("dict"):
+                fields[field.name] = {k: arrays[f"{field.name}_{k}"] for k in k_values}
+            elif kind.startswith("tuple"):
+                fields[field.name] = tuple(arrays[field.name].tolist())
+            else:
+                array = arrays[field.name]
+                fields[field.name] = array.item() if kind in ("str", "int") else array
+    except KeyError as error:
+        raise LayerwiseError(
+            f"{path}: lacks {error}, it was written by another version; "
+            "run `layerwise measure` for this model again"
+        ) from None
+    return Values(**fields)  # type: ignore[arg-type]
+
+
+def sampled_layers(
+    n_layers: int, *, layers: Sequence[int] | None = None, layer_step: int = 4
+) -> tuple[int, ...]:
+    """The given layers, ascending, or every layer_step-th from 0 and the last (notebook 002).
+
+    Raises:
+        LayerwiseError: if a layer is not one of 0..n_layers, or the step is not positive.
+    """
+    if layers is None:
+        if layer_step < 1:
+            raise LayerwiseError(f"layer_step must be at least 1, found {layer_step}")
+        return tuple(sorted({*range(0, n_layers + 1, layer_step), n_layers}))
+    if not layers:
+        raise LayerwiseError("layers must name at least one layer, found none")
+    outside = [layer for layer in layers if not 0 <= layer <= n_layers]
+    if outside:
+        raise LayerwiseError(
+            f"a layer is a number from 0 to n_layers = {n_layers}, "
+            f"found {', '.join(map(str, outside))}; choose layers of this model"
+        )
+    return tuple(sorted(set(layers)))
+
+
+def measure(
+    states: HiddenStates,
+    pairs: StatementPairs,
+    *,
+    layers: Sequence[int] | None = None,
+    layer_step: int = 4,
+    seed: int = 42,
+    k_values: Sequence[int] = (10, 15, 20, 25, 30),
+    n_permutations: int = 200,
+    k_stable: int = 20,
+) -> Values:
+    """Reduce hidden states, stored A sides first, to values; one layer in memory at a time.
+
+    Raises:
+        LayerwiseError: if states and pairs do not belong together, a layer does not exist, a
+            setting is impossible, or every preference is the same.
+    """
+    chosen = sampled_layers(states.n_layers, layers=layers, layer_step=layer_step)
+    _require_settings(k_values, n_permutations, k_stable)
+    preferences = _preferences(states, pairs)
+    sweeps = sweep_labels(len(pairs), k_values, len(chosen), n_permutations, seed)
+    stable = stable_labels(len(pairs), k_stable, seed)[None]
+    bins: dict[int, list[np.ndarray]] = {k: [] for k in k_values}
+    stable_bins, metrics = [], []
+    for row, layer in enumerate(chosen):
+        side_a, side_b = _sides(states, layer, "mean", len(pairs))
+        metrics.append(pair_metrics(side_a, side_b))
+        asymmetry = binner(side_a, side_b)
+        for k in k_values:
+            bins[k].append(asymmetry(sweeps[k][row], k))
+        stable_bins.append(asymmetry(stable, k_stable)[0])
+    uniformity = _uniformities(states, pairs, chosen)
+    profile, eigenvalues = _profile(states)
+    return Values(
+        model=str(states.index["model"]),
+        display=str(states.index["display"]),
+        n_layers=states.n_layers,
+        hidden_size=states.hidden_size,
+        n_prompts=int(states.index["n_prompts"]),
+        seed=seed,
+        n_permutations=n_permutations,
+        k_stable=k_stable,
+        layers=chosen,
+        k_values=tuple(k_values),
+        categories=pairs.categories,
+        readings=tuple(uniformity),
+        category_of_pair=np.asarray(pairs.category_of_pair),
+        preferences=preferences,
+        uniformity=np.stack(list(uniformity.values())),
+        pair_metrics=np.stack(metrics),
+        bin_asymmetry={k: np.stack(found) for k, found in bins.items()},
+        bin_preference={
+            k: np.stack([bin_mean(preferences, labels, k) for labels in sweeps[k]])
+            for k in k_values
+        },
+        stable_asymmetry=np.stack(stable_bins),
+        stable_preference=bin_mean(preferences, stable, k_stable)[0],
+        anisotropy=profile,
+        eigenvalues=eigenvalues,
+    )
+
+
+def _require_settings(k_values: Sequence[int], n_permutations: int, k_stable: int) -> None:
+    few = [k for k in (*k_values, k_stable) if k < 3]
+    if few or len(set(k_values)) < len(k_values) or n_permutations < 1:
+        raise LayerwiseError(
+            "bins need k of at least 3, each once, and at least one permutation, found "
+            f"k_values {list(k_values)}, k_stable {k_stable}, n_permutations {n_permutations}"
+        )
+
+
+def _preferences(states: HiddenStates, pairs: StatementPairs) -> np.ndarray:
+    nll = np.asarray(states.nll, dtype=np.float64)
+    if len(nll) != 2 * len(pairs):
+        raise LayerwiseError(
+            f"{states.folder}: hidden states and pairs must belong together, found "
+            f"{len(nll)} statements for {len(pairs)} pairs; extract the states of these pairs"
+        )
+    preferences = nll[len(pairs) :] - nll[: len(pairs)]
+    if np.all(preferences == preferences[0]):
+        raise LayerwiseError(
+            f"a correlation needs preferences that vary, all {len(pairs)} are "
+            f"{preferences[0]:g} nats; use pairs whose two statements differ"
+        )
+    return preferences
+
+
+def _sides(
+    states: HiddenStates, layer: Layer, pooling: str, n_pairs: int
+) -> tuple[np.ndarray, np.ndarray]:
+    pooled = states.pooled(layer, pooling)
+    return pooled[:n_pairs], pooled[n_pairs:]
+
+
+def _uniformities(
+    states: HiddenStates, pairs: StatementPairs, chosen: Sequence[int]
+) -> dict[str, np.ndarray]:
+    """Mean pairwise cosine [category, side] of each reading."""
+    last = states.n_layers
+    wanted: dict[str, tuple[Layer, str]] = dict(
+        zip(POOLED, ((last, "mean"), (last, "last"), (last, "first")), strict=True)
+    )
+    wanted |= {f"layer_{layer}": (layer, "mean") for layer in chosen}
+    wanted[f"layer_{last}_before_norm"] = (BEFORE_NORM, "mean")
+    wanted |= {f"layer_{layer}_all_tokens": (layer, "mean_all") for layer in chosen}
+    labels, n = np.asarray(pairs.category_of_pair), len(pairs.categories)
+    return {
+        reading: np.stack(
+            [
+                mean_pairwise_cosine_by_group(side, labels, n)
+                for side in _sides(states, layer, pooling, len(pairs))
+            ],
+            axis=1,
+        )
+        for reading, (layer, pooling) in wanted.items()
+    }
+
+
+def _profile(states: HiddenStates) -> tuple[np.ndarray, np.ndarray]:
+    """Anisotropy [measure, depth] and leading eigenvalues [depth, kept]; empty without prompts."""
+    if not states.index["n_prompts"]:
+        return np.empty((len(ANISOTROPY), 0)), np.empty((0, 0))
+    depth: list[Layer] = [*range(states.n_layers + 1), BEFORE_NORM]
+    found = [anisotropy(states.tokens(layer)) for layer in depth]
+    kept = min(N_KEPT, *(len(one.eigenvalues) for one in found))
+    measures = np.array([[getattr(one, name) for one in found] for name in ANISOTROPY])
+    return measures, np.stack([one.eigenvalues[:kept] for one in found])
