@@ -1,0 +1,90 @@
+"""r of pair-level measures and preference over all pairs, by layer (option B of Paper 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from layerwise.measures.pairwise import METRICS
+from layerwise.statistics import rules
+from layerwise.statistics.bootstrap import correlation_interval
+from layerwise.values import Values
+
+PARAMETERS = ("n_resamples", "level", "seed")
+
+Result = Mapping[str, Any]
+
+
+def analyse(
+    values: Values, *, n_resamples: int = 10000, level: float = 0.95, seed: int = 42
+) -> dict[str, Any]:
+    """Document with the keys of the published pair-level file.
+
+    Intervals are drawn from one stream: layers ascending, within a layer the measures in order.
+
+    Raises:
+        LayerwiseError: if the r of a measure does not exist.
+    """
+    stream = np.random.RandomState(seed)
+    results: dict[str, dict[str, Any]] = {}
+    for row, layer in enumerate(values.layers):
+        results[str(layer)] = {
+            metric: correlation_interval(
+                values.pair_metrics[row, number],
+                values.preferences,
+                stream,
+                n_resamples,
+                level,
+                names=(f"{metric} at layer {layer}", "the preference of the pairs"),
+            ).as_result()
+            for number, metric in enumerate(METRICS)
+        }
+    return {
+        "model": values.model,
+        "model_display": values.display,
+        "method": "Option B: Pair-Level Analysis (EXPERIMENTAL)",
+        "n_pairs": values.n_pairs,
+        "n_bootstrap": n_resamples,
+        "metrics_tested": list(METRICS),
+        "results": results,
+        "best_per_layer": [best_metric(int(layer), found) for layer, found in results.items()],
+        "summary": summarise(results),
+        "caveat": "Pair-level metrics are not category-level UA: read them differently.",
+    }
+
+
+def best_metric(layer: int, results: Mapping[str, Result]) -> dict[str, Any]:
+    """The measure with the largest |r|, the first of equals, significant or not."""
+    best = max(results, key=lambda metric: abs(results[metric]["r"]))
+    found = results[best]
+    return {
+        "layer": int(layer),
+        "best_metric": best,
+        "r": found["r"],
+        "excludes_zero": _excludes_zero(found),
+    }
+
+
+def summarise(results: Mapping[str, Mapping[str, Result]]) -> dict[str, int]:
+    """Counts of tests whose interval excludes zero; mid is layers 8 and 12, late 28 and 32."""
+
+    def significant(layers: tuple[int, ...] | None) -> int:
+        return sum(
+            _excludes_zero(result)
+            for layer, found in results.items()
+            if layers is None or int(layer) in layers
+            for result in found.values()
+        )
+
+    return {
+        "total_tests": sum(len(found) for found in results.values()),
+        "significant_tests": significant(None),
+        "mid_layer_significant": significant(rules.MID_LAYERS),
+        "late_layer_significant": significant(rules.LATE_LAYERS),
+    }
+
+
+def _excludes_zero(result: Result) -> bool:
+    return not rules.includes_zero((result["ci_lower"], result["ci_upper"]))
