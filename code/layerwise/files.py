@@ -105,11 +105,14 @@ def sha256_of(path: Path) -> str:
 
 
 def publish_folder(part: Path, final: Path) -> None:
-    """Move a finished folder into place, replacing an older one of the same name."""
+    """Move a finished folder into place; an older one of the same name goes only after that."""
     final.parent.mkdir(parents=True, exist_ok=True)
+    old = final.with_name(f".{final.name}.old.part")
+    shutil.rmtree(old, ignore_errors=True)
     if final.exists():
-        shutil.rmtree(final)
+        os.replace(final, old)
     os.replace(part, final)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def is_finite_number(value: Any) -> bool:

@@ -3,13 +3,14 @@
 `claims/paperN.yaml` keeps tables as tables. An entry is one claim or a family of them: its `for`
 names the variables that the id runs over, each an entry of `sets` (or an attribute of another
 variable, written `size.layers`). In the templates `{size}` is the name of a member as it stands
-in ids, `{size[slug]}` one of its attributes.
+in ids, `{size[slug]}` one of its attributes. `readings` are other readings of the claim's rule, as
+{text: statistic}: where the stated one differs from print, they say which one gives it, if any.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ class Claim:
     model: str | None
     unit: str | None
     why: str | None  # why nothing can be checked, or what a reader should know
+    readings: Mapping[str, str] = field(default_factory=dict)  # other readings: their statistics
 
 
 class _Member:
@@ -171,6 +173,10 @@ def _claim(
         model=fill("model"),
         unit=fill("unit"),
         why=fill("why"),
+        readings={
+            text.format(**variables): statistic.format(**variables)
+            for text, statistic in entry.get("readings", {}).items()
+        },
     )
 
 
@@ -222,16 +228,15 @@ def find_claim(claims: list[Claim], claim_id: str) -> Claim:
     raise LayerwiseError(f"no claim {claim_id!r} in the ledger{hint}")
 
 
-def statistic_parts(claim: Claim) -> tuple[str, str, str]:
-    """Analysis, document and JSON Pointer of a claim's statistic.
+def statistic_parts(claim: Claim, statistic: str | None) -> tuple[str, str, str]:
+    """Analysis, document and JSON Pointer of a statistic that a claim selects.
 
     Raises:
         LayerwiseError: if the selection is not of the form analysis:document:/pointer.
     """
-    parts = (claim.statistic or "").split(":", 2)
+    parts = (statistic or "").split(":", 2)
     if len(parts) != 3 or not parts[2].startswith(pointer("")):
         raise LayerwiseError(
-            f"claim {claim.id}: a statistic is analysis:document:/json/pointer, "
-            f"found {claim.statistic!r}"
+            f"claim {claim.id}: a statistic is analysis:document:/json/pointer, found {statistic!r}"
         )
     return parts[0], parts[1], parts[2]

@@ -16,7 +16,17 @@ DTYPES = ("float32", "float16", "bfloat16")
 UNRESOLVED = "unresolved"  # a revision nobody has recorded yet
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]*")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_KEYS = {"display", "family", "dtype", "shape", "hub", "revision", "gated", "built"}
+_KEYS = {
+    "display",
+    "family",
+    "dtype",
+    "shape",
+    "hub",
+    "revision",
+    "gated",
+    "built",
+    "stands_in_for",
+}
 
 
 @dataclass(frozen=True)
@@ -42,10 +52,12 @@ class Model:
     revision: str | None
     gated: bool
     built: bool
+    stands_in_for: str | None = None  # the model whose place a built one takes in source mini
 
 
 def read_models(path: Path) -> dict[str, Model]:
-    """Read `models: {slug: {display, family, dtype, shape, hub, revision, gated | built}}`.
+    """Read `models: {slug: {display, family, dtype, shape, hub, revision, gated | built,
+    stands_in_for}}`.
 
     A revision `unresolved` is read as None; loading such a model refuses.
 
@@ -109,6 +121,7 @@ def _read_model(place: str, slug: Any, entry: Any) -> Model:
         revision=revision,
         gated=_flag(place, entry, "gated"),
         built=built,
+        stands_in_for=_stand_in(place, entry, built),
     )
 
 
@@ -117,6 +130,13 @@ def _flag(place: str, entry: dict[str, Any], key: str) -> bool:
     if not isinstance(value, bool):
         raise LayerwiseError(f"{place}: {key} must be true or false, found {value!r}")
     return value
+
+
+def _stand_in(place: str, entry: dict[str, Any], built: bool) -> str | None:
+    slug = entry.get("stands_in_for")
+    if slug is not None and not (built and isinstance(slug, str)):
+        raise LayerwiseError(f"{place}: only a built model stands in for another, found {slug!r}")
+    return slug
 
 
 def _read_source(place: str, entry: dict[str, Any], built: bool) -> tuple[str | None, str | None]:

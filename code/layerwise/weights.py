@@ -202,8 +202,8 @@ def require_accelerator(device: str | None = None) -> None:
     wants_cuda = device is None or device == "auto" or device.startswith("cuda")
     if wants_cuda and not torch.cuda.is_available():
         raise LayerwiseError(
-            "the papers' models need a CUDA device and none was found; the sources `published` "
-            "and `mini` run here (`make reproduce`), a model of your own with device 'cpu'"
+            "the full reproduction needs a CUDA device and none was found; `dvc repro "
+            "typeset@published` and `dvc repro typeset@mini` run here (`make reproduce` runs both)"
         )
 
 

@@ -1,0 +1,7 @@
+"""`python -m layerwise` is the command line."""
+
+import sys
+
+from layerwise.cli import main
+
+sys.exit(main())

@@ -1,0 +1,49 @@
+"""Statistics that follow from the published numbers, in the documents that `infer` writes.
+
+A document starts as what was published and is then overwritten, number by number, with what can
+be derived from lower-level published numbers: those are its derived statistics, each with the
+cells it was computed from. A published number that is left as it was is given, not derived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from layerwise.errors import LayerwiseError
+from layerwise.published import Published
+from layerwise.replay import (
+    anisotropy,
+    bins,
+    category_bootstrap,
+    layers,
+    pairs,
+    scaling,
+    validation,
+)
+from layerwise.replay.documents import Draws, Replay
+
+ANALYSES: dict[str, Callable[[Replay, Draws], None]] = {
+    "validation": validation.derive,
+    "layers": layers.derive,
+    "category_bootstrap": category_bootstrap.derive,
+    "bins": bins.derive,
+    "pairs": pairs.derive,
+    "anisotropy": anisotropy.derive,
+    "scaling": scaling.derive,
+}
+
+
+def replay(
+    analysis: str, published: Published, *, n_resamples: int, level: float, seed: int
+) -> tuple[dict[str, Any], dict[str, list[str]]]:
+    """Documents of one analysis and what in them was derived, from which published cells.
+
+    Raises:
+        LayerwiseError: if the analysis is unknown or a number it needs is not published.
+    """
+    if analysis not in ANALYSES:
+        raise LayerwiseError(f"analysis must be one of {', '.join(ANALYSES)}, found {analysis!r}")
+    work = Replay(published)
+    ANALYSES[analysis](work, Draws(n_resamples, level, seed))
+    return work.documents, work.derived

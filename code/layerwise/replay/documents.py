@@ -1,0 +1,124 @@
+"""Documents under construction, and what several of them derive from the categories."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from layerwise.published import DATASET, Published, pointer, split_pointer
+from layerwise.statistics import rules
+from layerwise.statistics.correlation import pearson_p, pearson_r
+
+SLUG = "pythia-6p9b"
+N_LAYERS = 32  # blocks of Pythia-6.9B
+UA_FILES = {
+    "pythia-6p9b": "Results/pythia/pythia_6.9b_ua_results_20260102_002828.json",
+    "pythia-12b": "Results/pythia/pythia_12b_ua_results_20260102_003540.json",
+}
+
+
+class Replay:
+    """Documents of one analysis under construction."""
+
+    def __init__(self, published: Published) -> None:
+        self.published = published
+        self.documents: dict[str, Any] = {}
+        self.derived: dict[str, list[str]] = {}
+
+    def start(self, document: str, given: dict[str, Any]) -> None:
+        """Begin a document with what is published."""
+        self.documents[document] = given
+
+    def derive(self, document: str, key: str, compute: Callable[..., Any], *arguments: Any) -> None:
+        """Put what `compute` gives at `key` and note the published cells it read."""
+        with self.published.recording() as used:
+            value = compute(*arguments)
+        node = self.documents[document]
+        *path, last = split_pointer(key)
+        for name in path:
+            node = node[int(name)] if isinstance(node, list) else node.setdefault(name, {})
+        if isinstance(node, list):
+            node[int(last)] = value
+        else:
+            node[last] = value
+        inputs = sorted(f"{file}#{cell}" for file, cell in used)
+        self._note(f"{document}:{key}", value, inputs)
+
+    def _note(self, key: str, value: Any, inputs: list[str]) -> None:
+        self.derived[key] = inputs
+        if isinstance(value, dict | list):
+            entries = value.items() if isinstance(value, dict) else enumerate(value)
+            for name, entry in entries:
+                self._note(key + pointer(name), entry, inputs)
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How the published intervals were drawn."""
+
+    n_resamples: int
+    level: float
+    seed: int
+
+
+def categories(published: Published) -> list[str]:
+    """The categories of the statement pairs, in the order of the streams."""
+    return [split_pointer(key)[0] for file, key in published.cells if file == DATASET]
+
+
+def asymmetry(published: Published, file: str, category: str) -> float:
+    """UA of a category from the two published mean pairwise cosines."""
+    a, b = (published.number(file, pointer(category, f"uniformity_{side}")) for side in "ab")
+    return a - b
+
+
+def asymmetries(published: Published, file: str) -> list[float]:
+    """UA per category."""
+    return [asymmetry(published, file, category) for category in categories(published)]
+
+
+def preferences(published: Published, file: str) -> list[float]:
+    """Mean preference per category, nats."""
+    return [
+        published.number(file, pointer(category, "output_preference"))
+        for category in categories(published)
+    ]
+
+
+def n_pairs(published: Published, category: str) -> int:
+    """Pairs of a category."""
+    return int(published.number(DATASET, pointer(category, "n_pairs")))
+
+
+def total_pairs(published: Published) -> int:
+    """Pairs of all categories."""
+    return sum(n_pairs(published, category) for category in categories(published))
+
+
+def r_over_categories(published: Published, file: str) -> float:
+    """r of UA and preference over the categories."""
+    return pearson_r(np.array(asymmetries(published, file)), np.array(preferences(published, file)))
+
+
+def p_value(published: Published, file: str, key: str, n: Callable[[Published], int]) -> float:
+    """The two-sided p of the published r at `key` over n points."""
+    return float(pearson_p(published.number(file, key), n(published)))
+
+
+def n_categories(published: Published) -> int:
+    """Points of a correlation over the categories."""
+    return len(categories(published))
+
+
+def interval(published: Published, file: str, key: str) -> tuple[float, float]:
+    """The ends of the published interval below `key`."""
+    low, high = (published.number(file, f"{key}/{end}") for end in ("ci_lower", "ci_upper"))
+    return low, high
+
+
+def includes_zero(published: Published, file: str, key: str) -> bool:
+    """Whether that interval includes 0."""
+    return rules.includes_zero(interval(published, file, key))

@@ -1,0 +1,53 @@
+"""figures <- statistics."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from layerwise.errors import LayerwiseError
+from layerwise.files import read_json
+from layerwise.models import read_models
+from layerwise.plots.style import save
+
+# figure: the analysis it shows
+FIGURES = {
+    "validation": "validation",
+    "layers": "layers",
+    "scaling": "scaling",
+    "category_bootstrap": "category_bootstrap",
+    "bins": "bins",
+    "pairs": "pairs",
+    "anisotropy": "anisotropy",
+    "anisotropy_spectra": "anisotropy",
+}
+
+
+def documents_of(figure: str, statistics: Path, models: Path) -> dict[str, Any]:
+    """What a figure draws: one document per model display name, or the family's."""
+    registry = read_models(models)
+    results = read_json(statistics / f"{FIGURES[figure]}.json")["documents"]
+    if figure == "scaling":
+        return {"scaling": results["family"]}
+    return {
+        registry[slug].display: document if figure != "bins" else _with_categories(document)
+        for slug, document in results.items()
+        if slug in registry
+    }
+
+
+def _with_categories(bins: dict[str, Any]) -> dict[str, Any]:
+    """The bins and the intervals over categories that they are compared with."""
+    original = {
+        "n_categories": bins["comparison"]["original_n"],
+        "layer_results": bins["original_results"],
+    }
+    return {"bins": bins, "category_bootstrap": original}
+
+
+def run(figure: str, source: str, statistics: Path, models: Path, out: Path) -> str:
+    """Draw one figure as PDF and PNG."""
+    if figure not in FIGURES:
+        raise LayerwiseError(f"figure must be one of {', '.join(FIGURES)}, found {figure!r}")
+    draw = import_module(f"layerwise.plots.{figure}").draw
+    save(draw(documents_of(figure, statistics, models), source=source), out, figure)
+    return f"{figure} in {out}"

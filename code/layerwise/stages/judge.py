@@ -1,0 +1,45 @@
+"""verdicts <- ledger and statistics."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from layerwise.files import read_json, sha256_of, write_json
+from layerwise.ledger import read_ledger
+from layerwise.models import read_models
+from layerwise.published import read_published
+from layerwise.verdicts import Statistics, judge
+
+
+def read_statistics(source: str, folder: Path, models: Path) -> Statistics:
+    """The statistics of one source, every analysis of the folder."""
+    documents: dict[str, Any] = {}
+    derived: dict[str, list[str]] = {}
+    for path in sorted(folder.glob("*.json")):
+        result = read_json(path)
+        documents[path.stem] = result["documents"]
+        for key, inputs in result["derived"].items():
+            derived[f"{path.stem}:{key}"] = inputs
+    stand_ins = {
+        model.stands_in_for: model.slug
+        for model in read_models(models).values()
+        if source == "mini" and model.stands_in_for
+    }
+    return Statistics(source, documents, derived, stand_ins)
+
+
+def run(
+    source: str, claims: Path, published: Path, models: Path, statistics: Path, out: Path
+) -> str:
+    """Judge every claim of the ledger; counts per paper and verdict go beside the records."""
+    ledger = read_ledger(claims, read_published(published))
+    results = read_statistics(source, statistics, models)
+    records = [judge(claim, results) for claim in ledger]
+    counts: dict[str, dict[str, int]] = {}
+    for record in records:
+        paper = counts.setdefault(f"paper{record['paper']}", Counter())
+        paper[record["verdict"]] += 1
+    hashes = {path.name: sha256_of(path) for path in sorted(statistics.glob("*.json"))}
+    document = {"source": source, "counts": counts, "statistics": hashes, "claims": records}
+    write_json(out, document)
+    return f"{len(records)} claims judged in {out}"

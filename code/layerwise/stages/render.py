@@ -1,0 +1,40 @@
+"""LaTeX source <- ledger, figures and templates."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from layerwise.files import publish_folder, read_json, write_text
+from layerwise.latex import render
+
+TEMPLATE = "main.tex.j2"
+NAME = "report"
+
+
+def run(
+    source: str,
+    claims: Path,
+    figures: Path,
+    templates: Path,
+    out: Path,
+    params: dict[str, Any],
+) -> str:
+    """Write `report.tex` with copies of its figures beside it: a folder that builds anywhere."""
+    judged = read_json(claims)
+    part = out.with_name(out.name + ".part")
+    shutil.rmtree(part, ignore_errors=True)
+    (part / "figures").mkdir(parents=True)
+    drawn = {}
+    for path in sorted(figures.glob("*.pdf")):
+        shutil.copyfile(path, part / "figures" / path.name)
+        drawn[path.stem] = f"figures/{path.name}"
+    context = {
+        "source": source,
+        "claims": judged["claims"],
+        "counts": judged["counts"],
+        "figures": drawn,
+        "params": params,
+    }
+    write_text(part / f"{NAME}.tex", render(templates, TEMPLATE, context))
+    publish_folder(part, out)
+    return f"{NAME}.tex and {len(drawn)} figures in {out}"

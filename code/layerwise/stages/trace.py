@@ -1,0 +1,115 @@
+"""The provenance of one number, and the list of all of them."""
+
+from pathlib import Path
+from typing import Any
+
+from layerwise.errors import LayerwiseError
+from layerwise.files import read_json, sha256_of
+from layerwise.verdicts import VERDICTS
+
+
+def read_records(source: str, results: Path) -> dict[str, Any]:
+    """`results/<source>/claims.json`.
+
+    Raises:
+        LayerwiseError: if the ledger was not judged for this source yet.
+    """
+    path = results / source / "claims.json"
+    if not path.is_file():
+        raise LayerwiseError(
+            f"{path}: the ledger was not judged for source {source!r} yet; run `make reproduce` "
+            "(or `make reproduce-full` for source full) first"
+        )
+    return read_json(path)
+
+
+def trace(claim_id: str, source: str, results: Path) -> dict[str, Any]:
+    """A claim's record with the hash of its statistics file, the stage and the command."""
+    document = read_records(source, results)
+    records = {record["id"]: record for record in document["claims"]}
+    if claim_id not in records:
+        start = claim_id.rsplit(".", 1)[0]
+        near = [other for other in records if other.startswith(start)][:5]
+        raise LayerwiseError(
+            f"no claim {claim_id!r} in the ledger; "
+            + (f"near it: {', '.join(near)}" if near else "`layerwise claims` lists all ids")
+        )
+    record = dict(records[claim_id])
+    selection = record["provenance"]["statistic"]
+    if selection is not None:
+        analysis = selection.split(":", 1)[0]
+        path = results / source / "statistics" / f"{analysis}.json"
+        stage = f"replay@{analysis}" if source == "published" else f"infer@{source}-{analysis}"
+        record["provenance"] = {
+            **record["provenance"],
+            "statistics_file": str(path),
+            "statistics_sha256": sha256_of(path) if path.is_file() else None,
+            "stage": stage,
+            "command": f"dvc repro {stage}",
+        }
+    return record
+
+
+def list_claims(
+    source: str, results: Path, verdict: str | None, paper: int | None
+) -> list[dict[str, Any]]:
+    """The records with that verdict and of that paper."""
+    if verdict is not None and verdict not in VERDICTS:
+        raise LayerwiseError(f"verdict must be one of {', '.join(VERDICTS)}, found {verdict!r}")
+    return [
+        record
+        for record in read_records(source, results)["claims"]
+        if verdict in (None, record["verdict"]) and paper in (None, record["paper"])
+    ]
+
+
+def as_text(record: dict[str, Any]) -> str:
+    """A record for the terminal, one field a line."""
+    origin = record["provenance"]
+    unit = f" {record['unit']}" if record["unit"] else ""
+    lines = [
+        record["id"],
+        f"  quantity    {record['quantity']}",
+        f"  where       paper {record['paper']}, {record['where']}",
+        f"  printed     {_shown(record['published'])}{unit}",
+        f"  recomputed  {_shown(record['recomputed'])}{unit}",
+        f"  verdict     {record['verdict']} (tolerance class {record['tolerance']})",
+    ]
+    if record["cause"]:
+        lines.append(f"  cause       {record['cause']}")
+    if origin["file"]:
+        lines.append(f"  print from  {origin['file']} {origin['key'] or ''}".rstrip())
+    if origin["statistic"]:
+        lines += [
+            f"  statistic   {origin['statistic']}",
+            f"  in          {origin['statistics_file']}",
+            f"  sha256      {origin['statistics_sha256'] or 'missing: run the stage'}",
+            f"  stage       {origin['stage']}",
+            f"  command     {origin['command']}",
+        ]
+    for number, cell in enumerate(origin["inputs"]):
+        lines.append(f"  {'inputs' if number == 0 else '':<10}  {cell}")
+    return "\n".join(lines)
+
+
+def as_lines(records: list[dict[str, Any]]) -> str:
+    """One line per claim: id, printed, recomputed, verdict."""
+    rows = [
+        (record["id"], _shown(record["published"]), _shown(record["recomputed"]), record["verdict"])
+        for record in records
+    ]
+    rows.insert(0, ("claim", "printed", "recomputed", "verdict"))
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, list):
+        text = ", ".join(map(str, value[:6]))
+        return f"{text}, ... ({len(value)})" if len(value) > 6 else text
+    return str(value)

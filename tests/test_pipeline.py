@@ -1,0 +1,174 @@
+"""dvc.yaml tells the truth: deps cover imports, outs are disjoint, every parameter is used."""
+
+import ast
+import inspect
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+from dvc.repo import Repo
+
+from layerwise.models import read_models
+
+ROOT = Path(__file__).resolve().parent.parent
+CODE = ROOT / "code"
+
+# What a verb reaches through names in its arguments, which no import statement shows.
+BY_NAME = {
+    "infer": ["code/layerwise/analyses"],
+    "draw": ["code/layerwise/plots"],
+}
+
+
+@cache
+def stages():
+    """Every stage of the resolved pipeline."""
+    return {stage.addressing: stage for stage in Repo(ROOT).index.stages if stage.cmd}
+
+
+def verb_of(stage):
+    return re.match(r"layerwise (\S+)", stage.cmd)[1]
+
+
+@cache
+def imports_of(path):
+    """Files of the package that a module imports, directly."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        for name in names:
+            base = CODE / name.replace(".", "/")
+            found |= {file for file in (base.with_suffix(".py"),) if file.is_file()}
+    return found
+
+
+def reached(verb):
+    """Every module that a verb's stage module reaches through imports."""
+    todo, done = {CODE / "layerwise" / "stages" / f"{verb}.py"}, set()
+    while todo:
+        path = todo.pop()
+        done.add(path)
+        todo |= imports_of(path) - done
+    return {path.relative_to(ROOT).as_posix() for path in done}
+
+
+def deps_of(stage):
+    return {dep.def_path for dep in stage.deps if not dep.def_path.endswith((".yaml", ".lock"))}
+
+
+def covered(path, deps):
+    return any(path == dep or path.startswith(f"{dep}/") for dep in deps)
+
+
+@pytest.mark.parametrize("name", sorted(stages()))
+def test_deps_cover_what_the_stage_imports(name):
+    stage = stages()[name]
+    missing = [path for path in reached(verb_of(stage)) if not covered(path, deps_of(stage))]
+    assert not missing, f"{name} imports {missing}, name them in its deps"
+
+
+@pytest.mark.parametrize("name", sorted(stages()))
+def test_no_dep_on_code_that_is_not_reached(name):
+    stage = stages()[name]
+    verb = verb_of(stage)
+    modules = [*reached(verb), *BY_NAME.get(verb, [])]
+    idle = [
+        dep
+        for dep in deps_of(stage)
+        if dep.startswith("code/layerwise/")
+        and not dep.startswith("code/layerwise/mini")
+        and not any(covered(path, [dep]) or covered(dep, [path]) for path in modules)
+    ]
+    assert not idle, f"{name} does not reach {idle}"
+
+
+def test_outs_are_disjoint_and_outside_data():
+    outs = sorted(out.def_path for stage in stages().values() for out in stage.outs)
+    for first, second in zip(outs, outs[1:], strict=False):
+        assert not covered(second, [first]), f"{second} is written by two stages"
+    assert not [out for out in outs if covered(out, ["data"])], "data/ belongs to data.dvc"
+
+
+def test_every_stage_is_described():
+    document = yaml.safe_load((ROOT / "dvc.yaml").read_text())
+    for name, stage in document["stages"].items():
+        assert stage.get("do", stage).get("desc") or stage.get("desc"), name
+
+
+def test_every_parameter_is_used_by_the_stage_it_is_named_after():
+    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+    wanted = {
+        name
+        for stage in stages().values()
+        for dep in stage.deps
+        if dep.def_path == "params.yaml"
+        for name in dep.params
+    }
+    assert set(params) == wanted
+    sources = "".join(path.read_text() for path in CODE.rglob("*.py"))
+    for section, choices in params.items():
+        for key in choices:
+            used = re.search(rf"\b{key}\b", sources)
+            assert used, f"no code reads {section}.{key}"
+
+
+def test_defaults_in_code_are_the_params():
+    """`layerwise analyze` runs outside the repository on the defaults of the functions."""
+    from layerwise.hidden_states import extract
+    from layerwise.stages.infer import PER_MODEL, import_module
+    from layerwise.values import measure
+
+    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+
+    def defaults(function):
+        parameters = inspect.signature(function).parameters.values()
+        return {p.name: p.default for p in parameters if p.default is not p.empty}
+
+    assert defaults(extract)["tokens_per_batch"] == params["extract"]["tokens_per_batch"]
+    chosen = {**params["measure"], **params["measure"]["bins"]}
+    chosen.pop("bins")
+    for name, value in defaults(measure).items():
+        if name != "layers":
+            assert (list(value) if isinstance(value, tuple) else value) == chosen[name], name
+    for name in PER_MODEL:
+        module = import_module(f"layerwise.analyses.{name}")
+        analyse = defaults(module.analyse)
+        assert set(analyse) == set(module.PARAMETERS)
+        for key in module.PARAMETERS:
+            assert analyse[key] == params["infer"][key], (name, key)
+
+
+def test_models_of_the_pipeline_are_registered():
+    slugs = {re.match(r"layerwise extract (\S+)", stage.cmd)[1] for name, stage in stages().items()
+             if verb_of(stage) == "extract"}
+    assert slugs == set(read_models(ROOT / "models.yaml"))
+
+
+def test_sources_run_without_a_gpu_reach_no_full_result():
+    """What `make reproduce` asks for depends on nothing that needs weights or upstream."""
+    graph = {name: deps_of(stage) for name, stage in stages().items()}
+    made_by = {out.def_path: name for name, stage in stages().items() for out in stage.outs}
+    todo, seen = ["typeset@published", "typeset@mini"], set()
+    while todo:
+        name = todo.pop()
+        seen.add(name)
+        for dep in graph[name]:
+            assert not covered(dep, ["data"]), f"{name} needs data/"
+            todo += [made_by[dep]] if dep in made_by and made_by[dep] not in seen else []
+    assert not [name for name in seen if "full" in name or "pythia" in name]
+
+
+def test_only_extraction_imports_torch():
+    """The CPU half works without torch installed."""
+    allowed = {"hidden_states", "weights"}
+    for path in CODE.rglob("*.py"):
+        text = path.read_text()
+        if re.search(r"^\s*(import|from) (torch|transformers|accelerate)\b", text, re.M):
+            assert path.stem in allowed, path

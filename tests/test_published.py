@@ -1,0 +1,155 @@
+"""The tables of published numbers: transcription, comparison, errors, recording."""
+
+import json
+
+import pytest
+
+from layerwise.errors import LayerwiseError
+from layerwise.published import (
+    HEADER,
+    TABLES,
+    TYPED,
+    Published,
+    check_tables,
+    pointer,
+    read_published,
+    split_pointer,
+    transcribe,
+    write_tables,
+)
+
+
+@pytest.fixture
+def files():
+    """A made-up upstream with every file the tables name."""
+    content = {file: {"r": 0.1, "text": "two words"} for files in TABLES.values() for file in files}
+    content["dataset.json"] = {"a": {"pairs": [["x", "y"], ["z", "w"]]}, "b": {"pairs": []}}
+    content["prompts.json"] = {"anisotropy": {"prompts": ["p", "q", "r"]}}
+    content["Results/pythia/bootstrap_ci_20260102_132830.json"] = {
+        "timestamp": "2026-01-02T13:28:30.448358",
+        "model": "EleutherAI/pythia-6.9b",
+        "ok": True,
+        "layer_results": {"0": {"r": -0.6012808953704523}, "32": {"r": 1e-300}},
+        "changes": [],
+        "list": [{"a/b": 1}, {"a/b": 2}],
+    }
+    return content
+
+
+@pytest.fixture
+def folder(tmp_path, files):
+    write_tables(tmp_path, transcribe(lambda file: json.dumps(files[file]).encode()))
+    (tmp_path / TYPED).write_text(",".join(HEADER) + "\nnotebook 000,/r/0,-0.60\n")
+    return tmp_path
+
+
+BOOT = "Results/pythia/bootstrap_ci_20260102_132830.json"
+
+
+def test_transcribed_numbers_keep_every_digit(folder, files):
+    published = read_published(folder)
+    assert published[BOOT, "/layer_results/0/r"] == files[BOOT]["layer_results"]["0"]["r"]
+    assert published[BOOT, "/layer_results/32/r"] == 1e-300
+    assert published[BOOT, "/ok"] is True
+    assert published["notebook 000", "/r/0"] == -0.6
+
+
+def test_counts_stand_for_statements_and_prompts(folder):
+    published = read_published(folder)
+    assert published["dataset.json", "/a/n_pairs"] == 2
+    assert published["prompts.json", "/anisotropy/n_prompts"] == 3
+
+
+def test_texts_and_time_stamps_are_not_transcribed(folder):
+    text = "".join(path.read_text() for path in folder.glob("*.csv"))
+    assert "two words" not in text
+    assert "2026-01-02T" not in text
+
+
+def test_document_is_the_file_again(folder, files):
+    document = read_published(folder).document(BOOT)
+    assert document == {key: value for key, value in files[BOOT].items() if key != "timestamp"}
+
+
+def test_value_reads_lists(folder):
+    published = read_published(folder)
+    assert published.value(BOOT, "/changes") == []
+    assert published.value(BOOT, "/list") == [{"a/b": 1}, {"a/b": 2}]
+
+
+@pytest.mark.parametrize("names", [("a/b", "c~d", "0"), ("",), ("~1", "/")])
+def test_pointer_and_split_pointer_are_inverse(names):
+    assert tuple(split_pointer(pointer(*names))) == names
+
+
+def test_recording_names_the_numbers_read(folder):
+    published = read_published(folder)
+    published[BOOT, "/ok"]
+    with published.recording() as used:
+        published.number(BOOT, "/layer_results/0/r")
+    published[BOOT, "/ok"]
+    assert used == {(BOOT, "/layer_results/0/r")}
+
+
+def test_missing_number_iv():
+    with pytest.raises(LayerwiseError, match=r"no number '/x' of f; check the key"):
+        Published({})["f", "/x"]
+
+
+@pytest.mark.parametrize("value", [True, "OTHER", None])
+def test_number_iv(value):
+    with pytest.raises(LayerwiseError, match="must be a number"):
+        Published({("f", "/x"): value}).number("f", "/x")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("f,/x,", "must be a JSON number, boolean or label, found ''"),
+        ("f,/x,1.2.3", "found '1.2.3'"),
+        ("f,/x", "expected 3 columns, found 2"),
+        ("notebook 000,/r/0,1", "listed once, '/r/0' of notebook 000 is there twice"),
+    ],
+)
+def test_malformed_table_iv(folder, line, message):
+    path = folder / TYPED
+    path.write_text(path.read_text() + line + "\n")
+    with pytest.raises(LayerwiseError, match=message) as error:
+        read_published(folder)
+    assert "typed.csv, line 3" in str(error.value)
+
+
+def test_missing_table_iv(folder):
+    (folder / "paper2.csv").unlink()
+    with pytest.raises(LayerwiseError, match="table of published numbers is missing"):
+        read_published(folder)
+
+
+def test_check_finds_one_changed_digit(folder, files):
+    tables = transcribe(lambda file: json.dumps(files[file]).encode())
+    check_tables(folder, tables)
+    path = folder / "paper2.csv"
+    path.write_text(path.read_text().replace("-0.6012808953704523", "-0.6012808953704524"))
+    with pytest.raises(LayerwiseError, match=r"paper2\.csv, line \d+: the table says"):
+        check_tables(folder, tables)
+
+
+def test_check_finds_a_missing_number(folder, files):
+    tables = transcribe(lambda file: json.dumps(files[file]).encode())
+    path = folder / "paper3.csv"
+    path.write_text("\n".join(path.read_text().splitlines()[:-1]) + "\n")
+    with pytest.raises(LayerwiseError, match=r"paper3\.csv: \d+ lines, upstream's files give"):
+        check_tables(folder, tables)
+
+
+def test_committed_tables_against_published(root, mirror):
+    """Every committed number is what the published file says."""
+    check_tables(root / "published", transcribe(lambda file: (mirror / file).read_bytes()))
+
+
+def test_no_statement_or_prompt_is_committed(root, mirror):
+    pairs = json.loads((mirror / "dataset.json").read_text())
+    statements = [side for entry in pairs.values() for pair in entry["pairs"] for side in pair]
+    text = "".join(path.read_text() for path in (root / "published").glob("*.csv"))
+    assert len(statements) == 460
+    assert not [statement for statement in statements if statement in text]
