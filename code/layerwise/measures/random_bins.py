@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 
 from layerwise.measures.uniformity import unit_rows
 
-CHUNK = 1 << 20  # numbers gathered at a time: memory does not grow with the permutations
+CHUNK = 1 << 18  # numbers gathered at a time: memory does not grow with the permutations
 
 Binner = Callable[[np.ndarray, int], np.ndarray]
 
