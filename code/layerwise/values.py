@@ -101,7 +101,7 @@ def load(path: Path) -> Values:
         LayerwiseError: if the file is missing, is no values file, or lacks a field.
     """
     try:
-        with np.load(path, allow_pickle=False) as found:
+        with path.open("rb") as handle, np.load(handle, allow_pickle=False) as found:
             arrays = dict(found)
     except FileNotFoundError:
         raise LayerwiseError(f"{path}: no such file; run `layerwise measure` first") from None
