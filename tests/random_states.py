@@ -1,0 +1,47 @@
+"""A finished extraction of random states, and the pairs that belong to it."""
+
+import json
+
+import numpy as np
+
+from layerwise.pairs import StatementPairs
+from layerwise.store import BEFORE_NORM, POOLINGS, layer_file, open_states
+
+CATEGORIES = ("numbers", "words", "technology", "habits", "trade", "scientific_facts")
+SIZES = (9, 6, 15, 14, 15, 11)
+N_PAIRS = sum(SIZES)
+
+
+def some_pairs(sizes=SIZES, categories=CATEGORIES):
+    n = sum(sizes)
+    return StatementPairs(
+        tuple(categories),
+        np.repeat(np.arange(len(sizes)), sizes),
+        tuple(f"a {i}" for i in range(n)),
+        tuple(f"b {i}" for i in range(n)),
+    )
+
+
+def write_states(folder, *, n_pairs=N_PAIRS, n_layers=10, hidden=24, tokens=40, seed=0):
+    """Random states on disk in the layout of the store; `tokens` = 0 leaves out prompts."""
+    rng = np.random.default_rng(seed)
+    (folder / "states").mkdir(parents=True)
+    (folder / "tokens").mkdir()
+    for layer in (*range(n_layers + 1), BEFORE_NORM):
+        centre = 0.7 * rng.normal(size=hidden)
+        states = centre + rng.normal(size=(len(POOLINGS), 2 * n_pairs, hidden))
+        np.save(folder / "states" / layer_file(layer), states.astype(np.float32))
+        if tokens:
+            spread = np.geomspace(5, 0.1, hidden)
+            token_states = centre + spread * rng.normal(size=(tokens, hidden))
+            np.save(folder / "tokens" / layer_file(layer), token_states.astype(np.float32))
+    np.save(folder / "nll.npy", rng.gamma(4.0, size=2 * n_pairs))
+    index = {
+        "model": "some/model",
+        "display": "Some Model",
+        "n_layers": n_layers,
+        "hidden_size": hidden,
+        "n_prompts": 3 if tokens else 0,
+    }
+    (folder / "index.json").write_text(json.dumps(index))
+    return open_states(folder)

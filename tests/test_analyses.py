@@ -1,0 +1,466 @@
+"""Each analysis against a loop written from its description, on random states."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from layerwise.analyses import (
+    anisotropy,
+    bins,
+    category_bootstrap,
+    layers,
+    pairs,
+    scaling,
+    sensitivity,
+    validation,
+)
+from layerwise.errors import LayerwiseError
+from layerwise.measures.pairwise import METRICS
+from layerwise.values import POOLED, measure
+from random_states import CATEGORIES, SIZES, some_pairs, write_states
+
+N = sum(SIZES)
+LAYERS = (0, 4, 8, 10)
+RESAMPLES = 150
+FEW = {"k_values": (5, 8), "n_permutations": 4, "k_stable": 9}
+PUBLISHED = {
+    validation: "Results/pythia/pythia_6.9b_ua_results_20260102_002828.json",
+    layers: "Results/pythia/layer_analysis_20260102_122534.json",
+    category_bootstrap: "Results/pythia/bootstrap_ci_20260102_132830.json",
+    bins: "Results/pythia/option_a_bins_20260102_140002.json",
+    pairs: "Results/pythia/option_b_pair_level_20260102_142148.json",
+    anisotropy: "paper3/Results/anisotropy_results_pythia.json",
+}
+SCALING = "Results/pythia/pythia_scaling_20260102_131212.json"
+
+
+@pytest.fixture(scope="module")
+def states(tmp_path_factory):
+    return write_states(tmp_path_factory.mktemp("extraction") / "states")
+
+
+@pytest.fixture(scope="module")
+def values(states):
+    return measure(states, some_pairs(), **FEW)
+
+
+def analyse(module, values):
+    settings = {"n_resamples": RESAMPLES} if module.PARAMETERS else {}
+    return module.analyse(values, **settings)
+
+
+def cosine_mean(rows):
+    unit = rows.astype(float) / np.linalg.norm(rows.astype(float), axis=1, keepdims=True)
+    return np.mean((unit @ unit.T)[np.triu_indices(len(unit), 1)])
+
+
+def groups(labels):
+    return [np.flatnonzero(labels == group) for group in range(labels.max() + 1)]
+
+
+class Naive:
+    """The notebooks' quantities, recomputed from the states one by one."""
+
+    def __init__(self, states):
+        self.states = states
+        self.preference = np.array([states.nll[N + i] - states.nll[i] for i in range(N)])
+        self.by_category = groups(some_pairs().category_of_pair)
+
+    def asymmetries(self, members, layer, pooling="mean"):
+        pooled = self.states.pooled(layer, pooling)
+        return np.array([cosine_mean(pooled[m]) - cosine_mean(pooled[N + m]) for m in members])
+
+    def means(self, members):
+        return np.array([np.mean(self.preference[m]) for m in members])
+
+    def categories(self, layer, pooling="mean"):
+        return self.asymmetries(self.by_category, layer, pooling), self.means(self.by_category)
+
+
+def loop(x, y, draw):
+    """r, p and the ends of its interval, one resample at a time."""
+    kept = []
+    for _ in range(RESAMPLES):
+        rows = draw(len(x))
+        if len(set(rows)) > 1:
+            kept.append(stats.pearsonr(x[rows], y[rows])[0])
+    r, p = stats.pearsonr(x, y)
+    low, high = np.percentile(kept, [2.5, 97.5])
+    return {"r": r, "ci_lower": low, "ci_upper": high, "p_value": p}
+
+
+@pytest.fixture(scope="module")
+def naive(states):
+    return Naive(states)
+
+
+@pytest.fixture
+def draw():
+    stream = np.random.RandomState(42)
+    return lambda n: stream.choice(n, size=n, replace=True)
+
+
+def assert_result(found, expected):
+    for key, value in expected.items():
+        assert found[key] == pytest.approx(value, abs=1e-6), key
+    assert found["includes_zero"] == (expected["ci_lower"] <= 0 <= expected["ci_upper"])
+
+
+def test_validation_against_naive(values, naive):
+    document = analyse(validation, values)
+    asymmetries, preferences = naive.categories(10)
+    for number, name in enumerate(CATEGORIES):
+        member, entry = naive.by_category[number], document[name]
+        assert entry["n_pairs"] == SIZES[number]
+        assert entry["asymmetry"] == pytest.approx(asymmetries[number], abs=1e-9)
+        assert entry["asymmetry"] == entry["uniformity_a"] - entry["uniformity_b"]
+        assert entry["output_preference"] == pytest.approx(preferences[number])
+        share = 100 * np.mean([naive.preference[i] > 0 for i in member])
+        assert entry["pct_prefer_a"] == pytest.approx(share)
+    found = document["_global_stats"]
+    rng = np.random.RandomState(42)
+    means = [np.mean(rng.choice(asymmetries, 6)) for _ in range(RESAMPLES)]
+    assert found["bootstrap_95ci"] == pytest.approx(np.percentile(means, [2.5, 97.5]), abs=1e-9)
+    assert found["total_pairs"] == N
+    assert found["mean_asymmetry"] == pytest.approx(np.mean(asymmetries), abs=1e-9)
+    assert found["std_asymmetry"] == pytest.approx(np.std(asymmetries), abs=1e-9)
+    assert found["cohens_d"] == pytest.approx(np.mean(asymmetries) / np.std(asymmetries))
+    expected = np.corrcoef(asymmetries, preferences)[0, 1]
+    assert found["ua_output_correlation"] == pytest.approx(expected)
+    assert found["mean_output_preference"] == pytest.approx(np.mean(preferences))
+    words = document["_verdicts"]
+    assert set(words["aligned"]) == set(CATEGORIES)
+    assert words["sf_label"] in ("ALIGNED", "NEUTRAL")
+    assert words["key_question"] in ("YES", "NO", "UNCLEAR")
+
+
+def test_validation_without_scientific_facts(values):
+    renamed = dataclasses.replace(values, categories=tuple("abcdef"))
+    words = analyse(validation, renamed)["_verdicts"]
+    assert (words["sf_label"], words["key_question"]) == (None, None)
+    assert words["interpretation"] in ("ALIGNED", "INVERTED", "DECOUPLED")
+
+
+def test_verdicts_against_published_values(mirror):
+    document = json.loads((mirror / PUBLISHED[validation]).read_text())
+    names = [name for name in document if name[0] != "_"]
+    found = validation.verdicts(
+        names,
+        np.array([document[name]["asymmetry"] for name in names]),
+        np.array([document[name]["output_preference"] for name in names]),
+        document["_global_stats"]["ua_output_correlation"],
+    )
+    assert found["interpretation"] == "INVERTED"
+    assert found["key_question"] == "YES"
+    assert found["sf_label"] == "NEUTRAL"
+    assert found["summary_text"] == "weak"
+    assert [name for name in names if found["aligned"][name] == "YES"] == [
+        "ground_truth_nonnumeric",
+        "lifestyle",
+    ]
+
+
+@pytest.mark.parametrize(
+    "size", ["6.9b_ua_results_20260102_002828", "12b_ua_results_20260102_003540"]
+)
+def test_global_statistics_against_published(mirror, size):
+    document = json.loads((mirror / f"Results/pythia/pythia_{size}.json").read_text())
+    rows = [entry for name, entry in document.items() if name[0] != "_"]
+    found = validation.global_statistics(
+        np.array([row["asymmetry"] for row in rows]),
+        np.array([row["output_preference"] for row in rows]),
+        sum(row["n_pairs"] for row in rows),
+    )
+    expected = document["_global_stats"]
+    assert list(found) == list(expected)
+    assert found.pop("bootstrap_95ci") == expected.pop("bootstrap_95ci")
+    assert found == pytest.approx(expected, rel=1e-14)
+
+
+def test_layers_against_naive(values, naive):
+    document = analyse(layers, values)
+    readings = [(10, "mean"), (10, "last"), (10, "first"), *((layer, "mean") for layer in LAYERS)]
+    names = [*POOLED, *(f"layer_{layer}" for layer in LAYERS)]
+    assert list(document["strategies"]) == names
+    curve = []
+    for name, reading in zip(names, readings, strict=True):
+        x, y = naive.categories(*reading)
+        r, p = stats.pearsonr(x, y)
+        found = document["strategies"][name]
+        assert (found["correlation"], found["p_value"]) == pytest.approx((r, p), abs=1e-8)
+        assert found["category_uas"] == pytest.approx(x, abs=1e-9)
+        assert found["category_prefs"] == pytest.approx(y)
+        curve.append(r)
+    curve = curve[3:]
+    changes = [
+        (LAYERS[i], LAYERS[i + 1]) for i in range(3) if np.sign(curve[i]) != np.sign(curve[i + 1])
+    ]
+    found = document["summary"]["sign_changes"]
+    assert [(change["layer_before"], change["layer_after"]) for change in found] == changes
+
+
+def test_layers_with_one_vector_for_all_first_tokens(tmp_path):
+    states = write_states(tmp_path / "states")
+    file = states.folder / "states" / "layer_10.npy"
+    arrays = np.load(file)
+    arrays[3] = arrays[3, 0]  # what a BOS gives
+    np.save(file, arrays)
+    document = layers.analyse(measure(states, some_pairs(), **FEW))
+    found = document["strategies"]["first_token"]
+    assert (found["correlation"], found["p_value"]) == (None, None)
+    assert document["summary"]["bands"]["first_token"] is None
+    assert document["strategies"]["last_token"]["correlation"] is not None
+
+
+def test_category_bootstrap_against_naive(values, naive, draw):
+    document = analyse(category_bootstrap, values)
+    for layer in LAYERS:
+        expected = loop(*naive.categories(layer), draw)
+        assert_result(document["layer_results"][str(layer)], expected)
+    assert document["summary"]["mid_layer_range"] == [2, 5]
+    assert document["summary"]["mid_layers_tested"] == [4]
+    assert document["summary"]["late_layers_tested"] == [8, 10]
+
+
+def test_category_bootstrap_summary_against_published(mirror):
+    document = json.loads((mirror / PUBLISHED[category_bootstrap]).read_text())
+    found = category_bootstrap.summarise(document["layer_results"], 32)
+    assert found == document["summary"]
+
+
+def test_bins_against_naive(values, naive):
+    document = analyse(bins, values)
+    np.random.seed(42)
+    for k in (5, 8):
+        for layer in LAYERS:
+            r, p = [], []
+            for _ in range(4):
+                members = [m for m in groups(np.random.randint(0, k, size=N)) if len(m) >= 2]
+                one = stats.pearsonr(naive.asymmetries(members, layer), naive.means(members))
+                r.append(one.statistic)
+                p.append(one.pvalue)
+            found = document["results_by_k"][str(k)][str(layer)]
+            expected = {
+                "r_mean": np.mean(r),
+                "r_std": np.std(r),
+                "p_mean": np.mean(p),
+                "n_valid": 4,
+            }
+            assert found == pytest.approx(expected, abs=1e-7)
+    np.random.seed(42)
+    members = [m for m in groups(np.random.randint(0, 9, size=N)) if len(m) >= 2]
+    for layer in LAYERS:
+        expected = loop(
+            naive.asymmetries(members, layer),
+            naive.means(members),
+            lambda n: np.random.choice(n, n),
+        )
+        found = document["bootstrap_results"][str(layer)]
+        assert_result(found, expected)
+        assert found["n_bins"] == len(members)
+
+
+def test_bins_compare_with_this_models_categories(values):
+    document, categories = analyse(bins, values), analyse(category_bootstrap, values)
+    before, after = categories["layer_results"], document["bootstrap_results"]
+    widths = [
+        np.mean([one["ci_upper"] - one["ci_lower"] for one in results.values()])
+        for results in (before, after)
+    ]
+    comparison = document["comparison"]
+    assert comparison["original_n"] == 6
+    assert comparison["new_n"] == 9
+    reduction = 100 * (1 - widths[1] / widths[0])
+    assert comparison["ci_width_reduction_pct"] == pytest.approx(reduction)
+    assert list(document["widths"].values()) == pytest.approx(widths)
+    for key, results in (("original_sig_layers", before), ("new_sig_layers", after)):
+        assert comparison[key] == sum(not one["includes_zero"] for one in results.values())
+    assert comparison["mid_layer_now_significant"] is (not after["8"]["includes_zero"])
+    for layer, word in document["change"].items():
+        both = before[layer]["includes_zero"], after[layer]["includes_zero"]
+        expected = {(True, False): "NOW SIGNIFICANT!", (False, True): "Lost significance"}
+        assert word == expected.get(both, "No change")
+
+
+def test_bins_comparison_against_published(mirror):
+    """The published reduction comes from two-decimal intervals; full precision gives 55.6101."""
+    document, categories = (
+        json.loads((mirror / PUBLISHED[module]).read_text())
+        for module in (bins, category_bootstrap)
+    )
+    original, new = (
+        {int(layer): (one["ci_lower"], one["ci_upper"]) for layer, one in results.items()}
+        for results in (categories["layer_results"], document["bootstrap_results"])
+    )
+    typed = {layer: (round(low, 2), round(high, 2)) for layer, (low, high) in original.items()}
+    assert bins.compare(typed, new, 6, 20) == pytest.approx(document["comparison"], rel=1e-12)
+    full = bins.compare(original, new, 6, 20)["ci_width_reduction_pct"]
+    assert full == pytest.approx(55.6101, abs=5e-5)
+
+
+def test_pairs_against_naive(values, naive, draw):
+    document = analyse(pairs, values)
+    for row, layer in enumerate(LAYERS):
+        best = (0.0, "")
+        for number, metric in enumerate(METRICS):
+            expected = loop(values.pair_metrics[row, number], naive.preference, draw)
+            assert_result(document["results"][str(layer)][metric], expected)
+            if abs(expected["r"]) > best[0]:
+                best = abs(expected["r"]), metric
+        assert document["best_per_layer"][row]["best_metric"] == best[1]
+        assert document["best_per_layer"][row]["layer"] == layer
+    flags = {
+        layer: [not one["includes_zero"] for one in found.values()]
+        for layer, found in document["results"].items()
+    }
+    assert document["summary"] == {
+        "total_tests": 20,
+        "significant_tests": sum(map(sum, flags.values())),
+        "mid_layer_significant": sum(flags["8"]),
+        "late_layer_significant": 0,
+    }
+
+
+def test_pairs_summary_against_published(mirror):
+    document = json.loads((mirror / PUBLISHED[pairs]).read_text())
+    assert pairs.summarise(document["results"]) == document["summary"]
+    for row, (layer, results) in zip(
+        document["best_per_layer"], document["results"].items(), strict=True
+    ):
+        assert pairs.best_metric(int(layer), results) == row
+
+
+def test_anisotropy_against_naive(values, states):
+    document = analyse(anisotropy, values)
+    share, rank = [], []
+    for layer in range(11):
+        tokens = states.tokens(layer).astype(float)
+        spectrum = np.maximum(np.linalg.eigvalsh(np.cov(tokens, rowvar=False))[::-1], 1e-10)
+        p = spectrum / spectrum.sum()
+        share.append(p[0])
+        rank.append(np.exp(stats.entropy(p)))
+        assert document["eigenvalue_variance"][layer] == pytest.approx(np.var(spectrum), rel=1e-9)
+        assert document["var_top10"][layer] == pytest.approx(p[:10].sum())
+        if str(layer) in document["spectra"]:
+            assert document["spectra"][str(layer)] == pytest.approx(spectrum, rel=1e-6)
+    assert document["intrinsic_dim_ratio"] == pytest.approx(share, rel=1e-9)
+    assert document["effective_rank"] == pytest.approx(rank, rel=1e-6)
+    star = int(np.argmax(share))
+    assert document["L_star_anisotropy"] == star
+    assert document["gap"] == 28 - star
+    assert document["effective_rank_min_layer"] == np.argmin(rank)
+    assert sorted(map(int, document["spectra"])) == sorted(
+        {0, star // 2, star, (star + 10) // 2, 10}
+    )
+    after = stats.linregress(range(11 - star), share[star:])
+    assert document["phase2_slope"] == pytest.approx(after.slope)
+    assert document["share_change"]["3"] == pytest.approx(share[3] - share[2])
+
+
+def test_profile_shape_against_published(mirror):
+    document = json.loads((mirror / PUBLISHED[anisotropy]).read_text())
+    found = anisotropy.profile_shape(document["intrinsic_dim_ratio"])
+    for key in set(found) & set(document):
+        assert found[key] == pytest.approx(document[key], rel=1e-12), key
+    assert found["match_verdict"] == "DISCREPANCY"
+    assert found["gap"] == 21
+
+
+def test_anisotropy_needs_prompts(values):
+    bare = dataclasses.replace(
+        values, anisotropy=np.empty((6, 0)), eigenvalues=np.empty((0, 0)), n_prompts=0
+    )
+    with pytest.raises(LayerwiseError, match="measured on prompts, none were extracted"):
+        anisotropy.analyse(bare)
+    assert analyse(sensitivity, bare)["anisotropy_before_norm"] is None
+
+
+def test_scaling_against_published(mirror):
+    document = json.loads((mirror / SCALING).read_text())
+    curves = {
+        display: {
+            "model": model["model_name"],
+            "n_layers": model["n_layers"],
+            "strategies": {
+                "mean_pooled": {"correlation": 0.0, "p_value": 1.0},
+                **{f"layer_{layer}": one for layer, one in model["layer_results"].items()},
+            },
+        }
+        for display, model in document["models"].items()
+    }
+    found = scaling.analyse(curves)
+    assert found["models"] == document["models"]
+    assert found["research_question"] == document["research_question"]
+    assert found["peak_analysis"] == pytest.approx(document["peak_analysis"])
+    for row, expected in zip(found["summary"], document["summary"], strict=True):
+        changes = row["sign_changes"]
+        for change in changes:
+            assert change.pop("layers") == [change["layer_before"], change["layer_after"]]
+        assert row.pop("n_sign_changes") == len(changes)
+        assert row == expected
+
+
+def test_scaling_iv():
+    with pytest.raises(LayerwiseError, match="compares models, found none"):
+        scaling.analyse({})
+    with pytest.raises(LayerwiseError, match="Empty: the layer document names no layer"):
+        scaling.analyse({"Empty": {"model": "m", "n_layers": 2, "strategies": {}}})
+
+
+def test_sensitivity_against_naive(values, naive):
+    document = analyse(sensitivity, values)
+    r, p = stats.pearsonr(*naive.categories("before_norm"))
+    found = document["before_norm"]
+    assert (found["r"], found["p_value"]) == pytest.approx((r, p), abs=1e-8)
+    r, _ = stats.pearsonr(*naive.categories(8, "mean_all"))
+    assert document["all_tokens"]["8"]["r"] == pytest.approx(r, abs=1e-8)
+    p_values = [document["holm"][str(layer)]["p_value"] for layer in LAYERS]
+    smallest = LAYERS[int(np.argmin(p_values))]
+    assert document["holm"][str(smallest)]["p_holm"] == pytest.approx(min(1, 4 * min(p_values)))
+    stream, kept = np.random.RandomState(42), []
+    x = values.pair_metrics[0, 0]
+    for _ in range(RESAMPLES):
+        rows = np.concatenate([naive.by_category[c] for c in stream.choice(6, 6)])
+        kept.append(np.corrcoef(x[rows], naive.preference[rows])[0, 1])
+    found = document["pairs_by_category"]["0"]["centroid_asymmetry"]
+    assert [found["ci_lower"], found["ci_upper"]] == pytest.approx(
+        np.percentile(kept, [2.5, 97.5]), abs=1e-9
+    )
+
+
+@pytest.mark.parametrize("module", PUBLISHED, ids=lambda module: module.__name__.split(".")[-1])
+def test_documents_have_the_published_keys(module, values, mirror):
+    published = json.loads((mirror / PUBLISHED[module]).read_text())
+    document = analyse(module, values)
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+
+    def lacking(expected, found, place=""):
+        if not isinstance(expected, dict):
+            return []
+        missing = [f"{place}/{key}" for key in expected if key not in found]
+        shared = [key for key in expected if key in found]
+        return missing + [
+            path for key in shared for path in lacking(expected[key], found[key], f"{place}/{key}")
+        ]
+
+    absent = {path for path in lacking(published, document) if not path.endswith("/timestamp")}
+    of_the_model = {path for path in absent if path.split("/")[-1].isdigit() or "layer_" in path}
+    if module is validation:
+        of_the_model |= {f"/{name}" for name in published if name[0] != "_"}
+    assert absent <= of_the_model
+
+
+@pytest.mark.parametrize("module", [validation, layers, category_bootstrap, bins, sensitivity])
+def test_constant_preferences_iv(module, values):
+    flat = dataclasses.replace(values, preferences=np.full(N, 0.5))
+    with pytest.raises(LayerwiseError, match=r"the preference of the categories is constant"):
+        analyse(module, flat)
+
+
+def test_reserved_category_name_iv(values):
+    renamed = dataclasses.replace(values, categories=("_x", *CATEGORIES[1:]))
+    with pytest.raises(LayerwiseError, match=r"must not begin with an underscore.*found _x"):
+        validation.analyse(renamed)

@@ -1,0 +1,101 @@
+"""UA in random bins."""
+
+import numpy as np
+import pytest
+
+from layerwise.measures import random_bins
+from layerwise.measures.random_bins import bin_asymmetry, bin_mean
+from layerwise.measures.uniformity import mean_pairwise_cosine
+
+
+def sides(n=23, hidden=64, seed=0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    return tuple((rng.normal(size=(n, hidden)) + 0.3).astype(dtype) for _ in range(2))
+
+
+def labels(n, k, perms=6, seed=1):
+    return np.random.default_rng(seed).integers(0, k, size=(perms, n))
+
+
+def naive(side_a, side_b, binnings, k):
+    found = np.full((len(binnings), k), np.nan)
+    for perm, row in enumerate(binnings):
+        for number in range(k):
+            if np.sum(row == number) >= 2:
+                member = row == number
+                found[perm, number] = mean_pairwise_cosine(side_a[member]) - mean_pairwise_cosine(
+                    side_b[member]
+                )
+    return found
+
+
+def float32_loop(side_a, side_b, row, k):
+    """UA per bin with a Gram matrix in float32, for one binning."""
+    found = np.full(k, np.nan)
+    for number in range(k):
+        member = row == number
+        if member.sum() < 2:
+            continue
+        per_side = []
+        for side in (side_a[member], side_b[member]):
+            unit = side / (np.linalg.norm(side, axis=1, keepdims=True) + 1e-10)
+            per_side.append(float(np.mean((unit @ unit.T)[np.triu_indices(len(unit), 1)])))
+        found[number] = per_side[0] - per_side[1]
+    return found
+
+
+@pytest.mark.parametrize("k", [3, 10, 30])
+@pytest.mark.parametrize("hidden", [4, 64], ids=["segments", "kernel"])
+def test_bin_asymmetry_against_naive(hidden, k):
+    a, b = sides(hidden=hidden)
+    binnings = labels(23, k)
+    np.testing.assert_allclose(
+        bin_asymmetry(a, b, binnings, k), naive(a, b, binnings, k), atol=1e-12, rtol=0
+    )
+
+
+def test_r_against_float32_loop():
+    a, b = sides(n=120, hidden=512, dtype=np.float32)
+    preferences = np.random.default_rng(5).normal(size=120)
+    binnings = labels(120, 15, perms=4)
+    found = bin_asymmetry(a, b, binnings, 15)
+    means = bin_mean(preferences, binnings, 15)
+    for perm, row in enumerate(binnings):
+        kept = np.isfinite(means[perm])
+        expected = np.corrcoef(float32_loop(a, b, row, 15)[kept], means[perm, kept])[0, 1]
+        assert np.corrcoef(found[perm, kept], means[perm, kept])[0, 1] == pytest.approx(
+            expected, abs=1e-5
+        )
+
+
+def test_chunks_do_not_change_the_answer(monkeypatch):
+    a, b = sides()
+    binnings = labels(23, 5, perms=9)
+    whole = bin_asymmetry(a, b, binnings, 5)
+    monkeypatch.setattr(random_bins, "CHUNK", 1)
+    np.testing.assert_array_equal(bin_asymmetry(a, b, binnings, 5), whole)
+
+
+@pytest.mark.parametrize("hidden", [4, 64], ids=["segments", "kernel"])
+def test_swapping_sides_flips_the_sign(hidden):
+    a, b = sides(hidden=hidden)
+    binnings = labels(23, 5)
+    np.testing.assert_allclose(
+        bin_asymmetry(a, b, binnings, 5), -bin_asymmetry(b, a, binnings, 5), atol=1e-14
+    )
+
+
+def test_bins_of_under_two_pairs_degenerate():
+    a, b = sides(n=4)
+    binnings = np.array([[0, 0, 2, 1], [3, 3, 3, 3]])
+    expected = [[True, False, False, False], [False, False, False, True]]
+    assert np.isfinite(bin_asymmetry(a, b, binnings, 4)).tolist() == expected
+    assert np.isfinite(bin_mean(np.arange(4.0), binnings, 4)).tolist() == expected
+
+
+def test_bin_mean_against_naive():
+    values, binnings = np.random.default_rng(0).normal(size=40), labels(40, 6)
+    found = bin_mean(values, binnings, 6)
+    for perm, row in enumerate(binnings):
+        for number in range(6):
+            assert found[perm, number] == pytest.approx(values[row == number].mean(), abs=1e-14)
