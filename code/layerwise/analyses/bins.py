@@ -47,6 +47,9 @@ def analyse(
             str(layer): {**interval.as_result(), "n_bins": n_bins}
             for layer, interval in by_bins.items()
         },
+        "original_results": {
+            str(layer): interval.as_result() for layer, interval in by_category.items()
+        },
         "comparison": compare(original, new, len(values.categories), values.k_stable),
         "results_by_k": sweeps(values),
         "change": {str(layer): rules.change(original[layer], new[layer]) for layer in original},

@@ -50,11 +50,14 @@ def _curve(axes: Axes, document: Mapping[str, Any]) -> None:
     axes.set_ylabel("r(UA, preference)")
 
 
-def _bars(axes: Axes, strategies: Mapping[str, Mapping[str, float]]) -> None:
+def _bars(axes: Axes, strategies: Mapping[str, Mapping[str, float | None]]) -> None:
+    """A first token that is always BOS has one state for all statements, hence no r."""
     r = [strategies[name]["correlation"] for name in POOLINGS]
     labels = [name.replace("_", "\n") for name in POOLINGS]
-    bars = axes.bar(labels, r, color=style.COLOURS[:3], width=0.6)
-    axes.bar_label(bars, labels=[f"{value:+.3f}" for value in r], padding=2)
+    heights = [0.0 if value is None else value for value in r]
+    bars = axes.bar(labels, heights, color=style.COLOURS[:3], width=0.6)
+    words = ["no r" if value is None else f"{value:+.3f}" for value in r]
+    axes.bar_label(bars, labels=words, padding=2)
     style.zero_line(axes)
     axes.set_ylim(-1.2, 1.2)
     axes.set_ylabel("r(UA, preference)")

@@ -200,7 +200,8 @@ def points_behind(results: Iterable[Mapping[str, Any]], largest: int = 2000) -> 
     Raises:
         LayerwiseError: if not exactly one n from 3 to `largest` fits.
     """
-    strongest = max(results, key=lambda result: abs(result["correlation"]))
+    known = (result for result in results if result["correlation"] is not None)
+    strongest = max(known, key=lambda result: abs(result["correlation"]))
     r, p = strongest["correlation"], strongest["p_value"]
     n = np.arange(3, largest + 1)
     half = n / 2 - 1

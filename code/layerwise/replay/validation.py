@@ -37,8 +37,9 @@ FACTS = "scientific_facts"
 def derive(work: Replay, draws: Draws) -> None:
     """Both Pythia models, and Paper 1's values on scientific facts under `reference`."""
     published = work.published
+    typed = published.document("notebook 003")["reference_models"]
     for slug, file in UA_FILES.items():
-        work.start(slug, published.document(file))
+        work.start(slug, {**published.document(file), "_reference": typed})
         for category in categories(published):
             for name, compute in _of_category(published, file, category).items():
                 work.derive(slug, pointer(category, name), compute)
