@@ -19,7 +19,7 @@ from layerwise.analyses import (
 )
 from layerwise.errors import LayerwiseError
 from layerwise.measures.pairwise import METRICS
-from layerwise.values import POOLED, measure
+from layerwise.values import ANISOTROPY, POOLED, measure
 from random_states import CATEGORIES, SIZES, some_pairs, write_states
 
 N = sum(SIZES)
@@ -429,6 +429,19 @@ def test_sensitivity_against_naive(values, naive):
     assert [found["ci_lower"], found["ci_upper"]] == pytest.approx(
         np.percentile(kept, [2.5, 97.5]), abs=1e-9
     )
+
+
+def test_sensitivity_of_the_bell_to_the_final_norm(values):
+    share = values.anisotropy[ANISOTROPY.index("first_pc_share")].copy()
+    share[3], share[10], share[11] = 0.99, 0.01, 0.5  # peak, after the norm, before it
+    profiles = values.anisotropy.copy()
+    profiles[ANISOTROPY.index("first_pc_share")] = share
+    changed = dataclasses.replace(values, anisotropy=profiles)
+    found = analyse(sensitivity, changed)["anisotropy_before_norm"]
+    after = stats.linregress(range(8), [*share[3:10], 0.5])
+    assert found["L_star_anisotropy"] == 3
+    assert found["phase2_slope"] == pytest.approx(after.slope)
+    assert found["last_share"] == 0.5
 
 
 @pytest.mark.parametrize("module", PUBLISHED, ids=lambda module: module.__name__.split(".")[-1])

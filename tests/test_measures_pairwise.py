@@ -87,3 +87,9 @@ def test_rows_at_a_time_do_not_change_the_density(monkeypatch):
     whole = METRICS["knn_density_asymmetry"](a, b)
     monkeypatch.setattr(pairwise, "ROWS_AT_A_TIME", 7)
     np.testing.assert_allclose(METRICS["knn_density_asymmetry"](a, b), whole, atol=1e-9)
+
+
+def test_a_row_is_its_own_nearest_at_distance_zero():
+    """Of two rows only the row itself is asked for: equal densities, whatever the states."""
+    a, b = sides(2)
+    assert METRICS["knn_density_asymmetry"](1e-8 * a, b).tolist() == [0, 0]
