@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from layerwise.pairs import StatementPairs
-from layerwise.store import BEFORE_NORM, POOLINGS, layer_file, open_states
+from layerwise.store import BEFORE_NORM, POOLINGS, digest_of_texts, layer_file, open_states
 
 CATEGORIES = ("numbers", "words", "technology", "habits", "trade", "scientific_facts")
 SIZES = (9, 6, 15, 14, 15, 11)
@@ -42,6 +42,9 @@ def write_states(folder, *, n_pairs=N_PAIRS, n_layers=10, hidden=24, tokens=40, 
         "n_layers": n_layers,
         "hidden_size": hidden,
         "n_prompts": 3 if tokens else 0,
+        "statements_sha256": digest_of_texts(
+            [f"{side} {i}" for side in "ab" for i in range(n_pairs)]
+        ),
     }
     (folder / "index.json").write_text(json.dumps(index))
     return open_states(folder)

@@ -14,7 +14,8 @@ from matplotlib.text import Text
 from scipy import stats
 
 from layerwise.errors import LayerwiseError
-from layerwise.plots import FIGURES, style
+from layerwise.plots import style
+from layerwise.stages.draw import FIGURES
 
 LAYERS = (0, 4, 8, 12)
 METRICS = (

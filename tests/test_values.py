@@ -147,3 +147,11 @@ def test_measure_iv(states, tmp_path):
     np.save(equal.folder / "nll.npy", np.full(2 * sum(SIZES), 3.25))
     with pytest.raises(LayerwiseError, match="preferences that vary, all 70 are 0 nats"):
         measure(equal, some_pairs())
+
+
+def test_states_of_other_statements_iv(tmp_path):
+    states = write_states(tmp_path)
+    pairs = some_pairs()
+    other = dataclasses.replace(pairs, side_a=("changed", *pairs.side_a[1:]))
+    with pytest.raises(LayerwiseError, match="extracted from other statements than these pairs"):
+        measure(states, other)

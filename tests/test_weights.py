@@ -218,7 +218,7 @@ def test_require_accelerator(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     require_accelerator("cpu")
     for device in (None, "auto", "cuda", "cuda:1"):
-        with pytest.raises(LayerwiseError, match=r"need a CUDA device .*`published` .*`mini` run"):
+        with pytest.raises(LayerwiseError, match="need a CUDA device and none was found"):
             require_accelerator(device)
     with pytest.raises(LayerwiseError, match="need a CUDA device and none was found"):
         load_local(tiny, device="cuda")

@@ -111,6 +111,8 @@ def _add_data(verb: Callable[..., Any]) -> None:
 
 
 def _add_stages(verb: Callable[..., Any]) -> None:
+    sub = verb("preflight", _preflight, "can the full reproduction run here?")
+    _paths(sub, models="models.yaml", data="data", out=None)
     sub = verb("build", _build, "build the tiny random-weight checkpoints of source mini")
     _paths(sub, models="models.yaml", pairs=None, prompts=None, out=None)
     sub = verb("extract", _extract, "hidden states of a registered model")
@@ -216,6 +218,12 @@ def _transcribe(options: argparse.Namespace) -> str:
     from layerwise.stages import transcribe
 
     return transcribe.run(options.out, options.mirror, options.check)
+
+
+def _preflight(options: argparse.Namespace) -> str:
+    from layerwise.stages import preflight
+
+    return preflight.run(options.models, options.data, options.out)
 
 
 def _build(options: argparse.Namespace) -> str:

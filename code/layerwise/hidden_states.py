@@ -22,7 +22,7 @@ from layerwise.files import publish_folder, read_json, write_json
 from layerwise.forward import forward, mean_token_nll, pool, token_norms
 from layerwise.packed import Linears, choose_linears, packed_linears
 from layerwise.shards import Batch, Plan, Shard, finished_batches, plan_batches, prepare
-from layerwise.store import HiddenStates, Layer, open_states
+from layerwise.store import HiddenStates, Layer, digest_of_texts, open_states
 from layerwise.weights import Checkpoint
 
 TEXTS_AT_ONCE = 256  # the tokenizer keeps much more than ids of what it takes at once
@@ -173,6 +173,7 @@ def _index(
         "n_layers": checkpoint.n_layers,
         "hidden_size": checkpoint.hidden_size,
         "n_statements": len(texts["statements"]),
+        "statements_sha256": digest_of_texts(texts["statements"]),
         "n_prompts": len(texts["prompts"]),
         "prompt_lengths": [len(tokens) for tokens in ids["prompts"]],
         "adds_bos": checkpoint.adds_bos,

@@ -59,9 +59,7 @@ def read_pairs(path: Path) -> StatementPairs:
             side_a.append(pair_a)
             side_b.append(pair_b)
             category_of_pair.append(number)
-    return StatementPairs(
-        tuple(document), np.array(category_of_pair), tuple(side_a), tuple(side_b)
-    )
+    return StatementPairs(tuple(document), np.array(category_of_pair), tuple(side_a), tuple(side_b))
 
 
 def _pairs_of(path: Path, name: str, category: object) -> list[tuple[str, str]]:

@@ -16,6 +16,9 @@ the final norm, as published. The folder carries its final name only once it is 
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -30,6 +33,11 @@ POOLINGS = ("mean", "mean_all", "last", "first")  # mean: positions 1..T-1, as p
 NORMS = ("last_token", "mean_token", "frobenius")  # of the T x hidden states of a statement
 BEFORE_NORM: Literal["before_norm"] = "before_norm"
 Layer = int | Literal["before_norm"]
+
+
+def digest_of_texts(texts: Sequence[str]) -> str:
+    """SHA-256 of texts and their order: states and statements that belong together share it."""
+    return hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
 
 
 def layer_file(layer: Layer) -> str:

@@ -19,7 +19,7 @@ from layerwise.measures.random_bins import bin_mean, binner
 from layerwise.measures.uniformity import mean_pairwise_cosine_by_group
 from layerwise.pairs import StatementPairs
 from layerwise.statistics.random_bins import stable_labels, sweep_labels
-from layerwise.store import BEFORE_NORM, HiddenStates, Layer
+from layerwise.store import BEFORE_NORM, HiddenStates, Layer, digest_of_texts
 
 POOLED = ("mean_pooled", "last_token", "first_token")  # readings of the last layer
 ANISOTROPY = (
@@ -229,6 +229,11 @@ def _preferences(states: HiddenStates, pairs: StatementPairs) -> np.ndarray:
         raise LayerwiseError(
             f"{states.folder}: hidden states and pairs must belong together, found "
             f"{len(nll)} statements for {len(pairs)} pairs; extract the states of these pairs"
+        )
+    if states.index["statements_sha256"] != digest_of_texts(pairs.statements):
+        raise LayerwiseError(
+            f"{states.folder}: the states were extracted from other statements than these pairs "
+            "hold (their sha256 differ); extract again"
         )
     preferences = nll[len(pairs) :] - nll[: len(pairs)]
     if np.all(preferences == preferences[0]):

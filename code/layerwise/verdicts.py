@@ -52,12 +52,25 @@ class Statistics:
     documents: {analysis: {document: result}}; results have the published files' keys.
     derived: {"analysis:document:/pointer": [published file and key, ...]}, what was recomputed
         from published numbers; every other number of a `published` document is given, not derived.
+    given: {"analysis:document:/pointer": "file#/pointer"}: what stands below the one was published
+        below the other.
     """
 
     source: str
     documents: Mapping[str, Mapping[str, Any]]
     derived: Mapping[str, list[str]] = field(default_factory=dict)
+    given: Mapping[str, str] = field(default_factory=dict)
     stand_ins: Mapping[str, str] = field(default_factory=dict)
+
+    def inputs(self, statistic: str) -> list[str]:
+        """The published cells a statistic rests on; of a given one, where it was published."""
+        if statistic in self.derived:
+            return self.derived[statistic]
+        below = [key for key in self.given if f"{statistic}/".startswith(f"{key}/")]
+        if not below:
+            return []
+        start = max(below, key=len)
+        return [self.given[start] + statistic[len(start) :]]
 
 
 _MISSING = object()
@@ -102,7 +115,6 @@ def judge(claim: Claim, statistics: Statistics) -> dict[str, Any]:
             f"found {claim.tolerance!r}"
         )
     value = select(claim, statistics)
-    inputs = statistics.derived.get(claim.statistic or "", [])
     rule = _judge_published if statistics.source == "published" else _judge_measured
     derived = claim.statistic in statistics.derived
     verdict, cause = rule(claim, value, derived, statistics.source)
@@ -111,6 +123,7 @@ def judge(claim: Claim, statistics: Statistics) -> dict[str, Any]:
     shown = value if not isinstance(value, dict) else None
     if statistics.source == "published" and not derived and verdict not in ("follows", "differs"):
         shown = None  # a published number is not its own recomputation
+    inputs = [] if shown is None else statistics.inputs(claim.statistic or "")
     return {
         "id": claim.id,
         "paper": claim.paper,

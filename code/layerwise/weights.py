@@ -7,6 +7,7 @@ import json
 import math
 import operator
 import os
+import platform
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -201,10 +202,42 @@ def require_accelerator(device: str | None = None) -> None:
     """
     wants_cuda = device is None or device == "auto" or device.startswith("cuda")
     if wants_cuda and not torch.cuda.is_available():
-        raise LayerwiseError(
-            "the full reproduction needs a CUDA device and none was found; `dvc repro "
-            "typeset@published` and `dvc repro typeset@mini` run here (`make reproduce` runs both)"
+        raise LayerwiseError("the papers' models need a CUDA device and none was found")
+
+
+def require_hub(models: list[Model]) -> None:
+    """Every model is in the local cache, or the hub answers for it.
+
+    Raises:
+        LayerwiseError: for a model of neither kind; gated models without a token among them.
+    """
+    for model in models:
+        if model.hub is None or model.revision is None:
+            raise LayerwiseError(f"{model.slug}: no revision is recorded")
+        cached = huggingface_hub.try_to_load_from_cache(
+            model.hub, "config.json", revision=model.revision
         )
+        if isinstance(cached, str):
+            continue
+        try:
+            huggingface_hub.HfApi().model_info(model.hub, revision=model.revision, timeout=10)
+        except (hub_errors.HfHubHTTPError, hub_errors.OfflineModeIsEnabled, OSError) as error:
+            raise LayerwiseError(
+                f"{model.hub} is not in the local cache and the hub cannot be reached "
+                f"({type(error).__name__})"
+            ) from None
+
+
+def describe_environment() -> dict[str, Any]:
+    """Hardware and versions that a measurement rests on."""
+    gpus = range(torch.cuda.device_count())
+    return {
+        "gpus": [torch.cuda.get_device_name(gpu) for gpu in gpus],
+        "cuda": torch.version.cuda,
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "python": platform.python_version(),
+    }
 
 
 def _as_declared(model: Model, loaded: Checkpoint) -> Checkpoint:

@@ -57,7 +57,7 @@ def analyse(
 
 def best_metric(layer: int, results: Mapping[str, Result]) -> dict[str, Any]:
     """The measure with the largest |r|, the first of equals, significant or not."""
-    best = max(results, key=lambda metric: abs(results[metric]["r"]))
+    best = strongest({metric: result["r"] for metric, result in results.items()})
     found = results[best]
     return {
         "layer": int(layer),
@@ -65,6 +65,11 @@ def best_metric(layer: int, results: Mapping[str, Result]) -> dict[str, Any]:
         "r": found["r"],
         "excludes_zero": _excludes_zero(found),
     }
+
+
+def strongest(correlations: Mapping[str, float]) -> str:
+    """The measure with the largest |r|, the first of equals."""
+    return max(correlations, key=lambda metric: abs(correlations[metric]))
 
 
 def summarise(results: Mapping[str, Mapping[str, Result]]) -> dict[str, int]:

@@ -2,14 +2,3 @@
 
 The module, the figure, the output file and the label in the paper carry the same name.
 """
-
-FIGURES = (
-    "validation",
-    "layers",
-    "scaling",
-    "category_bootstrap",
-    "bins",
-    "pairs",
-    "anisotropy",
-    "anisotropy_spectra",
-)

@@ -2,13 +2,13 @@
 
 A document starts as what was published and is then overwritten, number by number, with what can
 be derived from lower-level published numbers: those are its derived statistics, each with the
-cells it was computed from. A published number that is left as it was is given, not derived.
+cells it was computed from. A published number that is left as it was is given, not derived; where
+it stands is known for whole parts of a document, by the key they begin at.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from layerwise.errors import LayerwiseError
 from layerwise.published import Published
@@ -36,8 +36,8 @@ ANALYSES: dict[str, Callable[[Replay, Draws], None]] = {
 
 def replay(
     analysis: str, published: Published, *, n_resamples: int, level: float, seed: int
-) -> tuple[dict[str, Any], dict[str, list[str]]]:
-    """Documents of one analysis and what in them was derived, from which published cells.
+) -> Replay:
+    """Documents of one analysis; what in them was derived or given, from which published cells.
 
     Raises:
         LayerwiseError: if the analysis is unknown or a number it needs is not published.
@@ -46,4 +46,4 @@ def replay(
         raise LayerwiseError(f"analysis must be one of {', '.join(ANALYSES)}, found {analysis!r}")
     work = Replay(published)
     ANALYSES[analysis](work, Draws(n_resamples, level, seed))
-    return work.documents, work.derived
+    return work

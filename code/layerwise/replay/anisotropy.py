@@ -20,7 +20,7 @@ SHARES, RANKS = "intrinsic_dim_ratio", "effective_rank"
 def derive(work: Replay, draws: Draws) -> None:
     """L*, the bell test and the readings of the profile, from the published series."""
     published = work.published
-    work.start(SLUG, published.document(ANISOTROPY))
+    work.start(SLUG, published.document(ANISOTROPY), {"": (ANISOTROPY, "")})
     n = len(work.documents[SLUG][SHARES])
 
     def series(name: str) -> list[float]:

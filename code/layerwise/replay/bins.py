@@ -32,7 +32,8 @@ def derive(work: Replay, draws: Draws) -> None:
     given = published.document(BINS)
     sampled = [int(layer) for layer in given["bootstrap_results"]]
     typed = published.document(TYPED)["original_results"]
-    work.start(SLUG, {**given, "original_results": typed})
+    origins = {"": (BINS, ""), "/original_results": (TYPED, "/original_results")}
+    work.start(SLUG, {**given, "original_results": typed}, origins)
 
     def n_bins(published: Published) -> int:
         k = int(published.number(BINS, "/k_bins"))

@@ -21,6 +21,7 @@ from layerwise.replay.documents import (
     preferences,
     r_over_categories,
 )
+from layerwise.statistics import rules
 from layerwise.statistics.bootstrap import Interval, advance, correlation_interval
 
 BOOTSTRAP = "Results/pythia/bootstrap_ci_20260102_132830.json"
@@ -30,7 +31,7 @@ def derive(work: Replay, draws: Draws) -> None:
     """p values, flags and regimes; r and interval of the last layer, replayed from its stream."""
     published = work.published
     given = published.document(BOOTSTRAP)
-    work.start(SLUG, given)
+    work.start(SLUG, given, {"": (BOOTSTRAP, "")})
     sampled = [int(layer) for layer in given["layer_results"]]
     for layer in sampled:
         key = pointer("layer_results", layer)
@@ -45,18 +46,23 @@ def derive(work: Replay, draws: Draws) -> None:
     work.derive(SLUG, f"{last}/ci_lower", lambda: last_layer().low)
     work.derive(SLUG, f"{last}/ci_upper", lambda: last_layer().high)
 
-    def regimes(name: str) -> Any:
+    first, end_of_mid = rules.mid_range(N_LAYERS)
+    mid = [layer for layer in sampled if first <= layer <= end_of_mid]
+    late = [layer for layer in sampled if layer >= rules.late_from(N_LAYERS)]
+
+    def regimes(name: str, layers: list[int]) -> Any:
         results = {
             str(layer): {
                 end: published.number(BOOTSTRAP, pointer("layer_results", layer, end))
                 for end in ("r", "ci_lower", "ci_upper")
             }
-            for layer in sampled
+            for layer in layers
         }
         return category_bootstrap.summarise(results, N_LAYERS)[name]
 
     for name in given["summary"]:
-        work.derive(SLUG, pointer("summary", name), regimes, name)
+        layers = mid if "mid" in name else late if "late" in name else []
+        work.derive(SLUG, pointer("summary", name), regimes, name, layers)
 
 
 def _last_layer_interval(published: Published, n_before: int, draws: Draws) -> Interval:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from layerwise.published import DATASET, Published, pointer, split_pointer
+from layerwise.published import DATASET, Cell, Published, pointer, split_pointer
 from layerwise.statistics import rules
 from layerwise.statistics.correlation import pearson_p, pearson_r
 
@@ -27,10 +27,13 @@ class Replay:
         self.published = published
         self.documents: dict[str, Any] = {}
         self.derived: dict[str, list[str]] = {}
+        self.given: dict[str, str] = {}
 
-    def start(self, document: str, given: dict[str, Any]) -> None:
-        """Begin a document with what is published."""
+    def start(self, document: str, given: dict[str, Any], origins: Mapping[str, Cell]) -> None:
+        """Begin a document with what is published; what is below a key came from a file and key."""
         self.documents[document] = given
+        for key, (file, cell) in origins.items():
+            self.given[f"{document}:{key}"] = f"{file}#{cell}"
 
     def derive(self, document: str, key: str, compute: Callable[..., Any], *arguments: Any) -> None:
         """Put what `compute` gives at `key` and note the published cells it read."""

@@ -24,7 +24,7 @@ def derive(work: Replay, draws: Draws) -> None:
     """p values and words from r; r itself where the category values are published."""
     published = work.published
     given = published.document(LAYERS)
-    work.start(SLUG, {**given, "n_layers": N_LAYERS})
+    work.start(SLUG, {**given, "n_layers": N_LAYERS}, {"": (LAYERS, "")})
 
     def r(strategy: str) -> float:
         return published.number(LAYERS, pointer("strategies", strategy, "correlation"))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from layerwise.analyses import pairs
 from layerwise.published import pointer
 from layerwise.replay.documents import SLUG, Draws, Replay, includes_zero, p_value, total_pairs
+from layerwise.statistics import rules
 
 PAIRS = "Results/pythia/option_b_pair_level_20260102_142148.json"
+COUNTED = {  # the layers a count looks at, where it is not all of them
+    "mid_layer_significant": [str(layer) for layer in rules.MID_LAYERS],
+    "late_layer_significant": [str(layer) for layer in rules.LATE_LAYERS],
+}
 
 
 def derive(work: Replay, draws: Draws) -> None:
@@ -16,28 +19,40 @@ def derive(work: Replay, draws: Draws) -> None:
     published = work.published
     given = published.document(PAIRS)
     metrics, layers = given["metrics_tested"], list(given["results"])
-    work.start(SLUG, given)
+    work.start(SLUG, given, {"": (PAIRS, "")})
 
-    def results_of(layer: str) -> dict[str, dict[str, float]]:
+    def ends(layer: str) -> dict[str, dict[str, float]]:
         return {
             metric: {
-                name: published.number(PAIRS, pointer("results", layer, metric, name))
-                for name in ("r", "ci_lower", "ci_upper")
+                end: published.number(PAIRS, pointer("results", layer, metric, end))
+                for end in ("ci_lower", "ci_upper")
             }
             for metric in metrics
         }
 
-    def best(layer: str) -> dict[str, Any]:
-        return pairs.best_metric(int(layer), results_of(layer))
+    def strongest(layer: str) -> str:
+        keys = {metric: pointer("results", layer, metric, "r") for metric in metrics}
+        return pairs.strongest({m: published.number(PAIRS, key) for m, key in keys.items()})
+
+    def best_r(layer: str) -> float:
+        return published.number(PAIRS, pointer("results", layer, strongest(layer), "r"))
+
+    def best_excludes_zero(layer: str) -> bool:
+        return not includes_zero(published, PAIRS, pointer("results", layer, strongest(layer)))
 
     def count(name: str) -> int:
-        return pairs.summarise({layer: results_of(layer) for layer in layers})[name]
+        counted = COUNTED.get(name, layers)
+        return pairs.summarise({layer: ends(layer) for layer in counted})[name]
 
     for row, layer in enumerate(layers):
         for metric in metrics:
             key = pointer("results", layer, metric)
             work.derive(SLUG, f"{key}/p_value", p_value, published, PAIRS, f"{key}/r", total_pairs)
             work.derive(SLUG, f"{key}/includes_zero", includes_zero, published, PAIRS, key)
-        work.derive(SLUG, pointer("best_per_layer", row), best, layer)
+        best = pointer("best_per_layer", row)
+        work.derive(SLUG, f"{best}/layer", int, layer)
+        work.derive(SLUG, f"{best}/best_metric", strongest, layer)
+        work.derive(SLUG, f"{best}/r", best_r, layer)
+        work.derive(SLUG, f"{best}/excludes_zero", best_excludes_zero, layer)
     for name in given["summary"]:
         work.derive(SLUG, pointer("summary", name), count, name)

@@ -23,7 +23,7 @@ def derive(work: Replay, draws: Draws) -> None:
     """p values, extremes, sign changes and peaks from r; r of the last layer where it can be."""
     published = work.published
     given = published.document(SCALING)
-    work.start("family", given)
+    work.start("family", given, {"": (SCALING, "")})
 
     def row_of(display: str) -> dict[str, Any]:
         sampled = _layers(published, display)

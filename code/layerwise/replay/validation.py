@@ -39,7 +39,8 @@ def derive(work: Replay, draws: Draws) -> None:
     published = work.published
     typed = published.document("notebook 003")["reference_models"]
     for slug, file in UA_FILES.items():
-        work.start(slug, {**published.document(file), "_reference": typed})
+        origins = {"": (file, ""), "/_reference": ("notebook 003", "/reference_models")}
+        work.start(slug, {**published.document(file), "_reference": typed}, origins)
         for category in categories(published):
             for name, compute in _of_category(published, file, category).items():
                 work.derive(slug, pointer(category, name), compute)
@@ -47,7 +48,11 @@ def derive(work: Replay, draws: Draws) -> None:
             work.derive(slug, pointer("_global_stats", name), compute)
         _words(work, slug, file)
     given = published.document(OUTPUT_CORRELATION)["rlhf_masking"]
-    work.start("reference", {model: {"pref": given[model]["pref"]} for model in PAPER1})
+    origins = {
+        pointer(model, "pref"): (OUTPUT_CORRELATION, pointer("rlhf_masking", model, "pref"))
+        for model in PAPER1
+    }
+    work.start("reference", {model: {"pref": given[model]["pref"]} for model in PAPER1}, origins)
     for model, file in PAPER1.items():
         work.derive("reference", pointer(model, "ua"), asymmetry, published, file, FACTS)
 

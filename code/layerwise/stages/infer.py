@@ -34,9 +34,10 @@ def from_values(analysis: str, values: dict[str, Values], params: dict[str, Any]
 
 
 def run(analysis: str, values: Sequence[Path], out: Path, params: dict[str, Any]) -> str:
-    """Write `{analysis, documents: {model: result}, derived: {}}`."""
+    """Write `{analysis, documents: {model: result}, derived: {}, given: {}}`."""
     if analysis not in ANALYSES:
         raise LayerwiseError(f"analysis must be one of {', '.join(ANALYSES)}, found {analysis!r}")
     documents = from_values(analysis, {path.stem: load(path) for path in values}, params)
-    write_json(out, {"analysis": analysis, "documents": documents, "derived": {}})
+    result = {"documents": documents, "derived": {}, "given": {}}
+    write_json(out, {"analysis": analysis, **result})
     return f"{analysis} of {', '.join(documents)} in {out}"

@@ -9,7 +9,8 @@ from layerwise.published import read_published
 
 
 def run(analysis: str, published: Path, out: Path, params: dict[str, Any]) -> str:
-    """Write `{analysis, documents, derived}`; `derived` names the inputs of what was recomputed."""
-    documents, derived = replay.replay(analysis, read_published(published), **params)
-    write_json(out, {"analysis": analysis, "documents": documents, "derived": derived})
-    return f"{len(derived)} statistics of {analysis} in {out}"
+    """Write `{analysis, documents, derived, given}`: the last two name the published inputs."""
+    work = replay.replay(analysis, read_published(published), **params)
+    result = {"documents": work.documents, "derived": work.derived, "given": work.given}
+    write_json(out, {"analysis": analysis, **result})
+    return f"{len(work.derived)} statistics of {analysis} in {out}"

@@ -24,7 +24,14 @@ def read_records(source: str, results: Path) -> dict[str, Any]:
 
 
 def trace(claim_id: str, source: str, results: Path) -> dict[str, Any]:
-    """A claim's record with the hash of its statistics file, the stage and the command."""
+    """A claim's record with its inputs and the statistics file by hash, the stage, the command.
+
+    Inputs are the published files of its cells; for a measured source the values of every model.
+
+    Raises:
+        LayerwiseError: if the ledger was not judged yet, the id is unknown, or the statistics
+            were written again since they were judged.
+    """
     document = read_records(source, results)
     records = {record["id"]: record for record in document["claims"]}
     if claim_id not in records:
@@ -39,11 +46,23 @@ def trace(claim_id: str, source: str, results: Path) -> dict[str, Any]:
     if selection is not None:
         analysis = selection.split(":", 1)[0]
         path = results / source / "statistics" / f"{analysis}.json"
+        judged = document["statistics"].get(path.name)
+        if path.is_file() and sha256_of(path) != judged:
+            raise LayerwiseError(
+                f"{path}: these statistics are not the ones that were judged; "
+                f"run `dvc repro judge@{source}` first"
+            )
+        cells = record["provenance"]["inputs"]
+        used = {file: document["inputs"][file] for file in {c.partition("#")[0] for c in cells}}
+        if source != "published":
+            values = sorted((results / source / "values").glob("*.npz"))
+            used = {str(file): sha256_of(file) for file in values}
         stage = f"replay@{analysis}" if source == "published" else f"infer@{source}-{analysis}"
         record["provenance"] = {
             **record["provenance"],
             "statistics_file": str(path),
-            "statistics_sha256": sha256_of(path) if path.is_file() else None,
+            "statistics_sha256": judged,
+            "input_files": dict(sorted(used.items())),
             "stage": stage,
             "command": f"dvc repro {stage}",
         }
@@ -89,6 +108,8 @@ def as_text(record: dict[str, Any]) -> str:
         ]
     for number, cell in enumerate(origin["inputs"]):
         lines.append(f"  {'inputs' if number == 0 else '':<10}  {cell}")
+    for number, (file, digest) in enumerate(origin.get("input_files", {}).items()):
+        lines.append(f"  {'files' if number == 0 else '':<10}  {digest}  {file}")
     return "\n".join(lines)
 
 
