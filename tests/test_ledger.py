@@ -80,6 +80,10 @@ claims:
         ("{quantity: r}", r"claim \(no id\): unknown fields"),
         ("{id: a, kind: guessed}", "kind must be one of computed, declared, cited, found 'guess"),
         ("{id: 'a.{x}', for: {x: nowhere}}", "no set 'nowhere'"),
+        (
+            "{id: 'a.{x}', for: {x: {b: {text: r, low end}}}}",
+            "x 'b' has keys without a value, 'low end'; quote texts",
+        ),
         ("{id: 'a.{y}', for: {x: [1]}}", r"a template names 'y', which its variables \(x\)"),
         ("{id: a, printed: {file: f.json, key: /nowhere}}", "claim a: published/: no number"),
         ("{id: a, printed: {file: f.json, key: /4/r, length: true}}", "must be a list to be"),

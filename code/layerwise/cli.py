@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -28,8 +29,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"\nlayerwise {options.verb}: interrupted; run it again to go on", file=sys.stderr)
         return 130
-    if message:
-        print(message)
+    try:
+        print(message, flush=True)
+    except BrokenPipeError:  # the reader of a list, say `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 

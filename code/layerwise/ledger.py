@@ -138,6 +138,12 @@ def _combinations(
                 raise LayerwiseError(f"{path}: claim {name}: no set {source!r}; add it to `sets`")
         members = source if isinstance(source, dict) else {member: {} for member in source}
         for member, attributes in members.items():
+            empty = [key for key, value in (attributes or {}).items() if value is None]
+            if empty:  # a comma in an unquoted text starts a new key
+                raise LayerwiseError(
+                    f"{path}: claim {name}: {variable} {member!r} has keys without a value, "
+                    f"{', '.join(map(repr, empty))}; quote texts that hold a comma"
+                )
             yield from extend({**chosen, variable: _Member(member, attributes or {})}, others)
 
     yield from extend({}, list(wanted.items()))
