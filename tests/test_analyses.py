@@ -202,11 +202,12 @@ def test_layers_against_naive(values, naive):
     assert [(change["layer_before"], change["layer_after"]) for change in found] == changes
 
 
-def test_layers_with_one_vector_for_all_first_tokens(tmp_path):
+@pytest.mark.parametrize("norm", [30.0, 0.3, 0.0])
+def test_layers_with_one_vector_for_all_first_tokens(tmp_path, norm):
     states = write_states(tmp_path / "states")
     file = states.folder / "states" / "layer_10.npy"
     arrays = np.load(file)
-    arrays[3] = arrays[3, 0]  # what a BOS gives
+    arrays[3] = norm * arrays[3, 0] / np.linalg.norm(arrays[3, 0])  # what a BOS gives
     np.save(file, arrays)
     document = layers.analyse(measure(states, some_pairs(), **FEW))
     found = document["strategies"]["first_token"]

@@ -30,7 +30,9 @@ ANISOTROPY = (
     "var_top10",
     "var_top50",
 )
-IDENTICAL = 1 - 1e-10  # a mean pairwise cosine above this: all vectors are equal up to rounding
+# A mean pairwise cosine above this: all vectors are equal. The offset of norms takes 2e-10 / norm
+# off the cosine of equal vectors.
+IDENTICAL = 1 - 1e-6
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,9 @@ class Values:
 
     def all_identical(self, reading: str) -> bool:
         """True where every statement has the same vector, as the first token after a BOS has."""
-        return bool(np.all(self.uniformity[self.readings.index(reading)] > IDENTICAL))
+        uniformity = self.uniformity[self.readings.index(reading)]
+        all_zero = not np.any(uniformity)  # a BOS that is also the padding token
+        return bool(np.all(uniformity > IDENTICAL) or all_zero)
 
     def category_preferences(self) -> Float[np.ndarray, " category"]:
         """Mean preference of each category, nats."""
