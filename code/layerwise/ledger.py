@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -156,10 +157,7 @@ def _claim(
     variables: dict[str, _Member],
     published: Published,
 ) -> Claim:
-    def fill(field: str) -> str | None:
-        value = entry.get(field)
-        return None if value is None else str(value).format(**variables)
-
+    fill = partial(_fill, entry, variables)
     printed, file, key = _printed(entry.get("printed"), variables, published)
     decimals = entry.get("decimals")
     if isinstance(decimals, str) and "{" in decimals:
@@ -184,6 +182,11 @@ def _claim(
             for text, statistic in entry.get("readings", {}).items()
         },
     )
+
+
+def _fill(entry: dict[str, Any], variables: dict[str, _Member], field: str) -> str | None:
+    value = entry.get(field)
+    return None if value is None else str(value).format(**variables)
 
 
 def _printed(
@@ -217,21 +220,6 @@ def _number_or_text(text: str) -> Value:
         return float(text) if "." in text else int(text)
     except ValueError:
         return text
-
-
-def find_claim(claims: list[Claim], claim_id: str) -> Claim:
-    """The claim of that id.
-
-    Raises:
-        LayerwiseError: if there is none, naming ids that begin alike.
-    """
-    for claim in claims:
-        if claim.id == claim_id:
-            return claim
-    start = claim_id.rsplit(".", 1)[0]
-    near = [claim.id for claim in claims if claim.id.startswith(start)][:5]
-    hint = f"; near it: {', '.join(near)}" if near else "; `layerwise claims` lists all ids"
-    raise LayerwiseError(f"no claim {claim_id!r} in the ledger{hint}")
 
 
 def statistic_parts(claim: Claim, statistic: str | None) -> tuple[str, str, str]:

@@ -77,7 +77,7 @@ class Published:
             recording.add(cell)
         return value
 
-    def number(self, file: str, key: str) -> float:
+    def number(self, file: str, key: str) -> float | int:
         """A number, as published.
 
         Raises:
