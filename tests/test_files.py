@@ -7,7 +7,6 @@ import pytest
 from layerwise.errors import LayerwiseError
 from layerwise.files import (
     atomic_path,
-    is_finite_number,
     publish_folder,
     read_json,
     sha256_of,
@@ -113,14 +112,3 @@ def test_publish_folder_makes_its_parents(tmp_path: Path) -> None:
     (tmp_path / "part").mkdir()
     publish_folder(tmp_path / "part", tmp_path / "a" / "b")
     assert (tmp_path / "a" / "b").is_dir()
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        *((good, True) for good in (1, -0.5, 0, 1e308)),
-        *((bad, False) for bad in (math.nan, math.inf, True, "1", None, [1])),
-    ],
-)
-def test_is_finite_number(value: object, expected: bool) -> None:
-    assert is_finite_number(value) is expected

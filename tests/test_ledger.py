@@ -3,7 +3,7 @@
 import pytest
 
 from layerwise.errors import LayerwiseError
-from layerwise.ledger import find_claim, read_ledger, statistic_parts
+from layerwise.ledger import read_ledger, statistic_parts
 from layerwise.published import Published, read_published
 
 PUBLISHED = Published(
@@ -114,12 +114,6 @@ def test_selection_iv(tmp_path):
     (claim,) = ledger(tmp_path, "paper: 2\nclaims:\n- {id: a, statistic: layers/x}\n")
     with pytest.raises(LayerwiseError, match="claim a: a statistic is analysis:document:/json"):
         statistic_parts(claim, claim.statistic)
-
-
-def test_unknown_id_names_near_ones(tmp_path):
-    claims = ledger(tmp_path, "paper: 2\nclaims:\n- {id: p2.a.x}\n- {id: p2.b.x}\n")
-    with pytest.raises(LayerwiseError, match=r"near it: p2\.a\.x$"):
-        find_claim(claims, "p2.a.y")
 
 
 def test_committed_ledger(root):

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 import yaml
 
+from layerwise.errors import LayerwiseError
 from layerwise.latex import build_pdf, escape, render, shown, unbacked_digits
 from layerwise.ledger import read_ledger
 from layerwise.published import read_published
+from layerwise.stages.render import refuse_typed_numbers
 from layerwise.verdicts import Statistics, judge
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -88,7 +90,7 @@ def test_differences_are_shown_with_both_values_and_the_cause(
     record = filled["claims"][1]
     assert shown(record["published"]) in findings
     assert r"\num{0.123456789} & a made-up cause: 50 \% \& more \\" in findings
-    assert r"a made-up gap \\" in findings
+    assert re.search(r"a made-up gap & \\num\{\d+\} & ", findings)
     assert tex.count(r"\num{0}\differs{}") + tex.count(r"}\differs{}") >= 1
 
 
@@ -122,3 +124,13 @@ def test_the_report_builds_without_undefined_references(tmp_path: Path) -> None:
     (tmp_path / "main.tex").write_text(tex, encoding="utf-8")
     assert build_pdf(tmp_path, "main").read_bytes().startswith(b"%PDF-")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["main.pdf", "main.tex"]
+
+
+def test_the_render_stage_refuses_a_typed_number(tmp_path: Path) -> None:
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "main.tex.j2").write_text("\\begin{document}\nfine\n")
+    refuse_typed_numbers(tmp_path)
+    typed = tmp_path / "templates" / "a.tex.j2"
+    typed.write_text("first\nwe find r = 0.87 here\n")
+    with pytest.raises(LayerwiseError, match=r"line 2: we find r = 0\.87 here: a number in"):
+        refuse_typed_numbers(tmp_path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import math
 import os
 import shutil
 import tempfile
@@ -113,8 +112,3 @@ def publish_folder(part: Path, final: Path) -> None:
         os.replace(final, old)
     os.replace(part, final)
     shutil.rmtree(old, ignore_errors=True)
-
-
-def is_finite_number(value: Any) -> bool:
-    """True for an int or a finite float; a bool is not a number here."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

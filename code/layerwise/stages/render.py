@@ -4,8 +4,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from layerwise.errors import LayerwiseError
 from layerwise.files import publish_folder, read_json, write_text
-from layerwise.latex import render
+from layerwise.latex import render, unbacked_digits
 
 TEMPLATE = "main.tex.j2"
 NAME = "report"
@@ -20,6 +21,7 @@ def run(
     params: dict[str, Any],
 ) -> str:
     """Write `report.tex` with copies of its figures beside it: a folder that builds anywhere."""
+    refuse_typed_numbers(templates)
     judged = read_json(claims)
     part = out.with_name(out.name + ".part")
     shutil.rmtree(part, ignore_errors=True)
@@ -38,3 +40,18 @@ def run(
     write_text(part / f"{NAME}.tex", render(templates, TEMPLATE, context))
     publish_folder(part, out)
     return f"{NAME}.tex and {len(drawn)} figures in {out}"
+
+
+def refuse_typed_numbers(templates: Path) -> None:
+    """Every digit of a result must come from the ledger: the gate before the report.
+
+    Raises:
+        LayerwiseError: naming template and line of the first digit that stands in the prose.
+    """
+    for path in sorted(templates.rglob("*.tex.j2")):
+        typed = unbacked_digits(path.read_text(encoding="utf-8"))
+        if typed:
+            raise LayerwiseError(
+                f"{path}, {typed[0]}: a number in the prose must come from a claim or a parameter; "
+                r"use printed('id'), or \fixed{...} for a digit that belongs to a name"
+            )
