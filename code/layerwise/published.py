@@ -31,7 +31,7 @@ PROMPTS = "prompts.json"
 ANISOTROPY = "paper3/Results/anisotropy_results_pythia.json"
 TYPED = "typed.csv"  # numbers that exist only in a notebook's cells, so no file to compare with
 
-# One table per paper: the result files whose numbers the ledger uses.
+# The result files whose numbers the ledger uses, a table per paper or study.
 TABLES: Mapping[str, tuple[str, ...]] = {
     "dataset.csv": (DATASET, PROMPTS),
     "paper1.csv": (
@@ -39,7 +39,11 @@ TABLES: Mapping[str, tuple[str, ...]] = {
         "Results/results_gemma_20251231_142425.json",
         "Results/results_llama_20251231_142705.json",
         "Results/results_mistral_20251231_143700.json",
+        "Results/neutral_control_test_results.json",
+        "extended_results/data/category_classification.csv",
+        "extended_results/data/contribution_by_category.csv",
         "extended_results/data/correlation_analysis.json",
+        "extended_results/data/cross_model_divergence.csv",
     ),
     "paper2.csv": (
         "Results/pythia/bootstrap_ci_20260102_132830.json",
@@ -49,8 +53,49 @@ TABLES: Mapping[str, tuple[str, ...]] = {
         "Results/pythia/pythia_12b_ua_results_20260102_003540.json",
         "Results/pythia/pythia_6.9b_ua_results_20260102_002828.json",
         "Results/pythia/pythia_scaling_20260102_131212.json",
+        "Results/CONSOLIDATED_RESULTS.csv",
+        "Results/PHASE_SUMMARY.csv",
+        "Results/apertus/apertus_cross_validation_20260103_010455.json",
+        "Results/gemma/gemma_cross_validation_20260103_011230.json",
+        "Results/llama/llama3_cross_validation_20260102_235626.json",
+        "Results/llama/llama3_instruct_template_20260103_000840.json",
     ),
-    "paper3.csv": (ANISOTROPY,),
+    "paper3.csv": (
+        ANISOTROPY,
+        "paper3/Results/anisotropy_results_gemma.json",
+        "paper3/Results/4model_validation_results.json",
+        "paper3/Results/input_dependency_thermodynamics.json",
+        "paper3/Results/llama2_vs_llama31_hypothesis_test.json",
+        "paper3/Results/llama_anomaly_hypothesis_tests.json",
+        "paper3/Results/mistral_paradox_investigation_results.json",
+        "paper3/Results/beautiful_ones_analysis_20260105_164639.json",
+    ),
+    "paper3-gains.csv": (
+        "paper3/Results/pythia_family_NO_FINAL_LN_20260105_174820.json",
+        "paper3/Results/high_rho_hunt_NO_FINAL_LN_20260105_184728.json",
+        "paper3/Results/clean_residual_NO_FINAL_LN_20260105_173546.json",
+        "paper3/Results/ffn_expansion_pythia69b_results.json",
+        "paper3/Results/ffn_expansion_results.json",
+        "paper3/Results/gpt2_layernorm_validation_20260105_150306.csv",
+        "paper3/Results/gptj_parallel_test_20260105_152333.csv",
+        "paper3/Results/scaling_law_multi_pythia_results.json",
+    ),
+    "paper3-sheaf.csv": (
+        "paper3/Results/H4_v2_extended_20260106_012606.json",
+        "paper3/Results/H4_v2_validation_20260106_015547.json",
+        "paper3/Results/H4_validation_20260106_014132.json",
+        "paper3/Results/OPT_anomaly_20260106_013155.json",
+        "paper3/Results/l_star_cross_heritage_20260106_104357.json",
+        "paper3/Results/l_star_sign_change_20260106_111315.json",
+        "paper3/Results/restriction_map_spectral_20260105_202448.json",
+        "paper3/Results/restriction_maps_results.json",
+    ),
+    "paper3-benchmark.csv": (
+        "paper3/Results/thermodynamic_benchmark_20260105_141034.csv",
+        "paper3/Results/thermodynamic_benchmark_20260105_141034.json",
+        "paper3/Results/twin_test_results_20260105_160237.csv",
+        "paper3/Results/twin_test_results_20260105_160237.json",
+    ),
 }
 
 _LABEL = re.compile(r"[A-Za-z0-9_./-]{1,40}")
@@ -162,7 +207,7 @@ def transcribe(read_file: Callable[[str], bytes]) -> dict[str, str]:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(HEADER)
         for file in files:
-            for key, value in _facts(file, json.loads(read_file(file))):
+            for key, value in _facts(file, _parse_file(file, read_file(file))):
                 writer.writerow([file, key, json.dumps(value)])
         tables[table] = text.getvalue()
     return tables
@@ -194,6 +239,21 @@ def check_tables(folder: Path, tables: Mapping[str, str]) -> None:
                 f"{folder / name}: {len(committed)} lines, upstream's files give {len(fresh)}; "
                 "transcribe it again"
             )
+
+
+def _parse_file(file: str, content: bytes) -> Any:
+    """JSON as it is; CSV as a list of rows by column name, numbers and booleans parsed."""
+    if not file.endswith(".csv"):
+        return json.loads(content)
+
+    def cell(text: str) -> Any:
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError:
+            return {"True": True, "False": False}.get(text, text)
+
+    rows = csv.DictReader(io.StringIO(content.decode("utf-8")))
+    return [{name: cell(text) for name, text in row.items()} for row in rows]
 
 
 def _facts(file: str, document: Any) -> Iterator[tuple[str, Value]]:
