@@ -15,8 +15,11 @@ from layerwise.published import Published
 from layerwise.replay import (
     anisotropy,
     bins,
+    calibration,
     category_bootstrap,
     layers,
+    neutral_control,
+    output_correlation,
     pairs,
     scaling,
     validation,
@@ -31,6 +34,9 @@ ANALYSES: dict[str, Callable[[Replay, Draws], None]] = {
     "pairs": pairs.derive,
     "anisotropy": anisotropy.derive,
     "scaling": scaling.derive,
+    "calibration": calibration.derive,
+    "neutral_control": neutral_control.derive,
+    "output_correlation": output_correlation.derive,
 }
 
 
