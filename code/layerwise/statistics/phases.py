@@ -1,0 +1,171 @@
+"""Phases of a curve of r over layers, and the words that Paper 2 and its notebooks give them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from layerwise.errors import LayerwiseError
+from layerwise.statistics.correlation import pearson_p
+
+PHASES = ("early", "mid", "late")
+STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
+NO_STARS = "(none)"
+NO_TRANSITION = "---"
+BOUND = 0.1  # how far from zero a phase mean must lie to count in a label
+
+Partition = dict[str, list[int]]
+Curve = Mapping[int, float]
+
+
+def thirds_of_list(layers: Sequence[int]) -> Partition:
+    """Thirds of the list of sampled layers, cut at n div 3 and 2n div 3 (the notebooks).
+
+    Raises:
+        LayerwiseError: for fewer than three layers.
+    """
+    if len(layers) < len(PHASES):
+        raise LayerwiseError(
+            f"three phases need at least three sampled layers, found {len(layers)}; sample more"
+        )
+    first, second = len(layers) // 3, 2 * len(layers) // 3
+    parts = (layers[:first], layers[first:second], layers[second:])
+    return {phase: list(part) for phase, part in zip(PHASES, parts, strict=True)}
+
+
+def thirds_of_depth(layers: Sequence[int], n_layers: int) -> Partition:
+    """Sampled layers up to one third of the depth, up to two thirds, and the rest."""
+    ends = (n_layers / 3, 2 * n_layers / 3, np.inf)
+    starts = (-np.inf, *ends[:-1])
+    return {
+        phase: [layer for layer in layers if start < layer <= end]
+        for phase, start, end in zip(PHASES, starts, ends, strict=True)
+    }
+
+
+def phase_of(layer: int, partition: Partition) -> str:
+    """The phase that a layer belongs to.
+
+    Raises:
+        LayerwiseError: if it belongs to none.
+    """
+    for phase, layers in partition.items():
+        if layer in layers:
+            return phase
+    raise LayerwiseError(f"layer {layer} is in no phase of {partition}; sample it first")
+
+
+def span(layers: Sequence[int]) -> str:
+    """First and last layer of a phase: [0, 4, 8] -> "0-8"."""
+    return f"{layers[0]}-{layers[-1]}"
+
+
+def phase_mean(curve: Curve, layers: Sequence[int]) -> float:
+    """Unweighted mean of r over the layers of a phase."""
+    return float(np.mean([curve[layer] for layer in layers]))
+
+
+def stars(r: float, n: int) -> str:
+    """Stars for the two-sided p of r over n points: * < .05, ** < .01, *** < .001.
+
+    Paper 2 never says how it sets its stars; this rule, with a phase mean taken as one r over all
+    pairs, gives eleven of the twelve cells of its table of phases.
+    """
+    p = pearson_p(r, n)
+    return next((text for bound, text in STARS if p < bound), NO_STARS)
+
+
+def p_bound(p: float) -> str:
+    """The smallest customary bound that p stays under."""
+    return next((f"p < {bound}" for bound, _ in STARS if p < bound), f"p >= {STARS[-1][0]}")
+
+
+def transition(curve: Curve) -> str:
+    """The first two neighbouring sampled layers between which r turns from positive to negative."""
+    for (before, r_before), (after, r_after) in itertools.pairwise(curve.items()):
+        if r_before > 0 > r_after:
+            return f"L{before}-{after}"
+    return NO_TRANSITION
+
+
+def first_not_positive(curve: Curve) -> str:
+    """The first sampled layer whose r is not positive."""
+    return next((f"L{layer}" for layer, r in curve.items() if r <= 0), NO_TRANSITION)
+
+
+def most_negative(curve: Curve) -> str:
+    """The layer of the smallest r, the first of equals."""
+    return f"L{min(curve, key=lambda layer: curve[layer])}"
+
+
+def equal_signs(one: Curve, other: Curve) -> int:
+    """Layers at which both curves have the same strict sign."""
+    return sum(one[layer] * other[layer] > 0 for layer in one)
+
+
+def structured(early: float, late: float, late_layer_inverted: bool) -> str:
+    """Yes where the early mean is positive, the late one negative and a late layer significant."""
+    return "Yes" if early > 0 and late < 0 and late_layer_inverted else "No"
+
+
+def late_inversion(late: float) -> str:
+    """TRUE where the late mean lies below -0.1, the bound of the notebooks' labels."""
+    return "TRUE" if late < -BOUND else "FALSE"
+
+
+def thirds_label(early: float, mid: float, late: float) -> str:
+    """Label of the Gemma and Apertus notebooks."""
+    if early > BOUND and late < -BOUND:
+        return "PYTHIA_PATTERN: positive early, negative late"
+    if late < -BOUND:
+        return "LATE_INVERSION"
+    return "DECOUPLED" if all(abs(mean) < 0.15 for mean in (early, mid, late)) else "OTHER"
+
+
+def llama_label(early: float, mid: float, late: float) -> str:
+    """Label of the Llama notebook."""
+    if late >= 0:
+        return "DIFFERENT PATTERN"
+    if early > 0 and mid > 0:
+        return "MATCHES"
+    return "PARTIAL MATCH: positive early, negative late" if early > 0 else "PARTIAL"
+
+
+def template_label(early: float, mid: float, late: float) -> str:
+    """Label of the template notebook."""
+    if early > BOUND and mid > BOUND and late < -BOUND:
+        return "PYTHIA_PATTERN"
+    return "DECOUPLED" if all(abs(mean) < BOUND for mean in (early, mid, late)) else "OTHER"
+
+
+def template_verdict(with_template: str, without_template: str) -> str:
+    """What the chat template does to the label; equal labels hide every other difference."""
+    if with_template == without_template:
+        return "TEMPLATE_INVARIANT"
+    if without_template == "DECOUPLED":
+        return "TEMPLATE_ENABLES_COUPLING"
+    return "TEMPLATE_CHANGES_PATTERN"
+
+
+def fisher_interval(r: float, n: int, quantile: float = 1.959963984540054) -> tuple[float, float]:
+    """Interval of r by Fisher's z: tanh(artanh r -+ quantile / sqrt(n - 3)); 95 percent.
+
+    Raises:
+        LayerwiseError: for n under 4 or |r| of 1 or more.
+    """
+    if n < 4 or not abs(r) < 1:
+        raise LayerwiseError(f"Fisher's interval needs n >= 4 and |r| < 1, found n={n}, r={r}")
+    half = quantile / np.sqrt(n - 3)
+    return float(np.tanh(np.arctanh(r) - half)), float(np.tanh(np.arctanh(r) + half))
+
+
+def constant_resamples(n: int, n_resamples: int, n_series: int, seed: int) -> list[int]:
+    """Resamples of n positions that draw one position n times, per series of one stream."""
+    stream = np.random.RandomState(seed)
+    counts = []
+    for _ in range(n_series):
+        drawn = stream.randint(0, n, (n_resamples, n))
+        counts.append(int(np.sum(np.all(drawn == drawn[:, :1], axis=1))))
+    return counts
