@@ -178,15 +178,16 @@ def _dataset(published: Published) -> Computations:
 
 
 def _words(published: Published) -> Computations:
+    listed = {name: len(pairs) for name, pairs in published.document(WORDS).items()}
+
     def counts(category: str) -> np.ndarray:
         cells = [
-            [pointer(category, pair, side) for side in "ab"]
-            for pair in range(n_pairs(published, category))
+            [pointer(category, pair, side) for side in "ab"] for pair in range(listed[category])
         ]
         return np.array([[int(published.number(WORDS, key)) for key in pair] for pair in cells])
 
     def neutral() -> list[np.ndarray]:
-        return [counts(name) for name in categories(published) if name != NUMERIC]
+        return [counts(name) for name in listed]
 
     def gaps() -> np.ndarray:
         return calibration.length_gaps(np.concatenate(neutral()))
