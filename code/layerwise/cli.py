@@ -140,10 +140,17 @@ def _add_stages(verb: Callable[..., Any]) -> None:
     sub.add_argument("figure")
     sub.add_argument("source", choices=SOURCES)
     _paths(sub, statistics=None, models="models.yaml", out=None)
+    sub = verb("redraw", _redraw, "one of the papers' own figures, from the published numbers")
+    sub.add_argument("figure")
+    _paths(sub, published="published", out=None)
     sub = verb("render", _render, "the report as LaTeX, every number from the ledger")
     sub.add_argument("source", choices=SOURCES)
     _paths(sub, claims=None, figures=None, templates="paper", out=None)
     _paths(sub, params="params.yaml")
+    sub = verb("report", _report, "the report as one HTML page: claims, figures, findings")
+    sub.add_argument("source", choices=SOURCES)
+    _paths(sub, claims=None, statistics=None, figures=None, published="published")
+    _paths(sub, templates="report/templates", out=None)
     sub = verb("typeset", _typeset, "the report as PDF (needs latexmk)")
     _paths(sub, tex=None, out=None)
 
@@ -287,6 +294,12 @@ def _draw(options: argparse.Namespace) -> str:
     return draw.run(options.figure, options.source, options.statistics, options.models, options.out)
 
 
+def _redraw(options: argparse.Namespace) -> str:
+    from layerwise.stages import redraw
+
+    return redraw.run(options.figure, options.published, options.out)
+
+
 def _render(options: argparse.Namespace) -> str:
     from layerwise.stages import render
 
@@ -297,6 +310,20 @@ def _render(options: argparse.Namespace) -> str:
         options.templates,
         options.out,
         _params(options),
+    )
+
+
+def _report(options: argparse.Namespace) -> str:
+    from layerwise.stages import report
+
+    return report.run(
+        options.source,
+        options.claims,
+        options.statistics,
+        options.figures,
+        options.published,
+        options.templates,
+        options.out,
     )
 
 

@@ -1,0 +1,159 @@
+"""Headless Chromium by the WebDriver protocol: plain HTTP to chromedriver, no further package."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the protocol's name of an element's id
+KEYS = {"Enter": "\ue007", "Tab": "\ue004", "Space": " ", "End": "\ue010"}
+_LOCAL = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+def missing() -> str | None:
+    """Why no browser can be driven here, or None."""
+    names = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
+    if not names:
+        return None
+    return f"no {' and no '.join(names)} on PATH: apt-get install chromium chromium-driver"
+
+
+class Browser:
+    """One browser window."""
+
+    def __init__(self, port: int, profile: Path) -> None:
+        self._base = f"http://127.0.0.1:{port}"
+        flags = [*FLAGS, f"--user-data-dir={profile}"]
+        options = {"binary": shutil.which("chromium"), "args": flags}
+        wanted = {
+            "browserName": "chrome",
+            "goog:chromeOptions": options,
+            "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
+        }
+        answer = self._ask("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
+        self._session = f"/session/{answer['sessionId']}"
+
+    def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        data = None if method != "POST" else json.dumps(body or {}).encode()
+        request = urllib.request.Request(self._base + path, data, method=method)
+        request.add_header("Content-Type", "application/json")
+        try:
+            with _LOCAL.open(request, timeout=60) as reply:
+                return json.load(reply)["value"]
+        except urllib.error.HTTPError as error:
+            with error:
+                raise AssertionError(f"{path}: {json.load(error)['value']['message']}") from None
+
+    def open(self, address: str) -> None:
+        self._ask("POST", f"{self._session}/url", {"url": address})
+
+    def run(self, script: str, *arguments: Any) -> Any:
+        """The value of a function body in the page."""
+        body = {"script": script, "args": list(arguments)}
+        return self._ask("POST", f"{self._session}/execute/sync", body)
+
+    def run_later(self, script: str, *arguments: Any) -> Any:
+        """What the function body gives to its last argument, a callback."""
+        body = {"script": script, "args": list(arguments)}
+        return self._ask("POST", f"{self._session}/execute/async", body)
+
+    def find(self, selector: str) -> str:
+        """The element's id."""
+        found = {"using": "css selector", "value": selector}
+        return self._ask("POST", f"{self._session}/element", found)[ELEMENT]
+
+    def click(self, selector: str) -> None:
+        """Click on an element, scrolled to the middle: what sticks to the top may cover it."""
+        element = {ELEMENT: self.find(selector)}
+        self.run("arguments[0].scrollIntoView({ block: 'center' })", element)
+        self._ask("POST", f"{self._session}/element/{element[ELEMENT]}/click")
+
+    def type(self, selector: str, text: str) -> None:
+        path = f"{self._session}/element/{self.find(selector)}/value"
+        self._ask("POST", path, {"text": text})
+
+    def press(self, *keys: str) -> None:
+        """Keys go to whatever has the focus."""
+        strokes = []
+        for key in keys:
+            sign = KEYS.get(key, key)
+            strokes += [{"type": "keyDown", "value": sign}, {"type": "keyUp", "value": sign}]
+        keyboard = {"type": "key", "id": "keyboard", "actions": strokes}
+        self._ask("POST", f"{self._session}/actions", {"actions": [keyboard]})
+
+    def devtools(self, command: str, **parameters: Any) -> Any:
+        body = {"cmd": command, "params": parameters}
+        return self._ask("POST", f"{self._session}/goog/cdp/execute", body)
+
+    def size(self, width: int, height: int) -> None:
+        self.devtools(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+
+    def screenshot(self, path: Path) -> None:
+        path.write_bytes(base64.b64decode(self._ask("GET", f"{self._session}/screenshot")))
+
+    def console(self) -> list[str]:
+        """Messages since the last call."""
+        log = self._ask("POST", f"{self._session}/se/log", {"type": "browser"})
+        return [f"{entry['level']}: {entry['message']}" for entry in log]
+
+    def requests(self) -> list[str]:
+        """Addresses asked for since the last call."""
+        log = self._ask("POST", f"{self._session}/se/log", {"type": "performance"})
+        messages = [json.loads(entry["message"])["message"] for entry in log]
+        return [
+            message["params"]["request"]["url"]
+            for message in messages
+            if message["method"] == "Network.requestWillBeSent"
+        ]
+
+    def close(self) -> None:
+        self._ask("DELETE", self._session)
+
+
+@contextlib.contextmanager
+def browser(profile: Path) -> Iterator[Browser]:
+    """A browser with a fresh profile; both it and its driver end with the block."""
+    driver = shutil.which("chromedriver")
+    assert driver is not None
+    command = [driver, "--port=0"]
+    environment = os.environ | {"NO_PROXY": "127.0.0.1,localhost"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+    ) as process:
+        try:
+            assert process.stdout is not None
+            lines = iter(process.stdout.readline, "")
+            started = (re.search(r"started successfully on port (\d+)", line) for line in lines)
+            window = Browser(next(int(match[1]) for match in started if match), profile)
+            try:
+                yield window
+            finally:
+                window.close()
+        finally:
+            process.terminate()

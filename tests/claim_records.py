@@ -1,0 +1,119 @@
+"""Judged claims made up for tests, and the folders that a report is built from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+import zlib
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from layerwise.published import HEADER, TABLES, TYPED
+
+FILE = "Results/pythia/layer_analysis_20260102_122534.json"
+HOSTILE = (
+    """</script><script>alert("x")</script><img src=x onerror=alert(1)>&amp;' \u2028 {{ 7 }}"""
+)
+
+
+def record(claim_id: str, **fields: Any) -> dict[str, Any]:
+    """One judged claim; `inputs`, `file`, `key` and `statistic` go into its provenance."""
+    provenance = {
+        "file": FILE,
+        "key": "/strategies/layer_8/p_value",
+        "statistic": "layers:pythia-6p9b:/strategies/layer_8/p_value",
+        "inputs": [],
+    }
+    for name in provenance:
+        provenance[name] = fields.pop(name, provenance[name])
+    return {
+        "id": claim_id,
+        "paper": int(claim_id[1]),
+        "where": "notebook 001, saved results",
+        "quantity": "two-sided p of r",
+        "model": "pythia-6p9b",
+        "unit": None,
+        "kind": "computed",
+        "decimals": 3,
+        "published": 0.345,
+        "recomputed": 0.34512345,
+        "verdict": "agrees",
+        "tolerance": "half",
+        "cause": None,
+        "provenance": provenance,
+    } | fields
+
+
+def judged(records: list[dict[str, Any]], source: str = "published", **fields: Any) -> dict:
+    """The document of a `claims.json`."""
+    counts: dict[str, Counter[str]] = {}
+    for entry in records:
+        counts.setdefault(f"paper{entry['paper']}", Counter())[entry["verdict"]] += 1
+    document = {"source": source, "counts": counts, "statistics": {}, "inputs": {}}
+    return document | {"claims": records} | fields
+
+
+def png(width: int = 4, height: int = 3) -> bytes:
+    """A white picture."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        checksum = struct.pack(">I", zlib.crc32(kind + data))
+        return struct.pack(">I", len(data)) + kind + data + checksum
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    pixels = zlib.compress((b"\0" + b"\xff" * width) * height)
+    chunks = chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + chunks
+
+
+@dataclass
+class Folders:
+    """Where the parts of a report lie."""
+
+    claims: Path
+    statistics: Path
+    figures: Path
+    published: Path
+    templates: Path
+    out: Path
+
+    def arguments(self, source: str = "published") -> dict[str, Any]:
+        return {"source": source, **self.__dict__}
+
+
+def folders(
+    base: Path,
+    root: Path,
+    records: list[dict[str, Any]],
+    source: str = "published",
+    figures: tuple[str, ...] = ("layers", "pairs"),
+) -> Folders:
+    """Everything a report needs below `base`, with the repository's templates."""
+    made = Folders(
+        base / "claims.json",
+        base / "statistics",
+        base / "figures",
+        base / "published",
+        root / "report" / "templates",
+        base / "out",
+    )
+    for folder in (made.statistics, made.figures, made.published):
+        folder.mkdir(parents=True)
+    for name in figures:
+        (made.figures / f"{name}.png").write_bytes(png(400, 300))
+    for table in (*TABLES, TYPED):
+        (made.published / table).write_text(",".join(HEADER) + "\n")
+    with (made.published / "paper2.csv").open("a") as table_file:
+        table_file.writelines(f"{FILE},/x/{number},{number}.5\n" for number in range(40))
+    (made.published / "registry.csv").write_text(f"path,sha256,bytes\n{FILE},{'a' * 64},9\n")
+    hashes = {}
+    for analysis in ("layers", "pairs"):
+        content = json.dumps({"analysis": analysis}).encode()
+        (made.statistics / f"{analysis}.json").write_bytes(content)
+        hashes[f"{analysis}.json"] = hashlib.sha256(content).hexdigest()
+    document = judged(records, source, statistics=hashes, inputs={FILE: "a" * 64})
+    made.claims.write_text(json.dumps(document))
+    return made

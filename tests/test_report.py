@@ -1,0 +1,385 @@
+"""The report page: what it takes, what it refuses, the order of findings, and escaping."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claim_records import FILE, HOSTILE, folders, judged, png, record
+from layerwise.cli import main
+from layerwise.errors import LayerwiseError
+from layerwise.findings import findings, is_label, origin, relative_difference
+from layerwise.records import beside, brief, checked, shown, stage_of, view
+from layerwise.report import Drawn, embedded, png_size
+from layerwise.stages import report
+from layerwise.verdicts import VERDICTS
+
+
+class Page(HTMLParser):
+    """Elements, their attributes, and the texts of script elements."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self.words: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.cdata_elem == "script":
+            self.scripts[-1] += data
+        else:
+            self.words.append(data)
+
+    @property
+    def data(self) -> Any:
+        return json.loads(self.scripts[0])
+
+
+def built(made: Any, source: str = "published") -> str:
+    report.run(**made.arguments(source))
+    return (made.out / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("where", "file", "expected"),
+    [
+        ("Paper 3, appendix C", None, "paper text"),
+        ("Table 2", FILE, "paper text"),
+        ("abstract", None, "paper text"),
+        ("notebook 004, figure 2", None, "notebook"),
+        ("summary page of notebook 004, table", None, "notebook"),
+        ("notebook 003, saved results", FILE, "result file"),
+        ("benchmark CSV", None, "result file"),
+        ("gains of the family", "paper3/Results/x.csv", "result file"),
+    ],
+)
+def test_origin_of_a_claim(where: str, file: str | None, expected: str) -> None:
+    assert origin(record("p3.a", where=where, file=file)) == expected
+
+
+def test_relative_difference_by_hand() -> None:
+    assert relative_difference(2.0, 1.5) == 0.25
+    assert relative_difference(-2, -3) == 0.5
+    assert relative_difference([1.0, 4.0], [1.0, 5.0]) == 0.25
+    assert relative_difference(0.3, 0.3) == 0.0
+
+
+def test_relative_difference_degenerate() -> None:
+    assert relative_difference(0.0, 0.1) == math.inf
+    assert relative_difference([1], [1, 2]) == math.inf
+    assert relative_difference(0, 0) == 0.0
+    assert relative_difference("Pass", "Fail") is None
+    assert relative_difference(True, False) is None
+    assert relative_difference(None, 1.0) is None
+    assert relative_difference([], []) is None
+
+
+def test_findings_in_order_of_consequence() -> None:
+    paper, notebook = "Paper 3, table 1", "notebook 004, interpretation"
+    saved = "notebook 004, saved results"
+    numbers = {"published": 1.0, "verdict": "differs"}
+    records = [
+        record("p3.saved.word", where=saved, published="a", recomputed="b", verdict="differs"),
+        record("p3.notebook.small", where=notebook, recomputed=1.1, **numbers),
+        record("p3.notebook.large", where=notebook, recomputed=3.0, **numbers),
+        record("p3.paper.number", where=paper, recomputed=1.01, **numbers),
+        record("p3.paper.word", where=paper, published=True, recomputed=False, verdict="differs"),
+        record("p3.paper.agrees", where=paper),
+        record("p3.a.tie", where=paper, recomputed=1.01, **numbers),
+    ]
+    assert [entry["id"] for entry in findings(records)] == [
+        "p3.paper.word",
+        "p3.a.tie",
+        "p3.paper.number",
+        "p3.notebook.large",
+        "p3.notebook.small",
+        "p3.saved.word",
+    ]
+
+
+def test_shown_and_brief_by_kind() -> None:
+    assert shown(None) == "–"
+    assert shown(True) == "yes"
+    assert shown("NOW_SIGNIFICANT") == "NOW_SIGNIFICANT"
+    assert shown(0.25, 3) == "0.250"
+    assert shown(30, 0) == "30"
+    assert shown([8, 12]) == "8, 12"
+    assert brief(0.34569159857148496, "full") == "0.345692"
+    assert brief(0.977, 3) == "0.977"
+    assert brief([0.5] * 33, "full") == "0.5, 0.5, 0.5, 0.5, 0.5, 0.5, … (33 values)"
+    assert is_label(["a"])
+    assert not is_label([1, 2.0])
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_shown_in_full_loses_no_digit(value: float) -> None:
+    assert float(shown(value)) == value
+
+
+def test_view_shows_more_digits_only_of_what_differs() -> None:
+    close = {"published": 0.118, "recomputed": 0.11749110743}
+    assert view(record("p3.a", **close))["recomputed"] == "0.117"
+    assert view(record("p3.a", verdict="differs", **close))["recomputed"] == "0.11749"
+    assert view(record("p3.a", **close))["recomputed_full"] == "0.11749110743"
+
+
+def test_view_names_the_paper_once() -> None:
+    assert view(record("p3.a", where="Paper 3, appendix C"))["place"] == "Paper 3, appendix C"
+    assert view(record("p2.a", where="table 2"))["place"] == "Paper 2, table 2"
+
+
+def test_view_has_no_infinity() -> None:
+    assert json.dumps(view(record("p2.a", published=0.0, recomputed=1.0)), allow_nan=False)
+
+
+def test_beside_puts_what_differs_first() -> None:
+    records = [
+        record("p2.none", recomputed=None, verdict="needs weights"),
+        record("p2.both"),
+        record("p2.other", statistic="pairs:pythia-6p9b:/n"),
+        record("p2.differs", verdict="differs"),
+        record("p2.no.rule", statistic=None, recomputed=None, verdict="not checkable"),
+    ]
+    assert beside(records) == {"layers": [3, 1, 0], "pairs": [2]}
+
+
+def test_stage_of_each_source() -> None:
+    assert stage_of("published", "bins") == "replay@bins"
+    assert stage_of("full", "bins") == "infer@full-bins"
+
+
+def test_checked_gives_the_records() -> None:
+    records = [record("p2.a"), record("p3.b", verdict="differs")]
+    assert checked(judged(records), "claims.json", "published") == records
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"verdict": None}, r"c\.json: claim p2\.a has no verdict"),
+        ({"verdict": "maybe"}, r"c\.json: claim p2\.a: verdict must be one of .*found 'maybe'"),
+        ({"tolerance": "loose"}, r"c\.json: claim p2\.a: tolerance must be .*found 'loose'"),
+        ({"where": None}, r"c\.json: claim p2\.a lacks where, or it is of another type"),
+        ({"paper": "2"}, r"c\.json: claim p2\.a lacks paper"),
+        ({"provenance": {}}, r"claim p2\.a lacks provenance\.file, .*provenance\.inputs"),
+        ({"id": ""}, r"c\.json: claim number 1 has no id"),
+    ],
+)
+def test_checked_iv(change: dict[str, Any], message: str) -> None:
+    document = judged([record("p2.a") | change])
+    with pytest.raises(LayerwiseError, match=message):
+        checked(document, "c.json", "published")
+
+
+def test_checked_iv_whole_document() -> None:
+    with pytest.raises(LayerwiseError, match=r"c\.json: judged claims are an object with source"):
+        checked([], "c.json", "published")
+    with pytest.raises(LayerwiseError, match=r"the page is for source 'full', .*for 'published'"):
+        checked(judged([]), "c.json", "full")
+    with pytest.raises(LayerwiseError, match=r"c\.json: claim p2\.a is there twice"):
+        checked(judged([record("p2.a")] * 2), "c.json", "published")
+    with pytest.raises(LayerwiseError, match=r"c\.json: the counts are not those of its claims"):
+        checked(judged([record("p2.a")], counts={}), "c.json", "published")
+    without = record("p2.a")
+    del without["cause"]
+    with pytest.raises(LayerwiseError, match=r"claim p2\.a lacks cause"):
+        checked(judged([without]), "c.json", "published")
+
+
+@given(st.text())
+def test_embedded_json_cannot_end_its_element(text: str) -> None:
+    inside = embedded({"label": text, "hostile": HOSTILE})
+    assert not set("<>&\u2028\u2029") & set(inside)
+    assert json.loads(inside) == {"label": text, "hostile": HOSTILE}
+
+
+def test_png_size_iv() -> None:
+    assert png_size(Drawn("a", "a", "", png(7, 5))) == (7, 5)
+    for broken in (b"", b"<svg/>", png()[:-1]):
+        with pytest.raises(LayerwiseError, match="figure a: expected a whole PNG"):
+            png_size(Drawn("a", "a", "", broken))
+
+
+def test_page_holds_claims_counts_and_evidence(tmp_path: Path, root: Path) -> None:
+    inputs = [f"{FILE}#/x/1", f"{FILE}#/x/2"]
+    records = [
+        record("p2.a", inputs=inputs),
+        record("p2.b", inputs=inputs[1:], verdict="differs", cause="printed otherwise"),
+        record("p3.c", statistic=None, recomputed=None, verdict="not checkable", file="Paper 3"),
+    ]
+    text = built(folders(tmp_path, root, records))
+    page = Page(text)
+    assert [claim["id"] for claim in page.data["claims"]] == ["p2.a", "p2.b", "p3.c"]
+    assert page.data["cells"] == [[1, "/x/1", "1.5"], [1, "/x/2", "2.5"]]
+    assert page.data["claims"][1]["inputs"] == [1]
+    assert page.data["files"] == [["Paper 3", "", ""], [FILE, "a" * 64, FILE]]
+    path, digest = page.data["statistics"]["layers"]
+    assert path.endswith("statistics/layers.json")
+    assert re.fullmatch("[0-9a-f]{64}", digest)
+    assert page.data["stages"] == {"layers": "replay@layers"}
+    labels = {attrs.get("aria-label") for _, attrs in page.elements}
+    assert {"Paper 2: 1 agrees, 1 differs", "Paper 3: 1 not checkable"} <= labels
+    assert "printed otherwise" in page.words
+
+
+def test_page_is_the_same_each_time(tmp_path: Path, root: Path) -> None:
+    made = folders(tmp_path, root, [record("p2.a"), record("p3.b", verdict="differs")])
+    assert built(made) == built(made)
+
+
+def test_page_escapes_every_text(tmp_path: Path, root: Path) -> None:
+    texts = ("quantity", "where", "model", "unit", "cause", "key")
+    hostile = record(f"p2.{HOSTILE}", verdict="differs", published=HOSTILE, recomputed=HOSTILE)
+    hostile |= {name: HOSTILE for name in texts if name != "key"}
+    hostile["provenance"]["key"] = HOSTILE
+    plain = record("p2.plain", verdict="differs")
+    inert = Page(built(folders(tmp_path / "plain", root, [plain])))
+    page = Page(built(folders(tmp_path / "hostile", root, [hostile])))
+    tags = [tag for tag, _ in page.elements]
+    for tag in ("script", "img"):
+        assert tags.count(tag) == [name for name, _ in inert.elements].count(tag)
+    assert not [attrs for _, attrs in page.elements if any(name.startswith("on") for name in attrs)]
+    assert page.data["claims"][0]["quantity"] == HOSTILE
+    assert HOSTILE in "".join(page.words)
+
+
+def test_page_asks_for_nothing(tmp_path: Path, root: Path) -> None:
+    page = Page(built(folders(tmp_path, root, [record("p2.a", verdict="differs")])))
+    addresses = [
+        address
+        for _, attrs in page.elements
+        for name, address in attrs.items()
+        if name in ("src", "href", "action", "srcset") and address
+    ]
+    assert addresses
+    assert all(address.startswith(("data:", "#")) for address in addresses)
+    policies = [attrs["content"] for _, attrs in page.elements if "http-equiv" in attrs]
+    assert len(policies) == 1
+    assert "default-src 'none'; img-src data:;" in (policies[0] or "")
+    assert "unsafe" not in (policies[0] or "")
+    assert not [attrs for _, attrs in page.elements if "style" in attrs]
+
+
+def test_page_of_mini_says_that_it_means_nothing(tmp_path: Path, root: Path) -> None:
+    records = [record("p2.a", verdict="not measured")]
+    words = "".join(Page(built(folders(tmp_path / "m", root, records, "mini"), "mini")).words)
+    assert "These numbers mean nothing." in words
+    assert words.count("MINI") >= 12
+    published = "".join(Page(built(folders(tmp_path / "p", root, [record("p2.a")]))).words)
+    assert "mean nothing" not in published
+    assert "MINI" not in published
+
+
+def test_page_has_a_meaning_for_every_verdict(tmp_path: Path, root: Path) -> None:
+    records = [record(f"p2.{number}", verdict=word) for number, word in enumerate(VERDICTS)]
+    page = Page(built(folders(tmp_path, root, records)))
+    style = "".join(page.words)
+    for word in VERDICTS:
+        assert f".{word.replace(' ', '-')}" in style
+
+
+def test_run_iv_claims(tmp_path: Path, root: Path) -> None:
+    made = folders(tmp_path, root, [record("p2.a")])
+    made.claims.write_text('{"source": "published", "claims": [')
+    with pytest.raises(LayerwiseError, match=r"claims\.json: not valid JSON at line 1"):
+        report.run(**made.arguments())
+    made.claims.unlink()
+    with pytest.raises(LayerwiseError, match=r"claims\.json: no such file"):
+        report.run(**made.arguments())
+    assert not made.out.exists()
+
+
+def test_run_iv_figures(tmp_path: Path, root: Path) -> None:
+    made = folders(tmp_path, root, [record("p2.a")])
+    (made.figures / "stray.png").write_bytes(png())
+    with pytest.raises(LayerwiseError, match=r"stray\.png: no stage draws this figure"):
+        report.run(**made.arguments())
+    made.figures = tmp_path / "none"
+    with pytest.raises(LayerwiseError, match=r"none: there are no figures"):
+        report.run(**made.arguments())
+
+
+def test_run_iv_evidence(tmp_path: Path, root: Path) -> None:
+    made = folders(tmp_path / "cell", root, [record("p2.a", inputs=[f"{FILE}#/y"])])
+    with pytest.raises(LayerwiseError, match=r"claims\.json: claim p2\.a: .*no number '/y'"):
+        report.run(**made.arguments())
+    made = folders(tmp_path / "hash", root, [record("p2.a", inputs=[f"{FILE}#/x/1"])])
+    registry = made.published / "registry.csv"
+    registry.write_text(registry.read_text().replace("a" * 64, "b" * 64))
+    with pytest.raises(LayerwiseError, match=f"{FILE} was judged with sha256 a.*pinned as b"):
+        report.run(**made.arguments())
+    made = folders(tmp_path / "stale", root, [record("p2.a")])
+    (made.statistics / "layers.json").write_text("{}")
+    with pytest.raises(LayerwiseError, match=r"layers\.json: these statistics are not the ones"):
+        report.run(**made.arguments())
+    (made.statistics / "layers.json").unlink()
+    with pytest.raises(LayerwiseError, match=r"layers\.json: the judged statistics are missing"):
+        report.run(**made.arguments())
+    made = folders(tmp_path / "none", root, [record("p2.a", statistic="bins:m:/n")])
+    with pytest.raises(LayerwiseError, match=r"claim p2\.a was recomputed, .*no statistics 'bins'"):
+        report.run(**made.arguments())
+
+
+def test_run_iv_templates(tmp_path: Path, root: Path) -> None:
+    made = folders(tmp_path, root, [record("p2.a")])
+    copies = tmp_path / "templates"
+    copies.mkdir()
+    for path in made.templates.iterdir():
+        (copies / path.name).write_bytes(path.read_bytes())
+    made.templates = copies
+    (copies / "page.js").write_text("document.write('</p>')")
+    with pytest.raises(LayerwiseError, match=r"page\.js: an inlined file must not hold '</'"):
+        report.run(**made.arguments())
+    (copies / "page.js").write_text("")
+    (copies / "index.html.j2").write_text("{{ nothing }}")
+    with pytest.raises(LayerwiseError, match=r"index\.html\.j2: unknown name: 'nothing'"):
+        report.run(**made.arguments())
+    (copies / "index.html.j2").write_text("\n{% if %}")
+    with pytest.raises(LayerwiseError, match=r"index\.html\.j2, line 2: "):
+        report.run(**made.arguments())
+    (copies / "index.html.j2").unlink()
+    with pytest.raises(LayerwiseError, match=r"there is no template index\.html\.j2"):
+        report.run(**made.arguments())
+    (copies / "page.css").unlink()
+    with pytest.raises(LayerwiseError, match=r"there is no page\.css"):
+        report.run(**made.arguments())
+
+
+def test_run_leaves_no_half_page(
+    tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = folders(tmp_path, root, [record("p2.a")])
+    whole = built(made)
+
+    def killed(self: Path, text: str, encoding: str) -> None:
+        self.write_bytes(text.encode()[:100])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "write_text", killed)
+    with pytest.raises(KeyboardInterrupt):
+        report.run(**made.arguments())
+    assert [path.name for path in made.out.iterdir()] == ["index.html"]
+    assert (made.out / "index.html").read_text(encoding="utf-8") == whole
+
+
+def test_verb_report(tmp_path: Path, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = folders(tmp_path, root, [record("p2.a")])
+    options = [f"--{name}={path}" for name, path in made.__dict__.items()]
+    assert main(["report", "published", *options]) == 0
+    assert "1 claims and 2 figures in" in capsys.readouterr().out
+    assert main(["report", "full", *options]) == 2
+    assert "the page is for source 'full'" in capsys.readouterr().err

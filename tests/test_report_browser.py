@@ -1,0 +1,352 @@
+"""The report page in a browser: filters, sort, links to a claim, keyboard, phone, print."""
+
+from __future__ import annotations
+
+import base64
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from browser import Browser, browser, missing
+from claim_records import FILE, HOSTILE, folders, record
+from layerwise.stages import report
+
+N = 2500
+VERDICT_CYCLE = ("agrees", "agrees", "follows", "differs", "needs weights")
+DRAWN = "return document.querySelectorAll('tr.claim').length"
+STATUS = "return document.querySelector('.status').textContent"
+IDS = "return [...document.querySelectorAll('tr.claim')].slice(0, 5).map(row => row.dataset.claim)"
+FOCUSED = "return document.activeElement.closest('tr')?.dataset.claim"
+CHOOSE = """
+const select = document.querySelector(`.filters [name=${arguments[0]}]`);
+select.value = arguments[1];
+select.dispatchEvent(new Event("input", { bubbles: true }));
+"""
+
+
+@functools.cache
+def made_up() -> list[dict[str, Any]]:
+    """Claims of three papers; the last one's texts try to break out of the page."""
+    records = []
+    for number in range(N - 1):
+        paper = 1 + number % 3
+        analysis = ("layers", "pairs")[number % 2]
+        records.append(
+            record(
+                f"p{paper}.table_{number % 7}.row.{number}",
+                where=(f"Paper {paper}, table {number % 7}", "notebook 002")[number % 2],
+                quantity=f"quantity {number} of {'even' if number % 2 == 0 else 'odd'} kind",
+                model=f"model-{number % 11}" if number % 13 else None,
+                published=(N - number) / 1000,
+                recomputed=number / 1000 if number % 5 != 4 else None,
+                verdict=VERDICT_CYCLE[number % 5],
+                statistic=f"{analysis}:m:/n/{number}",
+                inputs=[f"{FILE}#/x/{number % 40}", f"{FILE}#/x/{(number + 1) % 40}"],
+                cause="a known cause" if number % 5 == 3 else None,
+            )
+        )
+    last = record("p3.last%", quantity=HOSTILE, cause=HOSTILE, published="word", recomputed="other")
+    return [*records, last | {"verdict": "differs", "where": "Paper 3, section 9"}]
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory, root: Path) -> dict[str, str]:
+    """Addresses of a page per source."""
+    addresses = {}
+    for source in ("published", "mini"):
+        made = folders(tmp_path_factory.mktemp(source), root, made_up(), source)
+        report.run(**made.arguments(source))
+        addresses[source] = (made.out / "index.html").as_uri()
+    return addresses
+
+
+@pytest.fixture(scope="module")
+def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    reason = missing()
+    if reason:
+        pytest.skip(reason)
+    with browser(tmp_path_factory.mktemp("profile")) as opened:
+        opened.open("about:blank")
+        yield opened
+
+
+@pytest.fixture
+def page(window: Browser, pages: dict[str, str]) -> Iterator[Browser]:
+    """The published page, freshly opened; afterwards nothing was said or asked for."""
+    window.open("about:blank")
+    window.size(1200, 900)
+    window.console()
+    window.requests()
+    window.open(pages["published"])
+    yield window
+    assert window.console() == []
+    asked = {address.partition("#")[0] for address in window.requests()}
+    assert {address for address in asked if not address.startswith("data:")} == {pages["published"]}
+
+
+def test_rows_are_drawn_as_needed(page: Browser) -> None:
+    assert page.run(STATUS) == f"{N} claims"
+    assert 0 < page.run(DRAWN) < 200
+    page.run("document.getElementById('more').click()")
+    assert 80 < page.run(DRAWN) < 400
+    assert page.run(FOCUSED) == made_up()[80]["id"]
+
+
+def test_search_takes_all_words(page: Browser) -> None:
+    page.type("[name=words]", "QUANTITY 2404 even")
+    assert page.run(STATUS) == f"1 of {N} claims"
+    assert page.run(IDS) == ["p2.table_3.row.2404"]
+    page.type("[name=words]", " no-such-word")
+    assert page.run(STATUS) == f"0 of {N} claims"
+    page.click("button[type=reset]")
+    assert page.run(STATUS) == f"{N} claims"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "select"),
+    [
+        ("paper", "2", lambda r: r["paper"] == 2),
+        ("where", "Paper 3, table 4", lambda r: r["where"] == "Paper 3, table 4"),
+        ("verdict", "needs weights", lambda r: r["verdict"] == "needs weights"),
+        ("model", "model-10", lambda r: r["model"] == "model-10"),
+        ("origin", "paper text", lambda r: r["where"].startswith("Paper")),
+        ("origin", f"file:{FILE}", lambda r: True),
+        ("analysis", "pairs", lambda r: r["provenance"]["statistic"].startswith("pairs")),
+    ],
+)
+def test_filter(page: Browser, field: str, value: str, select: Any) -> None:
+    page.run(CHOOSE, field, value)
+    expected = [entry["id"] for entry in made_up() if select(entry)]
+    assert page.run(STATUS).split()[0] == str(len(expected))
+    assert page.run(IDS) == expected[:5]
+
+
+def test_filters_work_together(page: Browser) -> None:
+    page.run(CHOOSE, "paper", "1")
+    page.run(CHOOSE, "verdict", "differs")
+    page.type("[name=words]", "odd")
+    expected = [
+        entry["id"]
+        for entry in made_up()
+        if entry["paper"] == 1 and entry["verdict"] == "differs" and "odd" in entry["quantity"]
+    ]
+    assert page.run(STATUS) == f"{len(expected)} of {N} claims"
+    assert page.run(IDS) == expected[:5]
+
+
+def test_sort_by_head_and_by_list(page: Browser) -> None:
+    order = "return document.querySelector('th[data-key=published]').ariaSort"
+    ids = [entry["id"] for entry in made_up()]
+    assert page.run(order) == "none"
+    page.click("th[data-key=published] button")
+    assert page.run(order) == "ascending"
+    assert page.run(IDS) == ids[-2:-7:-1]  # words come after numbers
+    page.click("th[data-key=published] button")
+    assert page.run(order) == "descending"
+    assert page.run(IDS) == ids[:5]
+    page.click("th[data-key=published] button")
+    assert page.run(order) == "none"
+    assert page.run(IDS) == ids[:5]
+    page.run(CHOOSE, "order", "verdict")
+    assert page.run("return document.querySelector('th[data-key=verdict]').ariaSort") == "ascending"
+    words = "return [...document.querySelectorAll('tr.claim .verdict')].map(e => e.textContent)"
+    assert set(page.run(words)) == {"differs"}
+
+
+def test_what_is_missing_sorts_last_both_ways(page: Browser) -> None:
+    page.run(CHOOSE, "model", "model-1")
+    cells = (
+        "return [...document.querySelectorAll('td[data-key=recomputed]')].map(e => e.textContent)"
+    )
+    for order in ("recomputed", "recomputed down"):
+        page.run(CHOOSE, "order", order)
+        page.run("dispatchEvent(new Event('beforeprint'))")
+        values = page.run(cells)
+        assert "–" not in values[: values.index("–")]
+        assert set(values[values.index("–") :]) == {"–"}
+
+
+def test_a_row_opens_to_its_provenance(page: Browser) -> None:
+    toggle = "tr.claim .toggle"
+    expanded = f"return document.querySelector('{toggle}').ariaExpanded"
+    assert page.run(expanded) == "false"
+    page.click(toggle)
+    assert page.run(expanded) == "true"
+    about = page.run("return document.querySelector('tr.about').innerText")
+    for part in (
+        FILE,
+        "/strategies/layer_8/p_value",
+        "layers:m:/n/0",
+        "replay@layers",
+        "dvc repro replay@layers",
+        "sha256 " + "a" * 64,
+        "/x/0\t0.5",
+        "/x/1\t1.5",
+        "half: 0.01 relative or 0.002 absolute",
+    ):
+        assert part in about
+    assert page.run("return document.querySelector('tr.about img').naturalWidth") == 400
+    page.click(toggle)
+    assert page.run(expanded) == "false"
+    assert page.run("return document.querySelector('tr.about')") is None
+
+
+def test_keyboard_alone(page: Browser) -> None:
+    page.press("Tab")
+    skip = page.run("return document.activeElement.className")
+    assert skip == "skip"
+    page.press("Enter")
+    page.press("Tab")
+    assert page.run("return document.activeElement.name") == "words"
+    page.press(*"2404")
+    page.press(*["Tab"] * 15)
+    assert page.run(FOCUSED) == "p2.table_3.row.2404"
+    width = "return parseFloat(getComputedStyle(document.activeElement).outlineWidth)"
+    assert page.run(width) >= 2
+    page.press("Space")
+    assert page.run("return document.activeElement.ariaExpanded") == "true"
+    page.press("Enter")
+    assert page.run("return document.activeElement.ariaExpanded") == "false"
+
+
+@pytest.mark.parametrize("how", ["address", "hashchange", "link"])
+def test_link_to_one_claim(page: Browser, pages: dict[str, str], how: str) -> None:
+    claim = "p2.table_3.row.2404"
+    if how == "address":
+        page.open("about:blank")
+        page.open(f"{pages['published']}#{claim}")
+    elif how == "hashchange":
+        page.type("[name=words]", "no-such-word")
+        page.run_later(
+            "addEventListener('hashchange', () => arguments[1]()); location.hash = arguments[0]",
+            claim,
+        )
+    else:
+        claim = "p2.table_1.row.1408"
+        page.click(f"#findings a[href='#{claim}']")
+    place = "return document.querySelector('.found').getBoundingClientRect().top"
+    assert page.run(FOCUSED) == claim
+    assert page.run("return document.activeElement.ariaExpanded") == "true"
+    assert 0 <= page.run(place) < 300
+    assert page.run(STATUS) == f"{N} claims"
+
+
+def test_link_followed_again_opens_again(page: Browser) -> None:
+    link = "#findings a[href='#p2.table_1.row.1408']"
+    page.click(link)
+    page.press("Enter")
+    assert page.run("return document.querySelector('tr.about')") is None
+    page.click(link)
+    assert page.run(FOCUSED) == "p2.table_1.row.1408"
+    assert page.run("return document.querySelectorAll('tr.about').length") == 1
+
+
+def test_rows_before_a_linked_claim(page: Browser, pages: dict[str, str]) -> None:
+    ids = [entry["id"] for entry in made_up()]
+    page.open("about:blank")
+    page.open(f"{pages['published']}#{ids[1000]}")
+    assert page.run(IDS) == ids[988:993]
+    page.click("#earlier")
+    assert page.run(IDS) == ids[908:913]
+    assert page.run(FOCUSED) == ids[987]
+    page.type("[name=words]", "quantity")
+    assert page.run(IDS) == ids[:5]
+    assert page.run("return document.getElementById('earlier').hidden")
+
+
+def test_link_to_an_odd_or_unknown_claim(page: Browser, pages: dict[str, str]) -> None:
+    for written in ("p3.last%25", "p3.last%"):
+        page.open("about:blank")
+        page.open(f"{pages['published']}#{written}")
+        assert page.run(FOCUSED) == "p3.last%"
+    page.open("about:blank")
+    page.open(f"{pages['published']}#p9.nothing")
+    assert page.run(STATUS) == "No claim is named p9.nothing."
+
+
+def test_texts_stay_texts(page: Browser, pages: dict[str, str]) -> None:
+    page.open("about:blank")
+    page.open(f"{pages['published']}#p3.last%25")
+    label = "return document.activeElement.querySelector('span').firstChild.data"
+    assert page.run(label) == HOSTILE
+    assert page.run("return document.querySelector('tr.about .cause').textContent") == HOSTILE
+    assert page.run("return document.querySelectorAll('script').length") == 2
+
+
+def test_counts_and_figures_lead_to_their_claims(page: Browser) -> None:
+    page.click("a[data-paper='3'][data-verdict='follows']")
+    expected = [r for r in made_up() if r["paper"] == 3 and r["verdict"] == "follows"]
+    assert page.run(STATUS) == f"{len(expected)} of {N} claims"
+    page.click("a[data-analysis=pairs]")
+    expected = [r for r in made_up() if r["provenance"]["statistic"].startswith("pairs")]
+    assert page.run(STATUS) == f"{len(expected)} of {N} claims"
+    rows = "return document.querySelectorAll('tbody[data-analysis=pairs] tr').length"
+    assert page.run(rows) == 10
+    page.click("button[data-beside=pairs]")
+    assert page.run(rows) == len(expected)
+
+
+@pytest.mark.parametrize("source", ["published", "mini"])
+def test_no_sideways_scroll(window: Browser, pages: dict[str, str], source: str) -> None:
+    window.size(320, 800)
+    window.open("about:blank")
+    window.open(f"{pages[source]}#p3.last%25")
+    wide = "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    display = "return getComputedStyle(document.querySelector('tr.claim')).display"
+    for width in (320, 390, 800):
+        window.size(width, 800)
+        content, visible = window.run(wide)
+        assert content <= visible <= width
+        assert window.run(display) == ("table-row" if width == 800 else "grid")
+
+
+def test_print_holds_every_claim(page: Browser) -> None:
+    page.run(CHOOSE, "paper", "2")
+    pdf = base64.b64decode(page.devtools("Page.printToPDF")["data"])
+    assert pdf.startswith(b"%PDF")
+    assert page.run(DRAWN) == sum(entry["paper"] == 2 for entry in made_up())
+    assert page.run("return [...document.querySelectorAll('details')].every(d => d.open)")
+
+
+def test_colours_follow_the_reader(page: Browser) -> None:
+    shade = "return getComputedStyle(document.body).backgroundColor"
+    seen = set()
+    for scheme in ("light", "dark"):
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        page.devtools("Emulation.setEmulatedMedia", features=[feature])
+        seen.add(page.run(shade))
+    page.devtools("Emulation.setEmulatedMedia", features=[])
+    assert len(seen) == 2
+
+
+def test_mini_is_marked(window: Browser, pages: dict[str, str]) -> None:
+    window.size(1200, 900)
+    window.open(pages["mini"])
+    mark = "return getComputedStyle(document.querySelector('.watermark')).position"
+    assert window.run(mark) == "fixed"
+    window.open(pages["published"])
+    assert window.run("return document.querySelector('.watermark, .alarm')") is None
+
+
+def test_policy_stops_requests_and_foreign_scripts(window: Browser, pages: dict[str, str]) -> None:
+    window.open(pages["published"])
+    blocked = window.run_later(
+        """
+        const [done] = [...arguments].slice(-1);
+        const seen = [];
+        document.addEventListener("securitypolicyviolation", (event) => {
+          seen.push(event.effectiveDirective);
+          if (seen.length === 3) done(seen.sort());
+        });
+        new Image().src = "http://127.0.0.1:9/x.png";
+        const script = document.createElement("script");
+        script.textContent = "window.foreign = true";
+        document.body.append(script);
+        fetch("http://127.0.0.1:9/").catch(() => {});
+        """
+    )
+    assert blocked == ["connect-src", "img-src", "script-src-elem"]
+    assert window.run("return window.foreign") is None
