@@ -17,7 +17,7 @@ import transformers
 from jaxtyping import Float, Float32
 from tqdm import tqdm
 
-from layerwise.errors import LayerwiseError
+from layerwise.errors import LayerwiseError, TextError
 from layerwise.files import publish_folder, read_json, write_json
 from layerwise.forward import forward, mean_token_nll, pool, token_norms
 from layerwise.packed import Linears, choose_linears, packed_linears
@@ -142,14 +142,18 @@ def _tokenize(checkpoint: Checkpoint, kind: str, texts: list[str]) -> list[list[
     for number, (text, tokens) in enumerate(zip(texts, ids, strict=True)):
         place = f"{kind[:-1]} {number} ({text!r:.80})"
         if len(tokens) < fewest:
-            raise LayerwiseError(
+            raise TextError(
                 f"{place}: {kind} need at least {fewest} tokens, {checkpoint.name}'s tokenizer "
-                f"makes {len(tokens)} of it; write a longer text or leave it out"
+                f"makes {len(tokens)} of it; write a longer text or leave it out",
+                kind,
+                number,
             )
         if most is not None and len(tokens) > most:
-            raise LayerwiseError(
+            raise TextError(
                 f"{place}: {checkpoint.name} takes at most {most} tokens, this text has "
-                f"{len(tokens)}; shorten it"
+                f"{len(tokens)}; shorten it",
+                kind,
+                number,
             )
     return ids
 

@@ -33,6 +33,14 @@ class StatementPairs:
         return self.side_a + self.side_b
 
 
+def place_of(pairs: StatementPairs, statement: int) -> str:
+    """Where a statement of `pairs.statements` stands: category, pair (from 0) and side."""
+    side, pair = divmod(statement, len(pairs))
+    category = pairs.category_of_pair[pair]
+    first = int(np.argmax(pairs.category_of_pair == category))
+    return f"category {pairs.categories[category]!r}, pair {pair - first}, side {'AB'[side]}"
+
+
 def read_pairs(path: Path) -> StatementPairs:
     """Read `{category: {"pairs": [[A, B], ...]}}`, the shape of the papers' dataset.json.
 
