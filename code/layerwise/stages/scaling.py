@@ -18,7 +18,8 @@ def run(folders: Sequence[Path], out: Path) -> str:
     curves = {}
     for folder in folders:
         document = read_json(folder / "layers.json")
-        missing = {"model", "model_display", "n_layers", "strategies"} - set(document)
+        found = set(document) if isinstance(document, dict) else set()
+        missing = {"model", "model_display", "n_layers", "strategies"} - found
         if missing:
             raise LayerwiseError(
                 f"{folder / 'layers.json'}: lacks {', '.join(sorted(missing))}; "
