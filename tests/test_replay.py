@@ -337,7 +337,5 @@ def test_label_in_place_of_a_number_iv(published):
 
 
 def test_unknown_analysis_iv(published):
-    with pytest.raises(
-        LayerwiseError, match=r"analysis must be one of .*'scale'"
-    ):
+    with pytest.raises(LayerwiseError, match=r"analysis must be one of .*'scale'"):
         replay_module.replay("scale", published, **DRAWS)
