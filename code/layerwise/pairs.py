@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Int
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_json
+from layerwise.files import read_json, require_text
 
 MIN_CATEGORIES = 3  # two points always correlate perfectly
 MIN_PAIRS_PER_CATEGORY = 2  # a mean pairwise cosine needs two vectors
@@ -94,4 +94,5 @@ def _pairs_of(path: Path, name: str, category: object) -> list[tuple[str, str]]:
         for side, text in zip("AB", pair, strict=True):
             if not text.strip():
                 raise LayerwiseError(f"{place}: side {side} is empty; give both statements")
+            require_text(f"{place}, side {side}", text)
     return [(pair[0], pair[1]) for pair in pairs]

@@ -332,7 +332,7 @@ def _load_weights(path: Path, dtype: str, device: str) -> Any:
     verbosity = logging.get_verbosity()
     logging.set_verbosity_error()  # its report of missing weights becomes our error
     try:
-        model, report = transformers.AutoModelForCausalLM.from_pretrained(
+        loaded: Any = transformers.AutoModelForCausalLM.from_pretrained(
             path,
             dtype=getattr(torch, dtype),
             attn_implementation="eager",  # fastest for short statements; the same on every device
@@ -350,6 +350,7 @@ def _load_weights(path: Path, dtype: str, device: str) -> Any:
         ) from None
     finally:
         logging.set_verbosity(verbosity)
+    model, report = loaded
     mismatched = [entry[0] for entry in report["mismatched_keys"]]
     for what, keys in (("no weight for", report["missing_keys"]), ("another shape of", mismatched)):
         if keys:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from layerwise.errors import LayerwiseError, TextError
-from layerwise.files import write_json
+from layerwise.files import dated, write_json
 from layerwise.hidden_states import extract
 from layerwise.pairs import place_of, read_pairs
 from layerwise.prompts import read_prompts
@@ -59,7 +59,7 @@ def run(
         _remove(made)
         raise LayerwiseError(f"{pairs} with {model}: {error}") from None
     for name, result in results.items():
-        write_json(out / f"{name}.json", result)
+        write_json(out / f"{name}.json", dated(result))
     return f"{', '.join(f'{name}.json' for name in results)} in {out}"
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from layerwise.analyses import scaling
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_json, write_json
+from layerwise.files import dated, read_json, write_json
 
 
 def run(folders: Sequence[Path], out: Path) -> str:
@@ -31,5 +31,5 @@ def run(folders: Sequence[Path], out: Path) -> str:
                 f"{folder}: two of the folders hold a model named {display!r}; name each model once"
             )
         curves[display] = document
-    write_json(out / "scaling.json", scaling.analyse(curves))
+    write_json(out / "scaling.json", dated(scaling.analyse(curves)))
     return f"scaling.json of {', '.join(curves)} in {out}"
