@@ -7,6 +7,7 @@ import pytest
 from layerwise.errors import LayerwiseError
 from layerwise.files import (
     atomic_path,
+    dated,
     publish_folder,
     read_json,
     sha256_of,
@@ -112,3 +113,27 @@ def test_publish_folder_makes_its_parents(tmp_path: Path) -> None:
     (tmp_path / "part").mkdir()
     publish_folder(tmp_path / "part", tmp_path / "a" / "b")
     assert (tmp_path / "a" / "b").is_dir()
+
+
+def test_read_json_takes_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(b"\xef\xbb\xbf[1]")
+    assert read_json(path) == [1]
+
+
+def test_read_json_refuses_endless_nesting(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("[" * 100_000)
+    with pytest.raises(LayerwiseError, match=r"a\.json: nested too deeply"):
+        read_json(path)
+
+
+def test_dated_puts_the_time_stamp_where_the_published_files_have_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    assert dated({"a": 1}) == {"timestamp": "1970-01-01T00:00:00", "a": 1}
+    validation = {"a": 1, "_metadata": {"model": "m"}}
+    assert dated(validation)["_metadata"] == {"model": "m", "timestamp": "1970-01-01T00:00:00"}
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    assert dated({})["timestamp"] > "2026"

@@ -352,6 +352,17 @@ def test_extract_iv(checkpoint: Checkpoint, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []  # nothing ran, nothing was written
 
 
+def test_head_and_tokenizer_that_do_not_fit(folder: Path, tmp_path: Path) -> None:
+    loaded = tiny_checkpoint(folder)
+    with torch.no_grad():
+        loaded.head.weight[3, 0] = float("nan")
+    with pytest.raises(LayerwiseError, match="token NLL is not finite for statement 0"):
+        extract(loaded, TEXTS[:1], (), tmp_path / "out")
+    loaded.model.set_input_embeddings(torch.nn.Embedding(2, loaded.hidden_size))
+    with pytest.raises(LayerwiseError, match="has embeddings for ids below 2"):
+        extract(loaded, TEXTS[:1], (), tmp_path / "other")
+
+
 def test_packing_leaves_the_model_as_it_was(checkpoint: Checkpoint, tmp_path: Path) -> None:
     extract(checkpoint, TEXTS, (), tmp_path / "out", linears="packed")
     assert not any("forward" in vars(part) for part in checkpoint.model.modules())

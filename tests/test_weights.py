@@ -164,7 +164,7 @@ def test_hub_not_in_cache(hub_cache: Path) -> None:
     for name, revision in (("org/other", COMMIT), ("org/tiny", "main")):
         with pytest.raises(LayerwiseError, match=f"{name} at {revision} is not in the local cache"):
             load_hub(name, revision, device="cpu")
-    with pytest.raises(LayerwiseError, match="not a model id"):
+    with pytest.raises(LayerwiseError, match="no such folder, and not a model id"):
         load_hub("a/b/c", "main")
 
 
@@ -226,3 +226,29 @@ def test_require_accelerator(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     require_accelerator(None)
     monkeypatch.setenv("LOCAL_RANK", "3")
     assert weights.default_device() == "cuda:3"
+
+
+def test_broken_checkpoints(tiny: Path, tmp_path: Path) -> None:
+    """No parameter is ever left at random; each fault has a message of its own."""
+    folder = shutil.copytree(tiny, tmp_path / "tiny")
+    weights, config = folder / "model.safetensors", folder / "config.json"
+    described, whole = json.loads(config.read_text()), weights.read_bytes()
+    deeper = {**described, "num_hidden_layers": described["num_hidden_layers"] + 1}
+    wider = {**described, "intermediate_size": 2 * described["intermediate_size"]}
+    for changed, message in ((deeper, "no weight for it"), (wider, "another shape of it")):
+        config.write_text(json.dumps(changed))
+        with pytest.raises(LayerwiseError, match=message):
+            load_local(folder, device="cpu")
+    config.write_text("[]")
+    with pytest.raises(LayerwiseError, match="no known layout for the architecture None"):
+        load_local(folder, device="cpu")
+    config.write_text(json.dumps(described))
+    weights.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(LayerwiseError, match="the checkpoint cannot be loaded"):
+        load_local(folder, device="cpu")
+    weights.write_bytes(whole)
+    with pytest.raises(LayerwiseError, match="device must be cpu, cuda, cuda:N or auto"):
+        load_local(folder, device="gpu")
+    (folder / "tokenizer.json").write_text('{"a":')
+    with pytest.raises(LayerwiseError, match="the tokenizer cannot be loaded"):
+        load_local(folder, device="cpu")

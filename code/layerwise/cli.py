@@ -76,7 +76,7 @@ def _add_own_model(verb: Callable[..., Any]) -> None:
     sub.add_argument("--dtype", default="float32", choices=("float32", "float16", "bfloat16"))
     sub.add_argument("--device", default="cpu", help="cpu, cuda, cuda:1, or auto (several GPUs)")
     sub.add_argument("--layers", type=_layers, help="e.g. 0,6,12; default: every 4th and the last")
-    sub.add_argument("--seed", type=int, default=42, help="of every resample (default 42)")
+    sub.add_argument("--seed", type=_seed, default=42, help="of every resample (default 42)")
     sub = verb("scaling", _scaling, "compare the layer curves of several `analyze` folders")
     sub.add_argument("folders", nargs="+", type=Path, metavar="DIR")
     sub.add_argument("--out", type=Path, default=Path(), help="folder of scaling.json")
@@ -170,6 +170,14 @@ def _layers(text: str) -> list[int]:
         raise argparse.ArgumentTypeError(
             f"layers are whole numbers separated by commas, found {text!r}"
         ) from None
+
+
+def _seed(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) >= 2**32:
+        raise argparse.ArgumentTypeError(
+            f"a seed is a whole number from 0 to 2**32 - 1, found {text!r}"
+        )
+    return int(text)
 
 
 # Stages are imported when they run: reading a claim needs neither numpy nor torch.

@@ -6,3 +6,11 @@ class LayerwiseError(Exception):
 
     The command line prints the message without a traceback and exits with code 2.
     """
+
+
+class TextError(LayerwiseError):
+    """A text cannot be used: statement or prompt `number`, counted from 0 in the order given."""
+
+    def __init__(self, message: str, kind: str, number: int) -> None:
+        super().__init__(message)
+        self.kind, self.number = kind, number

@@ -9,6 +9,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,19 @@ def write_json(path: Path, document: Any) -> None:
     write_text(path, text + "\n")
 
 
+def dated(result: dict[str, Any]) -> dict[str, Any]:
+    """The result with the time stamp that the published files carry (SOURCE_DATE_EPOCH fixes it).
+
+    The stages of the pipeline leave it out: their files depend on nothing but their inputs.
+    """
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    now = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    stamp = {"timestamp": now.replace(tzinfo=None).isoformat()}
+    if "_metadata" in result:
+        return {**result, "_metadata": {**result["_metadata"], **stamp}}
+    return {**stamp, **result}
+
+
 def read_json(path: Path) -> Any:
     """Read strict JSON: no duplicate keys, no NaN.
 
@@ -79,7 +93,7 @@ def read_json(path: Path) -> Any:
         raise LayerwiseError(f"{path}: numbers must be finite, found {constant}; remove it")
 
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # with or without a byte order mark
     except FileNotFoundError:
         raise LayerwiseError(f"{path}: no such file; check the path") from None
     except IsADirectoryError:
@@ -94,6 +108,23 @@ def read_json(path: Path) -> Any:
         raise LayerwiseError(
             f"{path}: not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); "
             "the file may be cut off"
+        ) from None
+    except RecursionError:
+        raise LayerwiseError(f"{path}: nested too deeply to be read; flatten it") from None
+
+
+def require_text(place: str, text: str) -> None:
+    """Refuse a string that no file can hold as UTF-8.
+
+    Raises:
+        LayerwiseError: for half of a surrogate pair, as a wrongly cut escape leaves it.
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise LayerwiseError(
+            f"{place}: character {error.start} is half of a surrogate pair, which is no text; "
+            "correct the escape"
         ) from None
 
 

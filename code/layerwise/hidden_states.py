@@ -14,10 +14,10 @@ from typing import Any
 import accelerate
 import torch
 import transformers
-from jaxtyping import Float, Float32
+from jaxtyping import Bool, Float, Float32
 from tqdm import tqdm
 
-from layerwise.errors import LayerwiseError
+from layerwise.errors import LayerwiseError, TextError
 from layerwise.files import publish_folder, read_json, write_json
 from layerwise.forward import forward, mean_token_nll, pool, token_norms
 from layerwise.packed import Linears, choose_linears, packed_linears
@@ -139,17 +139,27 @@ def _tokenize(checkpoint: Checkpoint, kind: str, texts: list[str]) -> list[list[
     # statements need a token to predict; a prompt only needs one to look at
     fewest = 2 if kind == "statements" else 1
     most = getattr(checkpoint.model.config, "max_position_embeddings", None)
+    rows = checkpoint.model.get_input_embeddings().weight.shape[0]
     for number, (text, tokens) in enumerate(zip(texts, ids, strict=True)):
         place = f"{kind[:-1]} {number} ({text!r:.80})"
         if len(tokens) < fewest:
-            raise LayerwiseError(
+            raise TextError(
                 f"{place}: {kind} need at least {fewest} tokens, {checkpoint.name}'s tokenizer "
-                f"makes {len(tokens)} of it; write a longer text or leave it out"
+                f"makes {len(tokens)} of it; write a longer text or leave it out",
+                kind,
+                number,
             )
         if most is not None and len(tokens) > most:
-            raise LayerwiseError(
+            raise TextError(
                 f"{place}: {checkpoint.name} takes at most {most} tokens, this text has "
-                f"{len(tokens)}; shorten it"
+                f"{len(tokens)}; shorten it",
+                kind,
+                number,
+            )
+        if max(tokens, default=0) >= rows:
+            raise LayerwiseError(
+                f"{place}: the tokenizer of {checkpoint.name} gives id {max(tokens)}, the model "
+                f"has embeddings for ids below {rows}; use the tokenizer of this model"
             )
     return ids
 
@@ -222,8 +232,9 @@ def _run(
         with torch.inference_mode():
             hidden = forward(checkpoint, tokens.to(checkpoint.model.device), see)
             if batch.kind == "statements":
-                nll = mean_token_nll(checkpoint, hidden, tokens).double().cpu().numpy()
-                shard.write_nll(batch, nll)
+                nll = mean_token_nll(checkpoint, hidden, tokens)
+                _require(checkpoint, batch, texts, ~torch.isfinite(nll), "token NLL is not finite")
+                shard.write_nll(batch, nll.double().cpu().numpy())
     except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and not _is_out_of_memory(error):
             raise
@@ -241,14 +252,24 @@ def _check_states(
     frobenius: Float32[torch.Tensor, " batch"],
 ) -> None:
     bad = ~torch.isfinite(frobenius) | (frobenius == 0)
+    what = "all zero" if bad.any() and frobenius[bad][0] == 0 else "not finite"
+    _require(checkpoint, batch, texts, bad, f"hidden states at layer {layer} are {what}")
+
+
+def _require(
+    checkpoint: Checkpoint,
+    batch: Batch,
+    texts: list[str],
+    bad: Bool[torch.Tensor, " batch"],
+    what: str,
+) -> None:
     if not bad.any():
         return
     number = batch.members[int(bad.nonzero()[0])]
-    what = "all zero" if frobenius[bad][0] == 0 else "not finite"
     other = {"float16": "bfloat16 or float32", "bfloat16": "float32"}.get(checkpoint.dtype)
     advice = f"try dtype {other}" if other else "check the weights"
     raise LayerwiseError(
-        f"{checkpoint.name}: hidden states at layer {layer} are {what} for {batch.kind[:-1]} "
+        f"{checkpoint.name}: {what} for {batch.kind[:-1]} "
         f"{number} ({texts[number]!r:.80}) in {checkpoint.dtype}; {advice}, and one device "
         "instead of 'auto'"
     )

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Int
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_json
+from layerwise.files import read_json, require_text
 
 MIN_CATEGORIES = 3  # two points always correlate perfectly
 MIN_PAIRS_PER_CATEGORY = 2  # a mean pairwise cosine needs two vectors
@@ -31,6 +31,14 @@ class StatementPairs:
     def statements(self) -> tuple[str, ...]:
         """All statements, the A side of every pair first, then the B side."""
         return self.side_a + self.side_b
+
+
+def place_of(pairs: StatementPairs, statement: int) -> str:
+    """Where a statement of `pairs.statements` stands: category, pair (from 0) and side."""
+    side, pair = divmod(statement, len(pairs))
+    category = pairs.category_of_pair[pair]
+    first = int(np.argmax(pairs.category_of_pair == category))
+    return f"category {pairs.categories[category]!r}, pair {pair - first}, side {'AB'[side]}"
 
 
 def read_pairs(path: Path) -> StatementPairs:
@@ -86,4 +94,5 @@ def _pairs_of(path: Path, name: str, category: object) -> list[tuple[str, str]]:
         for side, text in zip("AB", pair, strict=True):
             if not text.strip():
                 raise LayerwiseError(f"{place}: side {side} is empty; give both statements")
+            require_text(f"{place}, side {side}", text)
     return [(pair[0], pair[1]) for pair in pairs]

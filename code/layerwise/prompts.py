@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_json
+from layerwise.files import read_json, require_text
 
 
 def read_prompts(path: Path, study: str = "anisotropy") -> tuple[str, ...]:
@@ -30,4 +30,5 @@ def read_prompts(path: Path, study: str = "anisotropy") -> tuple[str, ...]:
             raise LayerwiseError(
                 f"{path}: prompt {number} must be a non-empty string, found {prompt!r:.80}"
             )
+        require_text(f"{path}: prompt {number}", prompt)
     return tuple(document)

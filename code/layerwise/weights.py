@@ -8,12 +8,14 @@ import math
 import operator
 import os
 import platform
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import huggingface_hub
 import psutil
+import safetensors
 import torch
 import transformers
 from huggingface_hub import errors as hub_errors
@@ -135,12 +137,15 @@ def load_hub(
     except hub_errors.RevisionNotFoundError:
         raise LayerwiseError(f"{hub_id}: the hub has no revision {revision!r}") from None
     except hub_errors.HFValidationError as error:
-        raise LayerwiseError(f"{hub_id!r}: not a model id ({error})") from None
+        raise LayerwiseError(
+            f"{hub_id}: no such folder, and not a model id `organisation/name` ({error}); "
+            "check the path"
+        ) from None
     except (hub_errors.LocalEntryNotFoundError, hub_errors.OfflineModeIsEnabled, OSError) as error:
         raise LayerwiseError(
             f"{hub_id} at {revision} is not in the local cache and the hub cannot be reached "
             f"({type(error).__name__}); connect to the network, unset HF_HUB_OFFLINE, or give a "
-            "checkpoint folder"
+            "checkpoint folder that exists"
         ) from None
     return _load(snapshot, _check_folder(snapshot), hub_id, snapshot.name, dtype, device)
 
@@ -263,7 +268,8 @@ def _check_folder(path: Path) -> list[Path]:
         raise LayerwiseError(f"{path}: no such checkpoint folder; check the path")
     if not (path / "config.json").is_file():
         raise LayerwiseError(f"{path}: a checkpoint folder has a config.json, this one has none")
-    family = read_json(path / "config.json").get("model_type")
+    config = read_json(path / "config.json")
+    family = config.get("model_type") if isinstance(config, dict) else None
     if family not in BLOCKS:
         raise LayerwiseError(
             f"{path}: no known layout for the architecture {family!r}; "
@@ -291,6 +297,8 @@ def _load(
     if dtype not in DTYPES:
         raise LayerwiseError(f"dtype must be one of {', '.join(DTYPES)}, found {dtype!r}")
     device = device or default_device()
+    if not re.fullmatch(r"cpu|auto|cuda(:\d+)?", device):
+        raise LayerwiseError(f"device must be cpu, cuda, cuda:N or auto, found {device!r}")
     if device.startswith("cuda"):
         require_accelerator(device)
     if device == "cuda":  # every process of a launcher has its own
@@ -302,20 +310,8 @@ def _load(
         )
     _check_memory(name, files, dtype, device)
     keep_bars_out_of_logs()
-    model: Any = transformers.AutoModelForCausalLM.from_pretrained(
-        path,
-        dtype=getattr(torch, dtype),
-        attn_implementation="eager",  # fastest for short statements; the same on every device
-        use_safetensors=True,
-        trust_remote_code=False,
-        local_files_only=True,
-        **({"device_map": "auto"} if device == "auto" else {}),
-    )
-    if device != "auto":
-        model.to(device)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(
-        path, trust_remote_code=False, local_files_only=True
-    )
+    model = _load_weights(path, dtype, device)
+    tokenizer = _load_tokenizer(path)
     config = model.config
     return Checkpoint(
         model=model.eval(),
@@ -328,6 +324,52 @@ def _load(
         n_layers=config.num_hidden_layers,
         hidden_size=config.hidden_size,
     )
+
+
+def _load_weights(path: Path, dtype: str, device: str) -> Any:
+    """The model; a parameter without a weight of its shape is an error, not a random number."""
+    logging = transformers.utils.logging
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity_error()  # its report of missing weights becomes our error
+    try:
+        loaded: Any = transformers.AutoModelForCausalLM.from_pretrained(
+            path,
+            dtype=getattr(torch, dtype),
+            attn_implementation="eager",  # fastest for short statements; the same on every device
+            use_safetensors=True,
+            trust_remote_code=False,
+            local_files_only=True,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
+            **({"device_map": "auto"} if device == "auto" else {}),
+        )
+    except (safetensors.SafetensorError, OSError, ValueError) as error:
+        raise LayerwiseError(
+            f"{path}: the checkpoint cannot be loaded ({error}); its weights may be cut off, or "
+            "config.json may not describe them"
+        ) from None
+    finally:
+        logging.set_verbosity(verbosity)
+    model, report = loaded
+    mismatched = [entry[0] for entry in report["mismatched_keys"]]
+    for what, keys in (("no weight for", report["missing_keys"]), ("another shape of", mismatched)):
+        if keys:
+            raise LayerwiseError(
+                f"{path}: config.json declares {min(keys)}, the safetensors files hold {what} it "
+                f"({len(keys)} such parameters); save config and weights of one model together"
+            )
+    return model if device == "auto" else model.to(device)
+
+
+def _load_tokenizer(path: Path) -> Any:
+    try:
+        return transformers.AutoTokenizer.from_pretrained(
+            path, trust_remote_code=False, local_files_only=True
+        )
+    except Exception as error:  # the tokenizers library raises plain Exception
+        raise LayerwiseError(
+            f"{path}: the tokenizer cannot be loaded ({error}); save it again into the same folder"
+        ) from None
 
 
 def weight_bytes(files: list[Path], dtype: str) -> int:

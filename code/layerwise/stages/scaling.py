@@ -5,7 +5,7 @@ from pathlib import Path
 
 from layerwise.analyses import scaling
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_json, write_json
+from layerwise.files import dated, read_json, write_json
 
 
 def run(folders: Sequence[Path], out: Path) -> str:
@@ -18,7 +18,8 @@ def run(folders: Sequence[Path], out: Path) -> str:
     curves = {}
     for folder in folders:
         document = read_json(folder / "layers.json")
-        missing = {"model", "model_display", "n_layers", "strategies"} - set(document)
+        found = set(document) if isinstance(document, dict) else set()
+        missing = {"model", "model_display", "n_layers", "strategies"} - found
         if missing:
             raise LayerwiseError(
                 f"{folder / 'layers.json'}: lacks {', '.join(sorted(missing))}; "
@@ -30,5 +31,5 @@ def run(folders: Sequence[Path], out: Path) -> str:
                 f"{folder}: two of the folders hold a model named {display!r}; name each model once"
             )
         curves[display] = document
-    write_json(out / "scaling.json", scaling.analyse(curves))
+    write_json(out / "scaling.json", dated(scaling.analyse(curves)))
     return f"scaling.json of {', '.join(curves)} in {out}"

@@ -1,0 +1,447 @@
+"""The command line: help for a stranger, exit codes, `analyze` end to end and every bad input."""
+
+import json
+import shutil
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from layerwise import cli
+from layerwise.errors import LayerwiseError
+from layerwise.prompts import read_prompts
+from layerwise.weights import build_tiny
+from tiny_checkpoints import tiny_model
+
+MINI = Path(str(resources.files("layerwise") / "mini"))
+RESULTS = ("validation", "layers", "category_bootstrap", "bins", "pairs", "anisotropy")
+PUBLISHED = {
+    "validation": "Results/pythia/pythia_6.9b_ua_results_20260102_002828.json",
+    "layers": "Results/pythia/layer_analysis_20260102_122534.json",
+    "category_bootstrap": "Results/pythia/bootstrap_ci_20260102_132830.json",
+    "bins": "Results/pythia/option_a_bins_20260102_140002.json",
+    "pairs": "Results/pythia/option_b_pair_level_20260102_142148.json",
+    "anisotropy": "paper3/Results/anisotropy_results_pythia.json",
+}
+VERBS = {
+    "analyze": ("checkpoint folder, or a hub id", "default: every 4th and the last", "JSON list"),
+    "scaling": ("layer curves of several", "DIR"),
+    "trace": ("where one number comes from", "CLAIM_ID", "{published,mini,full}"),
+    "claims": ("list the claims", "e.g. differs", "1, 2 or 3"),
+    "summary": ("verdicts per paper", "{published,mini,full}"),
+    "fetch": ("checked by sha256", "LAYERWISE_MIRROR"),
+    "transcribe": ("compare only, write nothing", "LAYERWISE_MIRROR"),
+    "preflight": ("full reproduction",),
+    "build": ("random-weight", "--models MODELS"),
+    "extract": ("SLUG", "default: cuda"),
+    "measure": ("values from hidden states", "--states STATES"),
+    "infer": ("statistics from values", "VALUES"),
+    "replay": ("follow from the published numbers", "--published PUBLISHED"),
+    "judge": ("ledger against the statistics", "{published,mini,full}"),
+    "draw": ("PDF and PNG", "figure"),
+    "render": ("every number from the ledger", "--templates TEMPLATES"),
+    "typeset": ("needs latexmk", "--tex TEX"),
+}
+
+
+def run(capsys, *arguments):
+    """(exit code, standard output, standard error) of `layerwise ARGUMENTS`."""
+    try:
+        code = cli.main([str(argument) for argument in arguments])
+    except SystemExit as left:  # argparse
+        code = left.code
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
+
+
+def one_line(text):
+    return " ".join(text.split())
+
+
+def files_below(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+# --- help and exit codes ------------------------------------------------------------------------
+
+
+def test_help_lists_every_verb(capsys):
+    code, out, _ = run(capsys, "--help")
+    assert code == 0
+    for verb in VERBS:
+        assert f"\n    {verb}" in out, verb
+    assert "make reproduce" in one_line(out)
+    assert out.count("\n    ") >= len(VERBS)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_of_a_verb(capsys, verb):
+    code, out, _ = run(capsys, verb, "--help")
+    assert code == 0
+    for words in VERBS[verb]:
+        assert words.lower() in one_line(out).lower(), words
+
+
+def test_every_verb_is_in_this_table(capsys):
+    code, _, err = run(capsys, "no-such-verb")
+    assert code == 2
+    assert "invalid choice" in err
+    listed = cli._parser()._subparsers._group_actions[0].choices
+    assert set(listed) == set(VERBS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "the following arguments are required: VERB"),
+        (["dance"], "invalid choice: 'dance'"),
+        (["analyze"], "the following arguments are required: --model, --pairs, --prompts, --out"),
+        (["summary", "all"], "invalid choice: 'all'"),
+        (["claims", "--paper", "two"], "invalid int value: 'two'"),
+        (
+            ["analyze", "--layers", "0,x"],
+            "layers are whole numbers separated by commas, found '0,x'",
+        ),
+    ],
+)
+def test_wrong_usage_iv(capsys, arguments, message):
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_missing_params_iv(capsys, tmp_path):
+    code, _, err = run(
+        capsys, "replay", "layers", "--out", tmp_path / "x", "--params", tmp_path / "none.yaml"
+    )
+    assert code == 2
+    assert "none.yaml: no such file; run from the repository or give --params" in err
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "message"),
+    [
+        (LayerwiseError("a rule; a fix"), 2, "layerwise scaling: a rule; a fix\n"),
+        (KeyboardInterrupt(), 130, "\nlayerwise scaling: interrupted; run it again to go on\n"),
+    ],
+)
+def test_exit_codes(capsys, monkeypatch, raised, code, message):
+    def stop(folders, out):
+        raise raised
+
+    monkeypatch.setattr("layerwise.stages.scaling.run", stop)
+    assert run(capsys, "scaling", "a", "b") == (code, "", message)
+
+
+# --- analyze ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    pairs = json.loads((MINI / "pairs.json").read_text())
+    texts = [side for entry in pairs.values() for pair in entry["pairs"] for side in pair]
+    texts += read_prompts(MINI / "prompts.json")
+    return build_tiny(tiny_model(n_layers=5), texts, tmp_path_factory.mktemp("model") / "tiny")
+
+
+def analyze(capsys, checkpoint, out, *more, pairs=MINI / "pairs.json", prompts=None):
+    prompts = prompts or MINI / "prompts.json"
+    arguments = ["--model", checkpoint, "--pairs", pairs, "--prompts", prompts, "--out", out]
+    return run(capsys, "analyze", *arguments, *more)
+
+
+def read(out):
+    return {path.stem: json.loads(path.read_text()) for path in out.glob("*.json")}
+
+
+@pytest.fixture(scope="module")
+def analyzed(checkpoint, tmp_path_factory):
+    """The result files of one run, and what it said."""
+    out = tmp_path_factory.mktemp("analyzed") / "out"
+    arguments = ["--pairs", MINI / "pairs.json", "--prompts", MINI / "prompts.json", "--out", out]
+    code = cli.main(["analyze", "--model", str(checkpoint), *map(str, arguments)])
+    assert code == 0
+    return out
+
+
+def test_analyze_writes_one_file_per_analysis(analyzed):
+    assert set(read(analyzed)) == {*RESULTS, "sensitivity"}
+    left = {path.name for path in analyzed.iterdir()}
+    assert left == {f"{name}.json" for name in (*RESULTS, "sensitivity")} | {"hidden_states"}
+
+
+def test_analyze_samples_every_fourth_layer_and_the_last(analyzed):
+    results = read(analyzed)
+    assert list(results["category_bootstrap"]["layer_results"]) == ["0", "4", "5"]
+    assert results["layers"]["n_layers"] == 5
+    assert len(results["anisotropy"]["effective_rank"]) == 6
+
+
+def test_analyze_again_reuses_the_states_and_gives_the_same(capsys, analyzed, checkpoint):
+    before = files_below(analyzed)
+    stamp = (analyzed / "hidden_states" / "nll.npy").stat().st_mtime_ns
+    code, out, err = analyze(capsys, checkpoint, analyzed)
+    assert (code, err) == (0, "")
+    assert "validation.json, layers.json" in out
+    assert files_below(analyzed) == before
+    assert (analyzed / "hidden_states" / "nll.npy").stat().st_mtime_ns == stamp
+
+
+def test_analyze_options_reach_the_results(capsys, tmp_path, analyzed, checkpoint):
+    shutil.copytree(analyzed / "hidden_states", tmp_path / "hidden_states")
+    code, _, _ = analyze(capsys, checkpoint, tmp_path, "--layers", "5,2", "--seed", "7")
+    assert code == 0
+    default, other = read(analyzed), read(tmp_path)
+    assert list(other["category_bootstrap"]["layer_results"]) == ["2", "5"]
+    one, two = (r["validation"]["_global_stats"]["bootstrap_95ci"] for r in (default, other))
+    assert one != two
+    assert one == pytest.approx(two, abs=0.1)
+
+
+def test_analyze_in_half_precision(capsys, tmp_path, analyzed, checkpoint):
+    code, _, _ = analyze(capsys, checkpoint, tmp_path / "half", "--dtype", "bfloat16")
+    assert code == 0
+    exact, half = read(analyzed)["validation"], read(tmp_path / "half")["validation"]
+    one, two = (d["_global_stats"]["mean_output_preference"] for d in (exact, half))
+    assert one != two
+    assert one == pytest.approx(two, abs=0.05)
+
+
+def missing_keys(published, found, place=""):
+    """Keys of the published document that are not in the result."""
+    if isinstance(published, dict):
+        if not isinstance(found, dict):
+            return [place]
+        keys = [key for key in published if not key.isdigit() and not key.startswith("layer_")]
+        missing = [f"{place}/{key}" for key in keys if key not in found and key != "timestamp"]
+        for key in keys:
+            if key in found:
+                missing += missing_keys(published[key], found[key], f"{place}/{key}")
+        layers = [key for key in published if key not in keys]
+        if layers:  # one layer stands for all
+            last = [key for key in found if key not in keys]
+            missing += missing_keys(published[layers[0]], found[last[0]], f"{place}/LAYER")
+        return missing
+    if isinstance(published, list) and published and isinstance(found, list) and found:
+        return missing_keys(published[0], found[0], f"{place}/ROW")
+    return []
+
+
+@pytest.fixture(scope="module")
+def on_real_pairs(mirror, checkpoint, tmp_path_factory):
+    out = tmp_path_factory.mktemp("real") / "out"
+    inputs = ["--pairs", mirror / "dataset.json", "--prompts", mirror / "prompts.json"]
+    arguments = ["analyze", "--model", checkpoint, *inputs, "--out", out]
+    assert cli.main([str(argument) for argument in arguments]) == 0
+    return read(out)
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_real_pairs_give_the_keys_of_the_published_file(mirror, on_real_pairs, name):
+    published = json.loads((mirror / PUBLISHED[name]).read_text())
+    assert not missing_keys(published, on_real_pairs[name])
+
+
+def test_missing_keys_finds_one():
+    assert missing_keys({"a": {"0": {"r": 1}}}, {"a": {"8": {"p": 1}}}) == ["/a/LAYER/r"]
+
+
+def test_real_pairs_are_counted(on_real_pairs):
+    assert on_real_pairs["validation"]["_global_stats"]["total_pairs"] == 230
+    assert on_real_pairs["pairs"]["n_pairs"] == 230
+    assert on_real_pairs["bins"]["k_bins"] == 20
+
+
+# --- analyze: bad inputs ------------------------------------------------------------------------
+
+
+def good_pairs():
+    return json.loads((MINI / "pairs.json").read_text())
+
+
+def some(change):
+    """The mini pairs with one change, as JSON text."""
+    document = good_pairs()
+    change(document)
+    return json.dumps(document)
+
+
+def one_token(document):
+    document["lifestyle"]["pairs"][3][1] = "a"
+
+
+def empty_side(document):
+    document["business"]["pairs"][2][0] = "  "
+
+
+def three_sides(document):
+    document["business"]["pairs"][1] = ["a", "b", "c"]
+
+
+def number_in_pair(document):
+    document["business"]["pairs"][1] = ["a", 5]
+
+
+def list_category(document):
+    document["business"] = document["business"]["pairs"]
+
+
+def two_categories(document):
+    for name in list(document)[2:]:
+        del document[name]
+
+
+def constant(document):
+    """Both sides alike: every preference is zero."""
+    for entry in document.values():
+        entry["pairs"] = [[a, a] for a, _ in entry["pairs"]]
+
+
+BAD_PAIRS = {
+    "one token": (
+        some(one_token),
+        ["category 'lifestyle', pair 3, side B", "at least 2 tokens", "write a longer"],
+    ),
+    "empty side": (some(empty_side), ["category 'business', pair 2", "side A is empty", "give"]),
+    "three sides": (some(three_sides), ["category 'business', pair 1", "two strings [A, B]"]),
+    "number": (some(number_in_pair), ["category 'business', pair 1", "found ['a', 5]"]),
+    "category": (some(list_category), ["category 'business' must be an object", "the shape is"]),
+    "two categories": (some(two_categories), ["at least 3", "found 2", "add categories"]),
+    "list": ("[]", ["expected an object of categories, found list", "the shape is"]),
+    "duplicate": ('{"a": {}, "a": {}}', ["'a' appears twice", "rename or merge"]),
+    "cut off": ('{"a": {"pairs": [[', ["not valid JSON at line 1, column 19", "cut off"]),
+    "NaN": ('{"a": NaN}', ["numbers must be finite, found NaN", "remove it"]),
+    "constant": (
+        some(constant),
+        ["preferences that vary", "use pairs whose two statements differ"],
+    ),
+}
+
+
+@pytest.mark.parametrize("existing", [False, True], ids=["new-out", "existing-out"])
+@pytest.mark.parametrize("case", BAD_PAIRS)
+def test_bad_pairs_iv(capsys, tmp_path, checkpoint, case, existing):
+    text, words = BAD_PAIRS[case]
+    pairs, out = tmp_path / "my_pairs.json", tmp_path / "results" / "out"
+    pairs.write_text(text)
+    if existing:
+        out.mkdir(parents=True)
+        (out / "notes.txt").write_text("mine")
+    code, shown, err = analyze(capsys, checkpoint, out, pairs=pairs)
+    assert (code, shown) == (2, "")
+    assert err.startswith("layerwise analyze: ")
+    assert "Traceback" not in err
+    for word in words:
+        assert word in err
+    assert "my_pairs.json" in err
+    if existing:
+        assert files_below(out) == {out / "notes.txt": b"mine"}
+        assert list(out.iterdir()) == [out / "notes.txt"]
+    else:
+        assert sorted(tmp_path.iterdir()) == [pairs]
+
+
+def test_bad_prompts_iv(capsys, tmp_path, checkpoint):
+    prompts, out = tmp_path / "prompts.json", tmp_path / "out"
+    for text, message in [
+        ("[]", "expected a list with at least one prompt"),
+        ('["a", ""]', "prompt 1 must be a non-empty string"),
+        ('{"benchmark": {}}', "found the keys 'benchmark'"),
+        (json.dumps(["word " * 400]), "takes at most 256 tokens"),
+    ]:
+        prompts.write_text(text)
+        code, _, err = analyze(capsys, checkpoint, out, prompts=prompts)
+        assert code == 2
+        assert message in err
+        assert "prompts.json" in err
+        assert not out.exists()
+
+
+def broken(checkpoint, folder, change):
+    shutil.copytree(checkpoint, folder)
+    change(folder)
+    return folder
+
+
+def not_finite(folder):
+    path = folder / "model.safetensors"
+    weights = load_file(path)
+    name = next(name for name in weights if "layers.2.mlp.dense_4h_to_h.weight" in name)
+    weights[name] = np.full_like(weights[name], np.inf)
+    save_file(weights, path, metadata={"format": "pt"})
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda folder: (folder / "tokenizer.json").unlink(), ["no tokenizer", "save it into"]),
+        (lambda folder: (folder / "config.json").unlink(), ["has a config.json"]),
+        (lambda folder: (folder / "model.safetensors").unlink(), ["*.safetensors only"]),
+        (not_finite, ["hidden states at layer 3 are not finite", "check the weights"]),
+    ],
+    ids=["tokenizer", "config", "weights", "not-finite"],
+)
+def test_bad_checkpoint_iv(capsys, tmp_path, checkpoint, change, words):
+    folder, out = broken(checkpoint, tmp_path / "broken", change), tmp_path / "out"
+    code, shown, err = analyze(capsys, folder, out)
+    assert (code, shown) == (2, "")
+    for word in ["broken", *words]:
+        assert word in err
+    assert not out.exists()
+
+
+def test_model_folder_that_does_not_exist_iv(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    code, _, err = analyze(capsys, tmp_path / "no-model", tmp_path / "out")
+    assert code == 2
+    assert "no-model" in err
+    assert "folder" in err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("existing", [False, True], ids=["new-out", "existing-out"])
+def test_layers_out_of_range_iv(capsys, tmp_path, checkpoint, existing):
+    out = tmp_path / "out"
+    if existing:
+        out.mkdir()
+    code, _, err = analyze(capsys, checkpoint, out, "--layers", "0,6")
+    assert code == 2
+    assert "a layer is a number from 0 to n_layers = 5, found 6; choose layers" in err
+    assert list(tmp_path.rglob("*")) == ([out] if existing else [])
+
+
+def test_out_that_is_a_file_iv(capsys, tmp_path, checkpoint):
+    (tmp_path / "out").write_text("mine")
+    code, _, err = analyze(capsys, checkpoint, tmp_path / "out")
+    assert code == 2
+    assert "--out must be a folder, found a file; choose another place" in err
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_failed_run_keeps_an_earlier_one(capsys, tmp_path, checkpoint, analyzed):
+    out, pairs = tmp_path / "out", tmp_path / "pairs.json"
+    shutil.copytree(analyzed, out)
+    before = files_below(out)
+    for change in (one_token, constant):
+        pairs.write_text(some(change))
+        assert analyze(capsys, checkpoint, out, pairs=pairs)[0] == 2
+        assert {path for path in files_below(out) if path.suffix == ".json"} == {
+            path for path in before if path.suffix == ".json"
+        }
+    assert {k: v for k, v in files_below(out).items() if k.parent == out} == {
+        k: v for k, v in before.items() if k.parent == out
+    }
+
+
+def test_interrupt_leaves_a_run_to_go_on_from(capsys, tmp_path, checkpoint, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("layerwise.stages.analyze.measure", stop)
+    code, _, err = analyze(capsys, checkpoint, tmp_path / "out")
+    assert code == 130
+    assert "interrupted; run it again" in err
+    assert not list((tmp_path / "out").glob("*.json"))
+    assert (tmp_path / "out" / "hidden_states" / "index.json").is_file()

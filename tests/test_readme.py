@@ -1,0 +1,198 @@
+"""The README names only what exists, and shows the verdicts that judging gives now."""
+
+import argparse
+import json
+import re
+
+import pytest
+import yaml
+
+from layerwise.cli import _parser
+from layerwise.stages import judge, replay, summary
+from layerwise.stages.infer import PER_MODEL
+from layerwise.verdicts import VERDICTS
+
+ANALYSES = ("validation", "layers", "category_bootstrap", "bins", "pairs", "anisotropy", "scaling")
+
+
+@pytest.fixture(scope="module")
+def readme(root):
+    return (root / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def judged(root, tmp_path_factory):
+    """A results folder with the published source, judged now."""
+    results = tmp_path_factory.mktemp("results")
+    params = yaml.safe_load((root / "params.yaml").read_text())["infer"]
+    statistics = results / "published" / "statistics"
+    for analysis in ANALYSES:
+        replay.run(analysis, root / "published", statistics / f"{analysis}.json", params)
+    judge.run(
+        "published",
+        root / "claims",
+        root / "published",
+        root / "models.yaml",
+        statistics,
+        results / "published" / "claims.json",
+    )
+    return results
+
+
+def blocks(text):
+    """Fenced blocks as (language, text)."""
+    return re.findall(r"^```(\w*)\n(.*?)^```$", text, re.M | re.S)
+
+
+def code(text):
+    """Every piece of code: lines of shell blocks and inline spans."""
+    outside = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+    shell = "\n".join(body for language, body in blocks(text) if language == "sh")
+    return [line.split("#")[0] for line in shell.splitlines()] + re.findall(r"`([^`]+)`", outside)
+
+
+def verbs():
+    (action,) = (a for a in _parser()._actions if isinstance(a, argparse._SubParsersAction))
+    return action.choices
+
+
+def test_table_of_verdicts_is_the_output_now(readme, judged, root):
+    shown = [body for _, body in blocks(readme) if body.strip().startswith("source published")]
+    assert len(shown) == 1
+    output = summary.run(["published"], judged, root / "figures", root / "paper")
+    lines = output.strip("\n").splitlines()
+    rows = [line for line in lines if line.strip().startswith(VERDICTS)]
+    assert len(rows) >= 5
+    assert [line for line in shown[0].splitlines() if line.strip().startswith(VERDICTS)] == rows
+    assert shown[0].rstrip() == "\n".join(lines[: 2 + len(rows)])
+
+
+def test_first_commands_are_the_two(readme):
+    language, body = blocks(readme)[0]
+    assert language == "sh"
+    assert [line.split("#")[0].strip() for line in body.splitlines()] == [
+        "make reproduce",
+        "make test",
+    ]
+
+
+def test_make_targets_exist(readme, root):
+    targets = set(re.findall(r"^([a-z-]+):", (root / "Makefile").read_text(), re.M))
+    named = set(re.findall(r"\bmake ([a-z][a-z-]*)", "\n".join(code(readme))))
+    assert {"reproduce", "test", "reproduce-full"} <= named
+    assert named <= targets
+
+
+def test_verbs_and_options_exist(readme):
+    found = 0
+    for line in code(readme):
+        for verb, rest in re.findall(r"\blayerwise ([a-z]+)(.*)", line):
+            if verb == "VERB":
+                continue
+            assert verb in verbs(), line
+            options = set(re.findall(r"(?<!\S)--[a-z_]+", rest))
+            assert options <= set(verbs()[verb]._option_string_actions), line
+            found += 1
+    assert found >= 4
+
+
+def test_options_named_alone_exist(readme):
+    """Options that stand without a verb belong to some verb."""
+    known = {o for parser in verbs().values() for o in parser._option_string_actions}
+    for piece in code(readme):
+        if piece.startswith("--"):
+            assert piece.split()[0] in known, piece
+
+
+def test_commands_of_analyze_parse(readme):
+    """The example commands are whole: what is required is there."""
+    shell = "\n".join(body for language, body in blocks(readme) if language == "sh")
+    commands = [
+        line.split("#")[0].split()[1:]
+        for line in shell.replace("\\\n", " ").splitlines()
+        if line.startswith("layerwise ")
+    ]
+    assert {command[0] for command in commands} >= {"analyze", "scaling"}
+    for command in commands:
+        _parser().parse_args(command)
+
+
+def test_claim_ids_exist(readme, judged):
+    document = json.loads((judged / "published" / "claims.json").read_text())
+    ids = {record["id"] for record in document["claims"]}
+    named = set(re.findall(r"\bp[123]\.[a-z0-9_.]+", "\n".join(code(readme))))
+    assert named
+    assert named <= ids
+
+
+def outputs(root):
+    """What the pipeline writes: stages' outputs as templates of paths."""
+    document = yaml.safe_load((root / "dvc.yaml").read_text())
+    return [
+        re.sub(r"\$\{[^}]+\}", "*", out)
+        for stage in document["stages"].values()
+        for out in stage.get("do", stage).get("outs", [])
+    ]
+
+
+def written(path, root):
+    """True for a file or folder that is committed or that a stage writes."""
+    if (root / path).exists() or (root / "code" / "layerwise" / path).exists():
+        return True
+    parts = path.rstrip("/").split("/")
+    for out in outputs(root):
+        pattern = out.split("/")
+        if len(parts) <= len(pattern) and all(
+            want == have or "*" in want for want, have in zip(pattern, parts, strict=False)
+        ):
+            return True
+    return False
+
+
+# Files of the user's own in the examples.
+OWN = {f"{name}.json" for name in PER_MODEL} | {
+    "pairs.json",
+    "prompts.json",
+    ".venv/bin/activate",
+    "out/mine",
+    "out/small",
+    "out/large",
+}
+
+
+def test_files_and_folders_exist(readme, root):
+    named = set()
+    for piece in code(readme):
+        if re.search(r'[{"]|://', piece):
+            continue
+        for word in piece.split():
+            if word not in OWN and re.fullmatch(r"[\w.-]+/[\w./-]*|[\w-]+\.(yaml|json|md)", word):
+                named.add(word)
+    assert len(named) >= 4
+    assert not [path for path in sorted(named) if not written(path, root)]
+
+
+def test_a_missing_file_would_be_found(root):
+    assert not written("results/published/nothing.json", root)
+    assert not written("code/layerwise/nothing.py", root)
+    assert written("figures/published/", root)
+
+
+def test_house_names_what_is_there(readme, root):
+    """Every name of the layout's picture is a module, a folder or a file."""
+    (house,) = (body for language, body in blocks(readme) if not language and "code/" in body)
+    names = re.findall(r"[\w.]+/(?:[\w]+/)?|\b\w+\.(?:yaml|json)", house)
+    assert len(names) >= 8
+    package = root / "code" / "layerwise"
+    for name in names:
+        places = (root / name, package / name, root / "results", root / "figures")
+        assert places[0].exists() or places[1].exists() or name in ("results/", "figures/"), name
+
+
+def test_result_files_of_analyze_are_named(readme):
+    for name in PER_MODEL:
+        assert f"`{name}" in readme or f"{name}.json" in readme, name
+
+
+def test_nothing_is_left_to_fill_in(readme):
+    assert not re.search(r"@[A-Z]+@|TODO|TBD|XXX", readme)
