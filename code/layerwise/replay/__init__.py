@@ -18,14 +18,22 @@ from layerwise.replay import (
     calibration,
     category_bootstrap,
     consolidated,
+    critical_layer,
     cross_model,
+    gemma_anisotropy,
     layers,
     neutral_control,
     output_correlation,
     pairs,
     phases,
     scaling,
+    sequence_gains,
+    sheaf_trace,
+    spectral_norms,
     template,
+    thermodynamic_benchmark,
+    twins,
+    unembedding,
     validation,
 )
 from layerwise.replay.documents import Draws, Replay
@@ -45,6 +53,14 @@ ANALYSES: dict[str, Callable[[Replay, Draws], None]] = {
     "calibration": calibration.derive,
     "neutral_control": neutral_control.derive,
     "output_correlation": output_correlation.derive,
+    "critical_layer": critical_layer.derive,
+    "gemma_anisotropy": gemma_anisotropy.derive,
+    "sequence_gains": sequence_gains.derive,
+    "sheaf_trace": sheaf_trace.derive,
+    "spectral_norms": spectral_norms.derive,
+    "thermodynamic_benchmark": thermodynamic_benchmark.derive,
+    "twins": twins.derive,
+    "unembedding": unembedding.derive,
 }
 
 
