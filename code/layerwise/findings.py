@@ -1,7 +1,8 @@
 """What does not follow from the published numbers, in order of consequence.
 
-A number in a paper's text weighs more than one in a notebook, and that more than one in a result
-file; a word (a verdict, a label) more than a number; a large relative difference more than a small.
+A number in a paper's text weighs more than one in a notebook or on a page beside the paper, and
+that more than one in a result file; a word (a verdict, a label) more than a
+number; a large relative difference more than a small one.
 """
 
 from __future__ import annotations
@@ -12,19 +13,23 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 # Where a claim stands, the most read first.
-ORIGINS = ("paper text", "notebook", "result file")
-_NOTEBOOK = re.compile(r"notebook|summary page|supplement", re.IGNORECASE)
+ORIGINS = ("paper text", "notebook or page", "result file")
+_BESIDE = re.compile(r"notebook|supplement|draft|page on|(summary|front) page$", re.IGNORECASE)
 _SAVED = re.compile(r"saved results|result file|\b(csv|json)\b", re.IGNORECASE)
-_PAPER = re.compile(r"(paper|abstract|section|table|figure|appendix|equation)\b", re.IGNORECASE)
+_PAPER = re.compile(
+    r"(paper|abstract|introduction|contrib|method|section|results? \d|table|fig|caption|appendix|"
+    r"equation|disc|limit|concl)",
+    re.IGNORECASE,
+)
 
 
 def origin(record: Mapping[str, Any]) -> str:
     """The kind of text a claim stands in, from its `where` and, failing that, its file."""
     where, file = record["where"], record["provenance"]["file"] or ""
-    if _NOTEBOOK.search(where):
-        return "result file" if _SAVED.search(where) else "notebook"
     if _PAPER.match(where):
         return "paper text"
+    if _BESIDE.search(where):
+        return "result file" if _SAVED.search(where) else "notebook or page"
     if _SAVED.search(where) or file.endswith((".csv", ".json")):
         return "result file"
     return "paper text"
