@@ -14,12 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claim_records import FILE, HOSTILE, folders, judged, png, record
+from layerwise import paper_figures
 from layerwise.cli import main
 from layerwise.errors import LayerwiseError
 from layerwise.findings import findings, is_label, origin, relative_difference
 from layerwise.records import beside, brief, checked, shown, stage_of, view
+from layerwise.replay import ANALYSES
 from layerwise.report import Drawn, embedded, png_size
-from layerwise.stages import report
+from layerwise.stages import draw, report
 from layerwise.verdicts import VERDICTS
 
 
@@ -316,6 +318,12 @@ def test_run_iv_figures(tmp_path: Path, root: Path) -> None:
     made.figures = tmp_path / "none"
     with pytest.raises(LayerwiseError, match=r"none: there are no figures"):
         report.run(**made.arguments())
+
+
+def test_every_figure_of_every_stage_has_an_analysis() -> None:
+    assert set(report.SHOWN) == set(draw.FIGURES) | set(paper_figures.FIGURES)
+    assert set(report.SHOWN.values()) <= set(ANALYSES)
+    assert all(report.caption_of(name).endswith(".") for name in report.SHOWN)
 
 
 def test_run_iv_evidence(tmp_path: Path, root: Path) -> None:
