@@ -18,22 +18,7 @@ from layerwise.report import Drawn, page
 from layerwise.stages.draw import FIGURES as OF_STATISTICS
 
 NAME = "index.html"
-# figure: the analysis whose claims it shows; the papers' own figures are drawn again from print
-REDRAWN = {
-    "asymmetry_by_category": "calibration",
-    "layer_curves": "cross_model",
-    "template_comparison": "template",
-    "depth_gain": "depth_gain",
-    "gain_by_depth": "depth_gain",
-    "gain_distribution": "depth_gain",
-    "lab_heritage": "lab_heritage",
-    "spectral_scatter": "spectral_norms",
-    "spectral_depth": "spectral_norms",
-    "weight_norms": "spectral_norms",
-    "critical_layer": "critical_layer",
-}
-SHOWN = REDRAWN | FIGURES
-FIGURES = {**OF_STATISTICS, **OF_THE_PAPERS}  # figure: the analysis it shows
+FIGURES = {**OF_THE_PAPERS, **OF_STATISTICS}  # figure: the analysis whose claims it shows
 PACKAGES = ("numpy", "scipy", "matplotlib", "torch", "transformers", "jinja2")
 
 
@@ -65,7 +50,7 @@ def run(
 
 
 def read_figures(folder: Path) -> list[Drawn]:
-    """The folder's figures in the order of `SHOWN`; captions are their modules' first lines.
+    """The folder's figures in the order of `FIGURES`; captions are their modules' first lines.
 
     Raises:
         LayerwiseError: if there is no figure, or one that no stage draws.
@@ -73,15 +58,15 @@ def read_figures(folder: Path) -> list[Drawn]:
     names = {path.stem for path in folder.glob("*.png")}
     if not names:
         raise LayerwiseError(f"{folder}: there are no figures (*.png) here; draw them first")
-    unknown = sorted(names - set(SHOWN))
+    unknown = sorted(names - set(FIGURES))
     if unknown:
         raise LayerwiseError(
             f"{folder / unknown[0]}.png: no stage draws this figure, they draw "
-            f"{', '.join(SHOWN)}; remove the file, or add the figure to a draw stage and to SHOWN"
+            f"{', '.join(FIGURES)}; remove the file, or add the figure to a draw stage"
         )
     return [
-        Drawn(name, SHOWN[name], caption_of(name), (folder / f"{name}.png").read_bytes())
-        for name in SHOWN
+        Drawn(name, FIGURES[name], caption_of(name), (folder / f"{name}.png").read_bytes())
+        for name in FIGURES
         if name in names
     ]
 
