@@ -1,0 +1,154 @@
+"""Residual gains: does a model damp (gain under 1) or expand, and what foretells it (Paper 3).
+
+A gain is the norm of a block's output over that of its input. Words and limits are those of the
+sweep, hunt and GPT notebooks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from layerwise.errors import LayerwiseError
+
+DENSITY_LIMIT = 0.2  # at and above it a model is foretold to damp
+SIGNATURE_LIMITS = (0.95, 1.05)  # mean gain of a lab
+
+
+def dampens(gain: float, decimals: int | None = None) -> bool:
+    """Strictly under 1; with `decimals` after rounding, so that 0.9995 does not at two."""
+    return (gain if decimals is None else round(gain, decimals)) < 1
+
+
+def head_density(n_heads: int, hidden: int) -> float:
+    """Heads over the size of a head, which is hidden // heads."""
+    return n_heads / (hidden // n_heads)
+
+
+def depth_bound(n_layers: int) -> float:
+    """10^(1/n): n layers of this gain multiply to 10 (eq 3)."""
+    return float(10.0 ** (1 / n_layers))
+
+
+def bound_word(gains: Sequence[float], depths: Sequence[int]) -> str:
+    """`holds` where no gain exceeds the bound of its depth, else `violated`."""
+    within = [g <= depth_bound(n) for g, n in zip(gains, depths, strict=True)]
+    return "holds" if all(within) else "violated"
+
+
+def share(flags: Sequence[bool]) -> float:
+    """Share of true flags.
+
+    Raises:
+        LayerwiseError: for no flags.
+    """
+    if not flags:
+        raise LayerwiseError("a share needs at least one model, found none; check the selection")
+    return sum(flags) / len(flags)
+
+
+def percent(flags: Sequence[bool]) -> int | float:
+    """Share in percent, a whole number where it is one."""
+    value = 100 * share(flags)
+    return int(value) if value == int(value) else value
+
+
+def density_accuracy(
+    densities: Sequence[float], gains: Sequence[float], limit: float = DENSITY_LIMIT
+) -> float:
+    """Share of models that damp exactly where their density is at or above the limit."""
+    pairs = zip(densities, gains, strict=True)
+    return share([(density >= limit) == dampens(gain) for density, gain in pairs])
+
+
+def constant_accuracy(gains: Sequence[float]) -> float:
+    """Accuracy of the better constant guess."""
+    damping = share([dampens(gain) for gain in gains])
+    return max(damping, 1 - damping)
+
+
+def density_explains(densities: Sequence[float], gains: Sequence[float]) -> bool:
+    """True where the density rule is right more often than the better constant guess."""
+    return density_accuracy(densities, gains) > constant_accuracy(gains)
+
+
+def separating_interval(densities: Sequence[float], gains: Sequence[float]) -> list[float]:
+    """[largest density that expands, smallest density that damps].
+
+    Any limit above the first and up to the second separates the models without error.
+
+    Raises:
+        LayerwiseError: if no limit does.
+    """
+    pairs = list(zip(densities, gains, strict=True))
+    expanding = [density for density, gain in pairs if not dampens(gain)]
+    damping = [density for density, gain in pairs if dampens(gain)]
+    if not expanding or not damping or max(expanding) >= min(damping):
+        raise LayerwiseError(
+            f"no limit separates damping densities {damping} from expanding ones {expanding}; "
+            "report an accuracy instead"
+        )
+    return [max(expanding), min(damping)]
+
+
+def density_verdict(accuracy: float) -> str:
+    """VALIDATED from 0.75, PARTIAL from 0.5, else FALSIFIED (the hunt)."""
+    if accuracy >= 0.75:
+        return "VALIDATED"
+    return "PARTIAL" if accuracy >= 0.5 else "FALSIFIED"
+
+
+def signature(mean_gain: float) -> str:
+    """DAMPENER under 0.95, EXPANDER above 1.05, else NEUTRAL (the hunt)."""
+    low, high = SIGNATURE_LIMITS
+    if mean_gain < low:
+        return "DAMPENER"
+    return "EXPANDER" if mean_gain > high else "NEUTRAL"
+
+
+def signatures_verdict(signatures: Sequence[str]) -> str:
+    """VALIDATED where two labs differ in their word, else FALSIFIED (the hunt)."""
+    return "VALIDATED" if len(set(signatures)) > 1 else "FALSIFIED"
+
+
+def lab_summary(gains: Float[np.ndarray, " model"]) -> dict[str, Any]:
+    """Mean, population SD, percent that damp, word and number of a lab's models (the hunt)."""
+    mean = float(np.mean(gains))
+    return {
+        "mean_gain": mean,
+        "std_gain": float(np.std(gains)),
+        "dampen_pct": 100.0 * share([dampens(gain) for gain in gains.tolist()]),
+        "signature": signature(mean),
+        "n_models": float(len(gains)),
+    }
+
+
+def sign_table(
+    group: Sequence[float], others: Sequence[float], decimals: int | None = None
+) -> Int[np.ndarray, "2 2"]:
+    """Counts [damping, expanding] of a group and of the others; see `dampens` for `decimals`."""
+    counts = [(sum(dampens(g, decimals) for g in gains), len(gains)) for gains in (group, others)]
+    return np.array([[damping, n - damping] for damping, n in counts])
+
+
+def layer_counts(gains: Sequence[float]) -> tuple[int, int]:
+    """Layers that contract (under 1) and layers that expand (above 1)."""
+    return sum(gain < 1 for gain in gains), sum(gain > 1 for gain in gains)
+
+
+def majority(count: int, n: int) -> bool:
+    """More than half."""
+    return count > n / 2
+
+
+def below(p_values: Mapping[str, float], level: float) -> bool:
+    """All p values are under the level."""
+    return all(p < level for p in p_values.values())
+
+
+def p_text(p: float) -> str:
+    """A p value as papers print it: `< 0.001`, else three decimals."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"

@@ -1,0 +1,377 @@
+"""Gains of Paper 3: derived statistics against the result files, their rules against theory."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from layerwise.errors import LayerwiseError
+from layerwise.ledger import read_ledger
+from layerwise.published import Published, read_published
+from layerwise.replay import gain_files as files
+from layerwise.replay import lab_heritage, replay
+from layerwise.statistics import attention_trace, gains
+from layerwise.statistics.contingency import chi_square_p, fisher_exact
+from layerwise.statistics.ranks import mann_whitney
+from layerwise.statistics.student import line, mean_test, power_law, standard_error
+from layerwise.verdicts import Statistics, judge
+
+ANALYSES = ("depth_gain", "lab_heritage", "crowding", "mlp_scaling", "laws")
+DRAWS = {"n_resamples": 10000, "level": 0.95, "seed": 42}
+TABLES = [
+    [[4, 1], [2, 9]],
+    [[5, 0], [3, 8]],
+    [[4, 1], [0, 11]],
+    [[7, 5], [2, 9]],
+    [[3, 3], [3, 3]],
+    [[10, 2], [3, 15]],
+]
+
+
+@pytest.fixture(scope="module")
+def published(root):
+    return read_published(root / "published")
+
+
+def judged(root, published):
+    works = {analysis: replay(analysis, published, **DRAWS) for analysis in ANALYSES}
+    statistics = Statistics(
+        "published",
+        {analysis: work.documents for analysis, work in works.items()},
+        {f"{a}:{key}": cells for a, work in works.items() for key, cells in work.derived.items()},
+        {f"{a}:{key}": cell for a, work in works.items() for key, cell in work.given.items()},
+    )
+    claims = read_ledger(root / "claims", published)
+    ours = [claim for claim in claims if (claim.statistic or "").split(":")[0] in ANALYSES]
+    return {claim.id: judge(claim, statistics) for claim in ours}
+
+
+@pytest.fixture(scope="module")
+def records(root, published):
+    return judged(root, published)
+
+
+@pytest.fixture(scope="module")
+def documents(published):
+    return {name: replay(name, published, **DRAWS).documents for name in ANALYSES}
+
+
+# --- against the result files -------------------------------------------------------------------
+
+
+def test_full_precision_against_published(records):
+    full = [record for record in records.values() if record["decimals"] == "full"]
+    assert len(full) >= 170
+    for record in full:
+        assert record["verdict"] == "agrees", record
+        assert record["recomputed"] == pytest.approx(record["published"], rel=1e-12, abs=0)
+
+
+DIFFERING = {
+    "p3.kleiber.r": "density of heads instead of depth",
+    "p3.kleiber.p": "density of heads instead of depth",
+    "p3.kleiber.fig1.r": "density of heads instead of depth",
+    "p3.kleiber.fig1.p": "density of heads instead of depth",
+    "p3.kleiber.figA3.r": "density of heads instead of depth",
+    "p3.kleiber.figA3.p": "density of heads instead of depth",
+    "p3.kleiber.bound": "all sizes but Pythia-1B",
+    "p3.heritage.meta_expand": "gains rounded to two decimals first",
+    "p3.heritage.bigscience_expand": "gains rounded to two decimals first",
+    "p3.heritage.others_expand": "gains rounded to two decimals first",
+    "p3.heritage.fisher_p": "a chi-square without continuity correction",
+    "p3.heritage.all_p_below_05": "without the law of the spectral norms",
+    "p3.fig2.EleutherAI.mean": "three Pythia sizes of the sweep",
+    "p3.fig2.EleutherAI.se": "three Pythia sizes of the sweep",
+    "p3.fig3.pythia-160m.class": "the mean gain of the model's lab",
+    "p3.fig3.opt-350m.class": "the mean gain of the model's lab",
+    "p3.readme.meta_openai": "gains rounded to two decimals first",
+    "p3.appB.acc_after": "Pythia-6.9B and GPT-J alone and the eight Pythia sizes",
+    "p3.crowding.explains": "Pythia-6.9B and GPT-J alone and the eight Pythia sizes",
+    "p3.sheaf.eq4": "the attention off the diagonal",
+}
+
+
+def test_what_differs_names_the_reading_that_gives_print(records):
+    differing = {i: r["cause"] for i, r in records.items() if r["verdict"] == "differs"}
+    assert set(differing) == set(DIFFERING) | {"p3.crowding.rho_crit"}
+    for claim, reading in DIFFERING.items():
+        assert f"{reading} would give what is printed" in differing[claim] or (
+            reading in differing[claim] and "would give what is printed" in differing[claim]
+        )
+    assert "Pythia-160M expands inside the printed range" in differing["p3.crowding.rho_crit"]
+
+
+def test_pythia_160m_expands_inside_the_printed_range(published, documents):
+    row = documents["crowding"]["family"]["models"][1]
+    assert row["model"] == "pythia-160m"
+    assert 0.15 < row["rho"] < 0.20
+    assert row["class"] == "EXPAND"
+
+
+def test_labs_of_the_counted_models(published):
+    """The ledger says that the result files name five labs and the GPT-2 test a sixth."""
+    assert set(files.labs(published)) == {"EleutherAI", "Meta", "BigScience", "TII", "StabilityAI"}
+    sweep = {entry["model"].split("-")[0] for entry in published.document(files.SWEEP)["models"]}
+    assert sweep == {"pythia"}
+
+
+def test_density_rule_over_all_models(documents):
+    """14 of 23 right, no more than by calling every model expanding."""
+    rule = documents["crowding"]["pooled"]["density_rule"]
+    assert rule["accuracy_pct"] == pytest.approx(100 * 14 / 23, rel=1e-15)
+    assert rule["constant_accuracy"] == pytest.approx(14 / 23, rel=1e-15)
+    assert rule["explains"] is False
+
+
+def test_bound_is_exceeded_by_one_size(published, documents):
+    above = [
+        entry["model"]
+        for entry in documents["depth_gain"]["family"]["models"]
+        if entry["residual_gain_mean"] > 10 ** (1 / entry["n_layers"])
+    ]
+    assert above == ["pythia-1b"]
+
+
+def test_gpt2_and_gptj_against_scipy(published, documents):
+    for document, file in (("gpt2", files.GPT2), ("gptj", files.GPTJ)):
+        rows = published.document(file)
+        for model, test in documents["lab_heritage"][document]["tests"].items():
+            values = [row["Last_Gain"] for row in rows if row["Model"] == model]
+            entropies = [row["Entropy"] for row in rows if row["Model"] == model]
+            less = scipy.stats.ttest_1samp(values, 1, alternative="less")
+            r = scipy.stats.pearsonr(entropies, np.abs(np.array(values) - 1))
+            assert len(values) == 25
+            assert test["t"] == pytest.approx(less.statistic, rel=1e-12)
+            assert test["p_less"] == pytest.approx(less.pvalue, rel=1e-12)
+            assert [test["bentov_r"], test["bentov_p"]] == pytest.approx(list(r), rel=1e-11)
+
+
+def test_scaling_law_against_scipy(published, documents):
+    models = published.document("paper3/Results/scaling_law_multi_pythia_results.json")["models"]
+    fit = scipy.stats.linregress(
+        np.log10([model["n_params"] for model in models]),
+        np.log10([model["mlp_gains"][-1] for model in models]),
+    )
+    found = documents["mlp_scaling"]["family"]["scaling_law"]
+    assert found["exponent_alpha"] == pytest.approx(fit.slope, rel=1e-12)
+    assert found["exponent_std_err"] == pytest.approx(fit.stderr, rel=1e-12)
+    assert found["p_value"] == pytest.approx(fit.pvalue, rel=1e-11)
+
+
+def test_spectral_norms_separate_the_labs_entirely(published, documents):
+    """So the exact rank test has its smallest p, two of the 35 orders."""
+    assert documents["laws"]["laws"]["p"]["spectral_norms"] == pytest.approx(2 / 35, rel=1e-15)
+
+
+# --- the recorded inputs ------------------------------------------------------------------------
+
+
+def test_a_single_model_has_no_spread_whatever_its_gain(records):
+    assert records["p3.hunt.TII.std_gain"]["recomputed"] == 0.0
+    assert records["p3.hunt.TII.std_gain"]["provenance"]["inputs"] == []
+    assert len(records["p3.hunt.Meta.std_gain"]["provenance"]["inputs"]) == 5
+
+
+def test_inputs_of_the_depth_correlation(records, published):
+    inputs = records["p3.kleiber.r"]["provenance"]["inputs"]
+    keys = [cell.split("#")[1].rsplit("/", 1)[0] for cell in inputs]
+    assert len(inputs) == 8 * (25 + 1)
+    assert not any(key.endswith("residual_gain_mean") for key in keys)
+    assert all(cell.startswith(f"{files.SWEEP}#/models/") for cell in inputs)
+
+
+def test_a_gain_at_the_limit_changes_what_rests_on_it_and_no_more(root, records, published):
+    """OPT-350m at 1 expands: Meta's share, Fisher's table and the density rule follow."""
+    cell = (files.HUNT, f"/tested_results/4/{files.LAYERS}/22")
+    assert published.cells[cell] < 1
+    after = judged(root, Published({**published.cells, cell: 1.0}))
+    changed = {i for i, r in after.items() if r["recomputed"] != records[i]["recomputed"]}
+    for claim in changed:
+        assert f"{cell[0]}#{cell[1]}" in records[claim]["provenance"]["inputs"]
+    assert after["p3.heritage.meta_expand"]["verdict"] == "agrees"
+    assert {"p3.heritage.fisher_p", "p3.fig3.opt-350m.class", "p3.hunt.h25_accuracy"} <= changed
+    assert "p3.heritage.bigscience_expand" not in changed
+
+
+# --- tables and ranks ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_tables_against_scipy(table):
+    table = np.array(table)
+    chi_square = scipy.stats.chi2_contingency(table, correction=False)
+    assert fisher_exact(table) == pytest.approx(scipy.stats.fisher_exact(table).pvalue, rel=1e-12)
+    assert chi_square_p(table) == pytest.approx(chi_square.pvalue, rel=1e-12)
+
+
+def test_fisher_exact_against_naive():
+    """Every way to give the six damping models to the 16, one by one."""
+    observed = [4, 1]
+    weights = {}
+    for chosen in itertools.combinations(range(16), 6):
+        first = sum(model < 5 for model in chosen)
+        weights[first] = weights.get(first, 0) + 1
+    extreme = sum(way for way in weights.values() if way <= weights[observed[0]])
+    assert fisher_exact(np.array([[4, 1], [2, 9]])) == extreme / math.comb(16, 6)
+
+
+@pytest.mark.parametrize("test", [fisher_exact, chi_square_p])
+@pytest.mark.parametrize("table", [[[0, 0], [2, 9]], [[0, 3], [0, 9]], [[-1, 3], [2, 2]]])
+def test_tables_iv(test, table):
+    with pytest.raises(LayerwiseError, match="counts and no empty row or column, found"):
+        test(np.array(table))
+
+
+@pytest.mark.parametrize(("m", "n"), [(3, 4), (1, 1), (5, 2), (6, 6)])
+def test_mann_whitney_against_scipy(m, n):
+    rng = np.random.default_rng(m + n)
+    x, y = rng.standard_normal(m) + 0.7, rng.standard_normal(n)
+    expected = scipy.stats.mannwhitneyu(x, y, method="exact")
+    assert mann_whitney(x, y) == pytest.approx((expected.statistic, expected.pvalue), rel=1e-12)
+
+
+def test_mann_whitney_iv():
+    with pytest.raises(LayerwiseError, match="numbers that all differ"):
+        mann_whitney(np.array([1.0, 2.0]), np.array([2.0, 3.0]))
+    with pytest.raises(LayerwiseError, match="two samples of finite numbers"):
+        mann_whitney(np.array([1.0, np.nan]), np.array([2.0]))
+    with pytest.raises(LayerwiseError, match="two samples of finite numbers"):
+        mann_whitney(np.array([]), np.array([2.0]))
+
+
+# --- Student's t --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shift", [-0.3, 0.3])
+def test_mean_test_against_scipy(shift):
+    values = np.random.default_rng(5).standard_normal(12) + 1 + shift
+    both, less = (scipy.stats.ttest_1samp(values, 1, alternative=a) for a in ("two-sided", "less"))
+    found = mean_test(values, 1.0)
+    assert (found.t, found.p) == pytest.approx((both.statistic, both.pvalue), rel=1e-12)
+    assert found.p_less == pytest.approx(less.pvalue, rel=1e-12)
+
+
+def test_line_against_scipy():
+    rng = np.random.default_rng(6)
+    x = rng.standard_normal(9)
+    y = 0.4 * x + rng.standard_normal(9) + 3
+    expected, found = scipy.stats.linregress(x, y), line(x, y)
+    assert found.slope_error == pytest.approx(expected.stderr, rel=1e-12)
+    assert (found.slope, found.intercept) == pytest.approx(
+        (expected.slope, expected.intercept), rel=1e-12
+    )
+    assert (found.r, found.p) == pytest.approx((expected.rvalue, expected.pvalue), rel=1e-11)
+
+
+def test_line_degenerate():
+    exact = line(np.arange(4.0), 2 * np.arange(4.0) + 1)
+    assert (exact.slope, exact.intercept) == (2.0, 1.0)
+    assert exact.slope_error == pytest.approx(0, abs=1e-7)
+
+
+def test_power_law_against_its_exponent():
+    x = np.array([1.0, 10.0, 50.0, 200.0])
+    fit = power_law(x, 3 * x**0.35)
+    assert (fit.slope, 10**fit.intercept) == pytest.approx((0.35, 3), rel=1e-12)
+    with pytest.raises(LayerwiseError, match="above zero, the smallest are 1 and -2"):
+        power_law(x, np.array([1.0, -2.0, 1.0, 3.0]))
+
+
+def test_standard_error_against_scipy():
+    values = np.array([1.0, 2.0, 4.5])
+    assert standard_error(values) == pytest.approx(scipy.stats.sem(values), rel=1e-15)
+
+
+def test_student_iv():
+    with pytest.raises(LayerwiseError, match="at least two finite values"):
+        standard_error(np.array([1.0]))
+    with pytest.raises(LayerwiseError, match="at least two finite values"):
+        mean_test(np.array([1.0, np.inf]), 1.0)
+    with pytest.raises(LayerwiseError, match="values that vary, found 3 times 2"):
+        mean_test(np.full(3, 2.0), 1.0)
+
+
+# --- rules of the gains -------------------------------------------------------------------------
+
+
+def test_limits_of_the_words():
+    assert [gains.dampens(gain) for gain in (0.999, 1.0)] == [True, False]
+    assert [gains.dampens(0.996, decimals) for decimals in (None, 3, 2)] == [True, True, False]
+    words = [gains.signature(gain) for gain in (0.949, 0.95, 1.05, 1.051)]
+    assert words == ["DAMPENER", "NEUTRAL", "NEUTRAL", "EXPANDER"]
+    words = [gains.density_verdict(share) for share in (0.75, 0.74, 0.5, 0.49)]
+    assert words == ["VALIDATED", "PARTIAL", "PARTIAL", "FALSIFIED"]
+    assert gains.signatures_verdict(["NEUTRAL"] * 2) == "FALSIFIED"
+    assert gains.signatures_verdict(["NEUTRAL", "EXPANDER"]) == "VALIDATED"
+    assert [gains.p_text(p) for p in (0.0009, 0.001, 0.0357)] == ["< 0.001", "0.001", "0.036"]
+    assert not gains.majority(2, 4)
+    assert gains.majority(3, 4)
+    assert not gains.below({"a": 0.04, "b": 0.05}, 0.05)
+    assert gains.layer_counts([0.5, 1.0, 2.0]) == (1, 1)
+
+
+def test_density_rule():
+    assert gains.head_density(71, 4544) == 71 / 64  # Falcon-7B
+    densities, values = [0.1, 0.2, 0.3, 0.4], [1.1, 0.9, 0.8, 1.2]
+    assert gains.density_accuracy(densities, values) == 0.75
+    assert gains.density_accuracy(densities, values, limit=0.15) == 0.75
+    assert gains.constant_accuracy(values) == 0.5
+    assert gains.density_explains(densities, values)
+    assert not gains.density_explains(densities, [1.1] * 4)
+
+
+def test_separating_interval_against_its_limits():
+    """Exactly the limits above its first and up to its second end make no error."""
+    densities, values = [0.1, 0.15, 0.25, 0.4], [1.2, 1.1, 0.9, 0.8]
+    low, high = gains.separating_interval(densities, values)
+    assert (low, high) == (0.15, 0.25)
+    right = [gains.density_accuracy(densities, values, x) == 1 for x in (0.15, 0.151, 0.25, 0.251)]
+    assert right == [False, True, True, False]
+    with pytest.raises(LayerwiseError, match="no limit separates"):
+        gains.separating_interval(densities, [0.9, 1.1, 0.9, 0.8])
+
+
+def test_bound():
+    assert gains.depth_bound(12) ** 12 == pytest.approx(10, rel=1e-14)
+    assert gains.bound_word([1.46, 1.2], [6, 12]) == "holds"
+    assert gains.bound_word([1.46, 1.22], [6, 12]) == "violated"
+
+
+def test_share_iv():
+    with pytest.raises(LayerwiseError, match="at least one model"):
+        gains.share([])
+    assert gains.percent([True, True, True, False]) == 75
+    assert isinstance(gains.percent([True]), int)
+
+
+def test_table_of_signs(published):
+    labs = files.labs(published)
+    assert lab_heritage.table(published, labs).tolist() == [[4, 1], [2, 9]]
+    assert lab_heritage.table(published, labs, 2).tolist() == [[4, 1], [0, 11]]
+    assert gains.sign_table([0.9], [1.0, 0.9]).tolist() == [[1, 0], [1, 1]]
+
+
+# --- equation 4 ---------------------------------------------------------------------------------
+
+
+def test_trace_against_the_laplacian():
+    """Restriction maps sqrt(a_ij) W: the trace sums a_ij |W|^2 over different tokens."""
+    rng = np.random.default_rng(8)
+    attention = attention_trace.softmax_rows(rng.standard_normal((5, 5)))
+    value = rng.standard_normal((3, 4))
+    blocks = [
+        np.trace(attention[i, j] * value.T @ value) for i in range(5) for j in range(5) if i != j
+    ]
+    assert attention_trace.coded_trace(attention, value) == pytest.approx(sum(blocks), rel=1e-12)
+    assert attention_trace.coded_trace(attention, value) > 1
+    assert attention_trace.printed_trace(attention, value) == pytest.approx(0, abs=1e-12)
+    assert attention_trace.printed_trace(2 * attention, value) > 1  # rows that sum to two
+    assert np.allclose(attention.sum(axis=1), 1)
+    assert np.all(np.triu(attention, 1) == 0)
+
+
+def test_trace_word():
+    assert attention_trace.trace_word(1e-12, 100.0) == "zero trace"
+    assert attention_trace.trace_word(-3.0, 100.0) == "nonzero trace"
