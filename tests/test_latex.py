@@ -105,6 +105,26 @@ def test_claims_grid_sorts_layers_but_keeps_other_rows_in_order() -> None:
     assert [row["name"] for row in claims.grid("b.{row}.{column}", ["r"])] == ["two", "one"]
 
 
+def test_claims_grid_takes_named_rows_that_hold_dots() -> None:
+    ids = ("a.1.4b.r", "a.1b.r", "a.1.4b.deep.r", "b.1b.p", "a.12b.r")
+    claims = Claims([record(claim_id) for claim_id in ids])
+    rows = claims.grid("{column}", ["a.{row}.r", "b.{row}.p"], ["1b", "1.4b", "70m"])
+    assert [row["name"] for row in rows] == ["1b", "1.4b"]
+    assert [[cell and cell["id"] for cell in row["cells"]] for row in rows] == [
+        ["a.1b.r", "b.1b.p"],
+        ["a.1.4b.r", None],
+    ]
+
+
+def test_reason_is_the_cause_without_the_two_values() -> None:
+    claims = Claims([])
+    told = record("a", published="x", recomputed=0.5, cause=None)
+    assert claims.reason(told) == "no cause is known"
+    said = "printed 'x', the stated method gives 0.5; a slip; see there"
+    assert claims.reason(told | {"cause": said}) == "a slip; see there"
+    assert claims.reason(told | {"cause": "a slip; " + said}) == "a slip; " + said
+
+
 def test_claims_iv() -> None:
     claims = Claims([record("a.L0.r")])
     with pytest.raises(LayerwiseError, match=r"needs a claim, there is none with the id 'a\.L9"):

@@ -14,6 +14,7 @@ import yaml
 from layerwise.errors import LayerwiseError
 from layerwise.latex import build_pdf, escape, render, shown, unbacked_digits
 from layerwise.ledger import read_ledger
+from layerwise.paper_figures import FIGURES
 from layerwise.published import read_published
 from layerwise.stages.render import refuse_typed_numbers
 from layerwise.verdicts import Statistics, judge
@@ -86,10 +87,12 @@ def test_differences_are_shown_with_both_values_and_the_cause(
     rendered: tuple[dict[str, Any], str],
 ) -> None:
     filled, tex = rendered
-    findings = tex[tex.index(r"\label{tab:differs}") : tex.index(r"\label{sec:limits}")]
     record = filled["claims"][1]
-    assert shown(record["published"]) in findings
-    assert r"\num{0.123456789} & a made-up cause: 50 \% \& more \\" in findings
+    label = rf"\label{{tab:differs:{record['paper']}}}"
+    findings = tex[tex.index(label) : tex.index(r"\label{sec:limits}")]
+    assert shown(record["published"], record["decimals"]) in findings
+    again = shown(record["recomputed"], record["decimals"] + 2)
+    assert rf"{again} & a made-up cause: 50 \% \& more \\" in findings
     assert re.search(r"a made-up gap & \\num\{\d+\} & ", findings)
     assert tex.count(r"\num{0}\differs{}") + tex.count(r"}\differs{}") >= 1
 
@@ -108,14 +111,49 @@ def test_the_environment_is_named_where_it_is_known(rendered: tuple[dict[str, An
     assert "Software" not in render(ROOT / "paper", "main.tex.j2", filled)
 
 
-def test_figures_stand_in_the_report_where_they_exist() -> None:
-    filled = context("published") | {"figures": {"layers": "figures/layers.pdf"}}
+@pytest.mark.parametrize("name", ["layers", "asymmetry_by_category", "depth_gain"])
+def test_figures_stand_in_the_report_where_they_exist(name: str) -> None:
+    filled = context("published") | {"figures": {name: f"figures/{name}.pdf"}}
     tex = render(ROOT / "paper", "main.tex.j2", filled)
     assert tex.count(r"\includegraphics") == 1
-    assert "{figures/layers.pdf}" in tex
-    assert r"\label{fig:layers}" in tex
-    assert r"\Cref{fig:layers}" in tex
+    assert f"{{figures/{name}.pdf}}" in tex
+    assert rf"\label{{fig:{name}}}" in tex
+    assert rf"\Cref{{fig:{name}}}" in tex
     assert r"\Cref{fig:bins}" not in tex
+
+
+def test_every_figure_of_the_papers_has_its_place() -> None:
+    drawn = {name: f"figures/{name}.pdf" for name in FIGURES}
+    tex = render(ROOT / "paper", "main.tex.j2", context("published") | {"figures": drawn})
+    for name in FIGURES:
+        assert tex.count(rf"\label{{fig:{name}}}") == 1
+        assert f"redraw@\\allowbreak {name}".replace("_", r"\_\allowbreak ") in tex
+
+
+def test_every_table_and_figure_names_its_stage_and_file(
+    rendered: tuple[dict[str, Any], str],
+) -> None:
+    filled, tex = rendered
+    floats = re.findall(r"\\begin\{(?:table|figure)\}.*?\\end\{(?:table|figure)\}", tex, re.DOTALL)
+    assert len(floats) > 40
+    for each in floats:
+        assert rf"results/\allowbreak {filled['source']}/\allowbreak claims.json" in each
+    stage = {"published": r"replay@\allowbreak calibration"}.get(
+        filled["source"], rf"judge@\allowbreak {filled['source']}"
+    )
+    main = next(each for each in floats if r"\label{tab:paper1:main}" in each)
+    assert rf"\origin{{{stage}\\" in main
+
+
+def test_findings_stand_in_the_section_of_their_paper() -> None:
+    filled = context("published")
+    for record in filled["claims"]:
+        if record["id"] in ("p2.table_phase.pythia.late", "p3.kleiber.r"):
+            record |= {"verdict": "differs", "recomputed": 0.5, "cause": "made up"}
+    tex = render(ROOT / "paper", "main.tex.j2", filled)
+    second, third = (tex.index(rf"\label{{tab:differs:{paper}}}") for paper in (2, 3))
+    for name, start, end in (("p2.table", second, third), ("p3.kleiber", third, len(tex))):
+        assert name.replace(".", r".\allowbreak ") in tex[start:end]
 
 
 @pytest.mark.skipif(shutil.which("latexmk") is None, reason="latexmk is missing")

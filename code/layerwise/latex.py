@@ -149,20 +149,24 @@ class Claims:
         record = self.claim(claim_id)
         return shown(record["published"], record["decimals"] if decimals is None else decimals)
 
-    def grid(self, pattern: str, columns: Sequence[str]) -> list[dict[str, Any]]:
+    def grid(
+        self, pattern: str, columns: Sequence[str], names: Sequence[str] | None = None
+    ) -> list[dict[str, Any]]:
         """The claims that `pattern` names, as rows of one cell per column (None where missing).
 
-        `pattern` holds `{row}` (one part of an id, found among the claims) and `{column}`. Rows
-        come in the claims' order, layers (L0, L4, ...) ascending.
+        `pattern` holds `{row}` (one part of an id, found among the claims, or one of `names`,
+        which may hold dots) and `{column}`, in which `{row}` may stand too. Rows come in the
+        order of `names` or of the claims, layers (L0, L4, ...) ascending.
 
         Raises:
             LayerwiseError: if no claim fits.
         """
         rows: dict[str, dict[str, Any]] = {}
+        row_pattern = "([^.]+)" if names is None else f"({'|'.join(map(re.escape, names))})"
         for claim_id, record in self._records.items():
             for column in columns:
                 parts = re.escape(pattern.replace("{column}", column)).split(r"\{row\}")
-                found = re.fullmatch("([^.]+)".join(parts), claim_id)
+                found = re.fullmatch(row_pattern.join(parts), claim_id)
                 if found:
                     rows.setdefault(found.group(1), {})[column] = record
         if not rows:
@@ -170,6 +174,8 @@ class Claims:
                 f"a table needs claims, none has an id like {pattern!r} with the columns "
                 f"{', '.join(columns)}; correct the template or the ledger"
             )
+        if names is not None:
+            rows = {name: rows[name] for name in names if name in rows}
         if all(re.fullmatch(r"L\d+", name) for name in rows):
             rows = {name: rows[name] for name in sorted(rows, key=lambda name: int(name[1:]))}
         return [
@@ -177,12 +183,19 @@ class Claims:
             for name, cells in rows.items()
         ]
 
+    def reason(self, record: Mapping[str, Any]) -> str:
+        """Why a claim differs: its cause without the two values, which a table shows beside it."""
+        cause = record["cause"] or "no cause is known"
+        values = f"printed {record['published']!r}, the stated method gives "
+        before, mark, after = cause.partition(f"{values}{record['recomputed']!r}; ")
+        return after if mark and not before else cause
+
     def with_verdict(self, verdict: str) -> list[Mapping[str, Any]]:
         return [record for record in self._records.values() if record["verdict"] == verdict]
 
 
 def render(template_folder: Path, template: str, context: Mapping[str, Any]) -> str:
-    """Fill a template. `context["claims"]` also answers claim(), printed(), grid().
+    """Fill a template. `context["claims"]` also answers claim(), printed(), grid(), reason().
 
     Raises:
         LayerwiseError: naming template and line, for a name that is not in the context, a
@@ -205,7 +218,8 @@ def render(template_folder: Path, template: str, context: Mapping[str, Any]) -> 
     environment.filters.update(escape=escape, number=number, shown=shown)
     claims = Claims(context["claims"])
     asked: dict[str, Callable[..., Any]] = {
-        name: getattr(claims, name) for name in ("claim", "printed", "grid", "with_verdict")
+        name: getattr(claims, name)
+        for name in ("claim", "printed", "grid", "reason", "with_verdict")
     }
     environment.globals.update(asked, MARKS=MARKS)
     try:
