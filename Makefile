@@ -24,9 +24,10 @@ test: setup  ## run the tests; skipped ones are listed with their reason
 	@pytest -rs
 
 reproduce: setup  ## recompute the published numbers and run the mini pipeline: offline, no GPU
-	@if command -v latexmk >/dev/null; then stage=typeset; else stage=render; \
+	@if command -v latexmk >/dev/null; then papers="typeset@published typeset@mini"; \
+	else papers="render-published render@mini"; \
 		echo "No latexmk: the papers stay LaTeX source. For PDFs: apt install $(LATEX)"; fi; \
-	dvc repro $$stage@published $$stage@mini
+	dvc repro report-published report@mini $$papers
 	@layerwise summary published mini
 
 reproduce-full: setup  ## measure every number again from the weights: network, GPU, LaTeX
@@ -54,5 +55,6 @@ lock:  ## resolve requirements/*.in again, with hashes, for Python 3.11 and newe
 
 clean:  ## remove what `make reproduce` and the tools made; .venv, data and results/full stay
 	rm -rf results/published results/mini figures/published figures/mini paper/generated
+	rm -rf report/published report/mini
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find code tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

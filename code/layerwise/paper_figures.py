@@ -178,6 +178,21 @@ FIGURES: Mapping[str, Callable[[Published], Document]] = {
     "weight_norms": spectral_without_neo,
 }
 
+# The analysis whose claims a figure shows.
+SHOWS: Mapping[str, str] = {
+    "asymmetry_by_category": "calibration",
+    "layer_curves": "cross_model",
+    "template_comparison": "template",
+    "depth_gain": "depth_gain",
+    "lab_heritage": "lab_heritage",
+    "spectral_scatter": "spectral_norms",
+    "spectral_depth": "spectral_norms",
+    "critical_layer": "critical_layer",
+    "gain_by_depth": "depth_gain",
+    "gain_distribution": "depth_gain",
+    "weight_norms": "spectral_norms",
+}
+
 
 def collect(figure: str, published: Published) -> dict[str, Document]:
     """What `plots.<figure>.draw` takes: the figure's document under its name.

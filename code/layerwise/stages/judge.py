@@ -46,7 +46,7 @@ def input_hashes(files: set[str], published: Path) -> dict[str, str]:
 def run(
     source: str, claims: Path, published: Path, models: Path, statistics: Path, out: Path
 ) -> str:
-    """Judge every claim of the ledger; counts per paper and verdict go beside the records."""
+    """Judge every claim; counts per paper and verdict go to `verdicts.json` beside the records."""
     ledger = read_ledger(claims, read_published(published))
     results = read_statistics(source, statistics, models)
     records = [judge(claim, results) for claim in ledger]
@@ -63,5 +63,6 @@ def run(
         "inputs": input_hashes({cell.partition("#")[0] for cell in cells}, published),
         "claims": records,
     }
+    write_json(out.with_name("verdicts.json"), counts)
     write_json(out, document)
     return f"{len(records)} claims judged in {out}"

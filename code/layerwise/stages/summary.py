@@ -23,6 +23,7 @@ def run(sources: Sequence[str], results: Path, figures: Path, paper: Path) -> st
         for verdict in used:
             row = "".join(f"{count.get(verdict, 0):>10}" for count in counts.values())
             lines.append(f"  {verdict:<{width}}{row}")
+        lines.append(f"  report   {Path('report') / source / 'index.html'}")
         pdf = paper / f"{source}.pdf"
         lines.append(f"  claims   {results / source / 'claims.json'}")
         lines.append(f"  figures  {figures / source}")
