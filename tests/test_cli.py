@@ -41,7 +41,9 @@ VERBS = {
     "replay": ("follow from the published numbers", "--published PUBLISHED"),
     "judge": ("ledger against the statistics", "{published,mini,full}"),
     "draw": ("PDF and PNG", "figure"),
+    "redraw": ("papers' own figures", "--published PUBLISHED"),
     "render": ("every number from the ledger", "--templates TEMPLATES"),
+    "report": ("one HTML page", "{published,mini,full}"),
     "typeset": ("needs latexmk", "--tex TEX"),
 }
 

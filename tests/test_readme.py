@@ -8,11 +8,10 @@ import pytest
 import yaml
 
 from layerwise.cli import _parser
+from layerwise.replay import ANALYSES
 from layerwise.stages import judge, replay, summary
 from layerwise.stages.infer import PER_MODEL
 from layerwise.verdicts import VERDICTS
-
-ANALYSES = ("validation", "layers", "category_bootstrap", "bins", "pairs", "anisotropy", "scaling")
 
 
 @pytest.fixture(scope="module")

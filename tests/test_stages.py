@@ -162,12 +162,13 @@ def test_summary_shows_every_verdict(results, tmp_path):
     document = json.loads((results / "published" / "claims.json").read_text())
     text = summary.run(["published"], results, tmp_path / "figures", tmp_path / "paper")
     assert f"source published: {len(document['claims'])} claims" in text
+    counts = document["counts"]
+    columns = len(counts)
     rows = {
-        line.rsplit(maxsplit=2)[0].strip(): [int(n) for n in line.split()[-2:]]
+        line.rsplit(maxsplit=columns)[0].strip(): [int(n) for n in line.split()[-columns:]]
         for line in text.splitlines()
         if line.split()[-1:] and line.split()[-1].isdigit()
     }
-    counts = document["counts"]
     for verdict in {verdict for paper in counts.values() for verdict in paper}:
         assert rows[verdict] == [paper.get(verdict, 0) for paper in counts.values()]
     assert "not built: latexmk is missing" in text
