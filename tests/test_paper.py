@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ SOURCES = ("published", "mini", "full")
 def context(source: str) -> dict[str, Any]:
     """The ledger judged without any statistic, and one claim made to differ."""
     ledger = read_ledger(ROOT / "claims", read_published(ROOT / "published"))
-    records = [judge(claim, Statistics(source, {})) for claim in ledger]
+    records = [judge(replace(claim, unpublished=True), Statistics(source, {})) for claim in ledger]
     cause = "a made-up cause: 50 % & more"
     records[1] |= {"verdict": "differs", "recomputed": 0.123456789, "cause": cause}
     records[2] |= {"verdict": "not checkable", "cause": "a made-up gap"}

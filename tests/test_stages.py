@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from layerwise.errors import LayerwiseError
+from layerwise.replay import ANALYSES
 from layerwise.stages import draw, infer, judge, measure, render, replay, scaling, summary, typeset
 from layerwise.stages.trace import as_lines, as_text, list_claims, trace
 from random_states import some_pairs, write_states
 
 PARAMS = {"n_resamples": 200, "level": 0.95, "seed": 42}
-ANALYSES = ("validation", "layers", "category_bootstrap", "bins", "pairs", "anisotropy", "scaling")
 CLAIM = "p2.nb003.6.9b.global.ci_lower"
 
 
@@ -269,6 +269,7 @@ def test_trace_stages_are_stages_of_the_pipeline(root):
     lock = (root / "dvc.lock").read_text()
     for analysis in ANALYSES:
         assert f"\n  replay@{analysis}:\n" in lock
+    for analysis in infer.ANALYSES:
         assert f"\n  infer@mini-{analysis}:\n" in lock
 
 

@@ -78,8 +78,16 @@ def test_follows_is_the_rounding_of_a_given_number():
 
 
 def test_nothing_published_needs_weights():
-    assert verdict(CLAIM, Statistics("published", {})) == "needs weights"
-    assert verdict(replace(CLAIM, printed=None), Statistics("published", {})) == "needs weights"
+    unpublished = replace(CLAIM, unpublished=True)
+    assert verdict(unpublished, Statistics("published", {})) == "needs weights"
+    assert verdict(replace(unpublished, printed=None), Statistics("published", {})) == (
+        "needs weights"
+    )
+
+
+def test_selection_of_no_statistic_iv():
+    with pytest.raises(LayerwiseError, match=r"claim p2\.x: .* layers:m:/r matches no statistic"):
+        judge(CLAIM, Statistics("published", {}))
 
 
 def test_without_print_or_rule_nothing_can_be_checked():

@@ -44,6 +44,7 @@ class Claim:
     unit: str | None
     why: str | None  # why nothing can be checked, or what a reader should know
     readings: Mapping[str, str] = field(default_factory=dict)  # other readings: their statistics
+    unpublished: bool = False  # its statistic cannot be had from published numbers, even as given
 
 
 class _Member:
@@ -181,6 +182,7 @@ def _claim(
             text.format(**variables): statistic.format(**variables)
             for text, statistic in entry.get("readings", {}).items()
         },
+        unpublished=bool(entry.get("unpublished", False)),
     )
 
 

@@ -115,6 +115,12 @@ def judge(claim: Claim, statistics: Statistics) -> dict[str, Any]:
             f"found {claim.tolerance!r}"
         )
     value = select(claim, statistics)
+    absent = value is None and claim.statistic is not None
+    if statistics.source == "published" and absent and not claim.unpublished:
+        raise LayerwiseError(
+            f"claim {claim.id}: the selection {claim.statistic} matches no statistic; correct "
+            "it, or mark the claim `unpublished` if published numbers cannot give it"
+        )
     rule = _judge_published if statistics.source == "published" else _judge_measured
     derived = claim.statistic in statistics.derived
     verdict, cause = rule(claim, value, derived, statistics.source)

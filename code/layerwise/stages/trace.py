@@ -50,21 +50,23 @@ def trace(claim_id: str, source: str, results: Path) -> dict[str, Any]:
         if path.is_file() and sha256_of(path) != judged:
             raise LayerwiseError(
                 f"{path}: these statistics are not the ones that were judged; "
-                f"run `dvc repro judge@{source}` first"
+                f"run `dvc repro {'judge-' if source == 'published' else 'judge@'}{source}` first"
             )
         cells = record["provenance"]["inputs"]
         used = {file: document["inputs"][file] for file in {c.partition("#")[0] for c in cells}}
         if source != "published":
             values = sorted((results / source / "values").glob("*.npz"))
             used = {str(file): sha256_of(file) for file in values}
-        stage = f"replay@{analysis}" if source == "published" else f"infer@{source}-{analysis}"
+        stage = None  # a source need not have every analysis
+        if judged is not None:
+            stage = f"replay@{analysis}" if source == "published" else f"infer@{source}-{analysis}"
         record["provenance"] = {
             **record["provenance"],
             "statistics_file": str(path),
             "statistics_sha256": judged,
             "input_files": dict(sorted(used.items())),
             "stage": stage,
-            "command": f"dvc repro {stage}",
+            "command": stage and f"dvc repro {stage}",
         }
     return record
 
@@ -99,8 +101,11 @@ def as_text(record: dict[str, Any]) -> str:
     if origin["file"]:
         lines.append(f"  print from  {origin['file']} {origin['key'] or ''}".rstrip())
     if origin["statistic"]:
+        lines.append(f"  statistic   {origin['statistic']}")
+    if origin["statistic"] and not origin["stage"]:
+        lines.append("  stage       none: this source does not measure it")
+    elif origin["statistic"]:
         lines += [
-            f"  statistic   {origin['statistic']}",
             f"  in          {origin['statistics_file']}",
             f"  sha256      {origin['statistics_sha256'] or 'missing: run the stage'}",
             f"  stage       {origin['stage']}",
