@@ -19,7 +19,8 @@ from layerwise.replay.category_bootstrap import BOOTSTRAP
 from layerwise.replay.documents import UA_FILES
 from layerwise.replay.pairs import PAIRS
 from layerwise.replay.validation import PAPER1
-from layerwise.verdicts import Statistics, judge
+from layerwise.verdicts import judge
+from replayed import statistics_of
 
 DRAWS = {"n_resamples": 10000, "level": 0.95, "seed": 42}
 # The one statistic that is not what the file says: the notebook typed its L*, the stated rule
@@ -194,16 +195,7 @@ def judged(root, unchecked):
 
     def run(published):
         works = {analysis: replay(analysis, published, **DRAWS) for analysis in ANALYSES}
-        statistics = Statistics(
-            "published",
-            {analysis: work.documents for analysis, work in works.items()},
-            {
-                f"{a}:{key}": cells
-                for a, work in works.items()
-                for key, cells in work.derived.items()
-            },
-            {f"{a}:{key}": cell for a, work in works.items() for key, cell in work.given.items()},
-        )
+        statistics = statistics_of(works)
         claims = read_ledger(root / "claims", published)
         return {claim.id: judge(claim, statistics) for claim in claims}
 

@@ -16,7 +16,8 @@ from layerwise.statistics import attention_trace, gains
 from layerwise.statistics.contingency import chi_square_p, fisher_exact
 from layerwise.statistics.ranks import mann_whitney
 from layerwise.statistics.student import line, mean_test, power_law, standard_error
-from layerwise.verdicts import Statistics, judge
+from layerwise.verdicts import judge
+from replayed import statistics_of
 
 ANALYSES = ("depth_gain", "lab_heritage", "crowding", "mlp_scaling", "laws")
 DRAWS = {"n_resamples": 10000, "level": 0.95, "seed": 42}
@@ -37,12 +38,7 @@ def published(root):
 
 def judged(root, published):
     works = {analysis: replay(analysis, published, **DRAWS) for analysis in ANALYSES}
-    statistics = Statistics(
-        "published",
-        {analysis: work.documents for analysis, work in works.items()},
-        {f"{a}:{key}": cells for a, work in works.items() for key, cells in work.derived.items()},
-        {f"{a}:{key}": cell for a, work in works.items() for key, cell in work.given.items()},
-    )
+    statistics = statistics_of(works)
     claims = read_ledger(root / "claims", published)
     ours = [claim for claim in claims if (claim.statistic or "").split(":")[0] in ANALYSES]
     return {claim.id: judge(claim, statistics) for claim in ours}

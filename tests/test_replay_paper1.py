@@ -16,7 +16,8 @@ from layerwise.replay.neutral_control import CONTROL
 from layerwise.replay.output_correlation import CLASSES, CONTRIBUTIONS, REGIMES
 from layerwise.statistics import calibration
 from layerwise.statistics.two_samples import control_verdict, pooled_t
-from layerwise.verdicts import Statistics, judge
+from layerwise.verdicts import judge
+from replayed import statistics_of
 
 DRAWS = {"n_resamples": 10000, "level": 0.95, "seed": 42}
 OURS = ("calibration", "neutral_control", "output_correlation")
@@ -35,12 +36,7 @@ def replays(published):
 
 @pytest.fixture(scope="module")
 def records(root, published, replays):
-    statistics = Statistics(
-        "published",
-        {analysis: work.documents for analysis, work in replays.items()},
-        {f"{a}:{key}": cells for a, work in replays.items() for key, cells in work.derived.items()},
-        {f"{a}:{key}": cell for a, work in replays.items() for key, cell in work.given.items()},
-    )
+    statistics = statistics_of(replays)
     claims = [claim for claim in read_ledger(root / "claims", published) if claim.paper == 1]
     return {claim.id: judge(claim, statistics) for claim in claims}
 

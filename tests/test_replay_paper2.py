@@ -22,7 +22,8 @@ from layerwise.replay.pair_curves import (
     TEMPLATE,
 )
 from layerwise.statistics import phases
-from layerwise.verdicts import Statistics, judge
+from layerwise.verdicts import judge
+from replayed import statistics_of
 
 DRAWS = {"n_resamples": 10000, "level": 0.95, "seed": 42}
 ANALYSES = ("pairs", "cross_model", "template", "phases", "consolidated")
@@ -41,12 +42,7 @@ def replays(published):
 
 @pytest.fixture(scope="module")
 def records(root, published, replays):
-    statistics = Statistics(
-        "published",
-        {analysis: work.documents for analysis, work in replays.items()},
-        {f"{a}:{key}": cells for a, work in replays.items() for key, cells in work.derived.items()},
-        {f"{a}:{key}": cell for a, work in replays.items() for key, cell in work.given.items()},
-    )
+    statistics = statistics_of(replays)
     return {
         claim.id: judge(claim, statistics)
         for claim in read_ledger(root / "claims", published)

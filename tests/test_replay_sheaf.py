@@ -17,7 +17,8 @@ from layerwise.replay import critical_layer as formula
 from layerwise.replay import replay, series, sheaf_trace, spectral_norms, twins
 from layerwise.replay.thermodynamic_benchmark import ROWS
 from layerwise.statistics import critical_layer, norm_ratios, samples
-from layerwise.verdicts import Statistics, judge
+from layerwise.verdicts import judge
+from replayed import statistics_of
 
 ANALYSES = (
     "critical_layer",
@@ -54,12 +55,7 @@ def works(published):
 
 @pytest.fixture(scope="module")
 def records(root, published, works):
-    statistics = Statistics(
-        "published",
-        {analysis: work.documents for analysis, work in works.items()},
-        {f"{a}:{key}": cells for a, work in works.items() for key, cells in work.derived.items()},
-        {f"{a}:{key}": cell for a, work in works.items() for key, cell in work.given.items()},
-    )
+    statistics = statistics_of(works)
     claims = read_ledger(root / "claims", published)
     ours = [claim for claim in claims if (claim.statistic or "").split(":")[0] in ANALYSES]
     return {claim.id: judge(claim, statistics) for claim in ours}

@@ -5,6 +5,7 @@ from typing import Any
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, sha256_of
+from layerwise.records import stage_of
 from layerwise.verdicts import VERDICTS
 
 
@@ -57,9 +58,8 @@ def trace(claim_id: str, source: str, results: Path) -> dict[str, Any]:
         if source != "published":
             values = sorted((results / source / "values").glob("*.npz"))
             used = {str(file): sha256_of(file) for file in values}
-        stage = None  # a source need not have every analysis
-        if judged is not None:
-            stage = f"replay@{analysis}" if source == "published" else f"infer@{source}-{analysis}"
+        # a source need not have every analysis
+        stage = stage_of(source, analysis) if judged is not None else None
         record["provenance"] = {
             **record["provenance"],
             "statistics_file": str(path),
