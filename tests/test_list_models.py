@@ -1,0 +1,143 @@
+"""The list of models: what the table and the JSON say, and the arithmetic behind them."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from layerwise import needs
+from layerwise.errors import LayerwiseError
+from layerwise.models import Model, Shape, read_models
+from layerwise.stages import list_models
+
+COMMIT = "0123456789" * 4
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache of the hub."""
+    folder = tmp_path / "cache"
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(folder))
+    return folder
+
+
+def some_model(**changes) -> Model:
+    shape = Shape(2, hidden_size=1000, n_heads=10, kv_heads=10, head_size=100, adds_bos=False)
+    model = Model(
+        "some", "Some", "gpt2", "float16", shape, "org/some", COMMIT, gated=False, built=False,
+        parameters=2.0, studies={"p1_ua": "float16", "sweep": "float16", "clean": "float32"},
+    )  # fmt: skip
+    return replace(model, **changes)
+
+
+def test_memory_by_hand():
+    """2e9 numbers of 2 bytes, 2048 * 16 * 1000 more of them, and 256 * 256,000 of 4 bytes."""
+    assert needs.memory(some_model(), "float16") == 4e9 + 65_536_000 + 262_144_000
+    assert needs.memory(some_model(), "float32") == 8e9 + 131_072_000 + 262_144_000
+    with pytest.raises(LayerwiseError, match="some declares no parameters; only models of the hub"):
+        needs.memory(some_model(parameters=None), "float16")
+
+
+def test_seconds_by_hand():
+    """float16: 4 GB, 460 * 12 and 25 * 16 tokens; float32: 8 GB, 25 * 16 tokens; at 1 TFLOP/s."""
+    expected = 4 + 4e9 * (5520 + 400) / 1e12 + 8 + 4e9 * 400 / 1e12
+    assert needs.seconds(some_model(), 1.0) == pytest.approx(expected)
+    packed = some_model(studies={"h4ext": "nf4/float16", "sweep": "float16"})
+    assert needs.dtypes_of(packed) == {"float16": ["h4ext", "sweep"]}
+    assert needs.seconds(packed, 1.0) == pytest.approx(4 + 4e9 * 800 / 1e12)
+    for rate in (0.0, -1.0, float("nan")):
+        with pytest.raises(LayerwiseError, match="must be a positive number of TFLOP/s, found"):
+            needs.seconds(some_model(), rate)
+
+
+def test_bytes_of_published_checkpoints(root: Path):
+    """Pythia-6.9B in float16 is 13.7 GB, Llama 3.1 8B 16.1 GB, GPT-2 in float32 0.5 GB."""
+    models = read_models(root / "models.yaml")
+    sizes = [
+        needs.weight_bytes(models[slug], dtype) / 1e9
+        for slug, dtype in (
+            ("pythia-6p9b", "float16"), ("llama-3p1-8b", "bfloat16"), ("gpt2", "float32"),
+        )
+    ]  # fmt: skip
+    assert [round(size, 1) for size in sizes] == [13.7, 16.1, 0.5]
+
+
+def test_table_lists_every_model_and_fits(root: Path):
+    table = list_models.run(root / "models.yaml", as_json=False)
+    models = [m for m in read_models(root / "models.yaml").values() if not m.built]
+    lines = table.splitlines()
+    assert max(map(len, lines)) <= 110
+    assert lines[0].split() == list(list_models.HEADS)
+    starts = [line.split()[0] for line in lines[1 : lines.index("")] if not line.startswith(" ")]
+    assert starts == [model.slug for model in models]
+    column = lines[0].index("studies")
+    told = " ".join(line[column:] for line in lines[1 : lines.index("")])
+    for model in models:
+        for study, dtype in model.studies.items():
+            assert study in told
+            assert dtype == model.dtype or f"{dtype}:" in told
+    assert "37 models, 8 without a recorded revision" in table
+    assert "an estimate. 2 * parameters * tokens at 50 TFLOP/s" in table
+
+
+def test_table_of_one_model(tmp_path: Path):
+    registry = tmp_path / "models.yaml"
+    registry.write_text(
+        "models: {one: {display: One, lab: L, family: gpt2, dtype: float16, hub: a/one, "
+        "revision: unresolved, gated: true, parameters: 2.0, "
+        "shape: {n_layers: 2, hidden_size: 1000, n_heads: 10, adds_bos: false}, "
+        "studies: {sweep: float16, clean: float32, hunt: float16, gptj: bfloat16}}}"
+    )
+    lines = list_models.run(registry, as_json=False, tflops=0.1).splitlines()
+    cells = lines[1].split(maxsplit=8)
+    assert cells[:7] == ["one", "float16", "4.3", "8.4", "yes", "unresolved", "no"]
+    # 4 + 8 + 4 s to load, and 4e9 * 400 tokens four times over at 1e11 a second
+    assert cells[7:] == ["80", "s  sweep, hunt; float32: clean; bfloat16: gptj"]
+    assert "at 0.1 TFLOP/s" in "\n".join(lines)
+
+
+def test_json_says_the_same(root: Path):
+    found = json.loads(list_models.run(root / "models.yaml", as_json=True, tflops=2.0))
+    assert found["tflops"] == 2.0
+    by_slug = {entry["slug"]: entry for entry in found["models"]}
+    pythia = by_slug["pythia-6p9b"]
+    assert pythia["studies"]["h4ext"] == "nf4/float16"
+    assert list(pythia["memory_gb"]) == ["float16", "float32", "bfloat16"]
+    assert pythia["revision"] == "c0e3eee36dc47af0c49f361c74cfe459c09f7f23"
+    assert by_slug["gemma-7b-it"]["revision"] is None
+    assert by_slug["gemma-7b-it"]["gated"]
+    assert by_slug["gpt2"]["estimated_seconds"] > 0
+    assert not any(slug.startswith("mini-") for slug in by_slug)
+
+
+def snapshot(cache: Path, *names: str, index: dict | None = None) -> None:
+    folder = cache / "models--org--some" / "snapshots" / COMMIT
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        (folder / name).write_text("{}")
+    if index is not None:
+        (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": index}))
+
+
+def test_cached_looks_for_every_weight(cache: Path):
+    model = some_model()
+    assert list_models.cached(model) == "no"
+    snapshot(cache, "config.json")
+    assert list_models.cached(model) == "part"
+    snapshot(cache, "model-1.safetensors", index={"a": "model-1.safetensors", "b": "m-2"})
+    assert list_models.cached(model) == "part"
+    snapshot(cache, "m-2")
+    assert list_models.cached(model) == "yes"
+    assert list_models.cached(some_model(revision="f" * 40)) == "no"
+
+
+def test_cached_in_one_file_and_without_a_recorded_revision(cache: Path):
+    snapshot(cache, "config.json", "model.safetensors")
+    assert list_models.cached(some_model()) == "yes"
+    unresolved = some_model(revision=None)
+    assert list_models.cached(unresolved) == "no"  # no branch points at the snapshot
+    refs = cache / "models--org--some" / "refs"
+    refs.mkdir()
+    (refs / "main").write_text(COMMIT)
+    assert list_models.cached(unresolved) == "yes"
