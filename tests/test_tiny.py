@@ -3,11 +3,24 @@ from pathlib import Path
 
 import pytest
 import torch
+import transformers
+from safetensors.torch import load_file
 
 from layerwise.errors import LayerwiseError
-from layerwise.tiny import build_tiny
+from layerwise.models import read_models, twin_of
+from layerwise.projections import heads_of
+from layerwise.tiny import build_tiny, build_twin
+from layerwise.tiny_configs import twin_config
 from layerwise.weights import load_built
-from tiny_checkpoints import FAMILIES, TEXTS, tiny_model
+from tiny_checkpoints import (
+    FAMILIES,
+    TEXTS,
+    TWIN_FAMILIES,
+    tiny_model,
+    twin_checkpoint,
+    twin_folder,
+    twinned_model,
+)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -39,3 +52,119 @@ def test_tiny_iv(tmp_path: Path) -> None:
         build_tiny(tiny_model(), [], tmp_path)
     with pytest.raises(LayerwiseError, match=r"tiny checkpoints exist for .*, not mamba"):
         build_tiny(replace(tiny_model(), family="mamba"), TEXTS, tmp_path)
+
+
+# --- twins --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", TWIN_FAMILIES)
+def test_twin_loads_as_declared_and_computes(family: str) -> None:
+    loaded, shape = twin_checkpoint(family), twin_of(twinned_model(family)).shape
+    config = loaded.model.config
+    assert loaded.n_layers == len(loaded.blocks) == shape.n_layers
+    assert (config.hidden_size, config.num_attention_heads) == (shape.hidden_size, shape.n_heads)
+    assert heads_of(config) == (shape.kv_heads, shape.head_size)
+    assert loaded.adds_bos == shape.adds_bos
+    ids = loaded.tokenizer(TEXTS[0], return_tensors="pt").input_ids
+    with torch.no_grad():
+        assert torch.isfinite(loaded.model(ids).logits).all()
+
+
+@pytest.mark.parametrize("family", TWIN_FAMILIES)
+def test_twin_every_norm_and_bias_counts(family: str) -> None:
+    """No norm weight is 1 (or 0 where 1 is added) and no bias is 0, so leaving one out shows."""
+    stored = load_file(twin_folder(family) / "model.safetensors")
+    norms = {key for key in stored if ("norm" in key or "ln_" in key) and key.endswith("weight")}
+    biases = {key for key in stored if key.endswith("bias")}
+    assert norms
+    rms = ("apertus", "gemma", "gemma2", "llama", "mistral")
+    assert bool(biases) == (family not in rms)
+    for key in norms | biases:
+        neutral = 1.0 if key in norms and not family.startswith("gemma") else 0.0
+        moved = (stored[key] - neutral).abs()
+        assert (moved > 0).all(), key
+        assert moved.max() < 0.5, key
+
+
+def test_twin_of_opt_350m_has_its_odd_shape() -> None:
+    model = twin_checkpoint("opt-350m").model
+    decoder = model.model.decoder
+    assert (decoder.final_layer_norm, decoder.layers[0].do_layer_norm_before) == (None, False)
+    assert decoder.project_out.weight.shape == (8, 16)
+
+
+def test_twins_differ_by_seed_and_by_model_and_repeat_to_the_byte(tmp_path: Path) -> None:
+    model = twinned_model("gpt_neox")
+    state = torch.random.get_rng_state()
+    one, two = (build_twin(model, TEXTS, tmp_path / name, seed=3) for name in "ab")
+    other_seed = build_twin(model, TEXTS, tmp_path / "c", seed=4)
+    other_model = build_twin(replace(model, slug="other"), TEXTS, tmp_path / "d", seed=3)
+    assert torch.equal(torch.random.get_rng_state(), state)
+    names = {path.name for path in one.iterdir()}
+    assert names == {path.name for path in two.iterdir()}
+    assert not [name for name in names if name.endswith(".bin")]
+    assert all((one / name).read_bytes() == (two / name).read_bytes() for name in names)
+    for other in (other_seed, other_model):
+        files = (folder / "model.safetensors" for folder in (one, other))
+        assert len({file.read_bytes() for file in files}) == 2
+
+
+def test_twin_of_a_chat_model_renders_its_bos_token(tmp_path: Path) -> None:
+    """Tokenising the rendered text again puts the BOS token there twice, as published."""
+    model = replace(twinned_model("llama"), chat=True)
+    loaded = load_built(twin_of(model), build_twin(model, TEXTS, tmp_path / "m"), device="cpu")
+    tokenizer, messages = loaded.tokenizer, [{"role": "user", "content": TEXTS[0]}]
+    text = tokenizer.apply_chat_template(messages, tokenize=False)
+    asked = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+    assert text.startswith(tokenizer.bos_token)
+    assert TEXTS[0] in text
+    assert asked.startswith(text)
+    assert "assistant" in asked.removeprefix(text)
+    bos = tokenizer.bos_token_id
+    assert tokenizer(text).input_ids[:3].count(bos) == 2
+    assert tokenizer(text, add_special_tokens=False).input_ids[:3].count(bos) == 1
+    assert twin_checkpoint("llama").tokenizer.chat_template is None
+
+
+def test_twin_configurations_keep_the_models_flags(root: Path) -> None:
+    models = read_models(root / "models.yaml")
+    configs = {
+        slug: transformers.AutoConfig.for_model(model.family, **twin_config(twin_of(model)))
+        for slug, model in models.items()
+        if not model.built
+    }
+    for slug, config in configs.items():
+        shape = twin_of(models[slug]).shape
+        assert heads_of(config) == (shape.kv_heads, shape.head_size), slug
+        assert (config.num_hidden_layers, config.vocab_size) == (shape.n_layers, 512), slug
+    pythia = configs["pythia-6p9b"]
+    assert pythia.use_parallel_residual
+    assert pythia.rope_parameters["partial_rotary_factor"] == 0.5
+    assert not pythia.tie_word_embeddings
+    assert configs["gpt-j-6b"].rotary_dim == 2
+    assert configs["gpt-neo-125m"].attention_layers == ["global", "local"] * 6
+    falcon = configs["falcon-7b"]
+    assert (falcon.multi_query, falcon.parallel_attn, falcon.alibi, falcon.bias) == (
+        *(True, True, False, False),
+    )
+    assert configs["opt-350m"].word_embed_proj_dim == 32
+    assert configs["opt-125m"].do_layer_norm_before
+    assert not configs["opt-350m"].do_layer_norm_before
+    theta = {slug: (c.rope_parameters or {}).get("rope_theta") for slug, c in configs.items()
+             if hasattr(c, "rope_parameters")}  # fmt: skip
+    assert theta["llama-3p1-8b"] == theta["llama-3p1-8b-instruct"] == 5e5
+    assert (theta["mistral-7b"], theta["mistral-7b-instruct"], theta["llama-2-7b"]) == (
+        1e4,
+        1e6,
+        1e4,
+    )
+    assert configs["mistral-7b"].sliding_window == 4096
+    assert configs["mistral-7b-instruct"].sliding_window is None
+    gemma = configs["gemma-2-9b"]
+    assert (gemma.attn_logit_softcapping, gemma.final_logit_softcapping) == (50, 30)
+    assert gemma.query_pre_attn_scalar == gemma.head_dim == 6
+
+
+def test_twin_iv(tmp_path: Path) -> None:
+    with pytest.raises(LayerwiseError, match="a tokenizer needs at least one text, found none"):
+        build_twin(twinned_model("gpt2"), [], tmp_path)

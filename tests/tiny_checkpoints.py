@@ -1,12 +1,19 @@
 """Texts and tiny checkpoints that several test modules share."""
 
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from layerwise.models import Model, Shape
-from layerwise.tiny import build_tiny
-from layerwise.weights import Checkpoint, load_local
+from layerwise.models import FAMILIES as KNOWN_FAMILIES
+from layerwise.models import Model, Shape, twin_of
+from layerwise.tiny import build_tiny, build_twin
+from layerwise.weights import Checkpoint, load_built, load_local
 
-FAMILIES = ("gpt_neox", "gpt2", "opt", "llama")
+FAMILIES = ("gpt_neox", "gpt2", "opt", "llama")  # of the plain tiny checkpoints
+TWIN_FAMILIES = (*KNOWN_FAMILIES, "opt-350m")  # of the twins, whose norms and biases are perturbed
+SHARED_KV = ("llama", "mistral", "gemma2", "apertus", "stablelm")  # two query heads to a key head
+WITH_BOS = ("opt", "llama", "mistral", "gemma", "gemma2", "apertus")
+_TWINS = TemporaryDirectory(prefix="layerwise-twins-")  # removed when the session ends
 TEXTS = (
     "The river rises in the north",
     "Water boils at 100 degrees",
@@ -23,8 +30,14 @@ TEXTS = (
 
 
 def tiny_model(family: str = "gpt_neox", dtype: str = "float32", n_layers: int = 3) -> Model:
-    bos = family in ("opt", "llama")
-    shape = Shape(n_layers=n_layers, hidden_size=16, n_heads=4, adds_bos=bos)
+    shape = Shape(
+        n_layers=n_layers,
+        hidden_size=16,
+        n_heads=4,
+        kv_heads=2 if family == "llama" else 4,
+        head_size=4,
+        adds_bos=family in ("opt", "llama"),
+    )
     slug = f"tiny-{family}".replace("_", "-")
     return Model(slug, "Tiny", family, dtype, shape, None, None, gated=False, built=True)
 
@@ -34,3 +47,37 @@ def tiny_checkpoint(folder: Path, family: str = "gpt_neox", dtype: str = "float3
     if not path.exists():
         build_tiny(tiny_model(family), TEXTS, path)
     return load_local(path, dtype, "cpu")
+
+
+def twinned_model(family: str, n_layers: int = 3) -> Model:
+    """A model as the registry would declare it, small enough that its twin is tiny.
+
+    `opt-350m` is that model: OPT with its norms behind, embeddings of another width, no last norm.
+    """
+    slug = family if family == "opt-350m" else f"small-{family}".replace("_", "-")
+    family = family.partition("-")[0]
+    shape = Shape(
+        n_layers=n_layers,
+        hidden_size=48 if family.startswith("gemma") else 32,
+        n_heads=4,
+        kv_heads={"falcon": 1, **dict.fromkeys(SHARED_KV, 2)}.get(family, 4),
+        head_size=8,
+        adds_bos=family in WITH_BOS,
+    )
+    return Model(
+        slug, "Small", family, "float32", shape, f"org/{slug}", "0" * 40, gated=False, built=False
+    )
+
+
+@cache
+def twin_folder(family: str, n_layers: int = 3, seed: int = 0) -> Path:
+    """The checkpoint of `twinned_model`'s twin, built once per session; do not write into it."""
+    folder = Path(_TWINS.name) / f"{family}-{n_layers}-{seed}"
+    return build_twin(twinned_model(family, n_layers), TEXTS, folder, seed)
+
+
+@cache
+def twin_checkpoint(family: str, n_layers: int = 3, seed: int = 0) -> Checkpoint:
+    """The loaded twin, in float32 on the CPU, shared by the whole session."""
+    model = twin_of(twinned_model(family, n_layers))
+    return load_built(model, twin_folder(family, n_layers, seed), device="cpu")

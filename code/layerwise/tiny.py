@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,20 @@ import torch
 import transformers
 
 from layerwise.errors import LayerwiseError
-from layerwise.models import Model, Shape
+from layerwise.models import Model, Shape, twin_of
+from layerwise.tiny_configs import POSITIONS, VOCABULARY, twin_config
 
-VOCABULARY = 512
-POSITIONS = 256
 BOS = "<s>"
+NOISE = 0.1  # spread that a twin's norm weights and biases get
+# In the manner of Llama 3.1's: the rendered text opens with the BOS token, which a tokenizer that
+# adds one as well then puts there twice.
+CHAT_TEMPLATE = """\
+{{- bos_token }}
+{%- for message in messages %}
+{{- "<|start|>" + message.role + "<|end|>\\n\\n" + message.content + "<|done|>" }}
+{%- endfor %}
+{%- if add_generation_prompt %}{{- "<|start|>assistant<|end|>\\n\\n" }}{%- endif %}
+"""
 
 
 def _gpt_neox(shape: Shape, scale: float) -> Any:
@@ -87,23 +98,78 @@ def build_tiny(model: Model, texts: Sequence[str], folder: Path, seed: int = 0) 
     torch's global generator is left as it was. Returns `folder`.
 
     Raises:
-        LayerwiseError: for a family without a tiny twin, or no text to train on.
+        LayerwiseError: for a family without a tiny checkpoint, or no text to train on.
     """
     if model.family not in _CONFIGS:
         raise LayerwiseError(
             f"{model.slug}: tiny checkpoints exist for {', '.join(_CONFIGS)}, not {model.family}"
         )
-    if not texts:
-        raise LayerwiseError(f"{model.slug}: a tokenizer needs at least one text, found none")
-    keep_bars_out_of_logs()
     # 1/sqrt(hidden): the default 0.02 would leave all layers of so narrow a model alike
     config = _CONFIGS[model.family](model.shape, model.shape.hidden_size**-0.5)
+    _check_texts(model, texts)
+    keep_bars_out_of_logs()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = transformers.AutoModelForCausalLM.from_config(config)
     network.to(getattr(torch, model.dtype)).save_pretrained(folder)
     _train_tokenizer(texts, model.shape.adds_bos).save_pretrained(folder)
     return folder
+
+
+def build_twin(model: Model, texts: Sequence[str], folder: Path, seed: int = 0) -> Path:
+    """Save the random-weight twin of a model of the registry into `folder`, in float32.
+
+    Family, number of layers, heads, key and value heads and the flags of the architecture are the
+    model's (`tiny_configs`), the sizes are those of `twin_of(model)`. Every norm weight and every
+    bias is moved by normal noise of spread 0.1, so that code that forgets one gives other numbers.
+    A model for chat gets a template whose text opens with the BOS token. Determinism and tokenizer
+    as in `build_tiny`. Returns `folder`.
+
+    Raises:
+        LayerwiseError: for no text to train the tokenizer on.
+    """
+    _check_texts(model, texts)
+    keep_bars_out_of_logs()
+    twin = twin_of(model)
+    config = transformers.AutoConfig.for_model(twin.family, **twin_config(twin))
+    with torch.random.fork_rng(devices=[]), _only_errors():
+        # twins of one shape must differ, or statistics over models see ties
+        torch.manual_seed(zlib.crc32(f"{seed} {model.slug}".encode()))
+        network = transformers.AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+        _perturb(network)
+    network.save_pretrained(folder)
+    tokenizer = _train_tokenizer(texts, twin.shape.adds_bos)
+    if model.chat:
+        tokenizer.chat_template = CHAT_TEMPLATE
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@contextlib.contextmanager
+def _only_errors() -> Iterator[None]:
+    """Without remarks on missing kernels, which a tiny checkpoint does not need."""
+    logging = transformers.utils.logging
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+
+
+def _check_texts(model: Model, texts: Sequence[str]) -> None:
+    if not texts:
+        raise LayerwiseError(f"{model.slug}: a tokenizer needs at least one text, found none")
+
+
+def _perturb(network: Any) -> None:
+    """Move every norm weight (1, or 0 where the norm adds 1 itself) and every bias (0)."""
+    with torch.no_grad():
+        for module in network.modules():
+            is_norm = "Norm" in type(module).__name__
+            for name, value in module.named_parameters(recurse=False):
+                if name == "bias" or (is_norm and name == "weight"):
+                    value += NOISE * torch.randn_like(value)
 
 
 def keep_bars_out_of_logs() -> None:
