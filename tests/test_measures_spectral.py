@@ -1,0 +1,171 @@
+"""Norms and ranks of matrices, against the full decomposition and matrices of known spectrum."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from layerwise.errors import LayerwiseError
+from layerwise.measures import spectral
+from layerwise.measures.spectral import (
+    effective_rank,
+    frobenius_norm,
+    singular_values,
+    spectral_norm,
+    spectrum,
+)
+
+SHAPES = [(1, 1), (1, 9), (7, 3), (64, 64), (65, 65), (200, 90), (90, 200), (128, 128)]
+
+
+def random_matrix(shape, seed=0, dtype=np.float32):
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+def of_spectrum(values, shape, seed=0):
+    """A matrix with these singular values."""
+    rng = np.random.default_rng(seed)
+    left, right = (np.linalg.qr(rng.standard_normal((n, len(values))))[0] for n in shape)
+    return (left * values) @ right.T
+
+
+def naive(matrix):
+    """By the whole decomposition, as the notebook writes it."""
+    s = np.linalg.svd(matrix.astype(np.float64), compute_uv=False)
+    p = s / (s.sum() + 1e-10)
+    return s[0], np.sqrt(np.sum(s**2)), np.exp(-np.sum(p * np.log(p + 1e-10)))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("size", [1.0, 1e-6, 1e6])
+def test_against_the_whole_decomposition(shape, size):
+    matrix = random_matrix(shape) * np.float32(size)
+    norm, frobenius, rank = naive(matrix)
+    assert spectral_norm(matrix) == pytest.approx(norm, rel=1e-10)
+    assert frobenius_norm(matrix) == pytest.approx(frobenius, rel=1e-12)
+    assert effective_rank(matrix) == pytest.approx(rank, rel=1e-10)
+    found = spectrum(matrix)
+    assert found.effective_rank == effective_rank(matrix)
+    assert found.frobenius_norm == frobenius_norm(matrix)
+    assert found.spectral_norm == pytest.approx(norm, rel=1e-10)
+    np.testing.assert_allclose(
+        singular_values(matrix), np.linalg.svd(matrix.astype(float))[1], rtol=1e-12
+    )
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    decay=st.floats(0.0, 12.0),
+    close=st.floats(0.0, 1.0),
+    n=st.integers(66, 90),
+    more=st.integers(0, 40),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_any_spectrum_to_ten_digits(decay, close, n, more, seed):
+    """From flat to falling over 12 decades, the two largest values as close as can be."""
+    values = 10 ** -np.linspace(0, decay, n)
+    values[1] = values[0] - close * 1e-7 * values[0]
+    matrix = of_spectrum(values, (n, n + more), seed)
+    assert spectral_norm(matrix) == pytest.approx(1.0, rel=1e-10)
+    assert effective_rank(matrix) == pytest.approx(naive(matrix)[2], rel=1e-10)
+
+
+def test_against_theory_orthogonal():
+    """All singular values are one: the rank is full and every norm known."""
+    q = np.linalg.qr(random_matrix((100, 100), dtype=np.float64))[0]
+    assert spectral_norm(3 * q) == pytest.approx(3, rel=1e-12)
+    assert frobenius_norm(3 * q) == pytest.approx(30, rel=1e-12)
+    assert effective_rank(3 * q) == pytest.approx(100, rel=1e-6)  # the offset of the logarithm
+
+
+def test_against_theory_rank_one():
+    left, right = random_matrix((80,), dtype=np.float64), random_matrix((120,), 1, np.float64)
+    matrix, size = np.outer(left, right), np.linalg.norm(left) * np.linalg.norm(right)
+    assert spectral_norm(matrix) == pytest.approx(size, rel=1e-12)
+    assert frobenius_norm(matrix) == pytest.approx(size, rel=1e-12)
+    assert effective_rank(matrix) == pytest.approx(1, abs=1e-8)
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (70, 80)])
+def test_degenerate_zero_matrix(shape):
+    found = spectrum(np.zeros(shape, np.float32))
+    assert (found.spectral_norm, found.frobenius_norm, found.effective_rank) == (0, 0, 1)
+    assert spectral_norm(np.zeros(shape, np.float32)) == 0
+
+
+def test_invariances():
+    """Norms scale with the matrix, the rank does not; transposing and rotating change nothing."""
+    matrix = random_matrix((100, 140), dtype=np.float64)
+    turned = np.linalg.qr(random_matrix((100, 100), 3, np.float64))[0] @ matrix
+    for one, other in ((matrix, matrix.T), (matrix, turned), (matrix, matrix[::-1])):
+        assert spectral_norm(one) == pytest.approx(spectral_norm(other), rel=1e-12)
+        assert effective_rank(one) == pytest.approx(effective_rank(other), rel=1e-10)
+    assert spectral_norm(-2e150 * matrix) == pytest.approx(2e150 * spectral_norm(matrix), rel=1e-12)
+    tiny = 1e-200 * matrix
+    assert spectral_norm(tiny) == pytest.approx(1e-200 * spectral_norm(matrix), rel=1e-12)
+    assert frobenius_norm(tiny) == pytest.approx(1e-200 * frobenius_norm(matrix), rel=1e-12)
+
+
+def test_blocks_do_not_matter(monkeypatch):
+    """Rows are turned into float64 a few at a time: 1,000 at once or 7."""
+    matrix = random_matrix((300, 80))
+    whole = spectrum(matrix)
+    monkeypatch.setattr(spectral, "BLOCK", 7)
+    parts = spectrum(matrix)
+    for name in ("spectral_norm", "frobenius_norm", "effective_rank"):
+        assert getattr(parts, name) == pytest.approx(getattr(whole, name), rel=1e-12)
+
+
+def test_iteration_that_found_another_value_is_not_believed(monkeypatch):
+    """The second largest eigenvalue passes for the largest; the proof refuses it."""
+    matrix = of_spectrum(np.linspace(2, 1, 80), (80, 90))
+    asked = []
+
+    def second(gram, **options):
+        asked.append(options["k"])
+        return np.sort(np.linalg.eigvalsh(gram))[-2:-1]
+
+    monkeypatch.setattr(spectral, "eigsh", second)
+    assert spectral_norm(matrix) == pytest.approx(2, rel=1e-12)
+    assert asked == [1]
+
+
+def test_iteration_without_an_end_is_replaced(monkeypatch):
+    def endless(gram, **options):
+        raise spectral.ArpackError(-9999)
+
+    monkeypatch.setattr(spectral, "eigsh", endless)
+    matrix = random_matrix((80, 90))
+    assert spectral_norm(matrix) == pytest.approx(naive(matrix)[0], rel=1e-12)
+
+
+def test_the_norm_needs_no_decomposition(monkeypatch):
+    """Neither all eigenvalues nor all singular values of a large matrix are computed for it."""
+
+    def refuse(*_, **__):
+        raise AssertionError("the whole spectrum was asked for")
+
+    monkeypatch.setattr(spectral, "eigvalsh", refuse)
+    monkeypatch.setattr(spectral.np.linalg, "svd", refuse)
+    assert spectral_norm(random_matrix((300, 300))) > 0
+
+
+def test_small_values_lost_in_the_gram_matrix_call_for_the_decomposition(monkeypatch):
+    """Of 90 values 60 are 1e-9: their squares drown at 1e-18 of the largest."""
+    values = np.concatenate([np.linspace(1, 0.5, 30), np.full(60, 1e-9)])
+    matrix = of_spectrum(values, (90, 90))
+    assert spectral._values_of(*reversed(spectral._gram(matrix))) is None
+    flat = random_matrix((90, 120), dtype=np.float64)
+    assert spectral._values_of(*reversed(spectral._gram(flat))) is not None
+    assert effective_rank(matrix) == pytest.approx(naive(matrix)[2], rel=1e-10)
+
+
+def test_spectral_iv():
+    for bad in (np.nan, np.inf, -np.inf):
+        matrix = random_matrix((3, 4))
+        matrix[1, 2] = bad
+        for measure in (spectral_norm, frobenius_norm, spectrum, singular_values):
+            with pytest.raises(LayerwiseError, match="weights must be finite, found a NaN or an"):
+                measure(matrix)
+    with pytest.raises(LayerwiseError, match=r"needs a matrix with entries, found .* \(0, 4\)"):
+        spectral_norm(np.zeros((0, 4)))

@@ -1,0 +1,306 @@
+"""Slices of attention projections, against what the modules themselves multiply."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+from torch.overrides import TorchFunctionMode
+
+from layerwise import projections
+from layerwise.errors import LayerwiseError
+from layerwise.layouts import MATRICES, SLICINGS
+from layerwise.projections import Weights, heads_of
+from tiny_checkpoints import TWIN_FAMILIES, twin_checkpoint, twin_folder
+
+SCALED_QUERIES = ("opt", "opt-350m")  # before, not after, they meet the keys
+FUSED = ("gpt_neox", "bloom")  # whose published slice is not what the model computes with
+ATTENTION = {
+    "bloom": "self_attention",
+    "falcon": "self_attention",
+    "gpt2": "attn",
+    "gpt_neo": "attn.attention",
+    "gpt_neox": "attention",
+    "gptj": "attn",
+}
+
+
+class Products(TorchFunctionMode):
+    """Notes the factors of every product query x key and attention x value, one token each."""
+
+    def __init__(self, head_size: int):
+        super().__init__()
+        self.head_size, self.queries, self.keys, self.values = head_size, [], [], []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        left, right = {
+            "matmul": lambda: args,
+            "__matmul__": lambda: args,
+            "bmm": lambda: args,
+            "baddbmm": lambda: (kwargs["batch1"], kwargs["batch2"]),
+        }.get(func.__name__, lambda: (None, None))()
+        if left is not None and left.ndim == right.ndim >= 3:
+            if (*left.shape[-2:], right.shape[-1]) == (1, self.head_size, 1):
+                self.queries.append(left.reshape(-1, self.head_size))
+                self.keys.append(right.reshape(-1, self.head_size))
+            elif (*left.shape[-2:], right.shape[-1]) == (1, 1, self.head_size):
+                self.values.append(right.reshape(-1, self.head_size))
+        return func(*args, **kwargs)
+
+
+@pytest.fixture(params=TWIN_FAMILIES)
+def family(request):
+    return request.param
+
+
+@pytest.fixture
+def weights(family):
+    return Weights.open(twin_folder(family))
+
+
+def run_single_tokens(family):
+    """Per block: inputs of the attention, its factors per head, its output; one token per text.
+
+    A lone token stands at position 0, where rotary embeddings turn nothing.
+    """
+    checkpoint = twin_checkpoint(family)
+    seen, outputs = [], []
+
+    def note(module, args, kwargs, output):
+        seen.append(args[0] if args else kwargs["hidden_states"])
+        outputs.append(output[0] - args[1] if family == "bloom" else output[0])  # it adds its input
+
+    path = ATTENTION.get(checkpoint.family, "self_attn")
+    hooks = [
+        block.get_submodule(path).register_forward_hook(note, with_kwargs=True)
+        for block in checkpoint.blocks
+    ]
+    try:
+        with torch.no_grad(), Products(Weights.open(twin_folder(family)).head_size) as products:
+            checkpoint.model(torch.arange(3, 17)[:, None])
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return checkpoint, seen, products, outputs
+
+
+def centred(rows) -> np.ndarray:
+    """Rows less their mean over texts: whatever the bias was, it is gone."""
+    rows = np.asarray(rows, dtype=float)
+    return rows - rows.mean(axis=0)
+
+
+def every_head(rows: np.ndarray, n_heads: int) -> np.ndarray:
+    """Heads of keys or values, each as often as query heads share it."""
+    return np.repeat(rows, n_heads // rows.shape[1], axis=1)
+
+
+def test_correct_slices_are_what_the_module_multiplies(family, weights):
+    checkpoint, seen, products, outputs = run_single_tokens(family)
+    assert len(seen) == len(products.queries) == len(products.values) == weights.n_layers
+    n_heads, size = weights.n_heads, weights.head_size
+    for block, layer in enumerate(checkpoint.blocks):
+        x = seen[block][:, 0].double().numpy()
+        made = {
+            name: (x @ weights.matrix(block, name, "correct").T).reshape(len(x), -1, size)
+            for name in ("W_Q", "W_K", "W_V")
+        }
+        if family == "apertus":  # normed head by head before they meet
+            for name, norm in (("W_Q", "q_norm"), ("W_K", "k_norm")):
+                normed = getattr(layer.self_attn, norm)(torch.tensor(made[name]).float())
+                made[name] = normed.detach().numpy()
+        factors = {"W_Q": products.queries, "W_K": products.keys, "W_V": products.values}
+        for name, factor in factors.items():
+            used = every_head(factor[block].reshape(len(x), -1, size).numpy(), n_heads)
+            scale = size**-0.5 if family in SCALED_QUERIES and name == "W_Q" else 1.0
+            found = every_head(made[name] * scale, n_heads)
+            np.testing.assert_allclose(centred(found), centred(used), atol=2e-6)
+        values = products.values[block].reshape(len(x), -1, size).double().numpy()
+        values = every_head(values, n_heads).reshape(len(x), -1)
+        put_out = outputs[block].reshape(len(x), -1).numpy()
+        w_o = weights.matrix(block, "W_O", "correct")
+        np.testing.assert_allclose(centred(values @ w_o.T), centred(put_out), atol=5e-6)
+
+
+def test_legacy_thirds_against_plain_slices(family, weights):
+    """As the notebooks cut: thirds of rows, of columns for GPT-2; elsewhere what is stored."""
+    stored = load_file(twin_folder(family) / "model.safetensors")
+    d = weights.n_heads * weights.head_size
+    for block in range(weights.n_layers):
+        keys = sorted(key for key in stored if f".{block}." in key and key.endswith("weight"))
+        fused = [key for key in keys if "query_key_value" in key or "c_attn" in key]
+        found = [weights.matrix(block, name, "legacy") for name in ("W_Q", "W_K", "W_V")]
+        if not fused:
+            names = ("q_proj", "k_proj", "v_proj")
+            expected = [stored[k].numpy() for n in names for k in keys if f"{n}." in k]
+        elif weights.family == "gpt2":
+            expected = [stored[fused[0]].numpy()[:, i * d : (i + 1) * d].T for i in range(3)]
+        elif weights.family == "falcon":
+            expected = np.split(stored[fused[0]].numpy(), [d, d + weights.head_size])
+        else:
+            expected = [stored[fused[0]].numpy()[i * d : (i + 1) * d] for i in range(3)]
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+        output = weights.matrix(block, "W_O", "legacy")
+        np.testing.assert_array_equal(output, weights.matrix(block, "W_O", "correct"))
+
+
+def test_legacy_differs_only_where_rows_go_head_by_head(family, weights):
+    pairs = [
+        [weights.matrix(1, name, slicing) for slicing in ("legacy", "correct")]
+        for name in ("W_Q", "W_K", "W_V")
+    ]
+    same = [np.array_equal(legacy, correct) for legacy, correct in pairs]
+    assert same == [weights.family not in FUSED] * 3
+    rows = [{tuple(row) for one in pairs for row in one[number]} for number in (0, 1)]
+    assert rows[0] == rows[1]  # cut at other places, the same rows in all
+
+
+@pytest.mark.parametrize("slicing", ["legacy", "correct"])
+def test_value_heads_are_the_maps_of_query_heads(weights, slicing):
+    heads = weights.value_heads(0, slicing)
+    assert heads.shape == (4, weights.head_size, 16)
+    w_v = weights.matrix(0, "W_V", slicing)
+    shared = 4 // weights.kv_heads
+    for head in range(4):
+        start = head // shared * weights.head_size
+        np.testing.assert_array_equal(heads[head], w_v[start : start + weights.head_size])
+
+
+def test_describes_the_model(family, weights):
+    checkpoint = twin_checkpoint(family)
+    config, network = checkpoint.model.config, checkpoint.model
+    assert weights.family == config.model_type
+    assert (weights.n_layers, weights.n_heads, weights.hidden_size) == (3, 4, 16)
+    assert weights.head_size == (6 if family.startswith("gemma") else 4)
+    untied = ("gpt_neox", "gptj", "llama", "mistral", "apertus", "stablelm")
+    assert weights.tied == (family not in untied)
+    outer, inner = network.get_output_embeddings(), network.get_input_embeddings()
+    np.testing.assert_array_equal(weights.unembedding(), outer.weight.detach().numpy())
+    np.testing.assert_array_equal(weights.embedding(), inner.weight.detach().numpy())
+    assert len(weights.embedding()) == weights.vocab_size
+    assert weights.embedding().shape[1] == (8 if family == "opt-350m" else 16)
+
+
+@pytest.mark.parametrize(
+    ("family", "theta"),
+    [("mistral", 1e4), ("apertus", 12e6), ("gpt_neox", 1e4), ("gemma", 1e4), ("gpt2", None)],
+)
+def test_rope_theta(family, theta):
+    assert Weights.open(twin_folder(family)).rope_theta == theta
+
+
+@pytest.mark.parametrize("family", ["gpt_neox", "gpt2", "llama"], indirect=True)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_dtype_rounds_every_value_first(family, weights, dtype):
+    rounded = Weights.open(twin_folder(family), dtype)
+    for name in MATRICES:
+        exact = torch.tensor(weights.matrix(2, name, "correct"))
+        expected = exact.to(getattr(torch, dtype)).float().numpy()
+        found = rounded.matrix(2, name, "correct")
+        np.testing.assert_array_equal(found, expected)
+        assert found.dtype == np.float32
+        assert not np.array_equal(found, exact.numpy())
+
+
+@pytest.mark.parametrize("family", ["gpt_neox", "gemma2"], indirect=True)
+def test_sharded_and_half_precision_checkpoints_read_alike(family, tmp_path):
+    network = transformers.AutoModelForCausalLM.from_pretrained(
+        twin_folder(family), dtype=torch.bfloat16
+    )
+    network.save_pretrained(tmp_path, max_shard_size="12KB")
+    assert len(list(tmp_path.glob("*.safetensors"))) > 2
+    sharded, whole = Weights.open(tmp_path, None), Weights.open(twin_folder(family), "bfloat16")
+    for block in range(3):
+        for name in MATRICES:
+            one, other = (w.matrix(block, name, "correct") for w in (sharded, whole))
+            np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(sharded.unembedding(), whole.unembedding())
+
+
+@pytest.mark.parametrize("family", ["gpt_neox", "gpt2", "falcon"], indirect=True)
+def test_rows_read_a_few_at_a_time(weights, monkeypatch):
+    whole = [weights.matrix(1, name, slicing) for name in MATRICES for slicing in SLICINGS]
+    tokens = weights.unembedding()
+    monkeypatch.setattr(projections, "ROWS_AT_ONCE", 3)
+    parts = [weights.matrix(1, name, slicing) for name in MATRICES for slicing in SLICINGS]
+    for one, other in zip(whole, parts, strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(weights.unembedding(), tokens)
+
+
+@pytest.mark.parametrize("family", ["gpt2", "bloom", "opt"], indirect=True)
+def test_names_without_the_base_models_prefix(family, weights, tmp_path):
+    """As the hub's older checkpoints are saved."""
+    stored = load_file(twin_folder(family) / "model.safetensors")
+    bare = {key.removeprefix("model.").removeprefix("transformer."): v for key, v in stored.items()}
+    assert set(bare) != set(stored)
+    save_file(bare, tmp_path / "model.safetensors")
+    shutil.copy(twin_folder(family) / "config.json", tmp_path)
+    found = Weights.open(tmp_path).matrix(1, "W_V", "correct")
+    np.testing.assert_array_equal(found, weights.matrix(1, "W_V", "correct"))
+
+
+def altered(folder: Path, family: str = "gpt_neox", **config) -> Path:
+    shutil.copytree(twin_folder(family), folder, dirs_exist_ok=True)
+    found = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**found, **config}))
+    return folder
+
+
+def test_open_iv(tmp_path):
+    with pytest.raises(LayerwiseError, match=r"dtype must be one of float32, .*, found 'int8'"):
+        Weights.open(twin_folder("gpt2"), "int8")
+    with pytest.raises(LayerwiseError, match=r"has a config.json; check the path"):
+        Weights.open(tmp_path)
+    with pytest.raises(LayerwiseError, match="no known layout of the projections of 'mamba'"):
+        Weights.open(altered(tmp_path / "a", model_type="mamba"))
+    for change in ({"new_decoder_architecture": True}, {"multi_query": False}):
+        with pytest.raises(LayerwiseError, match="falcon is known with one head of keys"):
+            Weights.open(altered(tmp_path / "b", "falcon", **change))
+
+
+def test_broken_folders_iv(tmp_path):
+    folder = altered(tmp_path)
+    (folder / "model.safetensors").write_bytes(b"\x80" * 100)
+    with pytest.raises(LayerwiseError, match=r"not a safetensors file .*; it may be cut off"):
+        Weights.open(folder)
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(LayerwiseError, match=r"model.safetensors is missing; fetch the folder"):
+        Weights.open(folder)
+    index = {"weight_map": {"embed_out.weight": "model-2-of-2.safetensors"}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    with pytest.raises(LayerwiseError, match=r"model-2-of-2.safetensors is missing"):
+        Weights.open(folder)
+
+
+def test_matrix_iv(tmp_path):
+    weights = Weights.open(twin_folder("gpt_neox"))
+    with pytest.raises(LayerwiseError, match=r"name must be one of W_Q, .*, found 'W_U'"):
+        weights.matrix(0, "W_U", "correct")
+    with pytest.raises(LayerwiseError, match=r"slicing must be one of legacy, .*, found 'true'"):
+        weights.matrix(0, "W_Q", "true")
+    for block in (-1, 3):
+        with pytest.raises(LayerwiseError, match=rf"block must be 0..2, found {block}"):
+            weights.matrix(block, "W_Q", "correct")
+    wrong = Weights.open(altered(tmp_path, hidden_size=32))
+    with pytest.raises(LayerwiseError, match=r"shape \[48, 16\], config.json asks for 96 rows"):
+        wrong.matrix(0, "W_V", "legacy")
+    more = Weights.open(altered(tmp_path, hidden_size=16, num_hidden_layers=4))
+    with pytest.raises(LayerwiseError, match=r"no tensor layers.3.attention.query_key_value.wei"):
+        more.matrix(3, "W_V", "legacy")
+
+
+def test_heads_of_the_real_configurations():
+    """Values of the published configurations that a default would get wrong."""
+    config = transformers.AutoConfig.for_model
+    assert heads_of(config("falcon")) == (1, 64)
+    assert heads_of(config("gemma")) == (16, 256)
+    assert heads_of(config("gemma2", num_attention_heads=16, num_key_value_heads=8)) == (8, 256)
+    assert heads_of(config("gpt2")) == (12, 64)
+    assert heads_of(config("llama", num_key_value_heads=8)) == (8, 128)
