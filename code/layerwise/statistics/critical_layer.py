@@ -1,12 +1,13 @@
 """L*, the critical layer: where a series over the layers turns, and the formula for it (Paper 3).
 
 A NaN wins every `argmax`, `argmin` and gradient it touches, as it did in the notebooks: several
-published L* are the place of the first NaN.
+published L* are the place of the first NaN. `guarded` and `guarded_sign_change` give the layer that
+the numbers alone give, and name the layers without one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -14,6 +15,9 @@ import numpy as np
 from jaxtyping import Float
 
 from layerwise.errors import LayerwiseError
+
+Sizes = Callable[[np.ndarray], np.ndarray]  # a series -> how sharply it turns at each layer
+SIGNIFICANT = 0.5  # of the largest step: the third rule of `sign_change`
 
 
 @dataclass(frozen=True)
@@ -29,31 +33,132 @@ class Formula:
         return n_layers * (self.constant + self.depth * n_layers + self.heads / n_heads)
 
 
+# Equation 6 as printed. `published/typed.csv` has the same numbers for source `published`; a
+# measured layer is held against them too.
+PRINTED = Formula(0.11, 0.012, 4.9)
+
+
 def layer_from_gain(n_layers: int, gain: float | int) -> float:
     """The a-priori L* = (L/2)(1 + tanh(5 (G - 1))) (trace script)."""
     return float(n_layers / 2 * (1 + np.tanh(5 * (gain - 1))))
 
 
-def steepest(values: Float[np.ndarray, " layer"]) -> int:
-    """The layer of the largest absolute gradient (central differences); the first NaN, if any.
+def legacy_argmax(sizes: Float[np.ndarray, " layer"]) -> int:
+    """`np.argmax` as the notebooks use it: the first NaN wins where there is one."""
+    return int(np.argmax(sizes))
+
+
+def gradient_sizes(values: Float[np.ndarray, " layer"]) -> Float[np.ndarray, " layer"]:
+    """Absolute gradient at each layer: central differences, one-sided at both ends.
 
     Raises:
         LayerwiseError: for fewer than two layers.
     """
     if len(values) < 2:
         raise LayerwiseError(f"a gradient needs at least two layers, found {len(values)}")
-    return int(np.argmax(np.abs(np.gradient(values))))
+    return np.abs(np.gradient(values))
 
 
-def inflection(values: Float[np.ndarray, " layer"]) -> int:
-    """The layer of the largest absolute second difference; the first NaN, if any.
+def step_sizes(values: Float[np.ndarray, " layer"]) -> Float[np.ndarray, " layer"]:
+    """Absolute difference from the layer before; -inf at layer 0, which has none.
+
+    Raises:
+        LayerwiseError: for fewer than two layers.
+    """
+    if len(values) < 2:
+        raise LayerwiseError(f"a step needs at least two layers, found {len(values)}")
+    return np.concatenate([[-np.inf], np.abs(np.diff(values))])
+
+
+def bend_sizes(values: Float[np.ndarray, " layer"]) -> Float[np.ndarray, " layer"]:
+    """Absolute second difference around each layer; -inf at both ends, which have none.
 
     Raises:
         LayerwiseError: for fewer than three layers.
     """
     if len(values) < 3:
         raise LayerwiseError(f"a second difference needs three layers, found {len(values)}")
-    return int(np.argmax(np.abs(np.diff(values, n=2)))) + 1
+    return np.concatenate([[-np.inf], np.abs(np.diff(values, n=2)), [-np.inf]])
+
+
+def steepest(values: Float[np.ndarray, " layer"]) -> int:
+    """The layer of the largest absolute gradient; the first NaN, if any (trace script)."""
+    return legacy_argmax(gradient_sizes(values))
+
+
+def largest_step(values: Float[np.ndarray, " layer"]) -> int:
+    """The layer after the largest step: argmax |diff| + 1; a NaN, if any (cross-heritage run)."""
+    return legacy_argmax(step_sizes(values))
+
+
+def inflection(values: Float[np.ndarray, " layer"]) -> int:
+    """The layer of the largest absolute second difference; the first NaN, if any."""
+    return legacy_argmax(bend_sizes(values))
+
+
+@dataclass(frozen=True)
+class SignChange:
+    """A layer, and which of the four rules of the sign-change run found it."""
+
+    layer: int
+    rule: str  # sign_change, peak, gradient_drop or fallback
+
+
+def sign_change(values: Float[np.ndarray, " layer"]) -> SignChange:
+    """The first layer after a rise and before a fall, both strict (sign-change run).
+
+    Without one: the largest value, if it is at neither end; else the layer after the last step of
+    at least half the largest one; for fewer than three layers, or where NaN leaves no step to
+    compare, n // 2. NaN compares false, and the first one counts as the largest value.
+    """
+    n = len(values)
+    if n < 3:
+        return SignChange(n // 2, "fallback")
+    steps = np.diff(values)
+    turns = np.flatnonzero((steps[:-1] > 0) & (steps[1:] < 0))
+    if len(turns):
+        return SignChange(int(turns[0]) + 1, "sign_change")
+    peak = legacy_argmax(values)
+    if 0 < peak < n - 1:
+        return SignChange(peak, "peak")
+    sizes = np.abs(steps)
+    large = np.flatnonzero(sizes >= SIGNIFICANT * np.max(sizes))
+    if len(large):
+        return SignChange(int(large[-1]) + 1, "gradient_drop")
+    return SignChange(n // 2, "fallback")
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """The layer that the numbers give, if any, and the layers that are NaN."""
+
+    layer: int | None
+    nan_layers: tuple[int, ...]
+
+
+def guarded(sizes: Sizes, values: Float[np.ndarray, " layer"]) -> Guarded:
+    """Where the series turns most sharply, among the layers whose size no NaN touches.
+
+    Args:
+        sizes: `gradient_sizes`, `step_sizes` or `bend_sizes`.
+        values: the series.
+    """
+    found = sizes(values)
+    finite = np.where(np.isnan(found), -np.inf, found)
+    layer = None if np.all(np.isneginf(finite)) else legacy_argmax(finite)
+    return Guarded(layer, nan_layers(values))
+
+
+def guarded_sign_change(values: Float[np.ndarray, " layer"]) -> Guarded:
+    """`sign_change` over the layers that are numbers, as if the others were not there."""
+    numbers = np.flatnonzero(~np.isnan(values))
+    layer = int(numbers[sign_change(values[numbers]).layer]) if len(numbers) else None
+    return Guarded(layer, nan_layers(values))
+
+
+def nan_layers(values: Float[np.ndarray, " layer"]) -> tuple[int, ...]:
+    """The layers that are NaN."""
+    return tuple(np.flatnonzero(np.isnan(values)).tolist())
 
 
 def depth_error(predicted: float | int, layer: float | int, n_layers: int) -> float:

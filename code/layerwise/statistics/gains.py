@@ -75,6 +75,18 @@ def density_explains(densities: Sequence[float], gains: Sequence[float]) -> bool
     return density_accuracy(densities, gains) > constant_accuracy(gains)
 
 
+def separable(densities: Sequence[float], gains: Sequence[float]) -> bool:
+    """True where some limit on the density parts the models that damp from those that expand."""
+    expanding, damping = _split(densities, gains)
+    return bool(expanding and damping) and max(expanding) < min(damping)
+
+
+def _split(densities: Sequence[float], gains: Sequence[float]) -> tuple[list[float], list[float]]:
+    pairs = list(zip(densities, gains, strict=True))
+    expanding = [density for density, gain in pairs if not dampens(gain)]
+    return expanding, [density for density, gain in pairs if dampens(gain)]
+
+
 def separating_interval(densities: Sequence[float], gains: Sequence[float]) -> list[float]:
     """[largest density that expands, smallest density that damps].
 
@@ -83,10 +95,8 @@ def separating_interval(densities: Sequence[float], gains: Sequence[float]) -> l
     Raises:
         LayerwiseError: if no limit does.
     """
-    pairs = list(zip(densities, gains, strict=True))
-    expanding = [density for density, gain in pairs if not dampens(gain)]
-    damping = [density for density, gain in pairs if dampens(gain)]
-    if not expanding or not damping or max(expanding) >= min(damping):
+    expanding, damping = _split(densities, gains)
+    if not separable(densities, gains):
         raise LayerwiseError(
             f"no limit separates damping densities {damping} from expanding ones {expanding}; "
             "report an accuracy instead"

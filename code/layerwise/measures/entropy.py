@@ -1,0 +1,72 @@
+"""Entropy of the next token, nats, in the readings of Paper 3's notebooks.
+
+They differ in where they round and in what keeps the logarithm finite; each has its own name.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float32, Float64
+
+CLIP = 1e-10  # smallest probability, or what is added to each
+
+
+def softmax(logits: Float32[np.ndarray, " vocabulary"]) -> Float64[np.ndarray, " vocabulary"]:
+    """exp(l) / sum exp(l), in float64."""
+    shifted = np.exp(logits.astype(np.float64) - logits.max())
+    return shifted / shifted.sum()
+
+
+def entropy(logits: Float32[np.ndarray, " vocabulary"]) -> float:
+    """-sum p ln p, nothing rounded or clipped."""
+    p = softmax(logits)
+    p = p[p > 0]
+    return float(-np.sum(p * np.log(p)))
+
+
+def half_entropy(logits: Float32[np.ndarray, " vocabulary"]) -> np.float32:
+    """Entropy of a softmax stored in float16, as scipy.stats.entropy gives it (benchmark).
+
+    scipy divides the float16 probabilities by their float16 sum, and adds up -p ln p in float32.
+    Probabilities under 3e-8 are gone.
+    """
+    p16 = softmax(logits).astype(np.float16)
+    p = (p16 / np.sum(p16)).astype(np.float32)
+    p = p[p > 0]
+    found: np.float32 = np.sum(-p * np.log(p), dtype=np.float32)
+    return found
+
+
+def half_top_probability(logits: Float32[np.ndarray, " vocabulary"]) -> np.float16:
+    """Largest probability of a softmax stored in float16 (benchmark)."""
+    return np.float16(softmax(logits).max())
+
+
+def clipped_softmax(
+    logits: Float32[np.ndarray, " vocabulary"],
+) -> Float64[np.ndarray, " vocabulary"]:
+    """Float32 softmax, in float64 clipped from below at 1e-10 and made to sum to 1 (twins)."""
+    p = np.clip(softmax(logits).astype(np.float32).astype(np.float64), CLIP, None)
+    return p / p.sum()
+
+
+def clipped_entropy(logits: Float32[np.ndarray, " vocabulary"]) -> float:
+    """-sum p ln p over `clipped_softmax` (twins, GPT-2, GPT-J)."""
+    p = clipped_softmax(logits)
+    return float(-np.sum(p * np.log(p)))
+
+
+def shifted_entropy(logits: Float32[np.ndarray, " vocabulary"]) -> float:
+    """-sum p ln(p + 1e-10) over a float32 softmax (Mistral investigation)."""
+    p = softmax(logits).astype(np.float32)
+    return float(-np.sum(p * np.log(p + np.float32(CLIP)), dtype=np.float32))
+
+
+def effective_vocabulary(nats: float) -> float:
+    """exp(entropy): the number of equally likely tokens of that entropy."""
+    return float(np.exp(nats))
+
+
+def top_mass(logits: Float32[np.ndarray, " vocabulary"], n: int = 10) -> float:
+    """Probability of the n likeliest tokens together (all, where there are fewer)."""
+    return float(np.sort(softmax(logits))[-n:].sum())

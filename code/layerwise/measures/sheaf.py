@@ -1,0 +1,238 @@
+"""The attention sheaf of one block (Paper 3, section 5).
+
+Between tokens i and j stands the restriction map sqrt(A_ij) W, where A is an attention map and W
+the value projection of a head. The Laplacian has the diagonal blocks sum over j != i of
+A_ij W^T W, so its trace is (sum(A) - tr(A)) |W|_F^2: the mass of A off its diagonal times a squared
+norm. Neither W^T W nor the Laplacian is needed for it. The masses belong to a text, the norms to
+the weights; each is computed once, and every trace of the papers is a product of the two:
+
+- `multihead_trace`: the sum over the heads (the trace scripts' `traces_multihead`);
+- `first_slice_trace`: the head-mean map with the first head's slice of W_V only (`traces_full`);
+- `mean_map_trace`: the head-mean map with the whole W_V;
+- `printed_trace`: equation 4 as printed, (sum(A) - n) |W_V|_F^2. The rows of a softmax sum to one,
+  so it is 0 but for rounding, and in half precision it is that rounding, enlarged.
+
+Eigenvalues of the Laplacian come from its factors: it is M (x) W^T W for the token matrix M of
+`token_laplacian`, so they are the products of the eigenvalues of the two. NaN of half-precision
+attention is passed on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Float32, Float64
+
+from layerwise.errors import LayerwiseError
+
+TINY = 1e-10  # added to attention before a square root, and the ridge on Laplacians
+LEAST = 1e-8  # pairs of tokens with less attention have no restriction map
+N_LARGEST = 10  # pairs taken where none has more than that
+GRAPH_CORNER = 50  # of W^T W in the second trace script
+N_SMALLEST = 5  # eigenvalues of either factor that it multiplies
+
+
+def squared_norms(values: Float32[np.ndarray, "head size hidden"]) -> Float64[np.ndarray, " head"]:
+    """|W_h|_F^2 of every head, summed in float64."""
+    flat = (head.astype(np.float64).ravel() for head in values)
+    return np.array([head @ head for head in flat])
+
+
+def off_diagonal_mass(maps: Float[np.ndarray, "*head row token"]) -> Float64[np.ndarray, "*head"]:
+    """sum(A) - tr(A) of each map: what tokens give to others than themselves."""
+    diagonal = np.trace(maps, axis1=-2, axis2=-1, dtype=np.float64)
+    return np.asarray(maps.sum(axis=(-2, -1), dtype=np.float64) - diagonal)
+
+
+def excess_mass(maps: Float[np.ndarray, "*head row token"]) -> Float64[np.ndarray, "*head"]:
+    """sum(A) - n of each map: 0 but for rounding, since the rows of a softmax sum to one."""
+    return np.asarray(maps.sum(axis=(-2, -1), dtype=np.float64) - maps.shape[-2])
+
+
+def multihead_trace(
+    masses: Float64[np.ndarray, "*layer head"], norms: Float64[np.ndarray, "*layer head"]
+) -> Float64[np.ndarray, "*layer"]:
+    """Sum over the heads of off-diagonal mass times squared norm."""
+    return np.asarray(np.sum(masses * norms, axis=-1))
+
+
+def first_slice_trace(
+    masses: Float64[np.ndarray, "*layer head"], norms: Float64[np.ndarray, "*layer head"]
+) -> Float64[np.ndarray, "*layer"]:
+    """Mass of the head-mean map times the squared norm of the first head's slice alone."""
+    return np.asarray(masses.mean(axis=-1) * norms[..., 0])
+
+
+def mean_map_trace(
+    masses: Float64[np.ndarray, "*layer head"], norms: Float64[np.ndarray, "*layer head"]
+) -> Float64[np.ndarray, "*layer"]:
+    """Mass of the head-mean map times the squared norm of the whole W_V."""
+    return np.asarray(masses.mean(axis=-1) * norms.sum(axis=-1))
+
+
+def printed_trace(
+    excess: Float64[np.ndarray, "*layer head"], norms: Float64[np.ndarray, "*layer head"]
+) -> Float64[np.ndarray, "*layer"]:
+    """Equation 4 for the head-mean map and the whole W_V; `excess` is `excess_mass` per head."""
+    return mean_map_trace(excess, norms)
+
+
+def evenly_chosen(n_tokens: int, most: int) -> list[int]:
+    """All tokens, or `most` of them at equal distances, both ends included (np.linspace, cut)."""
+    if n_tokens <= most:
+        return list(range(n_tokens))
+    return [int(place) for place in np.linspace(0, n_tokens - 1, most, dtype=int)]
+
+
+def token_laplacian(
+    attention: Float[np.ndarray, "token token"],
+) -> Float64[np.ndarray, "token token"]:
+    """The token factor M of the sheaf Laplacian M (x) W^T W of one map.
+
+    M_ii = sum over j != i of (A_ij + 1e-10), M_ij = -sqrt((A_ij + 1e-10)(A_ji + 1e-10)). Under
+    causal attention one of A_ij, A_ji is 0, which leaves the blocks off the diagonal 1e-5 in size.
+    """
+    shifted = np.asarray(attention, dtype=np.float64) + TINY
+    found = -np.sqrt(shifted * shifted.T)
+    np.fill_diagonal(found, shifted.sum(axis=1) - np.diagonal(shifted))
+    return found
+
+
+def graph_laplacian(
+    attention: Float[np.ndarray, "token token"],
+) -> Float64[np.ndarray, "token token"]:
+    """diag(row sums) - A, of which the second trace script reads the lower triangle only.
+
+    Raises:
+        LayerwiseError: for a single token.
+    """
+    if len(attention) < 2:
+        raise LayerwiseError("a graph Laplacian needs at least two tokens, found 1; use more text")
+    a = np.asarray(attention, dtype=np.float64)
+    lower = np.tril(-a, -1)
+    return lower + lower.T + np.diag(a.sum(axis=1) - np.diagonal(a))
+
+
+def corner_gram(
+    value: Float32[np.ndarray, "out hidden"], corner: int
+) -> Float64[np.ndarray, "corner corner"]:
+    """The upper left corner of W^T W, from as many columns of W."""
+    columns = value[:, :corner].astype(np.float64)
+    return columns.T @ columns
+
+
+def ascending(matrix: Float64[np.ndarray, "n n"]) -> Float64[np.ndarray, " n"]:
+    """Eigenvalues of a symmetric matrix plus the ridge; all NaN where an entry is not finite."""
+    if not np.all(np.isfinite(matrix)):
+        return np.full(len(matrix), np.nan)
+    return np.asarray(np.linalg.eigvalsh(matrix + TINY * np.eye(len(matrix))))
+
+
+@dataclass(frozen=True)
+class Smallest:
+    """The two smallest eigenvalues of a Laplacian and its trace."""
+
+    lambda_1: float
+    lambda_2: float
+    trace: float
+
+    @property
+    def gap(self) -> float:
+        """The spectral gap: second minus first."""
+        return self.lambda_2 - self.lambda_1
+
+
+def smallest_products(
+    graph: Float64[np.ndarray, " token"], value: Float64[np.ndarray, " corner"]
+) -> Smallest:
+    """Of the products of the 5 smallest eigenvalues of either factor (second trace script).
+
+    A graph eigenvalue can be negative, since only one triangle was read; its product with the
+    largest of the five is then the smallest. The trace is that of the whole product.
+
+    Args:
+        graph: ascending eigenvalues of `graph_laplacian`.
+        value: ascending eigenvalues of `corner_gram`.
+
+    Raises:
+        LayerwiseError: for fewer than two products.
+    """
+    products = np.sort(np.outer(graph[:N_SMALLEST], value[:N_SMALLEST]), axis=None)
+    _require_two(len(products))
+    return Smallest(float(products[0]), float(products[1]), float(graph.sum() * value.sum()))
+
+
+def laplacian_spectrum(
+    attention: Float[np.ndarray, "token token"], value: Float32[np.ndarray, "corner corner"]
+) -> Smallest:
+    """Of the whole Laplacian M (x) W^T W plus the ridge, by one dense eigen-solver, as published.
+
+    First trace script and restriction maps: a few tokens and a corner of W_V. The two eigenvalues
+    are the ridge and differ by 1e-14, which is what rounding leaves; `factored_spectrum` has no
+    such noise. With NaN the first is 0 and the second NaN, as the notebook stores it.
+
+    Raises:
+        LayerwiseError: for a Laplacian of fewer than two rows.
+    """
+    tokens, gram = token_laplacian(attention), corner_gram(value, len(value))
+    trace = float(np.trace(tokens) * np.trace(gram))
+    _require_two(len(tokens) * len(gram))
+    if not np.isfinite(trace):
+        return Smallest(0.0, np.nan, trace)
+    first, second = ascending(np.kron(tokens, gram))[:2]
+    return Smallest(float(first), float(second), trace)
+
+
+def factored_spectrum(
+    attention: Float[np.ndarray, "token token"], value: Float32[np.ndarray, "corner corner"]
+) -> Smallest:
+    """The same eigenvalues from the two factors, without the ridge: exact to their own rounding.
+
+    Raises:
+        LayerwiseError: for a Laplacian of fewer than two rows.
+    """
+    tokens, gram = token_laplacian(attention), corner_gram(value, len(value))
+    trace = float(np.trace(tokens) * np.trace(gram))
+    _require_two(len(tokens) * len(gram))
+    if not np.isfinite(trace):
+        return Smallest(np.nan, np.nan, trace)
+    singular = np.linalg.svd(value.astype(np.float64), compute_uv=False)
+    products = np.sort(np.outer(np.linalg.eigvalsh(tokens), singular**2), axis=None)
+    return Smallest(float(products[0]), float(products[1]), trace)
+
+
+@dataclass(frozen=True)
+class RestrictionMaps:
+    """The maps of one head in one block: sqrt(A_ij + 1e-10) W over pairs of tokens."""
+
+    contraction_ratio: float  # mean operator norm over that of W
+    mean_norm: float  # of the maps
+    n_pairs: int
+
+
+def restriction_maps(
+    attention: Float32[np.ndarray, "token token"], value_norm: float
+) -> RestrictionMaps:
+    """Operator norms of the restriction maps, without building one: |sqrt(a) W| = sqrt(a) |W|.
+
+    Pairs are those with A_ij > 1e-8, or the 10 largest where there is none; a NaN compares false
+    and then counts as largest. The ratio cannot exceed 1, whatever the weights are.
+
+    Args:
+        attention: map of one head.
+        value_norm: spectral norm of W_V.
+    """
+    a = attention.astype(np.float64).ravel()
+    chosen = a[a > LEAST]
+    if not len(chosen):
+        chosen = np.sort(a)[-N_LARGEST:]  # NaN sorts last
+    ratio = float(np.mean(np.sqrt(chosen + TINY)))
+    return RestrictionMaps(ratio, ratio * value_norm, len(chosen))
+
+
+def _require_two(n: int) -> None:
+    if n < 2:
+        raise LayerwiseError(
+            f"a spectral gap needs at least two eigenvalues, found {n}; use a longer text"
+        )

@@ -1,0 +1,43 @@
+"""Size of the residual stream, layer by layer: of the whole sequence, or of its mean token.
+
+A massive first token rules the norm of the whole sequence; the mean over tokens weighs it less.
+Norms are summed in float64 and rounded to float32, as a float32 kernel would give them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from jaxtyping import Float32, Float64
+
+from layerwise.traces import Trace
+
+
+def token_norms(states: Float32[np.ndarray, "token width"]) -> Float32[np.ndarray, " token"]:
+    """Norm of every token."""
+    return np.sqrt(np.sum(np.square(states, dtype=np.float64), axis=1)).astype(np.float32)
+
+
+def mean_token_norm(states: Float32[np.ndarray, "token width"]) -> float:
+    """Mean over the tokens of their norms."""
+    return float(token_norms(states).mean(dtype=np.float64))
+
+
+def sequence_norms(trace: Trace, *, embedding: bool = True) -> Float64[np.ndarray, " output"]:
+    """Frobenius norms over all tokens of what the embedding module and each block put out.
+
+    Gemma's embeddings count before their scaling by sqrt(hidden), the last block's output before
+    the final norm. Without `embedding` the series begins with block 0 (Mistral investigation).
+    """
+    outputs = (trace.embedding, *trace.block_outputs) if embedding else trace.block_outputs
+    return _single(np.sqrt(np.sum(np.square(out, dtype=np.float64))) for out in outputs)
+
+
+def mean_token_norms(trace: Trace) -> Float64[np.ndarray, " layer"]:
+    """Mean token norm at layers 0..n, the last one behind the final norm (LLaMA 2 and 3.1)."""
+    return _single(mean_token_norm(states) for states in trace.states)
+
+
+def _single(values: Iterable[float]) -> np.ndarray:
+    return np.array([np.float32(value) for value in values], dtype=np.float64)

@@ -1,0 +1,138 @@
+"""The five gains against torch norms, theory and each other."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from layerwise.errors import LayerwiseError
+from layerwise.measures import residual_gain as g
+from layerwise.probes import trace
+from layerwise.traces import Trace
+from tiny_networks import CONFIGS, TEXT, built
+
+NAMES = ("gpt_neox", "gemma", "bloom", "falcon")
+
+
+def synthetic(
+    norms: list[float], before_norm: float = 5.0, tokens: int = 3, dtype: str = "float32"
+) -> Trace:
+    """States whose tokens all have the given norm, in a direction of their own."""
+    rng = np.random.default_rng(0)
+
+    def states(norm: float) -> np.ndarray:
+        direction = rng.normal(size=(tokens, 8))
+        direction *= norm / np.linalg.norm(direction, axis=1, keepdims=True)
+        return direction.astype(np.float32)
+
+    return Trace(
+        dtype=dtype,
+        tokens=np.arange(tokens),
+        embedding=states(0.5),
+        states=tuple(map(states, norms)),
+        before_norm=states(before_norm),
+        logits=np.zeros(4, dtype=np.float32),
+    )
+
+
+def test_definitions_on_known_norms() -> None:
+    # layers 0..4: 1, 2, 4, 3, then 9 behind and 5 before the final norm
+    found = synthetic([1, 2, 4, 3, 9])
+    np.testing.assert_allclose(g.layer_gains(found), [2, 2, 3 / 4, 3], rtol=1e-6)
+    assert g.penultimate_gain(found) == pytest.approx(3 / 4)
+    assert g.final_norm_gain(found) == pytest.approx(3)
+    assert g.last_block_gain(found) == pytest.approx(5 / 3)
+    assert g.total_amplification(found) == pytest.approx(5 / 2)
+    np.testing.assert_allclose(g.sequence_gains(found), [4, 2, 3 / 4, 5 / 3], rtol=1e-6)
+    np.testing.assert_allclose(
+        g.sequence_gains(found, embedding=False), [2, 3 / 4, 5 / 3], rtol=1e-6
+    )
+    np.testing.assert_allclose(g.token_gains(found), [2, 2, 3 / 4, 3], rtol=1e-6)
+    assert g.gain_definitions(found) == pytest.approx(
+        {
+            "penultimate": 3 / 4,
+            "final_norm": 3,
+            "last_block": 5 / 3,
+            "last_block_rounded": 5 / 3,
+            "sequence": 5 / 3,
+            "sequence_final_norm": 3,
+            "token": 5 / 3,
+            "token_final_norm": 3,
+            "total_amplification": 5 / 2,
+        }
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_against_torch_norms(name: str, dtype: str) -> None:
+    checkpoint = built(name, dtype)
+    found = trace(checkpoint, TEXT)
+    kind = getattr(torch, dtype)
+    hidden = [torch.from_numpy(states).to(kind) for states in found.states]
+    outputs = [torch.from_numpy(states).to(kind) for states in found.block_outputs]
+    last = [states[-1].float().norm().item() for states in hidden]
+    assert g.penultimate_gain(found) == pytest.approx(last[-2] / (last[-3] + 1e-10), rel=1e-6)
+    assert g.final_norm_gain(found) == pytest.approx(last[-1] / (last[-2] + 1e-10), rel=1e-6)
+    own = [states[-1].norm().item() for states in outputs]  # in the model's dtype
+    assert g.last_block_gain(found) == pytest.approx(own[-1] / own[-2], rel=1e-6)
+    assert g.total_amplification(found) == pytest.approx(own[-1] / own[0], rel=1e-6)
+    whole = [torch.from_numpy(found.embedding).norm().item()]
+    whole += [states.float().norm().item() for states in outputs]
+    want = [after / before for before, after in itertools.pairwise(whole)]
+    np.testing.assert_allclose(g.sequence_gains(found), want, rtol=1e-5)
+    means = [states.float().norm(dim=-1).mean().item() for states in hidden]
+    want = [after / before for before, after in itertools.pairwise(means)]
+    np.testing.assert_allclose(g.token_gains(found), want, rtol=1e-5)
+
+
+def test_rounded_norms_are_of_eight_or_eleven_bits() -> None:
+    found = built("gpt_neox", "bfloat16")
+    gain = trace(found, TEXT)
+    exact, rounded = g.last_block_gain(gain, "float32"), g.last_block_gain(gain)
+    assert exact != rounded
+    assert rounded == pytest.approx(exact, rel=2**-7)
+    assert g.last_block_gain(gain, "float16") == pytest.approx(exact, rel=2**-10)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_readings_agree_where_they_must(name: str) -> None:
+    found = trace(built(name), TEXT)
+    # the whole of the first block outputs telescopes
+    inner = g.sequence_gains(found, embedding=False)
+    first, last = found.block_outputs[0], found.block_outputs[-1]
+    assert inner.prod() == pytest.approx(np.linalg.norm(last) / np.linalg.norm(first), rel=1e-5)
+    alone = trace(built(name), TEXT[:1])  # one token: sequence, token and last token are one
+    readings = g.gain_definitions(alone)
+    assert readings["sequence"] == pytest.approx(readings["last_block"], rel=1e-6)
+    assert readings["token"] == pytest.approx(readings["last_block"], rel=1e-6)
+    assert readings["token_final_norm"] == pytest.approx(readings["final_norm"], rel=1e-6)
+    assert readings["sequence_final_norm"] == pytest.approx(readings["final_norm"], rel=1e-6)
+
+
+def test_scaling_the_stream_changes_no_gain() -> None:
+    small = synthetic([1, 2, 4, 3, 9])
+    large = synthetic([100, 200, 400, 300, 900], before_norm=500)
+    assert g.gain_definitions(large) == pytest.approx(g.gain_definitions(small), rel=1e-6)
+
+
+def test_a_zero_block_gives_one() -> None:
+    found = synthetic([1, 0, 0, 9])
+    assert g.last_block_gain(found) == 1
+    assert g.total_amplification(found) == 1
+    assert g.layer_gains(found)[2] == pytest.approx(9e10)
+
+
+def test_overflow_of_a_float16_norm_is_what_the_notebook_had() -> None:
+    found = synthetic([1, 2, 30000, 9], before_norm=70000, dtype="float16")
+    assert g.last_block_gain(found) == np.inf
+    assert g.last_block_gain(found, "float32") == pytest.approx(7 / 3)
+
+
+def test_one_block_has_no_gain_over_a_block_before() -> None:
+    found = synthetic([1, 2])
+    for gain in (g.penultimate_gain, g.last_block_gain):
+        with pytest.raises(LayerwiseError, match="compares two blocks, the model has 1"):
+            gain(found)
+    assert g.final_norm_gain(found) == pytest.approx(2)

@@ -1,0 +1,133 @@
+"""Rules for L*, against loops written as the notebooks describe them, and with NaN."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from layerwise.errors import LayerwiseError
+from layerwise.published import read_published
+from layerwise.statistics import critical_layer as rules
+
+NAN = float("nan")
+series = st.lists(st.integers(-4, 4).map(float), min_size=3, max_size=12).map(np.array)
+
+
+def looped_sign_change(t: np.ndarray) -> tuple[int, str]:
+    """The rule of the sign-change run, one layer at a time."""
+    n = len(t)
+    if n < 3:
+        return n // 2, "fallback"
+    steps = [t[i + 1] - t[i] for i in range(n - 1)]
+    for i in range(n - 2):
+        if steps[i] > 0 and steps[i + 1] < 0:
+            return i + 1, "sign_change"
+    peak = int(np.argmax(t))
+    if 0 < peak < n - 1:
+        return peak, "peak"
+    last = None
+    for i, step in enumerate(steps):
+        if abs(step) >= 0.5 * max(abs(s) for s in steps):
+            last = i
+    return (n // 2, "fallback") if last is None else (last + 1, "gradient_drop")
+
+
+@given(series)
+def test_sign_change_against_a_loop(t: np.ndarray) -> None:
+    found = rules.sign_change(t)
+    assert (found.layer, found.rule) == looped_sign_change(t)
+
+
+@pytest.mark.parametrize(
+    ("t", "layer", "rule"),
+    [
+        ([0, 2, 1, 5, 0], 1, "sign_change"),  # the first turn, not the highest
+        ([0, 1, 1, 0, 0], 1, "peak"),  # a plateau is no strict change
+        ([0, 1, 9, 10, 11], 2, "gradient_drop"),
+        ([9, 1, 1, 1, 1], 1, "gradient_drop"),
+        ([0, 1, 2, NAN, NAN], 3, "peak"),  # NaN compares false and wins the argmax
+        ([0, 1, 2, NAN, 1], 3, "peak"),
+        ([NAN, 1, 2, 3], 2, "fallback"),  # nothing to compare the steps with
+        ([NAN, 1, 3, 2], 2, "sign_change"),
+        ([1, 2], 1, "fallback"),
+    ],
+)
+def test_sign_change_by_hand(t: list[float], layer: int, rule: str) -> None:
+    assert rules.sign_change(np.array(t, float)) == rules.SignChange(layer, rule)
+
+
+@given(series)
+def test_sharpest_turns_against_loops(t: np.ndarray) -> None:
+    n = len(t)
+    steps = [abs(t[i] - t[i - 1]) for i in range(1, n)]
+    assert rules.largest_step(t) == steps.index(max(steps)) + 1
+    bends = [abs(t[i + 1] - 2 * t[i] + t[i - 1]) for i in range(1, n - 1)]
+    assert rules.inflection(t) == bends.index(max(bends)) + 1
+    slopes = [abs(t[min(i + 1, n - 1)] - t[max(i - 1, 0)]) for i in range(n)]
+    slopes = [s / (1 if i in (0, n - 1) else 2) for i, s in enumerate(slopes)]
+    assert rules.steepest(t) == slopes.index(max(slopes))
+
+
+@given(series, st.integers(0, 11))
+def test_a_nan_wins_the_legacy_rules_and_no_guarded_one(t: np.ndarray, place: int) -> None:
+    place %= len(t)
+    t = t.copy()
+    t[place] = NAN
+    assert rules.legacy_argmax(t) == place
+    for sizes in (rules.gradient_sizes, rules.step_sizes, rules.bend_sizes):
+        found = rules.guarded(sizes, t)
+        assert found.nan_layers == (place,)
+        assert found.layer is None or not np.isnan(sizes(t)[found.layer])
+        assert np.isnan(sizes(t)[rules.legacy_argmax(sizes(t))])
+
+
+@given(series)
+def test_without_a_nan_the_guard_changes_nothing(t: np.ndarray) -> None:
+    assert rules.guarded(rules.gradient_sizes, t) == rules.Guarded(rules.steepest(t), ())
+    assert rules.guarded(rules.step_sizes, t) == rules.Guarded(rules.largest_step(t), ())
+    assert rules.guarded(rules.bend_sizes, t) == rules.Guarded(rules.inflection(t), ())
+    assert rules.guarded_sign_change(t) == rules.Guarded(rules.sign_change(t).layer, ())
+
+
+def test_the_guard_looks_behind_the_nan() -> None:
+    t = np.array([0, 1, 1, NAN, NAN, 5, 9, 8])
+    assert rules.largest_step(t) == 3
+    assert rules.guarded(rules.step_sizes, t) == rules.Guarded(6, (3, 4))
+    assert rules.sign_change(t).layer == 6
+    t = np.array([0, 1, NAN, 3, 2])
+    assert rules.guarded_sign_change(t) == rules.Guarded(3, (2,))
+
+
+def test_nothing_but_nan_has_no_layer() -> None:
+    t = np.full(4, NAN)
+    for sizes in (rules.gradient_sizes, rules.step_sizes, rules.bend_sizes):
+        assert rules.guarded(sizes, t) == rules.Guarded(None, (0, 1, 2, 3))
+    assert rules.guarded_sign_change(t) == rules.Guarded(None, (0, 1, 2, 3))
+
+
+def test_a_pythia_series_turns_where_half_precision_ends() -> None:
+    """The first NaN layer is the published L*, one layer later by steps than by gradient."""
+    t = np.concatenate([np.linspace(1, 2, 14), np.full(10, NAN)])
+    assert rules.largest_step(t) == 14
+    assert rules.steepest(t) == 13
+    assert rules.nan_layers(t) == tuple(range(14, 24))
+
+
+def test_too_few_layers() -> None:
+    with pytest.raises(LayerwiseError, match="a step needs at least two layers, found 1"):
+        rules.largest_step(np.ones(1))
+    with pytest.raises(LayerwiseError, match="a gradient needs at least two layers, found 0"):
+        rules.gradient_sizes(np.ones(0))
+    with pytest.raises(LayerwiseError, match="a second difference needs three layers, found 2"):
+        rules.bend_sizes(np.ones(2))
+
+
+def test_equation_6_against_the_published_coefficients(root) -> None:
+    published = read_published(root / "published")
+    names = ("constant", "depth", "heads")
+    assert (
+        rules.Formula(*(published.number("Paper 3", f"/l_star/{name}") for name in names))
+        == rules.PRINTED
+    )
