@@ -45,6 +45,7 @@ class Claim:
     why: str | None  # why nothing can be checked, or what a reader should know
     readings: Mapping[str, str] = field(default_factory=dict)  # other readings: their statistics
     unpublished: bool = False  # its statistic cannot be had from published numbers, even as given
+    unmeasured: str | None = None  # why no measurement of ours can answer it
 
 
 class _Member:
@@ -183,6 +184,7 @@ def _claim(
             for text, statistic in entry.get("readings", {}).items()
         },
         unpublished=bool(entry.get("unpublished", False)),
+        unmeasured=fill("unmeasured"),
     )
 
 

@@ -102,11 +102,17 @@ _LABEL = re.compile(r"[A-Za-z0-9_./-]{1,40}")
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}T")
 
 
+class NotMeasured(LayerwiseError):
+    """A number that has a place in the tables but was not measured (see `measured`)."""
+
+
 @dataclass
 class Published:
     """All published numbers, by (file, key); `recording` tells which ones a computation read."""
 
     cells: dict[Cell, Value]
+    unmeasured: frozenset[Cell] = frozenset()  # places whose values are gone (see `measured`)
+    kept: frozenset[Cell] = frozenset()  # names and settings among measured numbers
     _recordings: list[set[Cell]] = field(default_factory=list)
 
     def __getitem__(self, cell: Cell) -> Value:
@@ -118,6 +124,8 @@ class Published:
                 f"published/: no number {key!r} of {file}; "
                 "check the key, or transcribe that file with `layerwise transcribe`"
             ) from None
+        if cell in self.unmeasured:
+            raise NotMeasured(f"{cell[1]!r} of {cell[0]} was not measured")
         for recording in self._recordings:
             recording.add(cell)
         return value
@@ -264,15 +272,16 @@ def _facts(file: str, document: Any) -> Iterator[tuple[str, Value]]:
         for study, entry in document.items():
             yield pointer(study, "n_prompts"), len(entry["prompts"])
     else:
-        yield from _leaves("", document)
+        yield from leaves("", document)
 
 
-def _leaves(key: str, value: Any) -> Iterator[tuple[str, Value]]:
+def leaves(key: str, value: Any) -> Iterator[tuple[str, Value]]:
+    """Numbers, booleans, labels and empty lists of a document, by their JSON Pointers."""
     if value == []:
         yield key, EMPTY_LIST
     elif isinstance(value, dict | list):
         for name, entry in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _leaves(key + pointer(str(name)), entry)
+            yield from leaves(key + pointer(str(name)), entry)
     elif not isinstance(value, str) or (_LABEL.fullmatch(value) and not _TIME.match(value)):
         yield key, value
 

@@ -61,6 +61,7 @@ class Statistics:
     derived: Mapping[str, list[str]] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
     stand_ins: Mapping[str, str] = field(default_factory=dict)
+    undefined: Mapping[str, str] = field(default_factory=dict)  # measured, but without a value: why
 
     def inputs(self, statistic: str) -> list[str]:
         """The published cells a statistic rests on; of a given one, where it was published."""
@@ -86,8 +87,10 @@ def select(claim: Claim, statistics: Statistics, statistic: str | None = None) -
     if statistic is None:
         return None
     analysis, document, key = statistic_parts(claim, statistic)
-    document = statistics.stand_ins.get(document, document)
-    node = statistics.documents.get(analysis, {}).get(document, _MISSING)
+    documents = statistics.documents.get(analysis, {})
+    if document not in documents:
+        document = statistics.stand_ins.get(document, document)
+    node = documents.get(document, _MISSING)
     for name in split_pointer(key):
         if isinstance(node, list) and name.isdigit() and int(name) < len(node):
             node = node[int(name)]
@@ -124,6 +127,8 @@ def judge(claim: Claim, statistics: Statistics) -> dict[str, Any]:
     rule = _judge_published if statistics.source == "published" else _judge_measured
     derived = claim.statistic in statistics.derived
     verdict, cause = rule(claim, value, derived, statistics.source)
+    if verdict == "not measured" and value is None:
+        cause = statistics.undefined.get(claim.statistic or "", cause)
     if verdict == "differs":
         cause = difference(claim, value, statistics)
     shown = value if not isinstance(value, dict) else None
@@ -182,10 +187,10 @@ def _judge_measured(claim: Claim, value: Any, derived: bool, source: str) -> tup
         return "declared", claim.why
     if claim.statistic is None:
         return "not checkable", claim.why
+    if value is None:
+        return "not measured", claim.unmeasured
     if source == "mini":
         return "not measured", "random weights stand in for the model; the number means nothing"
-    if value is None:
-        return "not measured", None
     if claim.printed is None:
         return "not checkable", claim.why
     decimals = None if claim.decimals == FULL else claim.decimals

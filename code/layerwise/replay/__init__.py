@@ -32,6 +32,7 @@ from layerwise.replay import (
     pairs,
     phases,
     scaling,
+    sensitivity,
     sequence_gains,
     sheaf_trace,
     spectral_norms,
@@ -71,7 +72,21 @@ ANALYSES: dict[str, Callable[[Replay, Draws], None]] = {
     "thermodynamic_benchmark": thermodynamic_benchmark.derive,
     "twins": twins.derive,
     "unembedding": unembedding.derive,
+    "sensitivity": sensitivity.derive,
 }
+
+# Over measured values these are computed from the values themselves: by `infer`, which runs what
+# Paper 2's notebooks ran on hidden states, and by `sensitivity`.
+MEASURED_DIRECTLY = (
+    "validation",
+    "layers",
+    "category_bootstrap",
+    "bins",
+    "pairs",
+    "anisotropy",
+    "scaling",
+    "sensitivity",
+)
 
 
 def replay(
@@ -86,4 +101,5 @@ def replay(
         raise LayerwiseError(f"analysis must be one of {', '.join(ANALYSES)}, found {analysis!r}")
     work = Replay(published)
     ANALYSES[analysis](work, Draws(n_resamples, level, seed))
+    work.settle()
     return work

@@ -11,6 +11,7 @@ import numpy as np
 
 from layerwise.published import Published, pointer
 from layerwise.replay.documents import asymmetry, categories, n_pairs, total_pairs
+from layerwise.replay.once_measured import once_measured
 from layerwise.replay.validation import PAPER1
 from layerwise.statistics import calibration
 from layerwise.statistics.effect_size import cohens_d
@@ -160,7 +161,10 @@ def _dataset(published: Published) -> Computations:
     runs = sorted({file for file, _ in published.cells if RUN.fullmatch(file)})
 
     def n_models() -> int:
-        return len({published[file, "/_metadata/model"] for file in runs})
+        models = {published[file, "/_metadata/model"] for file in runs}
+        return once_measured(
+            published, lambda: [by_model(published, NUMERIC, {f: f}) for f in runs], len(models)
+        )
 
     def date() -> str:
         """Of all runs, from their files' names."""

@@ -10,6 +10,7 @@ import numpy as np
 from layerwise.published import Published
 from layerwise.replay import gain_files as files
 from layerwise.replay.documents import Draws, Replay
+from layerwise.replay.once_measured import once_measured
 from layerwise.statistics import gains
 from layerwise.statistics.correlation import pearson_p, pearson_r
 
@@ -34,12 +35,12 @@ def derive(work: Replay, draws: Draws) -> None:
         for name, compute in statistics.items():
             work.derive(document, name, compute)
     work.start("pooled", {}, {})
-    work.derive("pooled", "/n_models", count, published, keys)
     # The model that is in both has more prompts in the sweep.
     union = {
         name: (file, key) for file in (files.HUNT, files.SWEEP) for name, key in keys[file].items()
     }
     pooled = list(union.values())
+    work.derive("pooled", "/n_models", _measured_models, published, keys, pooled)
     for name, compute in _over_models(published, pooled).items():
         work.derive("pooled", f"/density_rule/{name}", compute)
 
@@ -59,6 +60,12 @@ def count(published: Published, keys: Mapping[str, Mapping[str, str]]) -> int:
             for key in keys[file].values()
         }
     )
+
+
+def _measured_models(
+    published: Published, keys: Mapping[str, Mapping[str, str]], models: Selection
+) -> int:
+    return once_measured(published, lambda: read(published, models), count(published, keys))
 
 
 def _of_model(published: Published, file: str, key: str) -> dict[str, Callable[[], Any]]:
@@ -119,14 +126,21 @@ def _saved(
     def p(file: str) -> float:
         return float(pearson_p(r(file), len(keys[file])))
 
-    def as_foretold(high: bool) -> float:
+    def as_foretold(high: bool) -> float | str:
         chosen = [
             key
             for key in keys[files.SWEEP].values()
             if (files.density(published, files.SWEEP, key) >= gains.DENSITY_LIMIT) == high
         ]
+        if not chosen:
+            return files.UNDEFINED
         found = files.gains_of(published, files.SWEEP, chosen)
         return gains.share([gains.dampens(gain) == high for gain in found])
+
+    def separating() -> list[float] | str:
+        densities, found = of(files.SWEEP)
+        separable = gains.separable(densities, found)
+        return gains.separating_interval(densities, found) if separable else files.UNDEFINED
 
     def accuracy(file: str) -> float:
         return gains.density_accuracy(*of(file))
@@ -141,7 +155,7 @@ def _saved(
             "/analysis/correlation_p_value": lambda: p(files.SWEEP),
             "/analysis/high_rho_dampen_rate": lambda: as_foretold(True),
             "/analysis/low_rho_expand_rate": lambda: as_foretold(False),
-            "/separating_interval": lambda: gains.separating_interval(*of(files.SWEEP)),
+            "/separating_interval": separating,
         },
         "hunt": {
             "/h25_accuracy": lambda: accuracy(files.HUNT),

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.published import DATASET, Cell, Published, pointer, split_pointer
+from layerwise.errors import LayerwiseError
+from layerwise.published import DATASET, Cell, NotMeasured, Published, pointer, split_pointer
 from layerwise.statistics import rules
 from layerwise.statistics.correlation import pearson_p, pearson_r
 
@@ -28,6 +29,8 @@ class Replay:
         self.documents: dict[str, Any] = {}
         self.derived: dict[str, list[str]] = {}
         self.given: dict[str, str] = {}
+        self.undefined: dict[str, str] = {}  # statistics without a value, and why
+        self._constants: list[tuple[str, str, Any]] = []
 
     def start(self, document: str, given: dict[str, Any], origins: Mapping[str, Cell]) -> None:
         """Begin a document with what is published; what is below a key came from a file and key."""
@@ -36,9 +39,38 @@ class Replay:
             self.given[f"{document}:{key}"] = f"{file}#{cell}"
 
     def derive(self, document: str, key: str, compute: Callable[..., Any], *arguments: Any) -> None:
-        """Put what `compute` gives at `key` and note the published cells it read."""
-        with self.published.recording() as used:
-            value = compute(*arguments)
+        """Put what `compute` gives at `key` and note the published cells it read.
+
+        Over measured numbers a statistic stays out that needs one which was not measured, or that
+        counts names alone; a constant of the method (no cell read) waits for `settle`. One that
+        these numbers do not have (a test of an empty group, say) is noted as undefined.
+        """
+        try:
+            with self.published.recording() as used:
+                value = compute(*arguments)
+        except NotMeasured:
+            return
+        except LayerwiseError as error:
+            if not self.published.kept:
+                raise
+            self.undefined[f"{document}:{key}"] = str(error)
+            return
+        if used and used <= self.published.kept:
+            return
+        inputs = sorted(f"{file}#{cell}" for file, cell in used)
+        if self.published.kept and not used:
+            self._constants.append((document, key, value))
+        else:
+            self._put(document, key, value, inputs)
+
+    def settle(self) -> None:
+        """Add the constants of documents in which something was measured."""
+        found = {key.partition(":")[0] for key in self.derived}
+        for document, key, value in self._constants:
+            if document in found:
+                self._put(document, key, value, [])
+
+    def _put(self, document: str, key: str, value: Any, inputs: list[str]) -> None:
         node = self.documents[document]
         *path, last = split_pointer(key)
         for name in path:
@@ -47,7 +79,6 @@ class Replay:
             node[int(last)] = value
         else:
             node[last] = value
-        inputs = sorted(f"{file}#{cell}" for file, cell in used)
         self._note(f"{document}:{key}", value, inputs)
 
     def _note(self, key: str, value: Any, inputs: list[str]) -> None:

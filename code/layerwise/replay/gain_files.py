@@ -19,6 +19,7 @@ GPTJ = RESULTS + "gptj_parallel_test_20260105_152333.csv"
 # Where the models of a file stand; the layers' gains are means over prompts.
 PLACES = {SWEEP: "models", HUNT: "tested_results", CLEAN: "results"}
 PROMPTS = "residual_gain_all"  # gain of the second-last block, one per prompt (sweep only)
+UNDEFINED = "undefined"  # a statistic that measured numbers may not have: an empty group
 LAYERS = "all_layer_gains"  # one per block, the last one behind the final norm
 
 

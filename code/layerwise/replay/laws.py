@@ -12,7 +12,7 @@ from layerwise.published import Published, pointer
 from layerwise.replay import depth_gain, lab_heritage
 from layerwise.replay import gain_files as files
 from layerwise.replay.documents import Draws, Replay
-from layerwise.statistics import attention_trace, contingency, gains
+from layerwise.statistics import attention_trace, gains
 from layerwise.statistics.ranks import mann_whitney
 
 SPECTRAL = files.RESULTS + "restriction_map_spectral_20260105_202448.json"
@@ -67,7 +67,7 @@ def _p_values(
 
     return {
         "depth_gain": lambda: depth_gain.correlation(published, sweep, float)["p"],
-        "lab_heritage": lambda: contingency.fisher_exact(lab_heritage.table(published, labs)),
+        "lab_heritage": lambda: lab_heritage.fisher_p(lab_heritage.table(published, labs)),
         "spectral_norms": spectral,
     }
 

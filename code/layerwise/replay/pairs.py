@@ -18,7 +18,8 @@ def derive(work: Replay, draws: Draws) -> None:
     """p values, flags, the best metric per layer and the counts of significant tests."""
     published = work.published
     given = published.document(PAIRS)
-    metrics, layers = given["metrics_tested"], list(given["results"])
+    layers = list(given["results"])
+    metrics = list(given["results"][layers[0]])  # names, also where nothing was measured
     work.start(SLUG, given, {"": (PAIRS, "")})
 
     def ends(layer: str) -> dict[str, dict[str, float]]:

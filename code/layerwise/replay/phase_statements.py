@@ -12,6 +12,7 @@ from layerwise.published import Published, pointer
 from layerwise.replay.category_bootstrap import BOOTSTRAP
 from layerwise.replay.cross_model import mean, means
 from layerwise.replay.documents import Draws, Replay, interval, n_categories, total_pairs
+from layerwise.replay.once_measured import once_measured
 from layerwise.replay.pair_curves import (
     APERTUS_CURVE,
     CONSOLIDATED,
@@ -63,15 +64,19 @@ def _counts(published: Published) -> dict[str, Callable[[], Any]]:
     rows = range(len(published.document(CONSOLIDATED)))
     given = published.document(PAIRS)
 
+    def correlations() -> list[float]:
+        return [published.number(CONSOLIDATED, pointer(row, "r")) for row in rows]
+
     def models() -> int:
         names = {str(published[CONSOLIDATED, pointer(row, "model")]) for row in rows}
-        return len({name for name in names if "Instruct" not in name})
+        count = len({name for name in names if "Instruct" not in name})
+        return once_measured(published, correlations, count)
 
     def significance_rate() -> float:
         tests = [
             interval(published, PAIRS, pointer("results", layer, metric))
             for layer in given["results"]
-            for metric in given["metrics_tested"]
+            for metric in given["results"][layer]
         ]
         return 100 * sum(not rules.includes_zero(ends) for ends in tests) / len(tests)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.published import Published, pointer
+from layerwise.published import NotMeasured, Published, pointer
 from layerwise.replay.documents import Draws, Replay
 from layerwise.replay.series import R, rows_by, series, whole
 from layerwise.statistics import critical_layer
@@ -31,7 +31,8 @@ def derive(work: Replay, draws: Draws) -> None:
         work.start(model, {}, {"": (EXTENDED, place)})
         work.derive(model, "/L_star", extended_layer, published, row, n)
         key = "/mean_trace_mh"
-        known = not np.any(np.isnan(extended[row]["traces_mh"]))
+        traces = extended[row]["traces_mh"]  # of None where nothing was measured
+        known = None not in traces and not np.any(np.isnan(traces))
         work.derive(
             model, key if known else f"{key}_word", _mean_or_nan, published, place + "/traces_mh", n
         )
@@ -77,11 +78,15 @@ def _traces(work: Replay, second: list[dict[str, Any]], first: list[dict[str, An
         row = (rows if file == V2 else first_rows)[model]
         return int(find(series(published, file, pointer("results", row, name), n[model])))
 
+    def behavior(model: str) -> str:
+        word = second[rows[model]]["behavior"]
+        if word is None:
+            raise NotMeasured(f"{V2}: the traces of {model} were not measured")
+        return str(word)
+
     def ratio(name: str) -> float:
         means = {
-            kind: np.mean(
-                [mean(m, name) for m, row in rows.items() if second[row]["behavior"] == kind]
-            )
+            kind: np.mean([mean(m, name) for m in rows if behavior(m) == kind])
             for kind in ("EXPAND", "DAMPEN")
         }
         return float(means["EXPAND"] / means["DAMPEN"])
@@ -141,12 +146,16 @@ def _maps(published: Published, n: int) -> dict[str, Callable[[], Any]]:
     def smallest() -> int:
         return int(np.argmin(ratios()))
 
+    def before() -> float:
+        """NaN where the smallest is the first: nothing stands before it."""
+        return float(np.mean(ratios()[: smallest()])) if smallest() else np.nan
+
     return {
         "/restriction_maps/L_star_min_contraction": smallest,
         "/restriction_maps/L_star_inflection": lambda: critical_layer.inflection(ratios()),
-        "/validation/contraction_before_Lstar": lambda: bool(np.mean(ratios()[: smallest()]) < 1),
+        "/validation/contraction_before_Lstar": lambda: before() < 1,
         "/validation/expansion_after_Lstar": lambda: bool(
-            np.mean(ratios()[smallest() :]) > np.mean(ratios()[: smallest()])
+            np.mean(ratios()[smallest() :]) > before()
         ),
         "/nan_layers": lambda: int(np.sum(np.isnan(ratios()))),
         "/smallest_finite_layer": lambda: int(np.nanargmin(ratios())),

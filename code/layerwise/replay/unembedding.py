@@ -10,14 +10,15 @@ from layerwise.replay.series import R
 
 MISTRAL = R + "mistral_paradox_investigation_results.json"
 HYPOTHESES = R + "llama_anomaly_hypothesis_tests.json"
-PROJECTOR = "/hypothesis_1_titanium_projector/results"
+TESTS = "hypothesis_1_titanium_projector"
+PROJECTOR = pointer(TESTS, "results")
 MODEL = "mistral-7b"
 
 
 def derive(work: Replay, draws: Draws) -> None:
     """Normalised norms and amplifications, the ratio to the embedding, the effective vocabulary."""
     published = work.published
-    for model in published.value(HYPOTHESES, PROJECTOR):
+    for model in published.document(HYPOTHESES)[TESTS]["results"]:
         key = PROJECTOR + pointer(model)
         work.start(model, {}, {"": (HYPOTHESES, key)})
         work.derive(model, "/effective_amplification", amplification, published, key)

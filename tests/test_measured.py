@@ -1,0 +1,120 @@
+"""Measured numbers over the published structure: nothing published may pass for measured."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from layerwise.errors import LayerwiseError
+from layerwise.measured import IDENTITY, SETTINGS, measured, merge, read_fragments, write_fragments
+from layerwise.published import NotMeasured, Published, pointer, read_published, split_pointer
+from layerwise.replay import ANALYSES, MEASURED_DIRECTLY, replay
+
+ROOT = Path(__file__).parents[1]
+DRAWS = {"n_resamples": 150, "level": 0.95, "seed": 42}
+DERIVED = [analysis for analysis in ANALYSES if analysis not in MEASURED_DIRECTLY]
+SWEEP = "paper3/Results/pythia_family_NO_FINAL_LN_20260105_174820.json"
+
+
+@pytest.fixture(scope="module")
+def published() -> Published:
+    return read_published(ROOT / "published")
+
+
+def _everything(published: Published) -> dict[str, dict[str, Any]]:
+    files = {file for file, _ in published.cells}
+    return {file: {"": published.document(file)} for file in files}
+
+
+def _same(one: Any, other: Any) -> bool:
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+@pytest.mark.parametrize("analysis", DERIVED)
+def test_published_numbers_as_measurements_give_the_published_statistics(
+    analysis: str, published: Published
+) -> None:
+    again = measured(published, _everything(published))
+    want, have = (replay(analysis, tables, **DRAWS) for tables in (published, again))
+    assert set(have.derived) <= set(want.derived)
+    for key in have.derived:
+        assert _same(_at(have.documents, key), _at(want.documents, key))
+    for key in set(want.derived) - set(have.derived):  # these count names
+        leaves = {cell.rpartition("/")[2].lower() for cell in want.derived[key]}
+        assert leaves <= IDENTITY | set("0123456789")
+
+
+def _at(documents: dict[str, Any], statistic: str) -> Any:
+    document, _, key = statistic.partition(":")
+    node = documents[document]
+    for name in split_pointer(key):
+        node = node[int(name)] if isinstance(node, list) else node[name]
+    return node
+
+
+@pytest.mark.parametrize("analysis", DERIVED)
+def test_without_a_measurement_there_is_no_statistic(analysis: str, published: Published) -> None:
+    work = replay(analysis, measured(published, {}), **DRAWS)
+    assert not work.derived
+    assert _numbers(work.documents) == []
+
+
+def _numbers(node: Any, name: str = "") -> list[Any]:
+    """Leaves that are neither missing nor what an entry is about."""
+    if isinstance(node, dict):
+        return [x for key, entry in node.items() for x in _numbers(entry, str(key))]
+    if isinstance(node, list):
+        return [x for entry in node for x in _numbers(entry, name)]
+    return [] if node is None or name.lower() in IDENTITY else [node]
+
+
+def test_a_fragment_replaces_the_whole_of_its_place(published: Published) -> None:
+    tables = measured(published, {SWEEP: {"/models/6": {"residual_gain_mean": 0.5}}})
+    assert tables.number(SWEEP, "/models/6/residual_gain_mean") == 0.5
+    assert tables[SWEEP, "/models/6/model"] == published[SWEEP, "/models/6/model"]
+    assert (SWEEP, "/models/6/residual_gain_std") not in tables.cells
+    with pytest.raises(NotMeasured, match=r"residual_gain_mean.* was not measured"):
+        tables.number(SWEEP, "/models/5/residual_gain_mean")
+
+
+def test_a_place_is_a_whole_name(published: Published) -> None:
+    tables = measured(published, {SWEEP: {"/models/1": {"residual_gain_mean": 0.5}}})
+    structure = tables.document(SWEEP)["models"]
+    assert len(structure) == 8
+    assert structure[1]["residual_gain_mean"] == 0.5
+
+
+def test_constants_of_the_methods_stay(published: Published) -> None:
+    tables = measured(published, {})
+    kept = [cell for cell in published.cells if cell[0] in SETTINGS]
+    assert kept
+    assert all(tables[cell] == published[cell] for cell in kept)
+    others = [c for c in published.cells if c not in kept]
+    names = {split_pointer(key)[-1].lower() for _, key in others if (_, key) in tables.cells}
+    readable = {
+        split_pointer(key)[-1].lower()
+        for file, key in others
+        if (file, key) in tables.cells and (file, key) not in tables.unmeasured
+    }
+    assert readable <= IDENTITY
+    assert names >= IDENTITY
+
+
+def test_two_fragments_of_one_place_are_refused() -> None:
+    one = {SWEEP: {"/models/0": {"residual_gain_mean": 1.0}}}
+    assert merge([one, {SWEEP: {"/models/1": {}}}])[SWEEP].keys() == {"/models/0", "/models/1"}
+    with pytest.raises(LayerwiseError, match="measured twice; one extraction or study may fill"):
+        merge([one, one])
+
+
+def test_a_missing_number_survives_the_file(tmp_path: Path, published: Published) -> None:
+    key = pointer("results", "a/b")
+    write_fragments(tmp_path / "x.json", {SWEEP: {key: [1.0, math.nan]}})
+    found = read_fragments(tmp_path / "x.json")
+    assert math.isnan(found[SWEEP][key][1])
+    tables = measured(published, found)
+    assert math.isnan(tables.number(SWEEP, f"{key}/1"))
