@@ -1,0 +1,16 @@
+"""GPT-2 against a gain of one, over 25 prompts (Paper 3, notebook on layer norms)."""
+
+from __future__ import annotations
+
+from layerwise.studies import Fragments, Subject
+from layerwise.studies.prompt_rows import clipped, measure
+
+FILE = "paper3/Results/gpt2_layernorm_validation_20260105_150306.csv"
+PROMPTS = "gpt2_layernorm"
+MODELS = {"gpt2-xl": "GPT2-XL", "gpt2-large": "GPT2-Large", "gpt2-medium": "GPT2-Medium"}
+
+
+def fragments(subject: Subject) -> Fragments:
+    """The model's rows of the table."""
+    model = MODELS[subject.model.slug]
+    return measure("gpt2_ln", subject, FILE, model, PROMPTS, clipped)
