@@ -1,0 +1,89 @@
+"""Chat templates: what the model is given is what the notebook gave it, or says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import tokenizers
+import transformers
+
+from layerwise.errors import LayerwiseError
+from layerwise.templates import DATE, NONE, ONCE, PUBLISHED, TEMPLATES, render
+
+BOS = "<|begin_of_text|>"
+MARKS = (BOS, "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>")
+WORDS = ("system", "user", "Today", "26", "Jul", "2024", "Ice", "melts", "unknown")
+# The shape of Llama 3.1's: BOS, a system header with a date, the message, an answer's header.
+CHAT = (
+    "{{ bos_token }}{% if not date_string is defined %}{% set date_string = 'today' %}{% endif %}"
+    "<|start_header_id|>system<|end_header_id|> Today {{ date_string }}<|eot_id|>"
+    "{% for message in messages %}<|start_header_id|>{{ message.role }}<|end_header_id|> "
+    "{{ message.content }}<|eot_id|>{% endfor %}"
+    "{% if add_generation_prompt %}<|start_header_id|>assistant<|end_header_id|>{% endif %}"
+)
+
+
+def tokenizer_with(*, adds_bos: bool = True, chat: str | None = CHAT) -> Any:
+    vocabulary = {word: number for number, word in enumerate((*MARKS, *WORDS))}
+    model = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="unknown"))
+    model.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    if adds_bos:
+        model.post_processor = tokenizers.processors.TemplateProcessing(
+            single=f"{BOS} $A", special_tokens=[(BOS, 0)]
+        )
+    found = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=model, bos_token=BOS, additional_special_tokens=list(MARKS[1:])
+    )
+    found.chat_template = chat
+    return found
+
+
+def test_published_is_what_the_notebook_did() -> None:
+    """One user message, no generation prompt, to text; then tokenised with special tokens."""
+    tokenizer = tokenizer_with()
+    text = render(tokenizer, "Ice melts", PUBLISHED)
+    header = "<|start_header_id|>{}<|end_header_id|> "
+    assert text == (
+        f"{BOS}{header.format('system')}Today {DATE}<|eot_id|>"
+        f"{header.format('user')}Ice melts<|eot_id|>"
+    )
+    assert tokenizer(text).input_ids[:3] == [0, 0, 1]
+
+
+def test_once_differs_by_the_second_bos_alone() -> None:
+    tokenizer = tokenizer_with()
+    twice, once = (
+        tokenizer(render(tokenizer, "Ice melts", template)).input_ids
+        for template in (PUBLISHED, ONCE)
+    )
+    assert twice == [0, *once]
+    assert once[:2] == [0, 1]
+    whole = render(tokenizer, "Ice melts", PUBLISHED)
+    assert once == tokenizer(whole, add_special_tokens=False).input_ids
+
+
+def test_none_is_the_statement() -> None:
+    assert render(tokenizer_with(chat=None), "Ice melts", NONE) == "Ice melts"
+    assert list(TEMPLATES) == [NONE, PUBLISHED, ONCE]
+
+
+def test_the_date_is_set_and_not_today() -> None:
+    assert "today" not in render(tokenizer_with(), "Ice", PUBLISHED)
+    assert DATE in render(tokenizer_with(), "Ice", ONCE)
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "template", "message"),
+    [
+        (tokenizer_with(), "twice", r"one of none, published, once, found 'twice'"),
+        (tokenizer_with(chat=None), PUBLISHED, "needs a tokenizer with a chat template"),
+        (tokenizer_with(adds_bos=False), PUBLISHED, r"begin with 2 BOS, this .* begin with 1"),
+        (tokenizer_with(adds_bos=False), ONCE, r"begin with 1 BOS, this .* begin with 0"),
+        (tokenizer_with(chat=CHAT.replace("{{ bos_token }}", "")), PUBLISHED, "begin with 1;"),
+        (tokenizer_with(chat="{{ bos_token }}" + CHAT), PUBLISHED, "2 BOS, this .* begin with 3;"),
+    ],
+)
+def test_render_iv(tokenizer: Any, template: str, message: str) -> None:
+    with pytest.raises(LayerwiseError, match=message):
+        render(tokenizer, "Ice melts", template)
