@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from layerwise.measures.pairwise import METRICS
 from layerwise.statistics import rules
-from layerwise.statistics.bootstrap import correlation_interval
+from layerwise.statistics.bootstrap import CorrelationInterval, correlation_interval
 from layerwise.values import Values
 
 PARAMETERS = ("n_resamples", "level", "seed")
@@ -28,19 +28,11 @@ def analyse(
         LayerwiseError: if the r of a measure does not exist.
     """
     stream = np.random.RandomState(seed)
-    results: dict[str, dict[str, Any]] = {}
-    for row, layer in enumerate(values.layers):
-        results[str(layer)] = {
-            metric: correlation_interval(
-                values.pair_metrics[row, number],
-                values.preferences,
-                stream,
-                n_resamples,
-                level,
-                names=(f"{metric} at layer {layer}", "the preference of the pairs"),
-            ).as_result()
-            for number, metric in enumerate(METRICS)
-        }
+    found = intervals(values, tuple(METRICS), stream, n_resamples=n_resamples, level=level)
+    results = {
+        str(layer): {metric: interval.as_result() for metric, interval in of_layer.items()}
+        for layer, of_layer in found.items()
+    }
     return {
         "model": values.model,
         "model_display": values.display,
@@ -52,6 +44,35 @@ def analyse(
         "best_per_layer": [best_metric(int(layer), found) for layer, found in results.items()],
         "summary": summarise(results),
         "caveat": "Pair-level metrics are not category-level UA: read them differently.",
+    }
+
+
+def intervals(
+    values: Values,
+    metrics: Sequence[str],
+    stream: np.random.RandomState,
+    *,
+    n_resamples: int,
+    level: float,
+) -> dict[int, dict[str, CorrelationInterval]]:
+    """{layer: {measure: r and interval}}; the stream runs on, layers ascending, measures as given.
+
+    Raises:
+        LayerwiseError: if the r of a measure does not exist.
+    """
+    return {
+        layer: {
+            metric: correlation_interval(
+                values.pair_metrics[row, list(METRICS).index(metric)],
+                values.preferences,
+                stream,
+                n_resamples,
+                level,
+                names=(f"{metric} at layer {layer}", "the preference of the pairs"),
+            )
+            for metric in metrics
+        }
+        for row, layer in enumerate(values.layers)
     }
 
 

@@ -1,20 +1,24 @@
 """Do the claims survive other choices? Kept apart from the published analyses.
 
 The last layer before the final norm; all tokens instead of positions 1..; categories instead of
-pairs as what is resampled; several layers tested at once.
+pairs as what is resampled; several layers tested at once. `rows` asks the headline claims again
+under each choice; `summarise` counts over the models.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from layerwise.analyses import survival
 from layerwise.analyses.validation import SERIES
 from layerwise.measures.pairwise import METRICS
 from layerwise.statistics import profile
 from layerwise.statistics.clusters import cluster_interval, holm
 from layerwise.statistics.correlation import pearson_p, pearson_r
+from layerwise.statistics.survival import over_models
 from layerwise.values import ANISOTROPY, Values
 
 PARAMETERS = ("n_resamples", "level", "seed")
@@ -48,6 +52,51 @@ def analyse(
         },
         "pairs_by_category": _clustered(values, n_resamples, level, seed),
         "anisotropy_before_norm": _bell_before_norm(values),
+        "rows": survival.rows(values, n_resamples=n_resamples, level=level, seed=seed),
+    }
+
+
+def summarise(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Over all models: `rows`, one per claim and choice, and `models`, every model's own rows.
+
+    Both carry the words of the table.
+
+    Arguments:
+        documents: by model, as `analyse`, `weight_sensitivity.analyse` or `combine` gives them.
+    """
+    by_model = {model: document["rows"] for model, document in documents.items()}
+    singles = [{"model": model, **row} for model, rows in by_model.items() for row in rows]
+    claims, choices = list(survival.CLAIMS), list(survival.CHOICES)
+
+    def place(row: Mapping[str, Any]) -> tuple[int, int]:
+        return claims.index(row["claim"]), choices.index(row["choice"])
+
+    return {
+        "rows": [_worded(row) for row in sorted(over_models(by_model), key=place)],
+        "models": [_worded(row) for row in singles],
+    }
+
+
+def combine(
+    documents: Mapping[str, Mapping[str, Any]], more: Mapping[str, Mapping[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """The documents with the rows of others; a claim and choice that a model has stays as it is."""
+    found = {
+        model: {**document, "rows": [*document["rows"]]} for model, document in documents.items()
+    }
+    for model, document in more.items():
+        rows = found.setdefault(model, {"rows": []})["rows"]
+        taken = {(row["claim"], row["choice"]) for row in rows}
+        rows += [row for row in document["rows"] if (row["claim"], row["choice"]) not in taken]
+    return found
+
+
+def _worded(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **row,
+        "claim_text": survival.CLAIMS[row["claim"]],
+        "statistic_text": survival.STATISTICS[row["claim"]],
+        "choice_text": survival.CHOICES[row["choice"]],
     }
 
 

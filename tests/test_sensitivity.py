@@ -1,0 +1,418 @@
+"""Which claims survive another choice: statistics against loops, words by rule, figure, table."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from layerwise.analyses import sensitivity, survival, weight_sensitivity
+from layerwise.errors import LayerwiseError
+from layerwise.latex import escape, render
+from layerwise.plots import style
+from layerwise.plots.sensitivity import MARKS, draw
+from layerwise.published import Published, read_published
+from layerwise.replay import sensitivity as replayed
+from layerwise.replay.documents import Draws, Replay
+from layerwise.statistics.clusters import cluster_interval
+from layerwise.statistics.joint_bootstrap import ends, resampled_correlations
+from layerwise.statistics.survival import Finding, advice, compare, outcome
+from layerwise.values import ANISOTROPY, Values, measure
+from random_states import CATEGORIES, SIZES, some_pairs, write_states
+
+ROOT = Path(__file__).parents[1]
+N = sum(SIZES)
+DRAWS = {"n_resamples": 150, "level": 0.95, "seed": 42}
+NAMES = ("ground_truth_numeric", *CATEGORIES[1:])
+
+
+@pytest.fixture(scope="module")
+def values(tmp_path_factory: pytest.TempPathFactory) -> Values:
+    states = write_states(tmp_path_factory.mktemp("extraction") / "states", hidden=8)
+    pairs = some_pairs(SIZES, NAMES)
+    return measure(states, pairs, layer_step=2, k_values=(5,), n_permutations=1, k_stable=5)
+
+
+def found(values: Values, claim: str, choice: str) -> dict[str, Any]:
+    (row,) = [
+        row
+        for row in survival.rows(values, **DRAWS)
+        if (row["claim"], row["choice"]) == (claim, choice)
+    ]
+    return row
+
+
+# --- joint resampling ---------------------------------------------------------------------------
+def test_joint_resamples_against_a_loop(values: Values) -> None:
+    series, y = values.pair_metrics[:3, 0], values.preferences
+    for units in (np.arange(N), np.asarray(values.category_of_pair)):
+        have = resampled_correlations(series, y, units, np.random.RandomState(7), 40)
+        stream, m = np.random.RandomState(7), int(units.max()) + 1
+        for row in have:
+            drawn = stream.randint(0, m, m)
+            points = np.concatenate([np.flatnonzero(units == unit) for unit in drawn])
+            want = [np.corrcoef(x[points], y[points])[0, 1] for x in series]
+            np.testing.assert_allclose(row, want, atol=1e-12)
+
+
+def test_joint_resamples_of_clusters_against_cluster_interval(values: Values) -> None:
+    x, y, units = values.pair_metrics[0, 0], values.preferences, values.category_of_pair
+    have = resampled_correlations(x[None], y, units, np.random.RandomState(42), 200)[:, 0]
+    want = cluster_interval(x, y, units, np.random.RandomState(42), 200, 0.95)
+    assert ends(have, 0.95) == pytest.approx((want.low, want.high), abs=1e-12)
+
+
+def test_joint_resamples_degenerate() -> None:
+    x, y = np.array([1.0, 1.0, 5.0]), np.array([0.0, 1.0, 3.0])
+    units = np.arange(3)
+    have = resampled_correlations(x[None], y, units, np.random.RandomState(1), 300)[:, 0]
+    stream = np.random.RandomState(1)
+    constant = [len(set(x[stream.randint(0, 3, 3)])) == 1 for _ in range(300)]
+    assert np.isnan(have).tolist() == constant
+    assert 0 < sum(constant) < 300
+    with pytest.raises(LayerwiseError, match=r"at least 100 usable resamples, found 1 of 3"):
+        ends(np.array([np.nan, 0.5, np.nan]), 0.95)
+    flat = resampled_correlations(y[None], x, units, np.random.RandomState(1), 300)[:, 0]
+    assert np.isnan(flat).tolist() == constant  # whichever side is constant
+    far = resampled_correlations(x[None] + 1e6, y, units, np.random.RandomState(1), 300)[:, 0]
+    np.testing.assert_allclose(far, have, atol=1e-9)
+    with pytest.raises(LayerwiseError, match="series 0 is constant"):
+        resampled_correlations(np.ones((1, 3)), y, units, np.random.RandomState(1), 5)
+
+
+# --- words --------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("before", "after", "word", "sentence"),
+    [
+        (True, True, "survives", "The claim does not rest on this choice."),
+        (True, False, "lost", "the direction stays, the evidence does not"),
+        (False, True, "appears", "under this choice only, not as published"),
+        (False, False, "absent", "neither as published nor under this choice"),
+    ],
+)
+def test_outcome_and_conclusion(before: bool, after: bool, word: str, sentence: str) -> None:
+    published, other = Finding(-0.3, before, "a"), Finding(-0.1, after, "b")
+    row = compare("bell", "before_norm", published, other)
+    assert outcome(published, other) == row["outcome"] == word
+    assert sentence in row["conclusion"]
+
+
+def test_a_turned_sign_is_called_so_where_the_claim_has_one() -> None:
+    published, other = Finding(-0.3, True, "a"), Finding(0.1, False, "b")
+    assert "turns its sign" in compare("x", "y", published, other)["conclusion"]
+    plain = compare("x", "y", published, other, signed=False)["conclusion"]
+    assert plain == "The claim rests on this choice: under the other it does not hold."
+
+
+def test_advice_over_models() -> None:
+    def of(**named: list[str]) -> str:
+        return advice({"survives": [], "lost": [], "appears": [], "absent": []} | named)
+
+    assert of(absent=["a"]).startswith("As published the claim holds in no model")
+    assert of(survives=["a", "b"]) == (
+        "Rely on it in this respect: it survives in the 2 models that show it."
+    )
+    assert "lost in the one model that shows it" in of(lost=["a"])
+    mixed = of(survives=["a"], lost=["b", "c", "d"], appears=["e", "f"])
+    assert "survives in a and is lost in b, c and d, of the 4 models that show it" in mixed
+    assert "appears in e and f, where it did not hold as published" in mixed
+
+
+# --- one model ----------------------------------------------------------------------------------
+def naive_curves(values: Values) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """r by layer, and resampled r, under each choice, one correlation at a time."""
+    plain = values.pair_metrics[:, 0]
+    before = np.vstack([plain[:-1], values.pair_metrics_before_norm[0]])
+    choices = {"published": plain, "before_norm": before}
+    choices["all_tokens"] = values.pair_metrics_all_tokens[:, 0]
+    y = values.preferences
+
+    def r(rows: np.ndarray, points: np.ndarray) -> list[float]:
+        return [np.corrcoef(x[points], y[points])[0, 1] for x in rows]
+
+    stream = np.random.RandomState(42)
+    drawn = [stream.randint(0, N, N) for _ in range(150)]
+    members = [np.flatnonzero(values.category_of_pair == c) for c in range(len(SIZES))]
+    stream = np.random.RandomState(42)
+    clusters = [np.concatenate([members[c] for c in stream.randint(0, 6, 6)]) for _ in drawn]
+    everyone = np.arange(N)
+    curves = {
+        choice: (np.array(r(rows, everyone)), np.array([r(rows, points) for points in drawn]))
+        for choice, rows in choices.items()
+    }
+    by_cluster = np.array([r(plain, points) for points in clusters])
+    return curves | {"clusters": (curves["published"][0], by_cluster)}
+
+
+def test_curves_against_a_loop(values: Values) -> None:
+    assert values.layers == (0, 2, 4, 6, 8, 10)
+    curves = naive_curves(values)
+    for choice, (r, drawn) in curves.items():
+        row = found(values, "sign_change", "before_norm" if choice == "published" else choice)
+        have = row["published" if choice == "published" else "other"]
+        fall = drawn[:, 4:].mean(axis=1) - drawn[:, :2].mean(axis=1)
+        assert have["value"] == pytest.approx(r[4:].mean() - r[:2].mean())
+        assert [have["low"], have["high"]] == pytest.approx(list(np.percentile(fall, [2.5, 97.5])))
+        early, late = r[:2].mean(), r[4:].mean()
+        assert have["holds"] == (early > 0 > late and have["high"] < 0)
+        assert have["label"] == f"{'+' if early > 0 else '-'} to {'+' if late > 0 else '-'}"
+        row = found(values, "late_inversion", "before_norm" if choice == "published" else choice)
+        have = row["published" if choice == "published" else "other"]
+        lows, highs = np.percentile(drawn[:, 4:], [2.5, 97.5], axis=0)
+        lowest = int(np.argmin(highs))
+        assert have["value"] == pytest.approx(r[4 + lowest])
+        assert [have["low"], have["high"]] == pytest.approx([lows[lowest], highs[lowest]])
+        assert have["label"] == f"L{values.layers[4 + lowest]}"
+        assert have["holds"] == (r[4 + lowest] < 0 and highs[lowest] < 0)
+
+
+def planted(values: Values, early: float, late: float, last: float) -> Values:
+    """Curves of known strength: `last` is the one before the final norm."""
+    rng = np.random.default_rng(3)
+
+    def like(strength: float) -> np.ndarray:
+        return strength * stats.zscore(values.preferences) + rng.normal(size=N)
+
+    metrics = values.pair_metrics.copy()
+    metrics[:, 0] = [like(s) for s in (early, early, early, late, late, late)]
+    before = values.pair_metrics_before_norm.copy()
+    before[0] = like(last)
+    return dataclasses.replace(values, pair_metrics=metrics, pair_metrics_before_norm=before)
+
+
+def test_a_planted_sign_change_is_found_and_its_loss_too(values: Values) -> None:
+    strong = planted(values, 1.0, -1.0, -1.0)
+    for choice in ("before_norm", "clusters", "multiplicity"):
+        claims = ["late_inversion"] + ["sign_change"] * (choice != "multiplicity")
+        assert {found(strong, claim, choice)["outcome"] for claim in claims} == {"survives"}
+    assert found(strong, "sign_change", "all_tokens")["outcome"] == "lost"
+    flat = planted(values, 1.0, 1.0, 1.0)
+    assert found(flat, "sign_change", "before_norm")["published"]["label"] == "+ to +"
+    assert not found(flat, "late_inversion", "before_norm")["published"]["holds"]
+
+
+def test_a_fall_within_its_noise_is_no_sign_change(values: Values) -> None:
+    z, rng = stats.zscore(values.preferences), np.random.default_rng(5)
+    noise = rng.normal(size=(6, N))
+    noise -= noise.mean(axis=1, keepdims=True) + np.outer(noise @ z / N, z)  # r is exactly 0
+    metrics = values.pair_metrics.copy()
+    metrics[:, 0] = noise + np.outer([0.02, 0.02, 0.0, 0.0, -0.02, -0.02], z)
+    row = found(dataclasses.replace(values, pair_metrics=metrics), "sign_change", "clusters")
+    assert (row["published"]["label"], row["published"]["holds"]) == ("+ to -", False)
+
+
+def test_an_inversion_that_the_final_norm_makes(values: Values) -> None:
+    made = planted(values, 1.0, 1.0, 1.0)
+    metrics = made.pair_metrics.copy()
+    metrics[-1, 0] *= -1  # only after the norm
+    row = found(dataclasses.replace(made, pair_metrics=metrics), "late_inversion", "before_norm")
+    assert (row["outcome"], row["published"]["label"]) == ("lost", "L10")
+    assert "turns its sign" in row["conclusion"]
+
+
+def test_multiplicity_is_holm_over_all_layers(values: Values) -> None:
+    row, r = found(values, "late_inversion", "multiplicity"), naive_curves(values)["published"][0]
+    p = np.array([stats.pearsonr(x, values.preferences).pvalue for x in values.pair_metrics[:, 0]])
+    layer = 4 + int(np.argmin(r[4:]))
+    rank = int(np.sum(p < p[layer]))
+    adjusted = max(np.sort(p)[k] * (len(p) - k) for k in range(rank + 1))
+    assert row["other"]["value"] == pytest.approx(r[layer])
+    assert row["other"]["holds"] == bool(r[layer] < 0 and adjusted < 0.05)
+    drawn = naive_curves(values)["published"][1][:, layer]
+    wide = np.percentile(drawn, [100 * 0.025 / 6, 100 * (1 - 0.025 / 6)])
+    assert [row["other"]["low"], row["other"]["high"]] == pytest.approx(list(wide))
+
+
+def test_categories_and_calibration_against_a_loop(values: Values) -> None:
+    readings = {
+        "before_norm": "layer_10_before_norm",
+        "all_tokens": "layer_10_all_tokens",
+        "last_token": "last_token",
+        "first_token": "first_token",
+    }
+    y = values.category_preferences()
+    for choice, reading in readings.items():
+        ua = values.asymmetries(reading)
+        have = found(values, "category_inversion", choice)["other"]
+        assert have["value"] == pytest.approx(stats.pearsonr(ua, y).statistic)
+        assert have["holds"] == (have["value"] < 0 and have["high"] < 0)
+        have = found(values, "calibration", choice)["other"]
+        neutral, stream = ua[1:], np.random.RandomState(42)
+        means = [neutral[stream.choice(5, 5)].mean() for _ in range(150)]
+        assert have["value"] == pytest.approx(neutral.mean())
+        low, high = np.percentile(means, [2.5, 97.5])
+        assert [have["low"], have["high"]] == pytest.approx([low, high])
+        passes = low <= 0 <= high and abs(neutral.mean() / neutral.std()) < 0.3
+        assert (have["label"] == "Pass") == have["holds"] == passes
+    p = [stats.pearsonr(values.asymmetries(f"layer_{n}"), y).pvalue for n in values.layers]
+    have = found(values, "category_inversion", "multiplicity")["other"]
+    assert not (have["holds"] and min(p) * len(p) > 0.05)
+
+
+def test_the_bell_before_the_norm(values: Values) -> None:
+    shares = [0.1, 0.2, 0.4, 0.6, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.99]
+    profiles = values.anisotropy.copy()
+    profiles[ANISOTROPY.index("first_pc_share")] = shares
+    row = found(dataclasses.replace(values, anisotropy=profiles), "bell", "before_norm")
+    assert (row["published"]["label"], row["published"]["holds"]) == ("L4", True)
+    assert (row["other"]["label"], row["outcome"]) == ("L10", "lost")
+
+
+def test_what_cannot_be_asked_is_left_out(values: Values, tmp_path: Path) -> None:
+    claims = {row["claim"] for row in survival.rows(values, **DRAWS)}
+    assert claims == {"sign_change", "late_inversion", "category_inversion", "calibration", "bell"}
+    states = write_states(tmp_path / "states", hidden=8, tokens=0)
+    bins: dict[str, Any] = {"k_values": (5,), "n_permutations": 1, "k_stable": 5}
+    few = measure(states, some_pairs(SIZES, NAMES), layers=[0, 10], **bins)
+    left = {row["claim"] for row in survival.rows(few, **DRAWS)}
+    assert left == {"category_inversion", "calibration"}
+    same = values.uniformity.copy()
+    same[values.readings.index("first_token")] = 1.0
+    bos = dataclasses.replace(values, uniformity=same)
+    assert "first_token" not in {row["choice"] for row in survival.rows(bos, **DRAWS)}
+
+
+# --- weights ------------------------------------------------------------------------------------
+BOTH = {
+    "legacy": {"W_V": 4.0, "W_O": 2.0, "L_star_full": 3, "L_star_full_guarded": 5},
+    "correct": {"W_V": 1.0, "W_O": 2.0, "L_star_full": 3, "L_star_full_guarded": 3},
+}
+MEANS = {
+    "legacy": {"argmax": 2.5, "argmax_sd": 0.1, "argmax_guarded": 2.5, "nan_layers": []},
+    "correct": {"argmax": 7.0, "argmax_sd": 0.2, "argmax_guarded": None, "nan_layers": []},
+}
+
+
+def test_slices_and_missing_numbers() -> None:
+    fragments = {
+        "beyond/spectral": {"/gpt2": BOTH, "/opt": {"gains": 1}},
+        "beyond/lstar": {"/gpt2": MEANS},
+        "paper3/Results/x.json": {"/gpt2": BOTH},
+    }
+    documents = weight_sensitivity.analyse(fragments)
+    assert list(documents) == ["gpt2"]
+    norms, slices, guarded = documents["gpt2"]["rows"]
+    assert [norms["published"]["value"], norms["other"]["value"]] == [2.0, 0.5]
+    assert (norms["outcome"], norms["other"]["label"]) == ("lost", "W_V <= W_O")
+    assert (slices["choice"], slices["outcome"]) == ("correct_slices", "lost")
+    assert slices["other"]["label"] == "lstar argmax: 2.5 to 7.0"
+    assert (slices["published"]["value"], slices["other"]["value"]) == (2.0, 1.0)
+    assert guarded["choice"] == "without_nan"
+    assert guarded["other"]["label"] == "spectral L_star_full: 3 to 5"
+
+
+def test_the_bell_of_the_anisotropy_study() -> None:
+    shape = {"L_star_anisotropy": 6, "phase2_slope": -0.1, "is_bell_curve": True}
+    before = {"L_star_anisotropy": 32, "phase2_slope": 0.0, "is_bell_curve": False}
+    fragments = {
+        "paper3/Results/anisotropy_results_gemma.json": {"": shape},
+        "beyond/aniso": {"/gemma-2b": {"before_norm": before}},
+    }
+    (row,) = weight_sensitivity.analyse(fragments)["gemma-2b"]["rows"]
+    assert (row["claim"], row["choice"], row["outcome"]) == ("bell", "before_norm", "lost")
+    assert (row["published"]["label"], row["other"]["label"]) == ("L6", "L32")
+
+
+def test_combine_keeps_what_a_model_has() -> None:
+    def row(choice: str, outcome: str) -> dict[str, Any]:
+        return {"claim": "bell", "choice": choice, "outcome": outcome}
+
+    one = {"a": {"rows": [row("x", "lost")], "model": "m"}}
+    more = {
+        "a": {"rows": [row("x", "absent"), row("y", "lost")]},
+        "b": {"rows": [row("x", "lost")]},
+    }
+    found = sensitivity.combine(one, more)
+    assert found["a"] == {"rows": [row("x", "lost"), row("y", "lost")], "model": "m"}
+    assert found["b"]["rows"] == [row("x", "lost")]
+    assert one["a"]["rows"] == [row("x", "lost")]
+
+
+# --- over models --------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def documents(values: Values) -> dict[str, Any]:
+    others = {"a": values, "b": planted(values, 1.0, -1.0, 1.0)}
+    found = {name: sensitivity.analyse(value, **DRAWS) for name, value in others.items()}
+    found["a"]["rows"] += weight_sensitivity.analyse({"beyond/h4": {"/a": BOTH}})["a"]["rows"]
+    return json.loads(json.dumps(found, allow_nan=False))
+
+
+def test_summary_counts_every_model_once(documents: dict[str, Any]) -> None:
+    summary = sensitivity.summarise(documents)
+    keys = [(row["claim"], row["choice"]) for row in summary["rows"]]
+    claims, choices = list(survival.CLAIMS), list(survival.CHOICES)
+    assert keys == sorted(keys, key=lambda key: (claims.index(key[0]), choices.index(key[1])))
+    assert len(keys) == len(set(keys))
+    for row in summary["rows"]:
+        named = [name for word in MARKS for name in row[word]]
+        weights = row["choice"] in ("correct_slices", "without_nan")  # of one model only
+        assert len(named) == row["n_models"] == (1 if weights else 2)
+    assert len(summary["models"]) == sum(len(d["rows"]) for d in documents.values())
+    assert survival.STATISTICS.keys() == survival.CLAIMS.keys()
+
+
+def test_the_table_says_every_conclusion(documents: dict[str, Any]) -> None:
+    context = {"claims": [], "source": "mini", "figures": {"sensitivity": "s.pdf"}}
+    text = render(ROOT / "paper", "templates/sensitivity.tex.j2", context
+                  | {"sensitivity": sensitivity.summarise(documents)})  # fmt: skip
+    for row in sensitivity.summarise(documents)["rows"]:
+        assert f"{escape(row['conclusion'])} \\\\" in text
+    assert r"\includegraphics" in text
+    assert render(ROOT / "paper", "templates/sensitivity.tex.j2", context).strip() == ""
+
+
+def test_the_figure_marks_every_row(documents: dict[str, Any]) -> None:
+    figure = draw(documents, source="mini")
+    (axes,) = figure.axes
+    summary = sensitivity.summarise(documents)["rows"]
+    columns = [(row["claim"], row["choice"]) for row in summary]
+    assert [label.get_text() for label in axes.get_yticklabels()] == list(documents)
+    assert [label.get_text() for label in axes.get_xticklabels()] == [
+        choice.replace("_", " ") for _, choice in columns
+    ]
+    marks = {
+        (int(line.get_xdata()[0]), int(line.get_ydata()[0])): line.get_marker()
+        for line in axes.lines
+        if len(line.get_xdata()) == 1
+    }
+    for place, document in enumerate(documents.values()):
+        for row in document["rows"]:
+            column = columns.index((row["claim"], row["choice"]))
+            assert marks.pop((column, place)) == MARKS[row["outcome"]][0]
+    assert not marks
+    assert "MINI" in {text.get_text() for text in figure.texts}
+    assert len({marker for marker, _, _ in MARKS.values()}) == len(MARKS)
+    with pytest.raises(LayerwiseError, match=r"figure sensitivity: the document of a must have"):
+        draw({"a": {}}, source="mini")
+    assert style.SOURCES.keys() == {"published", "mini", "full"}
+
+
+# --- what the published numbers can tell --------------------------------------------------------
+@pytest.fixture(scope="module")
+def published() -> Published:
+    return read_published(ROOT / "published")
+
+
+def test_published_curves_tested_at_once(published: Published) -> None:
+    work = Replay(published)
+    replayed.derive(work, Draws(10000, 0.95, 42))
+    rows = {(row["claim"], row["choice"]): row for row in work.documents["summary"]["rows"]}
+    late = rows["late_inversion", "multiplicity"]
+    assert late["absent"] == ["gemma-2b"]
+    assert len(late["survives"]) == 5
+    assert rows["category_inversion", "multiplicity"]["lost"] == ["pythia-6p9b"]
+    (single,) = [
+        row for row in work.documents["pythia-6p9b"]["rows"] if row["claim"] == "category_inversion"
+    ]
+    other = single["other"]
+    # nine layers: z = 2.773 for 0.05 / 9, half width z / sqrt(6 - 3)
+    assert np.arctanh(other["high"]) - np.arctanh(other["value"]) == pytest.approx(
+        stats.norm.isf(0.05 / 18) / np.sqrt(3)
+    )
+    assert single["published"]["high"] == pytest.approx(-0.11866444976211941)
+    assert work.derived["pythia-6p9b:/rows"]
