@@ -1,10 +1,15 @@
+import platform
+import resource
+
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from transformers.pytorch_utils import Conv1D
 
 from layerwise import packed
 from layerwise.errors import LayerwiseError
-from layerwise.packed import choose_linears, packed_linears
+from layerwise.packed import choose_linears, packed_linears, packed_tiles, pad_rows
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -47,11 +52,53 @@ def test_few_row_counts_reach_the_operator(monkeypatch: pytest.MonkeyPatch) -> N
     assert seen == {32, 64, 96}
 
 
+@pytest.mark.parametrize("bias", [True, False])
+def test_output_embeddings_in_tiles_against_torch(
+    bias: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the tiles, side by side they are the layer; outside the block there are none."""
+    head = torch.nn.Linear(24, 70, bias=bias)
+    network = torch.nn.Sequential(head)
+    network.get_output_embeddings = lambda: head
+    states = torch.randn(3, 7, 24)
+    for width in (1, 32, 69, 70, 1000):
+        monkeypatch.setattr(packed, "TILE_WORDS", width)
+        with torch.inference_mode(), packed_linears(network, "packed"):
+            tiles = packed_tiles(head)
+            assert tiles is not None
+            assert [tile(states).shape[-1] for tile in tiles[:-1]] == [width] * (len(tiles) - 1)
+            torch.testing.assert_close(network(states), head.__class__.forward(head, states))
+        assert packed_tiles(head) is None
+        assert "forward" not in vars(head)
+
+
+@given(st.integers(0, 200))
+def test_padded_rows(n_rows: int) -> None:
+    rows = torch.ones(n_rows, 2)
+    padded = pad_rows(rows)
+    assert len(padded) % packed.ROWS_STEP == 0
+    assert 0 <= len(padded) - n_rows < packed.ROWS_STEP
+    assert torch.equal(padded[:n_rows], rows)
+    assert not padded[n_rows:].any()
+
+
 def test_an_error_inside_unpacks_too() -> None:
     network = torch.nn.Sequential(torch.nn.Linear(4, 4))
     with pytest.raises(KeyError), packed_linears(network, "packed"):
         raise KeyError
     assert "forward" not in vars(network[0])
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a setting of glibc")
+def test_large_blocks_are_used_again() -> None:
+    """64 MiB are 16,384 pages: the kernel gives them once, not in every layer."""
+    with packed_linears(torch.nn.Linear(4, 4), "packed"):
+        for _ in range(3):
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+            block = torch.ones(2**24)
+            faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+            del block
+    assert faults < 1000
 
 
 def test_choice(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,15 +1,18 @@
 """Linear layers on a CPU in float32 with weights packed once for oneDNN.
 
 `F.linear` reorders the weight matrix in every call; for batches of short statements that costs
-up to a third of the forward pass. The packed operator is private to torch, so `plain` stays the
+up to a third of the forward pass. The output embeddings are packed in tiles of the vocabulary, so
+that a loss needs no tensor of all logits. Every linear layer of every family is reached:
+`nn.Linear` and GPT-2's `Conv1D`. The packed operator is private to torch, so `plain` stays the
 named default wherever it is missing, and the index of every extraction records the choice.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 from collections.abc import Callable, Iterator
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
@@ -21,6 +24,11 @@ Linears = Literal["packed", "plain"]
 MAX_PACKED_BYTES = 4 * 2**30  # packing doubles the memory of the weights
 ROWS_STEP = 32  # oneDNN keeps code for every number of rows it has seen: let it see few
 ROWS_HINT = 2048  # tokens per batch the layout is chosen for; any other number works too
+KEPT_BYTES = 2**30  # blocks up to this size are used again rather than returned to the kernel
+TILE_WORDS = 2048  # rows of the output embeddings multiplied at once: their logits stay in cache
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of malloc.h
+Rows = Float[torch.Tensor, "*rows inputs"]
+Multiply = Callable[[Rows], Float[torch.Tensor, "*rows outputs"]]
 
 
 def choose_linears(model: torch.nn.Module, wanted: Linears | None = None) -> Linears:
@@ -52,38 +60,81 @@ def packed_linears(model: torch.nn.Module, linears: Linears) -> Iterator[None]:
     if linears == "plain":
         yield
         return
+    _keep_freed_memory()
     replaced: list[torch.nn.Module] = []
+    find_head: Any = getattr(model, "get_output_embeddings", lambda: None)
+    head = find_head()
     try:
         for module in model.modules():
-            if isinstance(module, torch.nn.Linear | Conv1D):
-                module.forward = _packed_forward(module)  # type: ignore[method-assign]
-                replaced.append(module)
+            if not isinstance(module, torch.nn.Linear | Conv1D):
+                continue
+            replaced.append(module)
+            if module is head:
+                tiles = _pack_tiles(module)
+                vars(module).update(packed_tiles=tiles, forward=_joined(tiles))
+            else:
+                vars(module).update(forward=_pack_layer(module))
         yield
     finally:
         for module in replaced:
-            del module.forward  # the class's own forward shows again
+            vars(module).pop("forward", None)  # the class's own forward shows again
+            vars(module).pop("packed_tiles", None)
 
 
-def _packed_forward(
-    module: torch.nn.Linear | Conv1D,
-) -> Callable[[Float[torch.Tensor, "*rows inputs"]], Float[torch.Tensor, "*rows outputs"]]:
+def packed_tiles(head: torch.nn.Module) -> tuple[Multiply, ...] | None:
+    """The output embeddings cut along the vocabulary, in order; None where they are not packed.
+
+    Every tile gives the logits of at most `TILE_WORDS` words.
+    """
+    return vars(head).get("packed_tiles")
+
+
+def pad_rows(rows: Float[torch.Tensor, "row width"]) -> Float[torch.Tensor, "padded width"]:
+    """Rows of zeros behind, up to a multiple of `ROWS_STEP`; no copy where none is missing."""
+    missing = -len(rows) % ROWS_STEP
+    return torch.nn.functional.pad(rows, (0, 0, 0, missing)) if missing else rows
+
+
+def _pack_layer(module: torch.nn.Linear | Conv1D) -> Multiply:
     weight = module.weight.detach()
     if isinstance(module, Conv1D):  # GPT-2 stores inputs x outputs
         weight = weight.t().contiguous()
-    packed = torch.ops.mkldnn._reorder_linear_weight(weight, ROWS_HINT)
-    bias = None if module.bias is None else module.bias.detach()
+    return _pack(weight, module.bias)
 
-    def forward(
-        states: Float[torch.Tensor, "*rows inputs"],
-    ) -> Float[torch.Tensor, "*rows outputs"]:
+
+def _pack_tiles(head: torch.nn.Linear) -> tuple[Multiply, ...]:
+    weights = head.weight.detach().split(TILE_WORDS)
+    biases = [None] * len(weights) if head.bias is None else head.bias.split(TILE_WORDS)
+    return tuple(_pack(weight, bias) for weight, bias in zip(weights, biases, strict=True))
+
+
+def _joined(tiles: tuple[Multiply, ...]) -> Multiply:
+    return lambda states: torch.cat([tile(states) for tile in tiles], dim=-1)
+
+
+def _pack(weight: Float[torch.Tensor, "outputs inputs"], bias: torch.Tensor | None) -> Multiply:
+    packed = torch.ops.mkldnn._reorder_linear_weight(weight, ROWS_HINT)
+    bias = None if bias is None else bias.detach()
+
+    def forward(states: Rows) -> Float[torch.Tensor, "*rows outputs"]:
         rows = states.reshape(-1, states.shape[-1])
-        padding = -len(rows) % ROWS_STEP
-        if padding:
-            rows = torch.nn.functional.pad(rows, (0, 0, 0, padding))
-        out = torch.ops.mkldnn._linear_pointwise(rows, packed, bias, "none", [], "")
-        return out[: len(rows) - padding].reshape(*states.shape[:-1], -1)
+        out = torch.ops.mkldnn._linear_pointwise(pad_rows(rows), packed, bias, "none", [], "")
+        return out[: len(rows)].reshape(*states.shape[:-1], -1)
 
     return forward
+
+
+def _keep_freed_memory() -> None:
+    """Let the C library use large blocks again: up to a twentieth of the time of a pass.
+
+    glibc returns a large block to the kernel when it is freed, and the kernel clears it again for
+    the next layer. The setting holds for the whole process and changes no result; another C
+    library than glibc has no such setting and needs none.
+    """
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallopt"):
+        library.mallopt(_M_MMAP_THRESHOLD, KEPT_BYTES)
+        library.mallopt(_M_TRIM_THRESHOLD, KEPT_BYTES)
 
 
 def _has_operator() -> bool:
