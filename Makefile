@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: help setup test reproduce reproduce-full bench lint lock clean
+.PHONY: help setup test reproduce reproduce-full bench bench-gpu lint lock clean
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export MPLBACKEND := Agg
@@ -36,7 +36,11 @@ reproduce-full: setup  ## measure every number again from the weights: network, 
 	@layerwise summary published mini full
 
 bench: setup  ## measure speed against the notebooks' way (QUICK=1 for a short run)
-	@for script in benchmarks/*.py; do python $$script $(if $(QUICK),--quick); done
+	@for script in $(filter-out benchmarks/gpu.py benchmarks/peers.py,$(wildcard benchmarks/*.py)); \
+		do python $$script $(if $(QUICK),--quick); done
+
+bench-gpu: setup  ## the same on a GPU: seconds, memory, half-precision noise (TORCH=cuda)
+	@python benchmarks/gpu.py
 
 lint: setup  ## ruff and mypy
 	ruff check code tests benchmarks
@@ -44,13 +48,13 @@ lint: setup  ## ruff and mypy
 	mypy
 
 # Needs uv, and the CPU build of torch where uv looks (UV_FIND_LINKS or UV_INDEX).
-lock:  ## resolve requirements/*.in again, with hashes, for Python 3.11 and newer
+lock:  ## resolve the *.in files again, with hashes, for Python 3.11 and newer
 	@command -v uv >/dev/null || { echo "make lock needs uv on PATH" >&2; exit 2; }
-	@for kind in cpu cuda; do lock=requirements/$$kind.lock; \
-		uv pip compile -q requirements/$$kind.in --universal --python-version 3.11 \
+	@for name in requirements/cpu requirements/cuda benchmarks/peers; do lock=$$name.lock; \
+		uv pip compile -q $$name.in --universal --python-version 3.11 \
 			--generate-hashes --no-header --no-emit-find-links --no-emit-index-url \
 			-o $$lock >/dev/null; \
-		{ echo "# Made by \`make lock\` from $$kind.in; do not edit."; cat $$lock; } >$$lock.part; \
+		{ echo "# Made by \`make lock\` from $$(basename $$name).in; do not edit."; cat $$lock; } >$$lock.part; \
 		mv $$lock.part $$lock; done
 
 clean:  ## remove what `make reproduce` and the tools made; .venv, data and results/full stay

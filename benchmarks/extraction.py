@@ -1,23 +1,33 @@
-"""Time the extraction against the notebooks' way, both in one run on one machine.
+"""Time the extraction against the notebooks' way and other tools, all in one run on one machine.
 
-    python benchmarks/extraction.py [--quick] [--pairs FILE]
+    python benchmarks/extraction.py [--quick] [--pairs FILE] [--peers PYTHON] [--cpu-time]
 
 Random weights in the shape of Pythia-160M, float32, CPU. Notebook 000 runs one statement at a
 time, once per layer it reads (9) and once for the loss: 20 passes per pair. Notebooks 001 and
 002 read all layers from one pass: 4 passes per pair. Both are timed on a sample of pairs and
-scaled by the number of pairs; the extraction is timed whole, files and all. Prints medians.
+scaled by the number of pairs; the extraction is timed whole, files and all. The other tools run
+in the environment of `peers.py`; without it only plain transformers is compared with. Prints
+medians, ratios and the fraction of the rate of a matrix product measured in between. On a machine
+that others use too, OMP_NUM_THREADS=1 with --cpu-time is the steadier comparison: seconds of one
+core, not of the clock on the wall.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
+import json
+import os
 import shutil
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tokenizers
@@ -25,18 +35,25 @@ import torch
 import transformers
 
 from layerwise.hidden_states import extract
-from layerwise.packed import packed_linears
+from layerwise.packed import Linears, packed_linears
 from layerwise.pairs import read_pairs
+from layerwise.plan import plan_batches
 from layerwise.store import HiddenStates, open_states
 from layerwise.weights import Checkpoint
 
 LAYERS_READ = 9  # notebook 000: layers 0, 4, ..., 32
 N_PAIRS = 230
 VOCABULARY = 50304
+TOKENS_PER_BATCH = 2048  # of ours and of the tools that batch
+HERE = Path(__file__).parent
+PEERS_PYTHON = HERE.parent / ".venv-peers" / "bin" / "python"
+CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
+clock = "wall"  # which of them; --cpu-time takes the other
+INSTALLED_PEERS = ("lm-evaluation-harness", "nnsight", "TransformerLens")
 
 
 def pythia_160m() -> Checkpoint:
-    """Random weights, and a tokenizer that makes one token of every word."""
+    """Random weights of that shape."""
     config = transformers.GPTNeoXConfig(
         hidden_size=768,
         num_hidden_layers=12,
@@ -48,7 +65,13 @@ def pythia_160m() -> Checkpoint:
     )
     torch.manual_seed(0)
     network = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager")
-    words = {f"w{number}": number for number in range(VOCABULARY)}
+    return checkpoint_of(network, "pythia-160m")
+
+
+def checkpoint_of(network: Any, shape: str) -> Checkpoint:
+    """A checkpoint whose tokenizer makes one token of every word w0, w1, ..."""
+    config = network.config
+    words = {f"w{number}": number for number in range(config.vocab_size)}
     tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="w0"))
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
     return Checkpoint(
@@ -56,50 +79,53 @@ def pythia_160m() -> Checkpoint:
         tokenizer=transformers.PreTrainedTokenizerFast(
             tokenizer_object=tokenizer, bos_token="w0", unk_token="w0"
         ),
-        name="random-pythia-160m",
-        display="random weights, Pythia-160M shape",
+        name=f"random-{shape}",
+        display=f"random weights in the shape of {shape}",
         revision="seed 0",
-        dtype="float32",
+        dtype=str(network.dtype).removeprefix("torch."),
         family="gpt_neox",
-        n_layers=12,
-        hidden_size=768,
+        folder=Path(),
+        n_layers=config.num_hidden_layers,
+        hidden_size=config.hidden_size,
     )
 
 
-def synthetic(n_pairs: int) -> list[str]:
+def synthetic(n_pairs: int, vocabulary: int = VOCABULARY) -> list[str]:
     """Statements of 8 to 16 words, A sides first."""
     rng = np.random.default_rng(0)
     lengths = rng.integers(8, 17, 2 * n_pairs)
-    return [" ".join(f"w{w}" for w in rng.integers(1, VOCABULARY, n)) for n in lengths]
+    return [" ".join(f"w{w}" for w in rng.integers(1, vocabulary, n)) for n in lengths]
 
 
 def naive_pooled(checkpoint: Checkpoint, text: str, layer: int) -> np.ndarray:
     """One pass for one layer of one statement."""
-    inputs = checkpoint.tokenizer(text, return_tensors="pt")
+    inputs = checkpoint.tokenizer(text, return_tensors="pt").to(checkpoint.model.device)
     with torch.no_grad():
         out = checkpoint.model(
             input_ids=inputs.input_ids,
             attention_mask=inputs.attention_mask,
             output_hidden_states=True,
         )
-    return out.hidden_states[layer][0, 1:].mean(dim=0).numpy().astype(np.float32)
+    return out.hidden_states[layer][0, 1:].mean(dim=0).float().cpu().numpy()
 
 
 def naive_nll(checkpoint: Checkpoint, text: str) -> float:
     """One more pass for the loss."""
-    ids = checkpoint.tokenizer(text, return_tensors="pt").input_ids
+    ids = checkpoint.tokenizer(text, return_tensors="pt").input_ids.to(checkpoint.model.device)
     with torch.no_grad():
         return float(checkpoint.model(input_ids=ids, labels=ids).loss)
 
 
 def seconds_per_pair(checkpoint: Checkpoint, texts: list[str], passes: int) -> float:
     """Seconds for `passes` hidden-state passes and one loss pass per side of a pair."""
-    start = time.perf_counter()
-    for text in texts:
-        for layer in range(passes):
-            naive_pooled(checkpoint, text, min(layer, checkpoint.n_layers))
-        naive_nll(checkpoint, text)
-    return (time.perf_counter() - start) / (len(texts) / 2)
+
+    def whole() -> None:
+        for text in texts:
+            for layer in range(passes):
+                naive_pooled(checkpoint, text, min(layer, checkpoint.n_layers))
+            naive_nll(checkpoint, text)
+
+    return timed(whole) / (len(texts) / 2)
 
 
 @contextlib.contextmanager
@@ -112,9 +138,9 @@ def attention(checkpoint: Checkpoint, kind: str):
 
 def timed(call: Callable[[], object]) -> float:
     """Seconds of one call."""
-    start = time.perf_counter()
+    start = CLOCKS[clock]()
     call()
-    return time.perf_counter() - start
+    return CLOCKS[clock]() - start
 
 
 def run_extraction(checkpoint: Checkpoint, texts: list[str], folder: Path) -> HiddenStates:
@@ -122,10 +148,13 @@ def run_extraction(checkpoint: Checkpoint, texts: list[str], folder: Path) -> Hi
     return extract(checkpoint, texts, (), folder)
 
 
-def gemm_rate(checkpoint: Checkpoint, linears: str) -> float:
-    """Multiply-add rate of one MLP matrix on a full batch, 2 x 2048 x 768 x 3072 flop per call."""
+def gemm_rate(checkpoint: Checkpoint, linears: Linears) -> float:
+    """Multiply-add rate of one MLP matrix on a full batch, 2 x 2048 x 768 x 3072 flop per call.
+
+    `packed`: oneDNN with weights packed before; `plain`: ATen's `F.linear`.
+    """
     layer = checkpoint.blocks[0].mlp.dense_h_to_4h
-    states = torch.randn(2048, 768)
+    states = torch.randn(TOKENS_PER_BATCH, 768)
     with packed_linears(layer, linears), torch.inference_mode():
         fastest = min(timed(lambda: layer(states)) for _ in range(20))
     return 2 * states.shape[0] * layer.weight.numel() / fastest
@@ -156,56 +185,156 @@ def disagreement(checkpoint: Checkpoint, texts: list[str], states: HiddenStates)
     print(f"largest difference: pooled states {max(gaps):.1e}, NLL {max(nll):.1e} nats")
 
 
+class Peers:
+    """The other tools, in a process that waits for its turns."""
+
+    def __init__(self, python: Path, checkpoint: Checkpoint, texts: list[str], work: Path) -> None:
+        ids = checkpoint.tokenizer(texts).input_ids
+        plan = plan_batches("statements", [len(one) for one in ids], TOKENS_PER_BATCH)
+        self.order = list(itertools.chain.from_iterable(batch.members for batch in plan))
+        batches = [[ids[member] for member in batch.members] for batch in plan]
+        work.mkdir()
+        (work / "batches.json").write_text(json.dumps(batches))
+        checkpoint.model.save_pretrained(work / "checkpoint")
+        checkpoint.tokenizer.save_pretrained(work / "checkpoint")
+        self.work = work
+        self.seconds: dict[str, list[float]] = {"transformers": []}
+        if python.exists():
+            self.seconds |= {name: [] for name in INSTALLED_PEERS}
+        else:
+            print(f"{', '.join(INSTALLED_PEERS)}: not compared, {python} is missing (see peers.py)")
+        command = [python if python.exists() else sys.executable, HERE / "peers.py"]
+        self._log = (work / "log").open("w")
+        self._process = subprocess.Popen(
+            [*map(str, command), str(work / "checkpoint"), str(work)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+            env={**os.environ, "HF_HUB_OFFLINE": "1"},
+        )
+
+    def all_take_a_turn(self) -> None:
+        """Time every tool once; one that fails is named and not asked again."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        for name in list(self.seconds):
+            self._process.stdin.write(f"{name}\n")
+            self._process.stdin.flush()
+            reply = json.loads(self._process.stdout.readline() or '{"error": "it died"}')
+            if "error" in reply:
+                print(f"{name}: did not run ({reply['error']})")
+                del self.seconds[name]
+            else:
+                self.seconds[name].append(reply[clock])
+
+    def disagreement(self, states: HiddenStates) -> None:
+        """Print how far every tool's answers are from ours."""
+        ours = np.stack([states.pooled(layer)[self.order] for layer in range(1, states.n_layers)])
+        for name in self.seconds:
+            found = np.load(self.work / f"{name}.npz")
+            nll = np.abs(found["nll"] - states.nll[self.order]).max()
+            gap = f"{np.abs(found['states'] - ours).max():.1e}" if "states" in found else "none"
+            print(f"  against {name}: pooled states {gap}, NLL {nll:.1e}")
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
+        self._log.close()
+
+
+def loops(checkpoint: Checkpoint, texts: list[str], n_sampled: int) -> tuple[float, float]:
+    """Seconds of both notebooks' ways for all pairs, from a sample of them."""
+    spread = np.linspace(0, len(texts) - 1, 2 * n_sampled).astype(int)
+    sample, n_pairs = [texts[i] for i in spread], len(texts) // 2
+    with attention(checkpoint, "sdpa"):
+        many = n_pairs * seconds_per_pair(checkpoint, sample, LAYERS_READ)
+        few = n_pairs * seconds_per_pair(checkpoint, sample, 1)
+    return many, few
+
+
+def report(ours: list[float], others: dict[str, list[float]]) -> None:
+    """Medians, the fastest run, and the median of the ratios of each round."""
+    median = statistics.median(ours)
+    print(f"{'extraction':34}{median:8.1f} s, fastest {min(ours):.1f}, slowest {max(ours):.1f}")
+    for name, times in others.items():
+        ratios = [time / mine for time, mine in zip(times, ours, strict=True)]
+        print(
+            f"{name:34}{statistics.median(times):8.1f} s, {statistics.median(ratios):.2f} times "
+            f"({min(ratios):.2f} to {max(ratios):.2f})"
+        )
+
+
+def growth(checkpoint: Checkpoint, texts: list[str], out: Path) -> None:
+    """Time per statement against their number."""
+    print("growth (statements: milliseconds each):")
+    for factor in (1, 2, 4):
+        grown = texts[: len(texts) * factor // 4]
+        place = out / f"{len(grown)}"
+        seconds = timed(lambda some=grown, to=place: run_extraction(checkpoint, some, to))
+        print(f"  {len(grown):6}: {1e3 * seconds / len(grown):.1f}")
+
+
+def read_texts(pairs: Path | None) -> list[str]:
+    """Synthetic statements, or words as many as a file's statements have."""
+    if pairs is None:
+        return synthetic(N_PAIRS)
+    words = [f"w{number}" for number in range(1, VOCABULARY)]
+    # the random tokenizer knows no English: keep the statements' lengths in words
+    return [" ".join(words[: 1 + len(text.split())]) for text in read_pairs(pairs).statements]
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer repeats and sampled pairs")
     parser.add_argument("--pairs", type=Path, help="statement pairs; default: synthetic ones")
+    parser.add_argument(
+        "--peers", type=Path, default=PEERS_PYTHON, help="python of the peers' environment"
+    )
+    parser.add_argument("--cpu-time", action="store_true", help="processor time, not wall time")
     arguments = parser.parse_args()
-    checkpoint = pythia_160m()
-    if arguments.pairs:
-        words = [f"w{number}" for number in range(1, VOCABULARY)]
-        pairs = read_pairs(arguments.pairs)
-        # the random tokenizer knows no English: keep the statements' lengths in words
-        texts = [" ".join(words[: 1 + len(text.split())]) for text in pairs.statements]
-    else:
-        texts = synthetic(N_PAIRS)
-    n_pairs = len(texts) // 2
+    global clock
+    clock = "cpu" if arguments.cpu_time else "wall"
+    checkpoint, texts = pythia_160m(), read_texts(arguments.pairs)
     repeats, sampled = (2, 2) if arguments.quick else (5, 4)
-    print(f"{torch.get_num_threads()} threads, {n_pairs} pairs, {repeats} repeats")
+    threads, n_pairs = torch.get_num_threads(), len(texts) // 2
+    print(f"{threads} threads, {n_pairs} pairs, {repeats} rounds, {clock} time", flush=True)
     ours: list[float] = []
     many: list[float] = []
     few: list[float] = []
-    rates: list[float] = []
+    rates: dict[Linears, list[float]] = {"packed": [], "plain": []}
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
+        peers = Peers(arguments.peers, checkpoint, texts, out / "peers")
         run_extraction(checkpoint, texts[:8], out / "warm-up")
-        for repeat in range(repeats):  # the sides take turns: a slow minute hits both
-            spread = np.linspace(0, len(texts) - 1, 2 * sampled).astype(int)
-            sample = [texts[i] for i in spread]
-            with attention(checkpoint, "sdpa"):
-                many.append(n_pairs * seconds_per_pair(checkpoint, sample, LAYERS_READ))
-                few.append(n_pairs * seconds_per_pair(checkpoint, sample, 1))
+        for number in range(repeats):  # the sides take turns: a slow minute hits all
+            for times, seconds in zip((many, few), loops(checkpoint, texts, sampled), strict=True):
+                times.append(seconds)
             ours.append(timed(lambda: run_extraction(checkpoint, texts, out / "all")))
+            for linears, found in rates.items():
+                found.append(gemm_rate(checkpoint, linears))
+            peers.all_take_a_turn()
             states = open_states(out / "all")
-            linears = states.index["linears"]
-            if repeat == 0:
+            if number == 0:
                 disagreement(checkpoint, texts, states)
-            rates.append(needed_flop(checkpoint, texts) / ours[-1] / gemm_rate(checkpoint, linears))
+                peers.disagreement(states)
+                print(f"linear layers: {states.index['linears']}")
             shutil.rmtree(states.folder)
-        print(f"linear layers: {linears}")
-        median = statistics.median(ours)
-        print(f"extraction:                      {median:8.1f} s ({min(ours):.1f}-{max(ours):.1f})")
-        for name, times in (("20 passes per pair", many), ("4 passes per pair", few)):
-            ratio = statistics.median(t / o for t, o in zip(times, ours, strict=True))
-            print(f"{name + ' (scaled):':32} {statistics.median(times):8.1f} s, {ratio:.1f} times")
-        print(f"fraction of the GEMM rate:       {statistics.median(rates):8.2f}")
-        print("growth (statements: milliseconds each):")
-        for factor in (1, 2, 4):
-            grown = texts[: len(texts) * factor // 4]
-            place = out / f"{len(grown)}"
-            seconds = timed(lambda some=grown, to=place: run_extraction(checkpoint, some, to))
-            print(f"  {len(grown):6}: {1e3 * seconds / len(grown):.1f}")
+        peers.close()
+        loop_times = {"20 passes per pair (scaled)": many, "4 passes per pair (scaled)": few}
+        report(ours, {**loop_times, **peers.seconds})
+        best = min(peers.seconds, key=lambda name: statistics.median(peers.seconds[name]))
+        print(f"the fastest other tool: {best}")
+        needed = needed_flop(checkpoint, texts)
+        for linears, name in (("packed", "oneDNN, packed before"), ("plain", "ATen, F.linear")):
+            parts = [needed / t / r for t, r in zip(ours, rates[linears], strict=True)]
+            print(
+                f"matrix product, {name}: {statistics.median(rates[linears]) / 1e9:.0f} GFLOP/s; "
+                f"the extraction reaches {statistics.median(parts):.2f} of it "
+                f"({min(parts):.2f} to {max(parts):.2f})"
+            )
+        growth(checkpoint, texts, out)
 
 
 if __name__ == "__main__":

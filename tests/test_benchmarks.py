@@ -1,0 +1,124 @@
+"""The benchmarks themselves run: at tiny shapes, with no claim about speed."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from layerwise.hidden_states import extract
+from tiny_checkpoints import TEXTS, twin_checkpoint
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+sys.path.insert(0, str(BENCHMARKS))
+
+import extraction  # noqa: E402
+import gpu  # noqa: E402
+import peers  # noqa: E402
+
+
+def run_gpu(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["gpu.py", *arguments])
+    return gpu.main()
+
+
+def test_gpu_at_a_tiny_shape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "gpu.json"
+    assert run_gpu(monkeypatch, "--device", "cpu", "--quick", "--out", str(out)) == 0
+    found = json.loads(out.read_text())
+    assert found["environment"]["torch"] == torch.__version__
+    assert found["texts"] == "synthetic"
+    (shape,) = found["shapes"]
+    assert shape["statements"] == 12
+    assert shape["floor_seconds"] == max(shape["flop_seconds"], shape["weight_seconds"])
+    assert shape["fraction_of_floor"] == shape["floor_seconds"] / shape["seconds"]
+    assert min(shape[key] for key in ("seconds", "seconds_with_load", "ratio_20_passes")) > 0
+    for dtype in gpu.HALF:
+        layers = [row["layer"] for row in shape["noise"][dtype]["layers"]]
+        assert layers == [0, 1, 2, 3, "before_norm"]
+
+
+def test_gpu_iv(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert run_gpu(monkeypatch) == 2
+    assert "no CUDA device was found; run it on a machine with one" in capsys.readouterr().err
+    assert run_gpu(monkeypatch, "--device", "cpu") == 2
+    assert "--device cpu goes with --quick" in capsys.readouterr().err
+
+
+def test_noise_is_what_the_batches_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """States that differ by a known step: the noise reported is that step."""
+    checkpoint = twin_checkpoint("gpt_neox")
+    states = extract(checkpoint, TEXTS[:6], (), tmp_path / "states")
+
+    class Shifted:
+        folder = tmp_path / "gone"
+        nll = states.nll + np.array([0, 0, 0.25, 0, 0, -0.5])
+
+        def pooled(self, layer: object) -> np.ndarray:
+            moved = states.pooled(layer).copy()
+            moved[3, 1] += 2.0 if layer == 1 else 0.0
+            return moved
+
+    def fake(checkpoint: object, texts: object, prompts: object, folder: Path, **options: int):
+        (tmp_path / "gone").mkdir(exist_ok=True)
+        return states if options["tokens_per_batch"] == 1 else Shifted()
+
+    monkeypatch.setattr(gpu, "extract", fake)
+    monkeypatch.setattr(gpu.shutil, "rmtree", lambda folder: None)
+    found = gpu.noise(checkpoint, list(TEXTS[:6]), tmp_path, 2048)
+    assert found["nll"] == pytest.approx(0.5)
+    moved = {row["layer"]: row for row in found["layers"]}
+    size = np.sqrt(np.mean(np.square(states.pooled(1))))
+    assert moved[1]["states"] == pytest.approx(2 / size, rel=1e-5)
+    assert moved[1]["one_minus_cosine"] > 1e-3
+    assert moved[1]["asymmetry"] > 1e-3
+    assert moved[0]["states"] == moved[2]["states"] == moved["before_norm"]["states"] == 0
+
+
+def test_needed_flop_against_counting_by_hand() -> None:
+    checkpoint = twin_checkpoint("gpt_neox")
+    tokens = [len(ids) for ids in checkpoint.tokenizer(list(TEXTS)).input_ids]
+    hidden, wide = checkpoint.hidden_size, checkpoint.model.config.intermediate_size
+    matrices = 3 * (4 * hidden * hidden + 2 * hidden * wide)  # attention and MLP of three blocks
+    expected = 2 * (matrices * sum(tokens) + 512 * hidden * (sum(tokens) - len(tokens)))
+    assert extraction.needed_flop(checkpoint, list(TEXTS)) == expected
+
+
+def test_plain_transformers_as_a_peer_agrees(tmp_path: Path) -> None:
+    """The process of peers.py, asked twice, and a peer that does not exist is reported."""
+    checkpoint = twin_checkpoint("gpt_neox")
+    states = extract(checkpoint, TEXTS, (), tmp_path / "states")
+    side = extraction.Peers(Path(sys.executable), checkpoint, list(TEXTS), tmp_path / "peers")
+    side.seconds = {"transformers": [], "nobody": []}
+    side.all_take_a_turn()
+    side.all_take_a_turn()
+    side.close()
+    assert list(side.seconds) == ["transformers"]
+    assert len(side.seconds["transformers"]) == 2
+    found = np.load(tmp_path / "peers" / "transformers.npz")
+    np.testing.assert_allclose(found["nll"], states.nll[side.order], atol=1e-5)
+    ours = np.stack([states.pooled(layer)[side.order] for layer in (1, 2)])
+    np.testing.assert_allclose(found["states"], ours, atol=5e-5)
+
+
+def test_peers_alone_says_what_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["peers.py", "--quick"])
+    peers.main()
+    assert "started by extraction.py, nothing to measure alone" in capsys.readouterr().out
+
+
+def test_loops_compute_what_the_extraction_stores(tmp_path: Path) -> None:
+    checkpoint = twin_checkpoint("gpt_neox")
+    states = extract(checkpoint, TEXTS, (), tmp_path / "states")
+    pooled = extraction.naive_pooled(checkpoint, TEXTS[4], 2)
+    np.testing.assert_allclose(pooled, states.pooled(2)[4], atol=5e-5)
+    assert extraction.naive_nll(checkpoint, TEXTS[4]) == pytest.approx(states.nll[4], abs=1e-5)
+    many, few = extraction.loops(checkpoint, list(TEXTS[:4]), 1)
+    assert many > 0
+    assert few > 0
+    assert checkpoint.model.config._attn_implementation == "eager"
