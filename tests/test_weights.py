@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import shutil
@@ -12,7 +13,8 @@ from huggingface_hub import errors as hub_errors
 
 from layerwise import weights
 from layerwise.errors import LayerwiseError
-from layerwise.models import Model
+from layerwise.hub import require_hub
+from layerwise.models import Model, twin_of
 from layerwise.tiny import build_tiny
 from layerwise.weights import (
     load_built,
@@ -23,7 +25,14 @@ from layerwise.weights import (
     require_accelerator,
     weight_bytes,
 )
-from tiny_checkpoints import TEXTS, tiny_model
+from tiny_checkpoints import (
+    TEXTS,
+    TWIN_FAMILIES,
+    tiny_model,
+    twin_checkpoint,
+    twin_folder,
+    twinned_model,
+)
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -114,6 +123,8 @@ def test_auto_needs_one_process(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ({"n_layers": 4}, "declared n_layers 4, the loaded checkpoint has 3"),
         ({"hidden_size": 32}, "declared hidden_size 32, the loaded checkpoint has 16"),
         ({"n_heads": 2}, "declared n_heads 2, the loaded checkpoint has 4"),
+        ({"kv_heads": 2}, "declared kv_heads 2, the loaded checkpoint has 4"),
+        ({"head_size": 8}, "declared head_size 8, the loaded checkpoint has 4"),
         ({"adds_bos": True}, "declared adds_bos True, the loaded checkpoint has False"),
     ],
 )
@@ -179,8 +190,11 @@ def test_hub_snapshot_without_weights(hub_cache: Path) -> None:
     [
         ("GatedRepoError", "org/tiny is gated: accept its licence .* HF_TOKEN"),
         ("RepositoryNotFoundError", "neither a local folder nor a model on the hub"),
-        ("RevisionNotFoundError", "the hub has no revision 'v2'"),
-        ("HfHubHTTPError", "the hub cannot be reached"),
+        (
+            "RevisionNotFoundError",
+            "no revision 'v2'; take a commit, tag or branch from the history",
+        ),
+        ("HfHubHTTPError", "the hub cannot be reached .* connect to the network"),
     ],
 )
 def test_hub_answers(monkeypatch: pytest.MonkeyPatch, error: str, message: str) -> None:
@@ -252,3 +266,139 @@ def test_broken_checkpoints(tiny: Path, tmp_path: Path) -> None:
     (folder / "tokenizer.json").write_text('{"a":')
     with pytest.raises(LayerwiseError, match="the tokenizer cannot be loaded"):
         load_local(folder, device="cpu")
+
+
+ANSWERS = {
+    "gated": hub_errors.GatedRepoError("no", response=SimpleNamespace(headers={}, request=None)),
+    "token": hub_errors.HfHubHTTPError(
+        "no", response=SimpleNamespace(headers={}, request=None, status_code=401)
+    ),
+    "full": OSError(errno.ENOSPC, "No space left on device"),
+    "proxy": type("ProxyError", (Exception,), {"__module__": "httpx"})("no"),
+}
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ("gated", "org/tiny is gated: accept its licence"),
+        ("token", r"refuses this user \(HTTP 401\); log in again .* or correct HF_TOKEN"),
+        ("full", "no room for it in .*; make room, or set HF_HOME to a folder on another disk"),
+        ("proxy", r"the hub cannot be reached \(ProxyError\)"),
+    ],
+)
+def test_hub_refuses_while_files_arrive(
+    hub_cache: Path, monkeypatch: pytest.MonkeyPatch, answer: str, message: str
+) -> None:
+    """config.json is there, then the weights are not to be had."""
+
+    def download(hub_id: str, revision: str, allow_patterns: list[str]) -> str:
+        if allow_patterns == ["config.json"]:
+            return str(hub_cache)
+        raise ANSWERS[answer]
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    with pytest.raises(LayerwiseError, match=message):
+        load_hub("org/tiny", COMMIT, device="cpu")
+
+
+def test_bugs_are_not_taken_for_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise TypeError("a bug")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", broken)
+    with pytest.raises(TypeError, match="a bug"):
+        load_hub("org/tiny", COMMIT)
+
+
+def test_hub_with_pickled_weights_only(hub_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (hub_cache / "model.safetensors").unlink()
+    names = ["config.json", "pytorch_model.bin", "flax_model.msgpack"]
+    monkeypatch.setattr(
+        huggingface_hub.HfApi, "list_repo_files", lambda self, hub_id, revision: names
+    )
+    with pytest.raises(
+        LayerwiseError, match=r"pickled weights only \(pytorch_model.bin\), .* never loaded; record"
+    ):
+        load_hub("org/tiny", COMMIT, device="cpu")
+
+
+REMOTE = """
+from pathlib import Path
+Path(__file__).with_name("ran").touch()
+"""
+
+
+def test_code_of_the_checkpoint_is_never_run(copy: Path) -> None:
+    """An unknown architecture with code of its own is refused, a known one needs none of it."""
+    config = json.loads((copy / "config.json").read_text())
+    config["auto_map"] = {
+        "AutoConfig": "theirs.TheirConfig",
+        "AutoModelForCausalLM": "theirs.TheirModel",
+    }
+    (copy / "theirs.py").write_text(REMOTE)
+    (copy / "config.json").write_text(json.dumps(config))
+    assert load_local(copy, device="cpu").family == "gpt_neox"
+    (copy / "config.json").write_text(json.dumps({**config, "model_type": "theirs"}))
+    with pytest.raises(
+        LayerwiseError, match=r"code of its own \(theirs.TheirConfig, theirs.TheirModel\), which "
+        r"is never run; use one whose architecture transformers brings along"
+    ):  # fmt: skip
+        load_local(copy, device="cpu")
+    assert not (copy / "ran").exists()
+
+
+def test_unknown_architecture_is_refused_before_its_weights_arrive(
+    hub_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (hub_cache / "config.json").unlink()
+    (hub_cache / "config.json").write_text('{"model_type": "mamba"}')
+    asked = []
+
+    def download(hub_id: str, revision: str, allow_patterns: list[str]) -> str:
+        asked.append(allow_patterns)
+        return str(hub_cache)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    with pytest.raises(LayerwiseError, match="no known layout for the architecture 'mamba'"):
+        load_hub("org/tiny", COMMIT, device="cpu")
+    assert asked == [["config.json"]]
+
+
+@pytest.mark.parametrize("family", [*TWIN_FAMILIES])
+def test_declared_heads_of_every_family(family: str) -> None:
+    """The twins are loaded through the same comparison as the models they stand in for."""
+    shape = twin_of(twinned_model(family)).shape
+    assert twin_checkpoint(family).n_layers == shape.n_layers
+    wrong = replace(twin_of(twinned_model(family)), shape=replace(shape, kv_heads=3))
+    with pytest.raises(LayerwiseError, match=f"declared kv_heads 3, .* has {shape.kv_heads};"):
+        load_built(wrong, twin_folder(family), device="cpu")
+
+
+def test_require_hub(hub_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cached = registered(built=False, hub="org/tiny", revision=COMMIT)
+    other = replace(cached, hub="org/other")
+    require_hub([cached])
+    with pytest.raises(
+        LayerwiseError, match=r"org/other at .* not in the local cache .* unset HF_H"
+    ):
+        require_hub([cached, other])
+    unresolved = replace(cached, revision=None)
+    with pytest.raises(
+        LayerwiseError, match="no revision is recorded for tiny-gpt-neox, two; look"
+    ):
+        require_hub([unresolved, cached, replace(unresolved, slug="two")])
+    asked = []
+    monkeypatch.setattr(
+        huggingface_hub.HfApi, "model_info", lambda self, hub, **_: asked.append(hub)
+    )
+    require_hub([other])
+
+    def refuse(self: object, hub: str) -> None:
+        raise ANSWERS["gated"]
+
+    monkeypatch.setattr(huggingface_hub.HfApi, "auth_check", refuse)
+    require_hub([other])
+    with pytest.raises(LayerwiseError, match="org/other is gated: accept its licence"):
+        require_hub([replace(other, gated=True)])
+    assert asked == ["org/other"] * 3

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
-import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import accelerate
 import torch
 import transformers
+from accelerate.utils import broadcast_object_list
 from jaxtyping import Bool, Float, Float32
 from tqdm import tqdm
 
-from layerwise.errors import LayerwiseError, TextError
-from layerwise.files import publish_folder, read_json, write_json
+from layerwise.errors import LayerwiseError
 from layerwise.forward import forward, mean_token_nll, pool, token_norms
+from layerwise.memory import Room, run_in_parts
 from layerwise.packed import Linears, choose_linears, packed_linears
-from layerwise.shards import Batch, Plan, Shard, finished_batches, plan_batches, prepare
+from layerwise.partial import claim, disk_errors_explained, partial_of, prepare, publish
+from layerwise.plan import Batch, Plan, plan_batches
+from layerwise.shards import Shard
 from layerwise.store import HiddenStates, Layer, digest_of_texts, open_states
-from layerwise.weights import Checkpoint
+from layerwise.templates import NONE, render
+from layerwise.token_ids import TokenIds, tokenize
+from layerwise.weights import Checkpoint, attention_kernel
 
-TEXTS_AT_ONCE = 256  # the tokenizer keeps much more than ids of what it takes at once
-LAYOUT = 1  # raise when the same inputs would give other bytes
+LAYOUT = 2  # raise when the same inputs would give other bytes
+T = TypeVar("T")
 
 
 def extract(
@@ -35,6 +40,7 @@ def extract(
     prompts: Sequence[str],
     folder: Path,
     *,
+    template: str = NONE,
     tokens_per_batch: int = 2048,
     linears: Linears | None = None,
     progress: bool | None = None,
@@ -46,71 +52,71 @@ def extract(
     the first token are stored beside it. NLL is the mean over the T-1 predicted tokens, nats.
     Work goes on in `<folder>.partial`; a second call resumes it, and returns a finished
     extraction of the same inputs at once. Under a launcher every process takes whole batches.
+    A batch that does not fit into memory is run in smaller parts, which `smaller_batches` of the
+    index records: {number of the batch: texts at a time}.
 
     Args:
+        template: what every statement is put into before it is tokenised (see `templates`).
         tokens_per_batch: upper limit of tokens in a batch; part of the method in half precision.
         linears: `packed` or `plain` linear layers, None for `choose_linears`.
         progress: show a progress bar; None shows it on a terminal only.
 
     Raises:
         LayerwiseError: for a statement of one token or a text longer than the model's context
-            (before anything runs), non-finite or all-zero states, or too little memory.
+            (before anything runs), non-finite or all-zero states, a text that does not fit into
+            memory, a disk that is full or cannot be written, or another run on the same folder.
     """
     if not statements or tokens_per_batch < 1:
         raise LayerwiseError(
             "an extraction needs at least one statement and one token per batch, found "
             f"{len(statements)} and {tokens_per_batch}"
         )
-    texts = {"statements": list(statements), "prompts": list(prompts)}
-    ids = {kind: _tokenize(checkpoint, kind, texts[kind]) for kind in texts}
+    texts = {"statements": statements, "prompts": prompts}
+    rendered = statements
+    if template != NONE:
+        rendered = [render(checkpoint.tokenizer, text, template) for text in statements]
+    ids = {
+        "statements": _tokenize(checkpoint, "statements", rendered),
+        "prompts": _tokenize(checkpoint, "prompts", prompts),
+    }
     chosen = choose_linears(checkpoint.model, linears)
-    index = _index(checkpoint, texts, ids, tokens_per_batch, chosen)
-    if (folder / "index.json").is_file():
-        found = read_json(folder / "index.json")
-        if found.get("fingerprint") == index["fingerprint"]:
-            return open_states(folder)
+    index = _index(checkpoint, texts, ids, tokens_per_batch, chosen, template)
     plan = _plan(checkpoint, ids, tokens_per_batch)
     processes = _Processes.of(checkpoint)
-    partial = folder.with_name(folder.name + ".partial")
-    if processes.rank == 0:
-        prepare(partial, index["fingerprint"])
-    processes.wait()
-    shards = sorted(partial.glob("rank_*"))
-    done = {number for shard in shards for number in finished_batches(shard)}
-    processes.wait()  # nobody writes before everybody has read
-    todo = [number for number in range(len(plan.batches)) if number not in done]
-    shard = Shard(partial / f"rank_{processes.rank:02d}", plan)
-    try:
-        with packed_linears(checkpoint.model, chosen):
-            for number in tqdm(
-                todo[processes.rank :: processes.count],
-                desc=checkpoint.display,
-                unit="batch",
-                disable=processes.rank > 0 or (None if progress is None else not progress),
-            ):
-                batch = plan.batches[number]
-                _run(checkpoint, batch, texts[batch.kind], ids[batch.kind], shard)
-                shard.finish(number)
-    finally:
-        shard.close()  # an error or Ctrl-C keeps every whole batch
-    processes.wait()
-    if processes.rank == 0:
-        _publish(partial, plan, index, folder)
-    processes.wait()
+    with contextlib.ExitStack() as stack:
+
+        def begin() -> dict[int, int] | None:
+            """Batches that are done; None if all is. The first process keeps the lock."""
+            with disk_errors_explained(folder, plan):
+                lock = claim(folder, index["fingerprint"])
+                if lock is None:
+                    return None
+                stack.callback(lock.close)
+                return prepare(folder, index["fingerprint"], plan, processes.count)
+
+        done = processes.first_decides(begin)
+        if done is None:
+            return open_states(folder)
+        todo = [number for number in range(len(plan.batches)) if number not in done]
+        mine = tqdm(
+            todo[processes.rank :: processes.count],
+            desc=checkpoint.display,
+            unit="batch",
+            disable=processes.rank > 0 or (None if progress is None else not progress),
+        )
+        with (
+            disk_errors_explained(folder, plan),
+            packed_linears(checkpoint.model, chosen),
+            attention_kernel(checkpoint.model, index["attention"]),
+        ):
+            shard = Shard(partial_of(folder) / f"rank_{processes.rank:02d}", plan)
+            _run_all(checkpoint, plan, mine, texts, ids, shard)
+        processes.wait()
+        if processes.rank == 0:
+            with disk_errors_explained(folder, plan):
+                publish(folder, plan, index)
+        processes.wait()
     return open_states(folder)
-
-
-def _publish(partial: Path, plan: Plan, index: dict[str, Any], folder: Path) -> None:
-    """Merge all shards into the first, complete it, move it into place."""
-    first, *others = sorted(partial.glob("rank_*"))
-    shard = Shard(first, plan)
-    for other in others:
-        shard.absorb(other)
-    shard.close()
-    (first / "journal").unlink()
-    write_json(first / "index.json", index)
-    publish_folder(first, folder)
-    shutil.rmtree(partial)
 
 
 @dataclass(frozen=True)
@@ -128,48 +134,40 @@ class _Processes:
         state = accelerate.PartialState(cpu=checkpoint.model.device.type == "cpu")
         return cls(state.process_index, state.num_processes, state.wait_for_everyone)
 
+    def first_decides(self, decide: Callable[[], T]) -> T:
+        """What the first process finds, or the error it meets, in every process."""
+        if self.count == 1:
+            return decide()
+        found: list[Any] = [None, None]
+        if self.rank == 0:
+            try:
+                found = [decide(), None]
+            except LayerwiseError as error:
+                found = [None, error]
+        value, refusal = broadcast_object_list(found)
+        if refusal is not None:
+            raise refusal
+        return value
 
-def _tokenize(checkpoint: Checkpoint, kind: str, texts: list[str]) -> list[list[int]]:
-    """Token ids of every text, BOS where the tokenizer adds it; lengths are checked here."""
-    ids = [
-        list(map(int, one))
-        for start in range(0, len(texts), TEXTS_AT_ONCE)
-        for one in checkpoint.tokenizer(texts[start : start + TEXTS_AT_ONCE]).input_ids
-    ]
-    # statements need a token to predict; a prompt only needs one to look at
-    fewest = 2 if kind == "statements" else 1
-    most = getattr(checkpoint.model.config, "max_position_embeddings", None)
-    rows = checkpoint.model.get_input_embeddings().weight.shape[0]
-    for number, (text, tokens) in enumerate(zip(texts, ids, strict=True)):
-        place = f"{kind[:-1]} {number} ({text!r:.80})"
-        if len(tokens) < fewest:
-            raise TextError(
-                f"{place}: {kind} need at least {fewest} tokens, {checkpoint.name}'s tokenizer "
-                f"makes {len(tokens)} of it; write a longer text or leave it out",
-                kind,
-                number,
-            )
-        if most is not None and len(tokens) > most:
-            raise TextError(
-                f"{place}: {checkpoint.name} takes at most {most} tokens, this text has "
-                f"{len(tokens)}; shorten it",
-                kind,
-                number,
-            )
-        if max(tokens, default=0) >= rows:
-            raise LayerwiseError(
-                f"{place}: the tokenizer of {checkpoint.name} gives id {max(tokens)}, the model "
-                f"has embeddings for ids below {rows}; use the tokenizer of this model"
-            )
-    return ids
+
+def _tokenize(checkpoint: Checkpoint, kind: str, texts: Sequence[str]) -> TokenIds:
+    return tokenize(
+        checkpoint.name,
+        checkpoint.tokenizer,
+        kind,
+        texts,
+        n_positions=getattr(checkpoint.model.config, "max_position_embeddings", None),
+        n_embeddings=checkpoint.model.get_input_embeddings().weight.shape[0],
+    )
 
 
 def _index(
     checkpoint: Checkpoint,
-    texts: dict[str, list[str]],
-    ids: dict[str, list[list[int]]],
+    texts: dict[str, Sequence[str]],
+    ids: dict[str, TokenIds],
     tokens_per_batch: int,
     linears: Linears,
+    template: str,
 ) -> dict[str, Any]:
     """What index.json holds; the fingerprint covers everything that can change a number."""
     index = {
@@ -185,100 +183,130 @@ def _index(
         "n_statements": len(texts["statements"]),
         "statements_sha256": digest_of_texts(texts["statements"]),
         "n_prompts": len(texts["prompts"]),
-        "prompt_lengths": [len(tokens) for tokens in ids["prompts"]],
+        "prompts_sha256": digest_of_texts(texts["prompts"]),
+        "prompt_lengths": ids["prompts"].lengths,
+        "token_ids_sha256": [ids[kind].digest() for kind in ids],
         "adds_bos": checkpoint.adds_bos,
         "tokens_per_batch": tokens_per_batch,
-        "attention": "eager",
+        # Eager is fastest for short statements, but multiplies before it scales: Pythia's 16-bit
+        # scores overflow there, and the papers' runs used the fused kernel.
+        "attention": "eager" if checkpoint.dtype == "float32" else "sdpa",
         "linears": linears,
+        "template": template,
         "torch": torch.__version__,
         "transformers": transformers.__version__,
     }
-    everything = json.dumps([index, texts, ids], sort_keys=True)
+    everything = json.dumps(index, sort_keys=True)
     return {**index, "fingerprint": hashlib.sha256(everything.encode()).hexdigest()}
 
 
-def _plan(checkpoint: Checkpoint, ids: dict[str, list[list[int]]], tokens_per_batch: int) -> Plan:
-    lengths = {kind: [len(tokens) for tokens in ids[kind]] for kind in ids}
+def _plan(checkpoint: Checkpoint, ids: dict[str, TokenIds], tokens_per_batch: int) -> Plan:
     starts = [0]
-    for length in lengths["prompts"]:
+    for length in ids["prompts"].lengths:
         starts.append(starts[-1] + length)
     return Plan(
         n_layers=checkpoint.n_layers,
         hidden_size=checkpoint.hidden_size,
         final_size=checkpoint.head.weight.shape[1],
         dtype="float16" if checkpoint.dtype == "float16" else "float32",
-        n_statements=len(ids["statements"]),
+        n_statements=len(ids["statements"].ends),
         prompt_starts=tuple(starts),
-        batches=plan_batches("statements", lengths["statements"], tokens_per_batch)
-        + plan_batches("prompts", lengths["prompts"], tokens_per_batch),
+        batches=plan_batches("statements", ids["statements"].lengths, tokens_per_batch)
+        + plan_batches("prompts", ids["prompts"].lengths, tokens_per_batch),
     )
 
 
-def _run(
-    checkpoint: Checkpoint, batch: Batch, texts: list[str], ids: list[list[int]], shard: Shard
+def _run_all(
+    checkpoint: Checkpoint,
+    plan: Plan,
+    numbers: Iterable[int],
+    texts: dict[str, Sequence[str]],
+    ids: dict[str, TokenIds],
+    shard: Shard,
 ) -> None:
-    """One forward pass of one batch, written to the shard layer by layer."""
+    room = Room()
+    try:
+        for number in numbers:
+            batch = plan.batches[number]
+
+            def run(part: Batch) -> None:
+                _run(checkpoint, part, texts[part.kind], ids[part.kind], shard)
+
+            shard.finish(number, run_in_parts(checkpoint, batch, room, run))
+    finally:
+        shard.close()  # an error or Ctrl-C keeps every whole batch
+
+
+def _run(
+    checkpoint: Checkpoint, batch: Batch, texts: Sequence[str], ids: TokenIds, shard: Shard
+) -> None:
+    """One forward pass, its states written to the shard.
+
+    What is pooled stays on its device until the pass is over: a GPU need not wait for each layer.
+    """
+    pooled: dict[Layer, torch.Tensor] = {}
+    norms: dict[Layer, torch.Tensor] = {}
 
     def see(layer: Layer, hidden: Float[torch.Tensor, "batch token hidden"]) -> None:
-        norms = token_norms(hidden)
-        _check_states(checkpoint, batch, texts, layer, norms[-1])
+        norms[layer] = token_norms(hidden)
         if batch.kind == "prompts":
             shard.write_tokens(batch, layer, _to_numpy(hidden))
         else:
-            shard.write_states(batch, layer, _to_numpy(pool(hidden)), norms.cpu().numpy())
+            pooled[layer] = pool(hidden)
 
-    tokens = torch.tensor([ids[member] for member in batch.members])
-    try:
-        with torch.inference_mode():
-            hidden = forward(checkpoint, tokens.to(checkpoint.model.device), see)
-            if batch.kind == "statements":
-                nll = mean_token_nll(checkpoint, hidden, tokens)
-                _require(checkpoint, batch, texts, ~torch.isfinite(nll), "token NLL is not finite")
-                shard.write_nll(batch, nll.double().cpu().numpy())
-    except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
-        if isinstance(error, RuntimeError) and not _is_out_of_memory(error):
-            raise
-        raise LayerwiseError(
-            f"out of memory on a batch of {len(batch.members)} {batch.kind} of {batch.length} "
-            "tokens; lower tokens_per_batch, use a 16-bit dtype, or device 'auto'"
-        ) from error
+    tokens = torch.from_numpy(ids.rows(batch.members, batch.length))
+    with torch.inference_mode():
+        hidden = forward(checkpoint, tokens.to(checkpoint.model.device), see)
+        for layer in shard.plan.layers:
+            _check_states(checkpoint, batch, texts, layer, norms[layer][-1])
+        if batch.kind == "prompts":
+            return
+        nll = mean_token_nll(checkpoint, hidden, tokens)
+        _require(checkpoint, batch, texts, ~torch.isfinite(nll), "token NLL is not finite")
+    for layer, states in pooled.items():
+        shard.write_states(batch, layer, _to_numpy(states))
+    layers = torch.stack([norms[layer].cpu() for layer in shard.plan.layers])
+    shard.write_norms(batch, layers.permute(2, 0, 1).numpy())
+    shard.write_nll(batch, nll.double().cpu().numpy())
 
 
 def _check_states(
     checkpoint: Checkpoint,
     batch: Batch,
-    texts: list[str],
+    texts: Sequence[str],
     layer: Layer,
     frobenius: Float32[torch.Tensor, " batch"],
 ) -> None:
-    bad = ~torch.isfinite(frobenius) | (frobenius == 0)
-    what = "all zero" if bad.any() and frobenius[bad][0] == 0 else "not finite"
+    bad = ~(torch.isfinite(frobenius) & (frobenius != 0)).cpu()
+    what = "all zero" if bad.any() and frobenius.cpu()[bad][0] == 0 else "not finite"
     _require(checkpoint, batch, texts, bad, f"hidden states at layer {layer} are {what}")
 
 
 def _require(
     checkpoint: Checkpoint,
     batch: Batch,
-    texts: list[str],
+    texts: Sequence[str],
     bad: Bool[torch.Tensor, " batch"],
     what: str,
 ) -> None:
     if not bad.any():
         return
     number = batch.members[int(bad.nonzero()[0])]
-    other = {"float16": "bfloat16 or float32", "bfloat16": "float32"}.get(checkpoint.dtype)
-    advice = f"try dtype {other}" if other else "check the weights"
     raise LayerwiseError(
-        f"{checkpoint.name}: {what} for {batch.kind[:-1]} "
-        f"{number} ({texts[number]!r:.80}) in {checkpoint.dtype}; {advice}, and one device "
-        "instead of 'auto'"
+        f"{checkpoint.name}: {what} for {batch.kind[:-1]} {number} ({texts[number]!r:.80}) in "
+        f"{checkpoint.dtype}; {_advice(checkpoint, what)}"
     )
+
+
+def _advice(checkpoint: Checkpoint, what: str) -> str:
+    advice = {"float16": "try dtype bfloat16 or float32", "bfloat16": "try dtype float32"}
+    other = "" if "zero" in what else advice.get(checkpoint.dtype, "")
+    if len(set(getattr(checkpoint.model, "hf_device_map", {}).values())) > 1:
+        spread = "the model is spread over several devices, try one instead of device 'auto'"
+        return f"{other}; {spread}" if other else spread
+    return other or "check the weights"
 
 
 def _to_numpy(states: torch.Tensor) -> Any:
     """On the CPU; numpy has no bfloat16, float32 holds it exactly."""
     return (states.float() if states.dtype == torch.bfloat16 else states).cpu().numpy()
-
-
-def _is_out_of_memory(error: RuntimeError) -> bool:
-    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)

@@ -1,95 +1,60 @@
 """An extraction under way: one folder of arrays per process, and a journal of its batches.
 
-    <folder>.partial/fingerprint        digest of everything that can change a number
     <folder>.partial/rank_00/           the layout of a finished extraction (see `store`)
-    <folder>.partial/rank_00/journal    numbers of the batches whose data are on disk
+    <folder>.partial/rank_00.journal    numbers of the batches whose data are on disk
 
 Only what the journal names counts; a killed process loses at most the batches since its last
-flush. Rows are written by statement index, so who computed them does not matter.
+flush. Rows are written by statement index, so who computed them does not matter. They are written
+with plain writes into files of their final size, not through memory maps: memory does not grow
+with the files, and a full disk is an error that can be caught, not a signal.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float, Float64
+from jaxtyping import Float, Float32, Float64
 
-from layerwise.files import write_text
-from layerwise.store import BEFORE_NORM, NORMS, POOLINGS, Layer, layer_file
+from layerwise.plan import Batch, Plan
+from layerwise.store import POOLINGS, Layer, layer_file
 
 FLUSH_EVERY = 8  # batches between two flushes to disk
+_ENTRY = re.compile(r"(\d+)(?: (\d+))?\n")
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Texts of one length in tokens that go through the model together."""
-
-    kind: str  # "statements" or "prompts"
-    members: tuple[int, ...]
-    length: int
+def journal_of(folder: Path) -> Path:
+    """The journal of a shard; beside it, so that a finished shard can be moved as it is."""
+    return folder.with_name(f"{folder.name}.journal")
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Shapes of all arrays and all batches, in order; the same in every process."""
+def finished_batches(folder: Path, plan: Plan) -> dict[int, int]:
+    """Batches in one shard's journal, and how many texts went through the model at a time.
 
-    n_layers: int
-    hidden_size: int
-    final_size: int  # width after the final norm; differs for OPT-350M
-    dtype: str
-    n_statements: int
-    prompt_starts: tuple[int, ...]  # first token row of every prompt, then the total
-    batches: tuple[Batch, ...]
-
-    @property
-    def layers(self) -> tuple[Layer, ...]:
-        """Layers 0..n_layers, then the residual stream before the final norm."""
-        return (*range(self.n_layers + 1), BEFORE_NORM)
-
-    def width(self, layer: Layer) -> int:
-        """Length of one hidden state at a layer."""
-        return self.final_size if layer == self.n_layers else self.hidden_size
-
-
-def plan_batches(kind: str, lengths: Sequence[int], tokens_per_batch: int) -> tuple[Batch, ...]:
-    """Texts sorted by (length, index), cut where the length changes or the tokens run out.
-
-    The composition depends on nothing else: half precision depends on the shape of a batch.
+    A line that a crash cut off is dropped, and so is a journal whose arrays are not all there.
     """
-    batches: list[Batch] = []
-    members: list[int] = []
-    for index in sorted(range(len(lengths)), key=lambda i: (lengths[i], i)):
-        length = lengths[members[0]] if members else lengths[index]
-        if members and (length != lengths[index] or (len(members) + 1) * length > tokens_per_batch):
-            batches.append(Batch(kind, tuple(members), length))
-            members = []
-        members.append(index)
-    if members:
-        batches.append(Batch(kind, tuple(members), lengths[members[0]]))
-    return tuple(batches)
+    journal = journal_of(folder)
+    if not (journal.is_file() and _is_whole(folder, plan)):
+        return {}
+    done = {}
+    for line in journal.read_text(encoding="ascii", errors="replace").splitlines(keepends=True):
+        if entry := _ENTRY.fullmatch(line):
+            number = int(entry[1])
+            done[number] = int(entry[2] or len(plan.batches[number].members))
+    return done
 
 
-def prepare(partial: Path, fingerprint: str) -> None:
-    """Make `partial` ready; whatever another fingerprint left there is removed."""
-    mark = partial / "fingerprint"
-    if partial.exists() and not (mark.is_file() and mark.read_text() == fingerprint):
-        shutil.rmtree(partial)
-    if not partial.exists():
-        partial.mkdir(parents=True)
-        write_text(mark, fingerprint)
-
-
-def finished_batches(folder: Path) -> list[int]:
-    """Batches in one shard's journal; a last line cut off by a crash is dropped."""
-    journal = folder / "journal"
-    if not journal.is_file():
-        return []
-    return [int(line) for line in journal.read_text().splitlines(keepends=True) if line[-1] == "\n"]
+def _is_whole(folder: Path, plan: Plan) -> bool:
+    """True if every array has the size it will keep, as it has from the first moment on."""
+    return all(
+        (folder / name).is_file() and (folder / name).stat().st_size == table.file_bytes
+        for name, table in plan.tables().items()
+    )
 
 
 class Shard:
@@ -98,70 +63,43 @@ class Shard:
     def __init__(self, folder: Path, plan: Plan) -> None:
         self.folder = folder
         self.plan = plan
-        self._finished: list[int] = []
-        mode = "r+" if (folder / "journal").is_file() else "w+"
-        if mode == "w+":
-            shutil.rmtree(folder, ignore_errors=True)
-            (folder / "states").mkdir(parents=True)
-            if plan.prompt_starts[-1]:
-                (folder / "tokens").mkdir()
-        n_statements, n_tokens = plan.n_statements, plan.prompt_starts[-1]
-
-        def array(name: str, dtype: str, *shape: int) -> np.memmap:
-            return np.lib.format.open_memmap(
-                folder / name,
-                mode=mode,
-                dtype=dtype,
-                shape=shape,
-            )
-
-        self.nll = array("nll.npy", "float64", n_statements)
-        self.norms = array("norms.npy", "float32", len(NORMS), len(plan.layers), n_statements)
-        self.states = {
-            layer: array(
-                f"states/{layer_file(layer)}",
-                plan.dtype,
-                len(POOLINGS),
-                n_statements,
-                plan.width(layer),
-            )
-            for layer in plan.layers
-        }
-        self.tokens = {
-            layer: array(f"tokens/{layer_file(layer)}", plan.dtype, n_tokens, plan.width(layer))
-            for layer in plan.layers
-            if n_tokens
-        }
-        self._journal = (folder / "journal").open("a+")
+        self._tables = plan.tables()
+        self._starts = {name: len(table.header) for name, table in self._tables.items()}
+        self._finished: list[str] = []
+        if not (journal_of(folder).is_file() and _is_whole(folder, plan)):
+            self._create()
+        self._files = {name: os.open(folder / name, os.O_RDWR) for name in self._tables}
+        self._journal = journal_of(folder).open("r+", encoding="ascii", errors="replace")
         self._end_torn_line()
 
     def write_states(
-        self,
-        batch: Batch,
-        layer: Layer,
-        pooled: Float[np.ndarray, "pooling batch hidden"],
-        norms: Float[np.ndarray, "norm batch"],
+        self, batch: Batch, layer: Layer, pooled: Float[np.ndarray, "pooling batch hidden"]
     ) -> None:
         """Write one layer of one batch of statements."""
-        rows = list(batch.members)
-        self.states[layer][:, rows] = pooled
-        self.norms[:, self.plan.layers.index(layer), rows] = norms
+        for pooling, rows in enumerate(pooled):
+            first = pooling * self.plan.n_statements
+            places = [first + member for member in batch.members]
+            self._write(f"states/{layer_file(layer)}", places, rows)
+
+    def write_norms(self, batch: Batch, norms: Float32[np.ndarray, "batch layer norm"]) -> None:
+        """Write the norms of one batch of statements."""
+        self._write("norms.npy", batch.members, norms)
 
     def write_nll(self, batch: Batch, nll: Float64[np.ndarray, " batch"]) -> None:
         """Write the mean token NLL of one batch of statements, nats."""
-        self.nll[list(batch.members)] = nll
+        self._write("nll.npy", batch.members, nll)
 
     def write_tokens(
         self, batch: Batch, layer: Layer, states: Float[np.ndarray, "batch token hidden"]
     ) -> None:
         """Write one layer of one batch of prompts."""
-        for prompt, rows in zip(batch.members, states, strict=True):
-            start = self.plan.prompt_starts[prompt]
-            self.tokens[layer][start : start + batch.length] = rows
+        places = [self.plan.prompt_starts[prompt] for prompt in batch.members]
+        self._write(f"tokens/{layer_file(layer)}", places, states)
 
-    def finish(self, number: int) -> None:
+    def finish(self, number: int, at_a_time: int) -> None:
         """Note that all rows of a batch are written; every few batches, put them on disk."""
-        self._finished.append(number)
+        whole = at_a_time >= len(self.plan.batches[number].members)
+        self._finished.append(f"{number}\n" if whole else f"{number} {at_a_time}\n")
         if len(self._finished) >= FLUSH_EVERY:
             self.flush()
 
@@ -169,41 +107,87 @@ class Shard:
         """Put the data on disk, then the journal: a batch named there is whole."""
         if not self._finished:
             return
-        for array in (self.nll, self.norms, *self.states.values(), *self.tokens.values()):
-            array.flush()
-        self._journal.write("".join(f"{number}\n" for number in self._finished))
+        for file in self._files.values():
+            os.fsync(file)
+        self._journal.write("".join(self._finished))
         self._journal.flush()
         os.fsync(self._journal.fileno())
         self._finished = []
 
     def absorb(self, folder: Path) -> None:
         """Copy the batches that another shard finished."""
-        source = Shard(folder, self.plan)
-        for number in finished_batches(folder):
-            batch = self.plan.batches[number]
-            if batch.kind == "statements":
-                rows = list(batch.members)
-                self.nll[rows] = source.nll[rows]
-                self.norms[:, :, rows] = source.norms[:, :, rows]
-                for layer in self.plan.layers:
-                    self.states[layer][:, rows] = source.states[layer][:, rows]
-                continue
-            for prompt in batch.members:
-                tokens = slice(*self.plan.prompt_starts[prompt : prompt + 2])
-                for layer in self.plan.layers:
-                    self.tokens[layer][tokens] = source.tokens[layer][tokens]
-        source.close()
+        with contextlib.ExitStack() as stack:
+            sources = {
+                name: stack.enter_context((folder / name).open("rb", buffering=0))
+                for name in self._tables
+            }
+            for number in finished_batches(folder, self.plan):
+                for name, row, count in self._rows(self.plan.batches[number]):
+                    size = count * self._tables[name].row_bytes
+                    start = self._starts[name] + row * self._tables[name].row_bytes
+                    data = os.pread(sources[name].fileno(), size, start)
+                    _write_all(self._files[name], data, start)
+        for file in self._files.values():
+            os.fsync(file)
 
     def close(self) -> None:
         """Flush and let the files go."""
-        self.flush()
-        self._journal.close()
-        self.states.clear()
-        self.tokens.clear()
-        del self.nll, self.norms
+        try:
+            self.flush()
+        finally:
+            for file in self._files.values():
+                os.close(file)
+            self._journal.close()
+
+    def _create(self) -> None:
+        """Arrays of their final size, without content yet; the journal comes last."""
+        journal_of(self.folder).unlink(missing_ok=True)
+        if self.folder.exists():
+            shutil.rmtree(self.folder)
+        (self.folder / "states").mkdir(parents=True)
+        if self.plan.prompt_starts[-1]:
+            (self.folder / "tokens").mkdir()
+        for name, table in self._tables.items():
+            with (self.folder / name).open("wb") as file:
+                file.write(table.header)
+                file.truncate(table.file_bytes)
+        journal_of(self.folder).touch()
+
+    def _rows(self, batch: Batch) -> Iterator[tuple[str, int, int]]:
+        """Every run of rows of a batch: file, first row, number of rows."""
+        if batch.kind == "statements":
+            for member in batch.members:
+                yield "nll.npy", member, 1
+                yield "norms.npy", member, 1
+        for layer in self.plan.layers:
+            for member in batch.members:
+                if batch.kind == "prompts":
+                    start = self.plan.prompt_starts[member]
+                    yield f"tokens/{layer_file(layer)}", start, batch.length
+                    continue
+                for pooling in range(len(POOLINGS)):
+                    row = pooling * self.plan.n_statements + member
+                    yield f"states/{layer_file(layer)}", row, 1
+
+    def _write(self, name: str, places: Sequence[int], values: np.ndarray) -> None:
+        """values[i] is one row or several rows that follow each other, from row places[i] on."""
+        table, first = self._tables[name], self._starts[name]
+        data = np.ascontiguousarray(values, dtype=table.dtype)
+        view = data.reshape(-1).view(np.uint8).data
+        size = len(view) // len(places)
+        for number, place in enumerate(places):
+            part = view[number * size : (number + 1) * size]
+            _write_all(self._files[name], part, first + place * table.row_bytes)
 
     def _end_torn_line(self) -> None:
-        self._journal.seek(0)
         text = self._journal.read()
-        if text and not text.endswith("\n"):
-            self._journal.truncate(text.rfind("\n") + 1)
+        self._journal.seek(0)
+        self._journal.truncate(text.rfind("\n") + 1)
+        self._journal.seek(0, os.SEEK_END)
+
+
+def _write_all(file: int, data: bytes | memoryview, start: int) -> None:
+    """A single write may stop short, on a disk that fills up; the next one says why."""
+    done = 0
+    while done < len(data):
+        done += os.pwrite(file, data[done:] if done else data, start + done)

@@ -4,7 +4,7 @@ A finished extraction is a folder
 
     index.json               model, revision, dtype, shape, fingerprint of the inputs
     nll.npy                  (statement,) mean token NLL, nats, float64
-    norms.npy                (norm, layer, statement) float32, see `NORMS`
+    norms.npy                (statement, layer, norm) float32, see `NORMS`
     states/layer_07.npy      (pooling, statement, hidden), see `POOLINGS`
     states/before_norm.npy   the residual stream after the last block, before the final norm
     tokens/layer_07.npy      (token, hidden): every token of every prompt, in prompt order
@@ -37,7 +37,11 @@ Layer = int | Literal["before_norm"]
 
 def digest_of_texts(texts: Sequence[str]) -> str:
     """SHA-256 of texts and their order: states and statements that belong together share it."""
-    return hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
+    found = hashlib.sha256(b"[")  # of the JSON list, piece by piece
+    for number, text in enumerate(texts):
+        found.update((", " * (number > 0) + json.dumps(text)).encode())
+    found.update(b"]")
+    return found.hexdigest()
 
 
 def layer_file(layer: Layer) -> str:
@@ -67,12 +71,16 @@ class HiddenStates:
 
     def norms(self, norm: str) -> Float[np.ndarray, "layer statement"]:
         """One of `NORMS`, at layers 0..n_layers and, last row, before the final norm."""
-        return np.load(self.folder / "norms.npy")[NORMS.index(norm)]
+        return np.load(self.folder / "norms.npy")[:, :, NORMS.index(norm)].T
 
     def pooled(self, layer: Layer, pooling: str = "mean") -> Float[np.ndarray, "statement hidden"]:
         """Pooled hidden states of one layer, float32."""
+        return np.asarray(self.mapped(layer, pooling), dtype=np.float32)
+
+    def mapped(self, layer: Layer, pooling: str = "mean") -> Float[np.ndarray, "statement hidden"]:
+        """The same as a map of the file, in its dtype: rows are read when they are used."""
         states = np.load(self.folder / "states" / layer_file(layer), mmap_mode="r")
-        return np.asarray(states[POOLINGS.index(pooling)], dtype=np.float32)
+        return states[POOLINGS.index(pooling)]
 
     def tokens(self, layer: Layer) -> Float[np.ndarray, "token hidden"]:
         """States of all prompt tokens at one layer, float32."""
@@ -84,11 +92,23 @@ def open_states(folder: Path) -> HiddenStates:
     """Open a finished extraction.
 
     Raises:
-        LayerwiseError: if the folder is missing or unfinished.
+        LayerwiseError: if the folder is missing or unfinished, or an array is missing or cut off.
     """
     if not (folder / "index.json").is_file():
         raise LayerwiseError(
             f"{folder}: no finished extraction here (index.json is missing); "
             "run `layerwise extract` for this model first"
         )
-    return HiddenStates(folder, read_json(folder / "index.json"))
+    states = HiddenStates(folder, read_json(folder / "index.json"))
+    layers = (*range(states.n_layers + 1), BEFORE_NORM)
+    kinds = ("states", "tokens") if states.index["n_prompts"] else ("states",)
+    names = [f"{kind}/{layer_file(layer)}" for kind in kinds for layer in layers]
+    for name in ("nll.npy", *names):
+        try:
+            np.load(folder / name, mmap_mode="r")
+        except (OSError, ValueError, EOFError) as error:
+            raise LayerwiseError(
+                f"{folder / name}: missing, cut off, or no array ({error}); the copy of this "
+                "extraction is not whole: copy it again, or remove it and extract again"
+            ) from None
+    return states

@@ -2,49 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import json
-import math
 import operator
 import os
 import platform
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import huggingface_hub
 import psutil
 import safetensors
 import torch
 import transformers
-from huggingface_hub import errors as hub_errors
 
+from layerwise.checkpoint_folder import BLOCKS as BLOCKS
+from layerwise.checkpoint_folder import check_config, check_folder, weight_bytes
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_json, sha256_of
+from layerwise.files import sha256_of
+from layerwise.hub import fetch, fetch_config
 from layerwise.models import DTYPES, Model
+from layerwise.projections import heads_of
 from layerwise.tiny import build_tiny as build_tiny  # beside the loaders of what it builds
 from layerwise.tiny import keep_bars_out_of_logs
-
-# Where the base model of an architecture keeps its blocks. Of all these the base model's last
-# hidden state is taken after the final norm (OPT-350M, which has none: after project_out).
-BLOCKS = {
-    "apertus": "layers",
-    "bloom": "h",
-    "falcon": "h",
-    "gemma": "layers",
-    "gemma2": "layers",
-    "gpt2": "h",
-    "gpt_neo": "h",
-    "gpt_neox": "layers",
-    "gptj": "h",
-    "llama": "layers",
-    "mistral": "layers",
-    "opt": "decoder.layers",
-    "phi3": "layers",
-    "stablelm": "layers",
-}
-_HUB_FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +42,7 @@ class Checkpoint:
     family: str
     n_layers: int
     hidden_size: int
+    folder: Path  # config, tokenizer and weights
 
     @property
     def base(self) -> Any:
@@ -85,6 +68,29 @@ class Checkpoint:
         return len(with_special) > len(plain) and with_special[0] == bos
 
 
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute with one thread inside the block."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextlib.contextmanager
+def attention_kernel(model: Any, name: str) -> Iterator[None]:
+    """Inside the block attention is `eager` or `sdpa`, the latter where the architecture has it."""
+    usual = model.config._attn_implementation
+    if name == "eager" or model._supports_sdpa:
+        model.config._attn_implementation = name
+    try:
+        yield
+    finally:
+        model.config._attn_implementation = usual
+
+
 def default_device() -> str:
     """This process's own CUDA device if there is one, else `cpu`."""
     return f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if torch.cuda.is_available() else "cpu"
@@ -100,7 +106,7 @@ def load_local(path: Path, dtype: str = "float32", device: str | None = None) ->
         LayerwiseError: for a folder without one of these, an architecture without a known
             layout, an unknown dtype, or too little memory.
     """
-    files = _check_folder(path)
+    files = check_folder(path)
     digest = hashlib.sha256()
     for file in (path / "config.json", *files):
         digest.update(sha256_of(file).encode())
@@ -120,34 +126,9 @@ def load_hub(
         LayerwiseError: if the model is not to be had (no network, gated, no such model or
             revision), and as in `load_local`.
     """
-    try:
-        snapshot = Path(
-            huggingface_hub.snapshot_download(hub_id, revision=revision, allow_patterns=_HUB_FILES)
-        )
-    except hub_errors.GatedRepoError:
-        raise LayerwiseError(
-            f"{hub_id} is gated: accept its licence on its model page, then log in with "
-            "`hf auth login` or set HF_TOKEN"
-        ) from None
-    except hub_errors.RepositoryNotFoundError:
-        raise LayerwiseError(
-            f"{hub_id}: neither a local folder nor a model on the hub (or a private one); "
-            "check the spelling, or log in with `hf auth login`"
-        ) from None
-    except hub_errors.RevisionNotFoundError:
-        raise LayerwiseError(f"{hub_id}: the hub has no revision {revision!r}") from None
-    except hub_errors.HFValidationError as error:
-        raise LayerwiseError(
-            f"{hub_id}: no such folder, and not a model id `organisation/name` ({error}); "
-            "check the path"
-        ) from None
-    except (hub_errors.LocalEntryNotFoundError, hub_errors.OfflineModeIsEnabled, OSError) as error:
-        raise LayerwiseError(
-            f"{hub_id} at {revision} is not in the local cache and the hub cannot be reached "
-            f"({type(error).__name__}); connect to the network, unset HF_HUB_OFFLINE, or give a "
-            "checkpoint folder that exists"
-        ) from None
-    return _load(snapshot, _check_folder(snapshot), hub_id, snapshot.name, dtype, device)
+    check_config(fetch_config(hub_id, revision))
+    snapshot = fetch(hub_id, revision)
+    return _load(snapshot, check_folder(snapshot), hub_id, snapshot.name, dtype, device)
 
 
 def load_model(
@@ -210,29 +191,6 @@ def require_accelerator(device: str | None = None) -> None:
         raise LayerwiseError("the papers' models need a CUDA device and none was found")
 
 
-def require_hub(models: list[Model]) -> None:
-    """Every model is in the local cache, or the hub answers for it.
-
-    Raises:
-        LayerwiseError: for a model of neither kind; gated models without a token among them.
-    """
-    for model in models:
-        if model.hub is None or model.revision is None:
-            raise LayerwiseError(f"{model.slug}: no revision is recorded")
-        cached = huggingface_hub.try_to_load_from_cache(
-            model.hub, "config.json", revision=model.revision
-        )
-        if isinstance(cached, str):
-            continue
-        try:
-            huggingface_hub.HfApi().model_info(model.hub, revision=model.revision, timeout=10)
-        except (hub_errors.HfHubHTTPError, hub_errors.OfflineModeIsEnabled, OSError) as error:
-            raise LayerwiseError(
-                f"{model.hub} is not in the local cache and the hub cannot be reached "
-                f"({type(error).__name__})"
-            ) from None
-
-
 def describe_environment() -> dict[str, Any]:
     """Hardware and versions that a measurement rests on."""
     gpus = range(torch.cuda.device_count())
@@ -246,11 +204,14 @@ def describe_environment() -> dict[str, Any]:
 
 
 def _as_declared(model: Model, loaded: Checkpoint) -> Checkpoint:
+    kv_heads, head_size = heads_of(loaded.model.config)
     found = {
         "family": loaded.family,
         "n_layers": loaded.n_layers,
         "hidden_size": loaded.hidden_size,
         "n_heads": loaded.model.config.num_attention_heads,
+        "kv_heads": kv_heads,
+        "head_size": head_size,
         "adds_bos": loaded.adds_bos,
     }
     for key, value in found.items():
@@ -261,34 +222,6 @@ def _as_declared(model: Model, loaded: Checkpoint) -> Checkpoint:
                 "correct the registry or the revision"
             )
     return replace(loaded, display=model.display)
-
-
-def _check_folder(path: Path) -> list[Path]:
-    if not path.is_dir():
-        raise LayerwiseError(f"{path}: no such checkpoint folder; check the path")
-    if not (path / "config.json").is_file():
-        raise LayerwiseError(f"{path}: a checkpoint folder has a config.json, this one has none")
-    config = read_json(path / "config.json")
-    family = config.get("model_type") if isinstance(config, dict) else None
-    if family not in BLOCKS:
-        raise LayerwiseError(
-            f"{path}: no known layout for the architecture {family!r}; "
-            f"supported: {', '.join(BLOCKS)}"
-        )
-    if not any((path / n).is_file() for n in ("tokenizer.json", "tokenizer.model", "vocab.json")):
-        raise LayerwiseError(
-            f"{path}: no tokenizer (tokenizer.json, tokenizer.model or vocab.json); save it into "
-            "the same folder"
-        )
-    files = sorted(path.glob("*.safetensors"))
-    if not files:
-        others = sorted(p.name for p in (*path.glob("*.bin"), *path.glob("*.pt")))
-        found = f"only {', '.join(others)}" if others else "no weights at all"
-        raise LayerwiseError(
-            f"{path}: weights are read from *.safetensors only (other formats can run code), "
-            f"found {found}; save the model again with safetensors"
-        )
-    return files
 
 
 def _load(
@@ -323,6 +256,7 @@ def _load(
         family=config.model_type,
         n_layers=config.num_hidden_layers,
         hidden_size=config.hidden_size,
+        folder=path,
     )
 
 
@@ -370,27 +304,6 @@ def _load_tokenizer(path: Path) -> Any:
         raise LayerwiseError(
             f"{path}: the tokenizer cannot be loaded ({error}); save it again into the same folder"
         ) from None
-
-
-def weight_bytes(files: list[Path], dtype: str) -> int:
-    """Bytes the weights take once loaded in `dtype`, read from the safetensors headers alone.
-
-    Raises:
-        LayerwiseError: if a file has no readable header (cut off, or a pointer to a large file).
-    """
-    total, itemsize = 0, getattr(torch, dtype).itemsize
-    for file in files:
-        try:
-            with file.open("rb") as handle:
-                header = json.loads(handle.read(int.from_bytes(handle.read(8), "little")))
-            tensors = [entry for key, entry in header.items() if key != "__metadata__"]
-            total += sum(math.prod(tensor["shape"]) for tensor in tensors) * itemsize
-        except (ValueError, KeyError, OverflowError, MemoryError):
-            raise LayerwiseError(
-                f"{file}: not a safetensors file (its header cannot be read); it may be cut off, "
-                "or a pointer to a file that was not downloaded"
-            ) from None
-    return total
 
 
 def _check_memory(name: str, files: list[Path], dtype: str, device: str) -> None:

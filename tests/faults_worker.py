@@ -1,0 +1,283 @@
+"""A process that loads one tiny model, then forks runs of the extraction to be killed or starved.
+
+    python faults_worker.py CHECKPOINT FOLDER SCENARIO...     prints what it saw as JSON
+
+Each scenario works in FOLDER/SCENARIO and gives {result, errors}: what it measured, and the
+messages that its runs ended with. Forking after the imports makes a run cost milliseconds, so
+hundreds of them can die in one test.
+"""
+
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+import torch
+
+import layerwise.hidden_states as module
+from layerwise import shards
+from layerwise.errors import LayerwiseError
+from layerwise.partial import partial_of
+from layerwise.store import open_states
+from layerwise.weights import load_local
+from tiny_checkpoints import TEXTS
+
+PROMPTS = ("The river rises", "An owl")
+PASSES = "passes.log"
+MANY = {"pwrite": 41, "fsync": 11, "open to write": 3}
+
+
+def run(out, texts, *, seconds_per_pass=0.0):
+    """One extraction in this process; every forward pass leaves a byte in a log."""
+    forward = module.forward
+    log = os.open(out.parent / PASSES, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+    def slow(*arguments):
+        os.write(log, b".")
+        time.sleep(seconds_per_pass)
+        return forward(*arguments)
+
+    module.forward = slow
+    module.extract(CHECKPOINT, texts, PROMPTS, out, tokens_per_batch=4)
+
+
+def forked(action):
+    """Start an action in a process of its own: its id."""
+    child = os.fork()
+    if child:
+        return child
+    try:
+        action()
+    except LayerwiseError as error:
+        with ERRORS.open("a") as file:
+            file.write(f"{error}\n")
+        os._exit(2)
+    except BaseException as error:  # pytest reads it from stderr
+        print(repr(error), file=sys.stderr, flush=True)
+        os._exit(3)
+    os._exit(0)
+
+
+def ended(child):
+    """Its exit code; minus the signal that killed it."""
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def contents(folder):
+    return {
+        str(file.relative_to(folder)): file.read_bytes().hex()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+
+
+def size_of(file):
+    return file.stat().st_size if file.exists() else 0
+
+
+def clean(work, texts):
+    """The bytes of a run that nothing disturbs."""
+    assert ended(forked(lambda: run(work / "clean" / "out", texts))) == 0
+    return contents(work / "clean" / "out")
+
+
+def fresh(path):
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir()
+    return path
+
+
+def random_kills(work):
+    """SIGKILL after random numbers of passes and moments more, over and over."""
+    texts, generator = TEXTS * 12, random.Random(7)
+    (work / "clean").mkdir()
+    expected = clean(work, texts)
+    out = fresh(work / "killed") / "out"
+    kills, journaled = 0, []
+    while kills < 10 and not out.exists():
+        wanted = size_of(out.parent / PASSES) + generator.randrange(4, 22)
+        child = forked(lambda: run(out, texts, seconds_per_pass=0.002))
+        while size_of(out.parent / PASSES) < wanted:
+            time.sleep(0.001)
+        time.sleep(generator.uniform(0, 0.01))
+        os.kill(child, signal.SIGKILL)
+        if ended(child) == 0:
+            break
+        kills += 1
+        journal = shards.journal_of(partial_of(out) / "rank_00")
+        journaled.append(len(journal.read_text().split()) if journal.exists() else 0)
+        assert not out.exists() or contents(out) == expected
+    assert ended(forked(lambda: run(out, texts))) == 0
+    return {
+        "kills": kills,
+        "journaled": journaled,
+        "passes": size_of(out.parent / PASSES),
+        "passes_undisturbed": size_of(work / "clean" / PASSES),
+        "same": contents(out) == expected,
+        "left": sorted(path.name for path in out.parent.iterdir()),
+    }
+
+
+class Killer:
+    """Counts what this process does to the file system, and kills it at one of these points."""
+
+    def __init__(self, at=None, log=None):
+        self.seen, self.at, self.log = 0, at, log
+        for name in ("pwrite", "fsync", "ftruncate"):
+            setattr(os, name, self.counting(name, getattr(os, name)))
+        sys.addaudithook(self.hook)
+
+    def hook(self, event, arguments):
+        if event in ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate"):
+            self.count(event)
+        if event == "open" and isinstance(arguments[0], str | Path) and arguments[2] & 3:
+            self.count("open to write")
+
+    def counting(self, name, call):
+        def counted(*arguments):
+            self.count(name)
+            return call(*arguments)
+
+        return counted
+
+    def count(self, what):
+        if self.seen == self.at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.seen += 1
+        if self.log is not None:
+            self.log.append(what)
+
+
+def two_shards_over_an_older_one(work, texts):
+    """What is hardest to finish: a shard of another process, and a folder to be replaced."""
+    out = fresh(work / "template") / "out"
+    assert ended(forked(lambda: run(out, TEXTS[:2]))) == 0
+    older = contents(out)
+
+    class Enough(BaseException):
+        pass
+
+    def second_process():
+        waits = []
+
+        def wait():
+            waits.append(1)
+            os._exit(0)
+
+        processes = module._Processes(1, 2, wait)
+        processes.__class__.first_decides = lambda self, decide: decide()
+        module._Processes.of = lambda _: processes
+        run(out, texts)
+
+    assert ended(forked(second_process)) == 0
+    (out.parent / "out.lock").unlink()
+    (out.parent / PASSES).unlink()
+    return out.parent, older
+
+
+def every_crash_point(work):
+    """Killed before each single change of the file system, then run again."""
+    texts, shards.FLUSH_EVERY = TEXTS[:5], 1
+    (work / "clean").mkdir()
+    expected = clean(work, texts)
+    template, older = two_shards_over_an_older_one(work, texts)
+    shutil.copytree(template, work / "dry")
+
+    def dry():
+        log = []
+        Killer(log=log)
+        run(work / "dry" / "out", texts)
+        (work / "log.json").write_text(json.dumps(log))
+
+    assert ended(forked(dry)) == 0
+    log = json.loads((work / "log.json").read_text())
+    undisturbed = size_of(work / "dry" / PASSES)
+    # every change of a name; some of the many writes, opens and syncs of one file after another
+    points = [n for n, what in enumerate(log) if what not in MANY or n % MANY[what] == 0]
+    wrong = []
+    for point in points:
+        shutil.rmtree(work / "crash", ignore_errors=True)
+        shutil.copytree(template, work / "crash")
+        out = work / "crash" / "out"
+
+        def crash(point=point, out=out):
+            Killer(point)
+            run(out, texts)
+
+        code = ended(forked(crash))
+        between = contents(open_states(out).folder) if out.exists() else expected
+        again = ended(forked(lambda out=out: run(out, texts)))
+        left = sorted(path.name for path in out.parent.iterdir())
+        if not (
+            code == -signal.SIGKILL
+            and between in (older, expected)
+            and again == 0
+            and contents(out) == expected
+            and left == ["out", PASSES]
+            and size_of(out.parent / PASSES) <= undisturbed + 1
+        ):
+            wrong.append([point, log[point], code, again, left, between in (older, expected)])
+    return {"points": len(points), "kinds": sorted(set(log)), "wrong": wrong}
+
+
+def two_at_once(work):
+    """The second run refuses; when the first is killed, a third takes over at once."""
+    out = work / "out"
+    first = forked(lambda: run(out, TEXTS, seconds_per_pass=30))
+    while not size_of(out.parent / PASSES):
+        time.sleep(0.01)
+    second = ended(forked(lambda: run(out, TEXTS)))
+    os.kill(first, signal.SIGKILL)
+    first = ended(first)
+    third = ended(forked(lambda: run(out, TEXTS)))
+    left = sorted(path.name for path in out.parent.iterdir() if path.suffix != ".log")
+    return {"first": first, "second": second, "third": third, "left": left}
+
+
+def full_disk(work):
+    """FOLDER is a small file system: another writer fills it in the middle of a run."""
+    # several pages of every file, most of them still without blocks at the third pass
+    texts = TEXTS * 20
+    (work / "clean").mkdir()
+    expected = clean(work, texts)
+    out, filler = fresh(work / "full") / "out", work / "filler"
+    forward, seen = module.forward, []
+
+    def filling(*arguments):
+        seen.append(1)
+        if len(seen) == 3:
+            with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+                while file.write(bytes(4096)):
+                    pass
+        return forward(*arguments)
+
+    def starved():
+        module.forward = filling
+        run(out, texts)
+
+    codes = [ended(forked(starved)), ended(forked(lambda: run(out, texts)))]
+    finished = out.exists()
+    filler.unlink()
+    codes.append(ended(forked(lambda: run(out, texts))))
+    return {"codes": codes, "finished": finished, "same": contents(out) == expected,
+            "passes": size_of(out.parent / PASSES),
+            "passes_undisturbed": size_of(work / "clean" / PASSES)}  # fmt: skip
+
+
+def seen(scenario):
+    ERRORS.write_text("")
+    work = FOLDER / scenario.__name__
+    work.mkdir(exist_ok=True)
+    return {"result": scenario(work), "errors": ERRORS.read_text().splitlines()}
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    CHECKPOINT, FOLDER = load_local(Path(sys.argv[1]), device="cpu"), Path(sys.argv[2])
+    ERRORS = FOLDER / "errors.log"
+    print(json.dumps({name: seen(globals()[name]) for name in sys.argv[3:]}))

@@ -1,0 +1,415 @@
+"""What can go wrong in a long run, done for real: kills, full and read-only disks, no memory."""
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+import layerwise.hidden_states as module
+from layerwise import memory, partial
+from layerwise.errors import LayerwiseError
+from layerwise.hidden_states import extract
+from layerwise.partial import Lock, partial_of
+from layerwise.shards import FLUSH_EVERY, journal_of
+from layerwise.store import BEFORE_NORM, open_states
+from layerwise.tiny import build_tiny
+from layerwise.weights import load_local
+from tiny_checkpoints import TEXTS, tiny_checkpoint, tiny_model
+
+PROMPTS = ("The river rises", "An owl")
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("checkpoints")
+
+
+@pytest.fixture(scope="module")
+def checkpoint(folder):
+    return tiny_checkpoint(folder)
+
+
+@pytest.fixture(scope="module")
+def shallow(folder):
+    """A checkpoint of one block, for the forked runs."""
+    return build_tiny(tiny_model(n_layers=1), TEXTS, folder / "shallow")
+
+
+def contents(states):
+    files = sorted(path for path in states.folder.rglob("*") if path.is_file())
+    return {str(file.relative_to(states.folder)): file.read_bytes() for file in files}
+
+
+@pytest.fixture(scope="module")
+def seen(shallow, tmp_path_factory):
+    """What `faults_worker` saw in all its scenarios, the full disk where one can be mounted."""
+    work = tmp_path_factory.mktemp("work")
+    (work / "full_disk").mkdir()
+    mount = f'mount -t tmpfs -o size=2m none "{work}/full_disk" && exec "$@"'
+    around = ["unshare", "-rm", "sh", "-c", mount, "-"]
+    scenarios = ["random_kills", "every_crash_point", "two_at_once", "full_disk"]
+    if shutil.which("unshare") is None or subprocess.run([*around, "true"]).returncode:
+        around, scenarios = [], scenarios[:-1]
+    done = subprocess.run(
+        [*around, sys.executable, HERE / "faults_worker.py", shallow, work, *scenarios],
+        env={
+            **os.environ,
+            "OMP_NUM_THREADS": "1",
+            "TOKENIZERS_PARALLELISM": "false",
+            "HF_HUB_OFFLINE": "1",
+            "PYTHONPATH": str(HERE),
+        },
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_killed_at_random_points_many_times(seen):
+    result = seen["random_kills"]["result"]
+    assert result["kills"] == 10
+    assert result["same"]
+    assert result["left"] == ["out", "passes.log"]
+    assert result["journaled"] == sorted(result["journaled"])  # nothing done is ever undone
+    assert result["journaled"][-1] > 0
+    assert result["passes"] <= result["passes_undisturbed"] + result["kills"] * FLUSH_EVERY
+
+
+def test_killed_before_every_change_of_the_file_system(seen):
+    """Creating, writing, merging two shards, replacing an older extraction, tidying up."""
+    result = seen["every_crash_point"]["result"]
+    assert result["wrong"] == []
+    assert result["points"] > 50
+    assert {"fsync", "open to write", "os.mkdir", "os.remove", "os.rename", "os.rmdir",
+            "pwrite"} <= set(result["kinds"])  # fmt: skip
+
+
+def test_second_run_at_once_refuses_and_a_killed_one_lets_go(seen):
+    result, errors = seen["two_at_once"]["result"], seen["two_at_once"]["errors"]
+    assert result == {"first": -9, "second": 2, "third": 0, "left": ["out"]}
+    assert len(errors) == 1
+    assert "one run at a time writes an extraction, process " in errors[0]
+    assert "wait until that has ended, or name another folder" in errors[0]
+
+
+def test_disk_that_fills_up(seen):
+    """On a small file system of its own, filled by another writer in the middle of the run."""
+    if "full_disk" not in seen:
+        pytest.skip("this machine lets nobody mount a small file system")
+    result, (first, second) = seen["full_disk"]["result"], seen["full_disk"]["errors"]
+    assert result["codes"] == [2, 2, 0]
+    assert not result["finished"]
+    assert result["same"]
+    lost = result["passes"] - result["passes_undisturbed"]
+    assert 1 <= lost <= FLUSH_EVERY
+    assert "No space left on device; the hidden states take 0." in first
+    assert "make room and run again: the batches on disk are kept" in first
+    assert " more on this disk, 0.000 MiB are free; make room, or name" in second
+
+
+def test_file_size_limit_in_the_middle(checkpoint, tmp_path, monkeypatch):
+    whole = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "whole", tokens_per_batch=8)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    forward, seen = module.forward, []
+
+    def limited(*arguments):
+        seen.append(1)
+        if len(seen) == 4:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (600, before[1]))
+        return forward(*arguments)
+
+    monkeypatch.setattr(module, "forward", limited)
+    try:
+        with pytest.raises(LayerwiseError, match=r"File too large; the hidden states take .* are"):
+            extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out", tokens_per_batch=8)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(LayerwiseError, match="no finished extraction here"):
+        open_states(partial_of(tmp_path / "out") / "rank_00")
+    kept = journal_of(partial_of(tmp_path / "out") / "rank_00").read_text().split()
+    assert kept == ["0", "1", "2"]
+    monkeypatch.setattr(module, "forward", forward)
+    again = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out", tokens_per_batch=8)
+    assert contents(again) == contents(whole)
+
+
+@pytest.mark.parametrize(("n_processes", "times"), [(1, 1.0), (4, 1.75)])
+def test_too_little_room_is_said_first(checkpoint, tmp_path, monkeypatch, n_processes, times):
+    """Shards of several processes are merged, so most of the data is there twice at the end."""
+    states = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "whole")
+    arrays = list(states.folder.rglob("*.npy"))
+    need = int(sum(file.stat().st_size for file in arrays) * times)
+    ids = {kind: module._tokenize(checkpoint, kind, texts)
+           for kind, texts in (("statements", TEXTS), ("prompts", PROMPTS))}  # fmt: skip
+    plan = module._plan(checkpoint, ids, 2048)
+    free = [need, need - 1]
+    monkeypatch.setattr(partial.shutil, "disk_usage", lambda _: SimpleNamespace(free=free.pop(0)))
+    partial.prepare(tmp_path / "out", "mark", plan, n_processes)
+    with pytest.raises(LayerwiseError, match=r"need 0.0\d\d MiB more on this disk, 0.0\d\d MiB ar"):
+        partial.prepare(tmp_path / "other", "mark", plan, n_processes)
+
+
+@contextlib.contextmanager
+def nobody():
+    """An ordinary user: root may write everywhere."""
+    if os.geteuid() == 0:
+        os.seteuid(65534)
+        try:
+            yield
+        finally:
+            os.seteuid(0)
+    else:
+        yield
+
+
+def test_read_only_output(checkpoint):
+    place = Path(tempfile.mkdtemp())
+    try:
+        place.chmod(0o555)
+        with (
+            nobody(),
+            pytest.raises(LayerwiseError, match=r"Permission denied; .* its parent"),
+        ):
+            extract(checkpoint, TEXTS, (), place / "out")
+        assert list(place.iterdir()) == []
+    finally:
+        place.chmod(0o755)
+        shutil.rmtree(place)
+
+
+def test_finished_extraction_in_a_read_only_folder_opens(checkpoint):
+    place = Path(tempfile.mkdtemp())
+    try:
+        extract(checkpoint, TEXTS, (), place / "out")
+        place.chmod(0o555)
+        with nobody():
+            assert len(extract(checkpoint, TEXTS, (), place / "out").nll) == len(TEXTS)
+    finally:
+        place.chmod(0o755)
+        shutil.rmtree(place)
+
+
+def test_output_that_is_a_file(checkpoint, tmp_path):
+    (tmp_path / "out").write_text("")
+    with pytest.raises(LayerwiseError, match=r"File exists; hidden states are written to"):
+        extract(checkpoint, TEXTS, (), tmp_path / "out" / "states")
+
+
+def test_lock_of_a_running_and_of_an_ended_run(tmp_path, monkeypatch):
+    held = Lock(tmp_path / "out")
+    with pytest.raises(LayerwiseError, match=rf"process {os.getpid()} on .* is at it; wait until"):
+        Lock(tmp_path / "out")
+    held.close()
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "out.lock").write_text("process 1 on another machine")  # killed: nobody holds it
+    flock, taken = fcntl.flock, []
+
+    def removed_meanwhile(file, how):
+        flock(file, how)
+        if not taken:  # the holder before us removes the file that we have just opened
+            (tmp_path / "out.lock").unlink()
+        taken.append(file)
+
+    monkeypatch.setattr(partial.fcntl, "flock", removed_meanwhile)
+    lock = Lock(tmp_path / "out")
+    assert len(taken) == 2
+    assert (tmp_path / "out.lock").read_text().startswith(f"process {os.getpid()} on ")
+    lock.close()
+
+
+def test_finished_extraction_is_read_while_another_run_holds_the_lock(checkpoint, tmp_path):
+    extract(checkpoint, TEXTS, (), tmp_path / "out")
+    with contextlib.closing(Lock(tmp_path / "out")):
+        assert len(extract(checkpoint, TEXTS, (), tmp_path / "out").nll) == len(TEXTS)
+        with pytest.raises(LayerwiseError, match="one run at a time"):
+            extract(checkpoint, TEXTS[:3], (), tmp_path / "out")
+
+
+def test_leftovers_of_other_inputs_stay_and_own_ones_go(checkpoint, tmp_path):
+    out = tmp_path / "out"
+    index = extract(checkpoint, TEXTS, (), out).index
+    partial_of(out).mkdir()
+    (partial_of(out) / "fingerprint").write_text("of other inputs")
+    extract(checkpoint, TEXTS, (), out)
+    assert partial_of(out).exists()
+    (partial_of(out) / "fingerprint").write_text(index["fingerprint"])
+    extract(checkpoint, TEXTS, (), out)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("spoil", ["cut", "gone", "garbage"])
+def test_array_that_is_not_whole_is_not_opened(checkpoint, tmp_path, spoil):
+    states = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out")
+    file = states.folder / "states" / "layer_02.npy"
+    if spoil == "gone":
+        file.unlink()
+    else:
+        file.write_bytes(file.read_bytes()[:-1] if spoil == "cut" else b"text")
+    with pytest.raises(LayerwiseError, match=r"layer_02.npy: missing, cut off, or no array .*copy"):
+        open_states(tmp_path / "out")
+
+
+def test_same_bytes_again(checkpoint, tmp_path):
+    one, two = (extract(checkpoint, TEXTS, PROMPTS, tmp_path / name) for name in "ab")
+    assert contents(one) == contents(two)
+
+
+# Memory
+
+
+def only_fits(monkeypatch, most, error):
+    """The forward pass runs out of memory above `most` texts; the sizes that were tried."""
+    forward, tried = module.forward, []
+
+    def limited(checkpoint, tokens, see):
+        tried.append(tuple(tokens.shape))
+        if len(tokens) > most:
+            raise error
+        return forward(checkpoint, tokens, see)
+
+    monkeypatch.setattr(module, "forward", limited)
+    return tried
+
+
+ERRORS = [
+    torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"),
+    RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes"),
+    RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+    MemoryError(),
+]
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_out_of_memory_halves_the_batch(checkpoint, tmp_path, monkeypatch, capsys, error):
+    texts = [f"{a} {b}" for a in TEXTS for b in ("now", "then")] + [TEXTS[0]] * 7
+    whole = extract(checkpoint, texts, PROMPTS, tmp_path / "whole")
+    assert whole.index["smaller_batches"] == {}
+    tried = only_fits(monkeypatch, 2, error)
+    small = extract(checkpoint, texts, PROMPTS, tmp_path / "small", progress=False)
+    for layer in (0, 2, 3, BEFORE_NORM):
+        np.testing.assert_allclose(small.pooled(layer), whole.pooled(layer), atol=5e-6)
+    np.testing.assert_allclose(small.nll, whole.nll, atol=3e-6)
+    np.testing.assert_allclose(small.norms("frobenius"), whole.norms("frobenius"), rtol=1e-5)
+    said = [line for line in capsys.readouterr().err.splitlines() if "out of memory" in line]
+    assert len(said) == len(set(said)) == sum(n > 2 for n, _ in tried)  # once per size
+    sizes = small.index["smaller_batches"]
+    assert sizes
+    assert set(sizes.values()) <= {1, 2}
+    same = {key: small.index[key] for key in whole.index if key != "smaller_batches"}
+    assert same == {key: whole.index[key] for key in same}
+
+
+def test_sizes_are_halved_and_later_batches_keep_to_what_fitted(checkpoint, monkeypatch, capsys):
+    room, ran = memory.Room(), []
+
+    def run(part):
+        if len(part.members) > 3:
+            raise MemoryError
+        ran.append(len(part.members))
+
+    batch = memory.Batch("statements", tuple(range(13)), 10)
+    assert memory.run_in_parts(checkpoint, batch, room, run) == 2
+    assert ran == [2] * 6 + [1]
+    assert "with 13 statements of 10 tokens at a time: going on with 7;" in capsys.readouterr().err
+    longer = memory.Batch("statements", tuple(range(5)), 20)
+    assert memory.run_in_parts(checkpoint, longer, room, run) == 1
+    shorter = memory.Batch("statements", tuple(range(3)), 5)
+    assert memory.run_in_parts(checkpoint, shorter, room, run) == 3
+    assert capsys.readouterr().err == ""
+
+
+def test_smaller_batches_survive_a_kill(checkpoint, tmp_path, monkeypatch):
+    texts = [TEXTS[0]] * 6 + list(TEXTS)
+    with monkeypatch.context() as patch:
+        only_fits(patch, 3, MemoryError())
+        expected = extract(checkpoint, texts, PROMPTS, tmp_path / "whole")
+    with monkeypatch.context() as patch:
+        only_fits(patch, 3, MemoryError())
+        patch.setattr(module, "publish", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            extract(checkpoint, texts, PROMPTS, tmp_path / "out")
+    again = extract(checkpoint, texts, PROMPTS, tmp_path / "out")
+    assert again.index["smaller_batches"]
+    assert contents(again) == contents(expected)
+
+
+def test_one_statement_that_does_not_fit(checkpoint, tmp_path, monkeypatch):
+    only_fits(monkeypatch, 0, torch.OutOfMemoryError("CUDA out of memory"))
+    with pytest.raises(
+        LayerwiseError, match=r"one of the statements of 2 tokens needs at least 0.0 MiB besides "
+        r"the weights, [\d,.]+ MiB are free on cpu; use a 16-bit dtype, device 'auto'"
+    ):  # fmt: skip
+        extract(checkpoint, TEXTS, (), tmp_path / "out")
+
+
+@pytest.mark.parametrize("length", [1, 9])
+def test_bytes_of_one_against_the_tensors(checkpoint, length):
+    """A lower bound: states in and out, the widest part of the MLP, all attention scores."""
+    wide = checkpoint.blocks[0].mlp.dense_h_to_4h.out_features
+    expected = 4 * (2 * length * 16 + length * wide + 4 * length * length)
+    assert memory.bytes_of_one(checkpoint, length) == expected
+
+
+def test_other_errors_are_not_taken_for_memory():
+    assert not memory.is_out_of_memory(RuntimeError("shape mismatch"))
+    assert not memory.is_out_of_memory(OSError(errno.ENOMEM, "no"))
+
+
+# States that are no states
+
+
+def test_float16_that_overflows(folder, tmp_path):
+    """Weights that float32 and bfloat16 can hold, whose states float16 cannot."""
+    path = folder / "tiny-gpt_neox"
+    tiny_checkpoint(folder)
+
+    def loud(dtype):
+        loaded = load_local(path, dtype, "cpu")
+        with torch.no_grad():
+            loaded.blocks[1].mlp.dense_4h_to_h.bias.fill_(6e4)
+            loaded.blocks[1].attention.dense.bias.fill_(6e4)
+        return loaded
+
+    with pytest.raises(
+        LayerwiseError, match=r"hidden states at layer 2 are not finite for statement 8 \('An owl'"
+        r"\) in float16; try dtype bfloat16 or float32$"
+    ):  # fmt: skip
+        extract(loud("float16"), TEXTS, (), tmp_path / "float16")
+    assert not (tmp_path / "float16").exists()
+    for dtype in ("bfloat16", "float32"):
+        assert extract(loud(dtype), TEXTS, (), tmp_path / dtype).pooled(2).max() > 65504
+
+
+@pytest.mark.parametrize(
+    ("devices", "message"),
+    [
+        (
+            {"a": 0, "b": 1},
+            "are all zero .* spread over several devices, try one ins",
+        ),
+        ({"": 0}, r"are all zero for statement 8 .* in float32; check the weights$"),
+    ],
+)
+def test_layer_of_zeros(folder, tmp_path, devices, message):
+    """What device_map has returned on several GPUs."""
+    loaded = tiny_checkpoint(folder)
+    loaded.model.hf_device_map = devices
+    loaded.blocks[1].register_forward_hook(lambda part, inputs, out: torch.zeros_like(out))
+    with pytest.raises(LayerwiseError, match="layer 2 " + message):
+        extract(loaded, TEXTS, (), tmp_path / "out")
