@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 from scipy.spatial import distance
 
-from layerwise.measures import pairwise
+from layerwise.measures import pairwise, uniformity
 from layerwise.measures.pairwise import METRICS, pair_metrics
 
 
@@ -82,11 +84,30 @@ def test_scale_does_not_matter_to_cosines(metric):
     np.testing.assert_allclose(METRICS[metric](1e3 * a, 1e3 * b), METRICS[metric](a, b), atol=1e-6)
 
 
-def test_rows_at_a_time_do_not_change_the_density(monkeypatch):
-    a, b = sides()
-    whole = METRICS["knn_density_asymmetry"](a, b)
-    monkeypatch.setattr(pairwise, "ROWS_AT_A_TIME", 7)
-    np.testing.assert_allclose(METRICS["knn_density_asymmetry"](a, b), whole, atol=1e-9)
+@settings(deadline=None, max_examples=30)
+@given(
+    n=st.integers(2, 40),
+    block=st.integers(1, 45),
+    rows=st.integers(1, 45),
+    others=st.integers(1, 45),
+)
+def test_blocks_do_not_change_the_answer(n, block, rows, others):
+    a, b = sides(n)
+    whole = pair_metrics(a, b)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(uniformity, "BLOCK", block)
+        patch.setattr(pairwise, "ROWS_AT_A_TIME", rows)
+        patch.setattr(pairwise, "OTHERS_AT_A_TIME", others)
+        np.testing.assert_allclose(pair_metrics(a, b), whole, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_map_of_a_file_is_measured_in_float64(dtype, tmp_path):
+    a, b = (side.astype(dtype) for side in sides())
+    np.save(tmp_path / "a.npy", a)
+    mapped = np.load(tmp_path / "a.npy", mmap_mode="r")
+    expected = pair_metrics(a.astype(np.float64), b.astype(np.float64))
+    np.testing.assert_array_equal(pair_metrics(mapped, b), expected)
 
 
 def test_a_row_is_its_own_nearest_at_distance_zero():

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from layerwise.measures import random_bins
+from layerwise.measures import random_bins, uniformity
 from layerwise.measures.random_bins import bin_asymmetry, bin_mean
 from layerwise.measures.uniformity import mean_pairwise_cosine
 
@@ -74,6 +76,20 @@ def test_chunks_do_not_change_the_answer(monkeypatch):
     whole = bin_asymmetry(a, b, binnings, 5)
     monkeypatch.setattr(random_bins, "CHUNK", 1)
     np.testing.assert_array_equal(bin_asymmetry(a, b, binnings, 5), whole)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(1, 30), st.integers(1, 60), st.integers(1, 200))
+def test_blocks_do_not_change_the_answer(block, sums, some_labels):
+    a, b = sides(hidden=4, dtype=np.float32)
+    values, binnings = np.arange(23.0) ** 2, labels(23, 5, perms=9)
+    whole, means = bin_asymmetry(a, b, binnings, 5), bin_mean(values, binnings, 5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(uniformity, "BLOCK", block)
+        patch.setattr(random_bins, "SUMS", sums)
+        patch.setattr(random_bins, "LABELS", some_labels)
+        np.testing.assert_allclose(bin_asymmetry(a, b, binnings, 5), whole, atol=1e-12)
+        np.testing.assert_array_equal(bin_mean(values, binnings, 5), means)
 
 
 @pytest.mark.parametrize("hidden", [4, 64], ids=["segments", "kernel"])

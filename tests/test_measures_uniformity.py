@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from layerwise.errors import LayerwiseError
+from layerwise.measures import uniformity
 from layerwise.measures.uniformity import (
     mean_pairwise_cosine,
     mean_pairwise_cosine_by_group,
@@ -52,6 +53,7 @@ def test_identical_and_opposite_rows():
     assert mean_pairwise_cosine(np.vstack([row, -row])) == pytest.approx(-1, abs=1e-9)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10**6), st.floats(0.01, 1e4))
 def test_rotation_scale_and_order_do_not_matter(seed, scale):
     states = rows(seed)
@@ -68,6 +70,7 @@ def test_the_offset_of_norms_is_the_published_one():
     assert mean_pairwise_cosine(tiny) == pytest.approx(0.25)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10**6))
 def test_swapping_sides_flips_the_asymmetry(seed):
     side_a, side_b = rows(seed), rows(seed + 1)
@@ -78,3 +81,14 @@ def test_swapping_sides_flips_the_asymmetry(seed):
 def test_one_row_iv():
     with pytest.raises(LayerwiseError, match="at least two vectors, found 1; add statements"):
         mean_pairwise_cosine(rows(0, 1))
+
+
+@settings(deadline=None)
+@given(st.integers(1, 12), st.integers(1, 15))
+def test_blocks_do_not_change_the_answer(n, block):
+    states, labels = rows(4, n), np.arange(n) * 7 % 4
+    whole = mean_pairwise_cosine_by_group(states, labels, 5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(uniformity, "BLOCK", block)
+        found = mean_pairwise_cosine_by_group(states, labels, 5)
+    np.testing.assert_allclose(found, whole, rtol=1e-12)

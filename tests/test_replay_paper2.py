@@ -247,7 +247,7 @@ def test_degenerate_resamples_of_the_published_stream(replays):
 UNEXPLAINED = "p2.csv.pythia."  # the table's Pythia intervals, whose origin is not known
 
 
-def test_every_other_difference_has_a_reading_that_gives_print(records):
+def test_evenly_chosen_difference_has_a_reading_that_gives_print(records):
     causes = {r["id"]: r["cause"] for r in records.values() if r["verdict"] == "differs"}
     unexplained = [claim for claim, cause in causes.items() if "would give" not in cause]
     expected = {"p2.abstract.late_range_weak", "p2.table_phase.pythia.late.stars"}

@@ -18,7 +18,7 @@ from layerwise.measures.pairwise import pair_metrics
 from layerwise.measures.random_bins import bin_mean, binner
 from layerwise.measures.uniformity import mean_pairwise_cosine_by_group
 from layerwise.pairs import StatementPairs
-from layerwise.statistics.random_bins import stable_labels, sweep_labels
+from layerwise.statistics.random_bins import binnings, stable_labels, sweep_streams
 from layerwise.store import BEFORE_NORM, HiddenStates, Layer, digest_of_texts
 
 POOLED = ("mean_pooled", "last_token", "first_token")  # readings of the last layer
@@ -53,8 +53,11 @@ class Values:
     readings: tuple[str, ...]
     category_of_pair: Int[np.ndarray, " pair"]
     preferences: Float[np.ndarray, " pair"]  # NLL(B) - NLL(A), nats
+    nll: Float[np.ndarray, "side pair"]  # mean over the predicted tokens, nats
     uniformity: Float[np.ndarray, "reading category side"]
     pair_metrics: Float[np.ndarray, "layer metric pair"]
+    pair_metrics_before_norm: Float[np.ndarray, "metric pair"]  # of the last layer
+    pair_metrics_all_tokens: Float[np.ndarray, "layer metric pair"]
     bin_asymmetry: dict[int, Float[np.ndarray, "layer perm k"]]
     bin_preference: dict[int, Float[np.ndarray, "layer perm k"]]
     stable_asymmetry: Float[np.ndarray, "layer bin"]
@@ -167,7 +170,7 @@ def measure(
     n_permutations: int = 200,
     k_stable: int = 20,
 ) -> Values:
-    """Reduce hidden states, stored A sides first, to values; one layer in memory at a time.
+    """Reduce hidden states, stored A sides first, to values; one block of rows at a time.
 
     Raises:
         LayerwiseError: if states and pairs do not belong together, a layer does not exist, a
@@ -176,16 +179,23 @@ def measure(
     chosen = sampled_layers(states.n_layers, layers=layers, layer_step=layer_step)
     _require_settings(k_values, n_permutations, k_stable)
     preferences = _preferences(states, pairs)
-    sweeps = sweep_labels(len(pairs), k_values, len(chosen), n_permutations, seed)
+    sweeps = sweep_streams(len(pairs), k_values, len(chosen), n_permutations, seed)
     stable = stable_labels(len(pairs), k_stable, seed)[None]
     bins: dict[int, list[np.ndarray]] = {k: [] for k in k_values}
-    stable_bins, metrics = [], []
+    bin_means: dict[int, list[np.ndarray]] = {k: [] for k in k_values}
+    stable_bins, metrics, metrics_all = [], [], []
     for row, layer in enumerate(chosen):
         side_a, side_b = _sides(states, layer, "mean", len(pairs))
         metrics.append(pair_metrics(side_a, side_b))
+        metrics_all.append(pair_metrics(*_sides(states, layer, "mean_all", len(pairs))))
         asymmetry = binner(side_a, side_b)
         for k in k_values:
-            bins[k].append(asymmetry(sweeps[k][row], k))
+            drawn = [
+                (asymmetry(labels, k), bin_mean(preferences, labels, k))
+                for labels in binnings(sweeps[k][row], len(pairs), k, n_permutations)
+            ]
+            bins[k].append(np.concatenate([asymmetries for asymmetries, _ in drawn]))
+            bin_means[k].append(np.concatenate([means for _, means in drawn]))
         stable_bins.append(asymmetry(stable, k_stable)[0])
     uniformity = _uniformities(states, pairs, chosen)
     profile, eigenvalues = _profile(states)
@@ -204,13 +214,13 @@ def measure(
         readings=tuple(uniformity),
         category_of_pair=np.asarray(pairs.category_of_pair),
         preferences=preferences,
+        nll=np.asarray(states.nll, dtype=np.float64).reshape(2, len(pairs)),
         uniformity=np.stack(list(uniformity.values())),
         pair_metrics=np.stack(metrics),
+        pair_metrics_before_norm=pair_metrics(*_sides(states, BEFORE_NORM, "mean", len(pairs))),
+        pair_metrics_all_tokens=np.stack(metrics_all),
         bin_asymmetry={k: np.stack(found) for k, found in bins.items()},
-        bin_preference={
-            k: np.stack([bin_mean(preferences, labels, k) for labels in sweeps[k]])
-            for k in k_values
-        },
+        bin_preference={k: np.stack(found) for k, found in bin_means.items()},
         stable_asymmetry=np.stack(stable_bins),
         stable_preference=bin_mean(preferences, stable, k_stable)[0],
         anisotropy=profile,
@@ -251,7 +261,7 @@ def _preferences(states: HiddenStates, pairs: StatementPairs) -> np.ndarray:
 def _sides(
     states: HiddenStates, layer: Layer, pooling: str, n_pairs: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    pooled = states.pooled(layer, pooling)
+    pooled = states.mapped(layer, pooling)
     return pooled[:n_pairs], pooled[n_pairs:]
 
 

@@ -9,29 +9,51 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-from layerwise.measures.uniformity import NORM_OFFSET, unit_rows
+from layerwise.measures.uniformity import NORM_OFFSET, blocks, unit_rows
 
 N_NEIGHBOURS = 10  # a point is the first of its own neighbours, as published
-ROWS_AT_A_TIME = 512
+ROWS_AT_A_TIME = 2048  # rows whose neighbours are sought, and
+OTHERS_AT_A_TIME = 4096  # rows among which they are: all distances of 100,000 would take 75 GiB
 
 Side = Float[np.ndarray, "pair hidden"]
 PerPair = Float[np.ndarray, " pair"]
 
 
-def _cosine(rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+def _float64(rows: np.ndarray) -> np.ndarray:
+    return np.asarray(rows, dtype=np.float64)
+
+
+def _mean(side: np.ndarray) -> np.ndarray:
+    return sum(_float64(side[rows]).sum(axis=0) for rows in blocks(len(side))) / len(side)
+
+
+def _cosine(side: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Cosine row by row; `others` may be one vector."""
-    norms = np.linalg.norm(rows, axis=1) * np.linalg.norm(others, axis=-1)
-    return np.einsum("ph,ph->p", rows, np.broadcast_to(others, rows.shape)) / (norms + NORM_OFFSET)
+    found = np.empty(len(side))
+    for rows in blocks(len(side)):
+        some = _float64(side[rows])
+        against = _float64(others[rows] if others.ndim > 1 else others)
+        norms = np.linalg.norm(some, axis=1) * np.linalg.norm(against, axis=-1)
+        products = np.einsum("ph,ph->p", some, np.broadcast_to(against, some.shape))
+        found[rows] = products / (norms + NORM_OFFSET)
+    return found
+
+
+def _distance(side: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """Euclidean distance of every row from a point."""
+    return np.concatenate(
+        [np.linalg.norm(_float64(side[rows]) - point, axis=1) for rows in blocks(len(side))]
+    )
 
 
 def centroid_asymmetry(side_a: Side, side_b: Side) -> PerPair:
     """cos(e^A, c_A) - cos(e^B, c_B)."""
-    return _cosine(side_a, side_a.mean(axis=0)) - _cosine(side_b, side_b.mean(axis=0))
+    return _cosine(side_a, _mean(side_a)) - _cosine(side_b, _mean(side_b))
 
 
 def cross_centroid(side_a: Side, side_b: Side) -> PerPair:
     """cos(e^A, c_B) - cos(e^B, c_A)."""
-    return _cosine(side_a, side_b.mean(axis=0)) - _cosine(side_b, side_a.mean(axis=0))
+    return _cosine(side_a, _mean(side_b)) - _cosine(side_b, _mean(side_a))
 
 
 def within_pair_sim(side_a: Side, side_b: Side) -> PerPair:
@@ -50,22 +72,33 @@ def knn_density_asymmetry(side_a: Side, side_b: Side) -> PerPair:
 
 def _standardised_density(side: np.ndarray) -> np.ndarray:
     n = len(side)
-    nearest = min(N_NEIGHBOURS, n - 1)
-    units = unit_rows(side)
     density = np.empty(n)
-    for start in range(0, n, ROWS_AT_A_TIME):
-        rows = np.arange(start, min(start + ROWS_AT_A_TIME, n))
-        distances = np.maximum(1.0 - units[rows] @ units.T, 0.0)
-        distances[rows - start, rows] = 0.0
-        nearby = np.partition(distances, nearest - 1, axis=1)[:, :nearest]
+    for rows in blocks(n, ROWS_AT_A_TIME):
+        nearby = _nearest(side, rows, min(N_NEIGHBOURS, n - 1))
         density[rows] = 1.0 / (nearby.mean(axis=1) + NORM_OFFSET)
     return (density - density.mean()) / (density.std() + NORM_OFFSET)
 
 
+def _nearest(side: np.ndarray, rows: slice, count: int) -> np.ndarray:
+    """The least distances of some rows from all, ascending: [row, count]."""
+    units = unit_rows(side[rows])
+    # the largest cosines so far, and behind them those of the next block
+    cosines = np.full((len(units), count + min(OTHERS_AT_A_TIME, len(side))), -np.inf)
+    for others in blocks(len(side), OTHERS_AT_A_TIME):
+        size = others.stop - others.start
+        found = cosines[:, count : count + size]
+        np.matmul(units, unit_rows(side[others]).T, out=found)
+        both = np.arange(max(rows.start, others.start), min(rows.stop, others.stop))
+        found[both - rows.start, both - others.start] = 1.0
+        cosines[:, : count + size].partition(size, axis=1)
+        cosines[:, :count] = cosines[:, size : size + count]
+    return np.sort(np.maximum(1.0 - cosines[:, :count], 0.0), axis=1)
+
+
 def margin_asymmetry(side_a: Side, side_b: Side) -> PerPair:
     """|e^A - m| - |e^B - m| with m = (c_A + c_B) / 2; positive: A is farther away."""
-    middle = (side_a.mean(axis=0) + side_b.mean(axis=0)) / 2
-    return np.linalg.norm(side_a - middle, axis=1) - np.linalg.norm(side_b - middle, axis=1)
+    middle = (_mean(side_a) + _mean(side_b)) / 2
+    return _distance(side_a, middle) - _distance(side_b, middle)
 
 
 METRICS = {
@@ -80,6 +113,5 @@ METRICS = {
 def pair_metrics(
     side_a: Float[np.ndarray, "pair hidden"], side_b: Float[np.ndarray, "pair hidden"]
 ) -> Float[np.ndarray, "metric pair"]:
-    """Every measure of `METRICS`, in its order, in float64."""
-    a, b = np.asarray(side_a, dtype=np.float64), np.asarray(side_b, dtype=np.float64)
-    return np.stack([metric(a, b) for metric in METRICS.values()])
+    """Every measure of `METRICS`, in its order, in float64, a block of rows at a time."""
+    return np.stack([metric(side_a, side_b) for metric in METRICS.values()])

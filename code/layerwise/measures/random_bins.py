@@ -12,9 +12,11 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float, Int
 
-from layerwise.measures.uniformity import unit_rows
+from layerwise.measures.uniformity import blocks, unit_rows
 
 CHUNK = 1 << 18  # numbers gathered at a time: memory does not grow with the permutations
+SUMS = 1 << 22  # numbers in the sums of unit rows that are kept at a time
+LABELS = 1 << 22  # labels looked at together
 
 Binner = Callable[[np.ndarray, int], np.ndarray]
 
@@ -33,10 +35,14 @@ def bin_mean(
     values: Float[np.ndarray, " pair"], labels: Int[np.ndarray, "perm pair"], k: int
 ) -> Float[np.ndarray, "perm k"]:
     """Mean value of each bin; NaN for a bin of fewer than two pairs."""
-    flat = _flat(labels, k)
-    counts = np.bincount(flat, minlength=len(labels) * k)
-    sums = np.bincount(flat, np.tile(values, len(labels)), minlength=len(labels) * k)
-    return _divide(sums, counts, counts, len(labels), k)
+    found = []
+    for perms in blocks(len(labels), max(1, LABELS // len(values))):
+        some = labels[perms]
+        flat = _flat(some, k)
+        counts = np.bincount(flat, minlength=len(some) * k)
+        sums = np.bincount(flat, np.tile(values, len(some)), minlength=len(some) * k)
+        found.append(_divide(sums, counts, counts, len(some), k))
+    return np.concatenate(found)
 
 
 def binner(
@@ -44,9 +50,9 @@ def binner(
 ) -> Binner:
     """A function (labels [perm, pair], k) -> UA [perm, k]: what all binnings share is done once."""
     n_pairs, hidden = side_a.shape
-    units_a, units_b = unit_rows(side_a), unit_rows(side_b)
     if n_pairs >= hidden:
-        return lambda labels, k: _by_segments(units_a, units_b, labels, k)
+        return lambda labels, k: _by_segments(side_a, side_b, labels, k)
+    units_a, units_b = unit_rows(side_a), unit_rows(side_b)
     # Both sides of a bin have the same number of pairs, so the difference of kernels serves.
     kernel = units_a @ units_a.T - units_b @ units_b.T
     np.fill_diagonal(kernel, 0.0)
@@ -80,19 +86,28 @@ def _members(labels: np.ndarray, counts: np.ndarray, widest: int) -> np.ndarray:
     return members
 
 
-def _by_segments(
-    units_a: np.ndarray, units_b: np.ndarray, labels: np.ndarray, k: int
-) -> np.ndarray:
-    """|sum u|^2 - sum |u|^2 of every bin, one binning at a time."""
-    n_perms = len(labels)
-    counts = np.bincount(_flat(labels, k), minlength=n_perms * k)
-    squares = np.sum(units_a * units_a, axis=1) - np.sum(units_b * units_b, axis=1)
-    sums = np.empty((n_perms, k))
-    for perm, row in enumerate(labels):
-        member = (row == np.arange(k)[:, None]).astype(np.float64)
-        total_a, total_b = member @ units_a, member @ units_b
-        sums[perm] = np.sum(total_a * total_a - total_b * total_b, axis=1) - member @ squares
-    return _divide(sums.ravel(), counts * (counts - 1), counts, n_perms, k)
+def _by_segments(side_a: np.ndarray, side_b: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
+    """From the sums of unit rows, for as many binnings at a time as SUMS allows."""
+    found = []
+    for perms in blocks(len(labels), max(1, SUMS // (k * side_a.shape[1]))):
+        some = labels[perms]
+        counts = np.bincount(_flat(some, k), minlength=len(some) * k)
+        sums = _pairs_in_bins(side_a, some, k) - _pairs_in_bins(side_b, some, k)
+        found.append(_divide(sums, counts * (counts - 1), counts, len(some), k))
+    return np.concatenate(found)
+
+
+def _pairs_in_bins(side: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
+    """|sum u|^2 - sum |u|^2 of every bin of every binning, [perm * k]."""
+    totals = np.zeros((len(labels) * k, side.shape[1]))
+    squares = np.zeros(len(labels) * k)
+    for rows in blocks(len(side)):
+        units = unit_rows(side[rows])
+        member = labels[:, None, rows] == np.arange(k)[:, None]
+        weights = member.reshape(len(totals), -1).astype(np.float64)
+        totals += weights @ units
+        squares += weights @ np.sum(units * units, axis=1)
+    return np.sum(totals * totals, axis=1) - squares
 
 
 def _flat(labels: np.ndarray, k: int) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,8 @@ from jaxtyping import Float, Int
 
 from layerwise.errors import LayerwiseError
 from layerwise.statistics.correlation import MIN_POINTS, pearson_p
+
+LABELS_AT_A_TIME = 1 << 22  # all of one k and layer, unless there are more than 20,000 pairs
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,35 @@ def sweep_labels(
     stream = np.random.RandomState(seed)
     size = (n_layers, n_permutations, n_pairs)
     return {k: stream.randint(0, k, size=size) for k in k_values}
+
+
+def sweep_streams(
+    n_pairs: int, k_values: Sequence[int], n_layers: int, n_permutations: int, seed: int
+) -> dict[int, list[np.random.RandomState]]:
+    """The stream of `sweep_labels` where the binnings of each k and layer begin.
+
+    All labels of 100,000 pairs would take 7 GB; from here those of one layer are drawn again.
+    """
+    stream = np.random.RandomState(seed)
+    starts: dict[int, list[np.random.RandomState]] = {}
+    for k in k_values:
+        starts[k] = []
+        for _ in range(n_layers):
+            start = np.random.RandomState()
+            start.set_state(stream.get_state())
+            starts[k].append(start)
+            for _ in binnings(stream, n_pairs, k, n_permutations):
+                pass
+    return starts
+
+
+def binnings(
+    stream: np.random.RandomState, n_pairs: int, k: int, n_permutations: int
+) -> Iterator[Int[np.ndarray, "perm {n_pairs}"]]:
+    """Binnings of one k and layer, some at a time; the stream runs on."""
+    step = max(1, LABELS_AT_A_TIME // n_pairs)
+    for start in range(0, n_permutations, step):
+        yield stream.randint(0, k, size=(min(step, n_permutations - start), n_pairs))
 
 
 def stable_labels(n_pairs: int, k: int, seed: int) -> Int[np.ndarray, " pair"]:
