@@ -11,7 +11,9 @@ import pytest
 import yaml
 from dvc.repo import Repo
 
+from layerwise.extractions import EXTRACTIONS
 from layerwise.models import read_models
+from layerwise.replay import ANALYSES, MEASURED_DIRECTLY
 
 ROOT = Path(__file__).resolve().parent.parent
 CODE = ROOT / "code"
@@ -22,6 +24,11 @@ BY_NAME = {
     "draw": ["code/layerwise/plots"],
     "redraw": ["code/layerwise/plots", "code/layerwise/statistics"],
     "report": ["code/layerwise/plots"],  # captions are the modules' first lines
+}
+# Modules that a verb imports by name: what they import is reached as well.
+IMPORTED_BY_NAME = {
+    "survey": "code/layerwise/studies",
+    "rehearse": "code/layerwise/studies",
 }
 
 
@@ -56,6 +63,8 @@ def imports_of(path):
 def reached(verb):
     """Every module that a verb's stage module reaches through imports."""
     todo, done = {CODE / "layerwise" / "stages" / f"{verb}.py"}, set()
+    if verb in IMPORTED_BY_NAME:
+        todo |= set((ROOT / IMPORTED_BY_NAME[verb]).glob("*.py"))
     while todo:
         path = todo.pop()
         done.add(path)
@@ -151,12 +160,45 @@ def test_defaults_in_code_are_the_params():
 
 
 def test_models_of_the_pipeline_are_registered():
-    slugs = {
-        re.match(r"layerwise extract (\S+)", stage.cmd)[1]
-        for name, stage in stages().items()
-        if verb_of(stage) == "extract"
-    }
-    assert slugs == set(read_models(ROOT / "models.yaml"))
+    def named(verb):
+        return {
+            re.match(rf"layerwise {verb} (\S+)", stage.cmd)[1]
+            for stage in stages().values()
+            if verb_of(stage) == verb
+        }
+
+    models = read_models(ROOT / "models.yaml")
+    built = {slug for slug, model in models.items() if model.built}
+    assert named("survey") == set(models) - built
+    assert named("extract") == set(EXTRACTIONS) | built
+
+
+def test_an_extraction_depends_on_the_entry_of_its_model():
+    for stage in stages().values():
+        if verb_of(stage) != "extract":
+            continue
+        key = re.match(r"layerwise extract (\S+)", stage.cmd)[1]
+        slug = EXTRACTIONS[key].slug if key in EXTRACTIONS else key
+        (entry,) = [dep.params for dep in stage.deps if dep.def_path == "models.yaml"]
+        assert list(entry) == [f"models.{slug}"]
+
+
+def test_every_extraction_is_measured_at_its_own_layers():
+    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+    for key, extraction in EXTRACTIONS.items():
+        cmd = stages()[f"measure@{key}"].cmd
+        step = re.search(r"--layer-step (\d+)", cmd)
+        assert int(step[1] if step else params["measure"]["layer_step"]) == extraction.layer_step
+
+
+def test_measured_analyses_are_written_by_the_stages():
+    """One list in the code, one in dvc.yaml."""
+    derived = [name for name in ANALYSES if name not in MEASURED_DIRECTLY]
+    for source in ("mini", "full"):
+        outs = {out.def_path for out in stages()[f"derive@{source}"].outs}
+        assert outs == {f"results/{source}/statistics/{name}.json" for name in derived}
+        read = deps_of(stages()[f"judge@{source}"])
+        assert {f"results/{source}/statistics/{name}.json" for name in ANALYSES} <= read
 
 
 def test_sources_run_without_a_gpu_reach_no_full_result():
@@ -184,6 +226,7 @@ def test_sources_run_without_a_gpu_reach_no_full_result():
 def test_only_extraction_imports_torch():
     """The CPU half works without torch installed."""
     allowed = {"hidden_states", "forward", "packed", "weights", "tiny"}
+    allowed |= {"memory", "probes", "projections"}
     for path in CODE.rglob("*.py"):
         text = path.read_text()
         if re.search(r"^\s*(import|from) (torch|transformers|accelerate)\b", text, re.M):

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+import yaml
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
@@ -18,14 +19,16 @@ def gpu(monkeypatch):
 
 @pytest.fixture
 def models(tmp_path, root):
-    """The registry with the models of the papers, none of them in any cache."""
+    """One model of the registry, at a commit, which is in no cache."""
+    entry = yaml.safe_load((root / "models.yaml").read_text())["models"]["pythia-410m"]
     path = tmp_path / "models.yaml"
-    path.write_text((root / "models.yaml").read_text())
+    path.write_text(yaml.safe_dump({"models": {"pythia-410m": entry}}))
     return path
 
 
-def run(models, data, tmp_path):
-    return preflight.run(models, data, tmp_path / "environment.json")
+def run(models, data, tmp_path, left_out=()):
+    out = tmp_path / "environment.json"
+    return preflight.run(models, data, out, {"left_out": left_out})
 
 
 def refused(models, data, tmp_path, message):
@@ -48,7 +51,7 @@ def test_without_the_hub(gpu, models, tmp_path, monkeypatch):
     monkeypatch.setattr(preflight.upstream, "verify_data", lambda folder: None)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    refused(models, tmp_path, tmp_path, "EleutherAI/pythia-410m is not in the local cache")
+    refused(models, tmp_path, tmp_path, r"pythia-410m at [0-9a-f]{40} is not in the local cache")
 
 
 def test_with_everything(gpu, models, tmp_path, monkeypatch):
@@ -57,3 +60,15 @@ def test_with_everything(gpu, models, tmp_path, monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     run(models, tmp_path, tmp_path)
     assert read_json(tmp_path / "environment.json")["torch"] == torch.__version__
+
+
+def test_models_left_out_are_not_asked_for(gpu, models, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(preflight.upstream, "verify_data", lambda folder: None)
+    monkeypatch.setattr(preflight, "require_hub", asked.extend)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    run(models, tmp_path, tmp_path)
+    assert [model.slug for model in asked] == ["pythia-410m"]
+    asked.clear()
+    run(models, tmp_path, tmp_path, left_out=["pythia-410m"])
+    assert asked == []

@@ -62,8 +62,8 @@ def test_replay_writes_documents_and_their_inputs(results):
 
 
 def test_replay_unknown_analysis_iv(root, tmp_path):
-    with pytest.raises(LayerwiseError, match=r"analysis must be one of .* found 'sensitivity'"):
-        replay.run("sensitivity", root / "published", tmp_path / "x.json", PARAMS)
+    with pytest.raises(LayerwiseError, match=r"analysis must be one of .* found 'sensibility'"):
+        replay.run("sensibility", root / "published", tmp_path / "x.json", PARAMS)
     assert not list(tmp_path.iterdir())
 
 
@@ -355,8 +355,8 @@ def test_draw_leaves_reference_values_to_their_figure(results, root):
 
 def test_draw_unknown_figure_iv(results, root, tmp_path):
     statistics = results / "published" / "statistics"
-    with pytest.raises(LayerwiseError, match=r"figure must be one of .*found 'sensitivity'"):
-        draw.run("sensitivity", "published", statistics, root / "models.yaml", tmp_path / "f")
+    with pytest.raises(LayerwiseError, match=r"figure must be one of .*found 'sensibility'"):
+        draw.run("sensibility", "published", statistics, root / "models.yaml", tmp_path / "f")
     assert not (tmp_path / "f").exists()
 
 

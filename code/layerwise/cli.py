@@ -92,6 +92,10 @@ def _add_reading(verb: Callable[..., Any]) -> None:
     sub.add_argument("--paper", type=int, help="1, 2 or 3")
     _add_source(sub)
     sub.add_argument("--json", action="store_true", help="print JSON")
+    sub = verb("models", _models, "the papers' models: memory, gate, revision, cached or not")
+    _paths(sub, models="models.yaml")
+    sub.add_argument("--tflops", type=float, help="matrix rate for the estimate of time")
+    sub.add_argument("--json", action="store_true", help="print JSON")
     sub = verb("summary", _summary, "the table of verdicts per paper")
     sub.add_argument("sources", nargs="+", choices=SOURCES)
     sub.add_argument("--results", type=Path, default=Path("results"))
@@ -115,16 +119,32 @@ def _add_data(verb: Callable[..., Any]) -> None:
 
 def _add_stages(verb: Callable[..., Any]) -> None:
     sub = verb("preflight", _preflight, "can the full reproduction run here?")
-    _paths(sub, models="models.yaml", data="data", out=None)
+    _paths(sub, models="models.yaml", data="data", out=None, params="params.yaml")
     sub = verb("build", _build, "build the tiny random-weight checkpoints of source mini")
     _paths(sub, models="models.yaml", pairs=None, prompts=None, out=None)
     sub = verb("extract", _extract, "hidden states of a registered model")
-    sub.add_argument("model", metavar="SLUG")
+    sub.add_argument("model", metavar="SLUG", help="a slug, or an extraction with its own settings")
     sub.add_argument("--checkpoints", type=Path, help="folder of built checkpoints (source mini)")
     sub.add_argument("--device", help="default: cuda, for built checkpoints cpu")
     _paths(sub, models="models.yaml", pairs=None, prompts=None, out=None, params="params.yaml")
+    sub = verb("survey", _survey, "every study of one model: gains, spectral norms, sheaf traces")
+    sub.add_argument("model", metavar="SLUG")
+    sub.add_argument("--device", help="default: cuda")
+    _paths(sub, models="models.yaml", prompts="data/prompts.json", published="published", out=None)
+    _paths(sub, params="params.yaml")
+    sub = verb("rehearse", _rehearse, "every study on tiny random-weight twins of all models")
+    _paths(sub, models="models.yaml", pairs=None, prompts=None, published="published", out=None)
+    _paths(sub, params="params.yaml")
     sub = verb("measure", _measure, "values from hidden states")
+    sub.add_argument("--layer-step", type=int, help="instead of params.yaml's (Gemma-2B: 2)")
     _paths(sub, states=None, pairs=None, out=None, params="params.yaml")
+    sub = verb("assemble", _assemble, "what all models gave, in the published places")
+    _paths(sub, surveys=None, values=None, pairs=None, published="published", out=None)
+    _paths(sub, params="params.yaml")
+    sub = verb("derive", _derive, "statistics that follow from the assembled measurements")
+    _paths(sub, measured=None, published="published", out=None, params="params.yaml")
+    sub = verb("sensitivity", _sensitivity, "which claims survive another choice")
+    _paths(sub, values=None, measured=None, out=None, params="params.yaml")
     sub = verb("infer", _infer, "statistics from values")
     sub.add_argument("analysis")
     sub.add_argument("values", nargs="+", type=Path, metavar="VALUES")
@@ -145,7 +165,7 @@ def _add_stages(verb: Callable[..., Any]) -> None:
     _paths(sub, published="published", out=None)
     sub = verb("render", _render, "the report as LaTeX, every number from the ledger")
     sub.add_argument("source", choices=SOURCES)
-    _paths(sub, claims=None, figures=None, templates="paper", out=None)
+    _paths(sub, claims=None, sensitivity=None, figures=None, templates="paper", out=None)
     _paths(sub, params="params.yaml")
     sub = verb("report", _report, "the report as one HTML page: claims, figures, findings")
     sub.add_argument("source", choices=SOURCES)
@@ -219,6 +239,12 @@ def _claims(options: argparse.Namespace) -> str:
     return json.dumps(records, indent=1, ensure_ascii=False) if options.json else as_lines(records)
 
 
+def _models(options: argparse.Namespace) -> str:
+    from layerwise.stages import list_models
+
+    return list_models.run(options.models, options.json, options.tflops)
+
+
 def _summary(options: argparse.Namespace) -> str:
     from layerwise.stages import summary
 
@@ -241,7 +267,7 @@ def _transcribe(options: argparse.Namespace) -> str:
 def _preflight(options: argparse.Namespace) -> str:
     from layerwise.stages import preflight
 
-    return preflight.run(options.models, options.data, options.out)
+    return preflight.run(options.models, options.data, options.out, _params(options)["full"])
 
 
 def _build(options: argparse.Namespace) -> str:
@@ -260,15 +286,71 @@ def _extract(options: argparse.Namespace) -> str:
         options.pairs,
         options.prompts,
         options.out,
-        _params(options)["extract"],
+        _params(options),
         options.device,
+    )
+
+
+def _survey(options: argparse.Namespace) -> str:
+    from layerwise.stages import survey
+
+    return survey.run(
+        options.model,
+        options.models,
+        options.prompts,
+        options.published,
+        options.out,
+        _params(options)["full"],
+        options.device,
+    )
+
+
+def _rehearse(options: argparse.Namespace) -> str:
+    from layerwise.stages import rehearse
+
+    return rehearse.run(
+        options.models,
+        options.pairs,
+        options.prompts,
+        options.published,
+        options.out,
+        _params(options),
     )
 
 
 def _measure(options: argparse.Namespace) -> str:
     from layerwise.stages import measure
 
-    return measure.run(options.states, options.pairs, options.out, _params(options)["measure"])
+    params = _params(options)["measure"]
+    if options.layer_step is not None:
+        params["layer_step"] = options.layer_step
+    return measure.run(options.states, options.pairs, options.out, params)
+
+
+def _assemble(options: argparse.Namespace) -> str:
+    from layerwise.stages import assemble
+
+    return assemble.run(
+        options.surveys,
+        options.values,
+        options.pairs,
+        options.published,
+        options.out,
+        _params(options)["infer"],
+    )
+
+
+def _derive(options: argparse.Namespace) -> str:
+    from layerwise.stages import derive
+
+    return derive.run(options.measured, options.published, options.out, _params(options)["infer"])
+
+
+def _sensitivity(options: argparse.Namespace) -> str:
+    from layerwise.stages import sensitivity
+
+    params = _params(options)["infer"]
+    return sensitivity.run(options.values, options.measured, options.out, params)
 
 
 def _infer(options: argparse.Namespace) -> str:
@@ -314,6 +396,7 @@ def _render(options: argparse.Namespace) -> str:
     return render.run(
         options.source,
         options.claims,
+        options.sensitivity,
         options.figures,
         options.templates,
         options.out,

@@ -114,6 +114,7 @@ class Published:
     unmeasured: frozenset[Cell] = frozenset()  # places whose values are gone (see `measured`)
     kept: frozenset[Cell] = frozenset()  # names and settings among measured numbers
     _recordings: list[set[Cell]] = field(default_factory=list)
+    _keys_of: dict[str, list[str]] = field(default_factory=dict, repr=False)
 
     def __getitem__(self, cell: Cell) -> Value:
         try:
@@ -146,15 +147,23 @@ class Published:
 
     def value(self, file: str, key: str) -> Any:
         """What stands at `key`: a number, boolean or label, or a list of them (or of objects)."""
-        below = [cell for cell in self.cells if cell[0] == file and cell[1].startswith(key + "/")]
+        below = [one for one in self._keys(file) if one.startswith(key + "/")]
         if not below:
             value = self[file, key]
             return [] if value == EMPTY_LIST else value
-        return _nest({cell[1][len(key) :]: self[cell] for cell in below})
+        return _nest({one[len(key) :]: self[file, one] for one in below})
 
     def document(self, file: str) -> Any:
         """The file's numbers again as nested objects and lists."""
-        return _nest({key: value for (name, key), value in self.cells.items() if name == file})
+        return _nest({key: self.cells[file, key] for key in self._keys(file)})
+
+    def _keys(self, file: str) -> list[str]:
+        """The keys of a file, in order; all cells are searched for them only once."""
+        if sum(map(len, self._keys_of.values())) != len(self.cells):
+            self._keys_of = {}
+            for name, key in self.cells:
+                self._keys_of.setdefault(name, []).append(key)
+        return self._keys_of.get(file, [])
 
     @contextlib.contextmanager
     def recording(self) -> Iterator[set[Cell]]:

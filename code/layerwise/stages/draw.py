@@ -1,12 +1,14 @@
 """figures <- statistics."""
 
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from layerwise.errors import LayerwiseError
+from layerwise.extractions import EXTRACTIONS
 from layerwise.files import read_json
-from layerwise.models import read_models
+from layerwise.models import Model, read_models
 from layerwise.plots.style import save
 
 # figure: the analysis it shows
@@ -19,6 +21,7 @@ FIGURES = {
     "pairs": "pairs",
     "anisotropy": "anisotropy",
     "anisotropy_spectra": "anisotropy",
+    "sensitivity": "sensitivity",
 }
 
 
@@ -28,11 +31,28 @@ def documents_of(figure: str, statistics: Path, models: Path) -> dict[str, Any]:
     results = read_json(statistics / f"{FIGURES[figure]}.json")["documents"]
     if figure == "scaling":
         return {"scaling": results["family"]}
+    if figure == "sensitivity":
+        return {
+            _extracted(key, registry): document
+            for key, document in results.items()
+            if key != "summary"
+        }
     return {
         registry[slug].display: document if figure != "bins" else _with_categories(document)
         for slug, document in results.items()
         if slug in registry
     }
+
+
+def _extracted(key: str, registry: Mapping[str, Model]) -> str:
+    """Display name of a model, or of one of its extractions."""
+    if key in registry:
+        return registry[key].display
+    extraction = EXTRACTIONS.get(key)
+    if extraction is None:  # a curve of the published files
+        slug, _, condition = key.partition("-instruct-")
+        return f"{registry[f'{slug}-instruct'].display}, {condition}"
+    return f"{registry[extraction.slug].display}, template {extraction.template}"
 
 
 def _with_categories(bins: dict[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ def read_statistics(source: str, folder: Path, models: Path) -> Statistics:
     documents: dict[str, Any] = {}
     derived: dict[str, list[str]] = {}
     given: dict[str, str] = {}
+    undefined: dict[str, str] = {}
     for path in sorted(folder.glob("*.json")):
         result = read_json(path)
         documents[path.stem] = result["documents"]
@@ -24,12 +25,14 @@ def read_statistics(source: str, folder: Path, models: Path) -> Statistics:
             derived[f"{path.stem}:{key}"] = inputs
         for key, origin in result["given"].items():
             given[f"{path.stem}:{key}"] = origin
+        for key, reason in result.get("undefined", {}).items():
+            undefined[f"{path.stem}:{key}"] = reason
     stand_ins = {
         model.stands_in_for: model.slug
         for model in read_models(models).values()
         if source == "mini" and model.stands_in_for
     }
-    return Statistics(source, documents, derived, given, stand_ins)
+    return Statistics(source, documents, derived, given, stand_ins, undefined)
 
 
 def input_hashes(files: set[str], published: Path) -> dict[str, str]:

@@ -1,26 +1,38 @@
 """Can the full reproduction run here? Asked first, so that it stops at once where it cannot."""
 
 from pathlib import Path
+from typing import Any
 
 from layerwise import upstream
 from layerwise.errors import LayerwiseError
 from layerwise.files import write_json
+from layerwise.hub import require_hub
+from layerwise.left_out import is_left_out
 from layerwise.models import read_models
-from layerwise.weights import describe_environment, require_accelerator, require_hub
+from layerwise.weights import describe_environment, require_accelerator
 
 OFFLINE = "`dvc repro typeset@published` and `dvc repro typeset@mini` run here"
 
 
-def run(models: Path, data: Path, out: Path) -> str:
+def run(models: Path, data: Path, out: Path, params: dict[str, Any]) -> str:
     """Write hardware and versions, if there is a GPU, upstream's data, and the hub or its cache.
+
+    Models that `params` leaves out are not asked for.
 
     Raises:
         LayerwiseError: in one sentence: what is missing, and the two targets that need none of it.
     """
     try:
+        registry = read_models(models)
         require_accelerator()
         upstream.verify_data(data)
-        require_hub([model for model in read_models(models).values() if not model.built])
+        require_hub(
+            [
+                model
+                for model in registry.values()
+                if not model.built and not is_left_out(model.slug, params, registry)
+            ]
+        )
     except LayerwiseError as error:
         raise LayerwiseError(f"the full reproduction cannot run here: {error}; {OFFLINE}") from None
     write_json(out, describe_environment())

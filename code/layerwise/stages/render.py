@@ -15,6 +15,7 @@ NAME = "report"
 def run(
     source: str,
     claims: Path,
+    sensitivity: Path,
     figures: Path,
     templates: Path,
     out: Path,
@@ -35,6 +36,7 @@ def run(
         "claims": judged["claims"],
         "counts": judged["counts"],
         "figures": drawn,
+        "sensitivity": read_json(sensitivity)["documents"]["summary"],
         "params": params,
     }
     write_text(part / f"{NAME}.tex", render(templates, TEMPLATE, context))
