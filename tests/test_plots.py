@@ -147,6 +147,15 @@ def anisotropy(*, measured: bool = True) -> dict[str, Any]:
     return document
 
 
+def sensitivity() -> dict[str, Any]:
+    rows = (
+        ("late_inversion", "before_norm", "survives"),
+        ("late_inversion", "clusters", "lost"),
+        ("bell", "before_norm", "appears"),
+    )
+    return {"rows": [dict(zip(("claim", "choice", "outcome"), row, strict=True)) for row in rows]}
+
+
 def documents(figure: str) -> dict[str, Any]:
     made: dict[str, Any] = {
         "validation": validation,
@@ -155,6 +164,7 @@ def documents(figure: str) -> dict[str, Any]:
         "pairs": pairs,
         "anisotropy": anisotropy,
         "anisotropy_spectra": anisotropy,
+        "sensitivity": sensitivity,
     }
     if figure == "scaling":
         return {"scaling": scaling()}
@@ -196,11 +206,13 @@ def test_every_figure_names_its_source_units_and_n(figure: str) -> None:
     assert "MINI" not in text
     n = {"pairs": "n = 230 pairs", "bins": "n = 20 bins"}
     n |= dict.fromkeys(("anisotropy", "anisotropy_spectra"), "tokens of 16 prompts")
+    n["sensitivity"] = "holds, and survives"
     assert n.get(figure, "n = 6 categories") in text
     unit = {
         "validation": "mean preference (nats)",
         "scaling": "layer (% of depth)",
         "anisotropy_spectra": "rank of the eigenvalue",
+        "sensitivity": "before norm",
     }
     assert unit.get(figure, "layer") in text
     for axes in drawn.axes:

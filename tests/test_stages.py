@@ -372,14 +372,19 @@ def report(results, tmp_path):
     templates.mkdir()
     figures.mkdir()
     (templates / "main.tex.j2").write_text(
-        r"\VAR{source} \VAR{claims | length} \VAR{figures.layers} \VAR{params.seed}" + "\n"
+        r"\VAR{source} \VAR{claims | length} \VAR{figures.layers} \VAR{params.seed}"
+        r" \VAR{sensitivity.rows | length}" + "\n"
     )
     (figures / "layers.pdf").write_bytes(b"%PDF layers")
     (figures / "layers.png").write_bytes(b"png")
     claims = results / "published" / "claims.json"
+    sensitivity = tmp_path / "sensitivity.json"
+    sensitivity.write_text('{"documents": {"summary": {"rows": [1, 2, 3]}}}')
 
     def run():
-        return render.run("published", claims, figures, templates, tmp_path / "tex", {"seed": 42})
+        out = tmp_path / "tex"
+        given = (claims, sensitivity, figures, templates, out, {"seed": 42})
+        return render.run("published", *given)
 
     return run, templates, tmp_path / "tex"
 
@@ -388,7 +393,7 @@ def test_render_writes_a_folder_that_builds_anywhere(report, results):
     run, _, tex = report
     run()
     n = len(json.loads((results / "published" / "claims.json").read_text())["claims"])
-    assert (tex / "report.tex").read_text() == f"published {n} figures/layers.pdf 42\n"
+    assert (tex / "report.tex").read_text() == f"published {n} figures/layers.pdf 42 3\n"
     assert (tex / "figures" / "layers.pdf").read_bytes() == b"%PDF layers"
     assert sorted(path.name for path in (tex / "figures").iterdir()) == ["layers.pdf"]
 

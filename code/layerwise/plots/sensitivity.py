@@ -75,6 +75,7 @@ def _mark(word: str) -> Line2D:
 
 def _labels(axes: Axes, models: list[str], columns: list[Column]) -> None:
     axes.set_yticks(range(len(models)), models)
+    axes.set_ylabel("model")
     axes.set_ylim(len(models) - 0.5, -0.5)
     axes.set_xlim(-0.6, len(columns) - 0.4)
     axes.set_xticks(
