@@ -13,6 +13,7 @@ from dvc.repo import Repo
 
 from layerwise.extractions import EXTRACTIONS
 from layerwise.models import read_models
+from layerwise.records import INFERRED
 from layerwise.replay import ANALYSES, MEASURED_DIRECTLY
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -193,6 +194,7 @@ def test_every_extraction_is_measured_at_its_own_layers():
 
 def test_measured_analyses_are_written_by_the_stages():
     """One list in the code, one in dvc.yaml."""
+    assert set(INFERRED) == set(MEASURED_DIRECTLY) - {"sensitivity"}
     derived = [name for name in ANALYSES if name not in MEASURED_DIRECTLY]
     for source in ("mini", "full"):
         outs = {out.def_path for out in stages()[f"derive@{source}"].outs}

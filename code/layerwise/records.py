@@ -124,9 +124,15 @@ def analysis_of(record: Mapping[str, Any]) -> str | None:
     return None if statistic is None else statistic.split(":", 1)[0]
 
 
+# Computed from values by `infer`; every other analysis follows from what was assembled.
+INFERRED = ("validation", "layers", "category_bootstrap", "bins", "pairs", "anisotropy", "scaling")
+
+
 def stage_of(source: str, analysis: str) -> str:
     """The pipeline stage that computes an analysis."""
-    return f"replay@{analysis}" if source == "published" else f"infer@{source}-{analysis}"
+    if source == "published":
+        return f"replay@{analysis}"
+    return f"infer@{source}-{analysis}" if analysis in INFERRED else f"derive@{source}"
 
 
 def view(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, sha256_of
-from layerwise.records import stage_of
+from layerwise.records import INFERRED, stage_of
 from layerwise.verdicts import VERDICTS
 
 
@@ -56,8 +56,10 @@ def trace(claim_id: str, source: str, results: Path) -> dict[str, Any]:
         cells = record["provenance"]["inputs"]
         used = {file: document["inputs"][file] for file in {c.partition("#")[0] for c in cells}}
         if source != "published":
+            measured = results / source / "measured.json"
             values = sorted((results / source / "values").glob("*.npz"))
-            used = {str(file): sha256_of(file) for file in values}
+            files = values if analysis in INFERRED else [measured] if measured.is_file() else []
+            used = {str(file): sha256_of(file) for file in files}
         # a source need not have every analysis
         stage = stage_of(source, analysis) if judged is not None else None
         record["provenance"] = {
