@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from layerwise.errors import LayerwiseError
+from layerwise.records import INFERRED
 from layerwise.replay import ANALYSES
 from layerwise.stages import draw, infer, judge, measure, render, replay, scaling, summary, typeset
 from layerwise.stages.trace import as_lines, as_text, list_claims, trace
@@ -269,8 +270,9 @@ def test_trace_stages_are_stages_of_the_pipeline(root):
     lock = (root / "dvc.lock").read_text()
     for analysis in ANALYSES:
         assert f"\n  replay@{analysis}:\n" in lock
-    for analysis in infer.ANALYSES:
+    for analysis in INFERRED:
         assert f"\n  infer@mini-{analysis}:\n" in lock
+    assert "\n  derive@mini:\n" in lock
 
 
 def test_trace_unknown_id_iv(results):
