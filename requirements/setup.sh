@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Make .venv from a lock whose every file is checked by its hash. Called by `make setup`.
-# PYTHON names the interpreter of a new .venv, TORCH=cpu or TORCH=cuda the build of torch; both are
-# found if not given. The stamp is written last: without it a set-up was cut short, and is done from the start.
+# PYTHON names the interpreter of a new .venv, TORCH=cpu, cuda (driver 580 or newer) or cuda12 (older
+# drivers) the build of torch; the first two are found if not given. The stamp is written last: without it a set-up was cut short, and is done from the start.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 stamp=.venv/layerwise.stamp
@@ -15,14 +15,13 @@ fail() {
 }
 
 case "${TORCH:-auto}" in
-    auto | cpu | cuda) ;;
-    *) fail "TORCH must be cpu or cuda, found '$TORCH'" ;;
+    auto | cpu | cuda | cuda12) ;;
+    *) fail "TORCH must be cpu, cuda or cuda12, found '$TORCH'" ;;
 esac
-command -v git >/dev/null || fail "git is needed and not found; install it (apt install git)"
 
 fingerprint() { # a moved folder, another lock or another pyproject.toml asks for a new set-up
     pwd
-    git hash-object --no-filters requirements/*.lock pyproject.toml requirements/setup.sh
+    cksum requirements/*.lock pyproject.toml requirements/setup.sh
 }
 
 if [ -f "$stamp" ]; then
@@ -64,7 +63,7 @@ pinned() { # a package's lines of a lock
 }
 
 case "${TORCH:-auto}" in
-    cpu | cuda) torch=$TORCH ;;
+    cpu | cuda | cuda12) torch=$TORCH ;;
     auto)
         torch=cuda
         if ! nvidia-smi >/dev/null 2>&1 &&
@@ -80,7 +79,7 @@ echo "setup: $(.venv/bin/python --version), requirements/$torch.lock ($torch bui
 build=(--no-deps --no-build-isolation --use-pep517)
 "${pip[@]}" install "${build[@]}" --require-hashes -r "requirements/$torch.lock"
 "${pip[@]}" install "${build[@]}" -e .
-if [ ! -e .git ]; then # an unpacked archive: DVC must not look for a repository
+if [ -d .dvc ] && [ ! -e .git ]; then # an unpacked archive: DVC must not look for a repository
     .venv/bin/dvc config --local core.no_scm true
 fi
 { echo "$torch" && fingerprint; } >"$stamp.part"
