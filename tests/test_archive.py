@@ -1,0 +1,165 @@
+"""The archive: the same bytes for the same commit, whole, and honest about where it comes from."""
+
+import hashlib
+import importlib.util
+import json
+import re
+import subprocess
+import tarfile
+
+import pytest
+import yaml
+
+from git_repositories import git, needs_git
+
+
+@pytest.fixture(scope="module")
+def archive(root):
+    spec = importlib.util.spec_from_file_location("archive_build", root / "archive" / "build.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """A repository with a program, a link-free tree and the three files that name a version."""
+    root = tmp_path / "repository"
+    (root / "requirements").mkdir(parents=True)
+    (root / "pyproject.toml").write_text('[project]\nversion = "1.2.3"\n')
+    (root / "CITATION.cff").write_text("version: 1.2.3\n")
+    (root / ".zenodo.json").write_text('{\n  "version": "1.2.3",\n  "title": "t"\n}\n')
+    for name in ("dvc.lock", "dvc.yaml", "params.yaml", "models.yaml", "data.dvc"):
+        (root / name).write_text(name)
+    (root / "requirements" / "cpu.lock").write_text("lock")
+    (root / "run.sh").write_text("echo\n")
+    (root / "run.sh").chmod(0o755)
+    (root / "café.txt").write_text("é")
+    git("init", "-q", root=root)
+    git("add", "-A", root=root)
+    git("commit", "-q", "-m", "first", root=root)
+    return root
+
+
+@needs_git
+def test_the_same_commit_gives_the_same_bytes(archive, repository, tmp_path):
+    first = archive.build(tmp_path / "a", repository)
+    clone = tmp_path / "clone"
+    git("clone", "-q", str(repository), str(clone), root=tmp_path)
+    for path in clone.rglob("*.txt"):  # another owner, another mode of reading, another clock
+        path.chmod(0o600)
+    second = archive.build(tmp_path / "b", clone)
+    assert first.name == second.name == "layerwise-1.2.3.tar.gz"
+    assert first.read_bytes() == second.read_bytes()
+    beside = (tmp_path / "a" / "layerwise-1.2.3.tar.gz.sha256").read_text()
+    assert beside == f"{hashlib.sha256(first.read_bytes()).hexdigest()}  layerwise-1.2.3.tar.gz\n"
+
+
+@needs_git
+def test_it_holds_what_is_committed_and_a_checksum_of_each(archive, repository, tmp_path):
+    with tarfile.open(archive.build(tmp_path / "out", repository)) as tar:
+        tar.extractall(tmp_path / "unpacked", filter="data")
+        members = {member.name: member for member in tar}
+    folder = tmp_path / "unpacked" / "layerwise-1.2.3"
+    held = {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
+    tracked = set(git("-c", "core.quotepath=off", "ls-files", root=repository).splitlines())
+    assert held == tracked | {"PROVENANCE.json", "SHA256SUMS"}
+    for name in tracked:
+        assert (folder / name).read_bytes() == (repository / name).read_bytes()
+    done = subprocess.run(
+        ["sha256sum", "--check", "--strict", "SHA256SUMS"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+    assert len(done.stdout.splitlines()) == len(held) - 1
+    clock = int(git("log", "-1", "--format=%ct", root=repository))
+    assert {(m.uid, m.gid, m.uname, m.gname, m.mtime) for m in members.values()} == {
+        (0, 0, "", "", clock)
+    }
+    assert members["layerwise-1.2.3/run.sh"].mode == 0o755
+    assert members["layerwise-1.2.3/params.yaml"].mode == 0o644
+
+
+@needs_git
+def test_provenance_names_commit_and_locks(archive, repository, tmp_path):
+    with tarfile.open(archive.build(tmp_path / "out", repository)) as tar:
+        record = json.load(tar.extractfile("layerwise-1.2.3/PROVENANCE.json"))
+    assert record["commit"] == git("rev-parse", "HEAD", root=repository)
+    assert record["tree"] == git("rev-parse", "HEAD^{tree}", root=repository)
+    assert record["version"] == "1.2.3"
+    assert set(record["sha256"]) == {
+        "dvc.lock", "dvc.yaml", "params.yaml", "models.yaml", "data.dvc", "requirements/cpu.lock"
+    }  # fmt: skip
+    for name, digest in record["sha256"].items():
+        assert digest == hashlib.sha256((repository / name).read_bytes()).hexdigest()
+
+
+@needs_git
+def test_uncommitted_changes_are_refused(archive, repository, tmp_path):
+    (repository / "params.yaml").write_text("changed")
+    with pytest.raises(archive.ArchiveError, match=r"commit or remove first:\nM params\.yaml"):
+        archive.build(tmp_path / "out", repository)
+    assert not (tmp_path / "out").exists()
+
+
+@needs_git
+def test_versions_that_differ_are_refused(archive, repository, tmp_path):
+    (repository / "CITATION.cff").write_text("version: 1.2.4\n")
+    git("commit", "-q", "-am", "second", root=repository)
+    with pytest.raises(archive.ArchiveError, match=r"one version for all, found .*'1\.2\.4'"):
+        archive.build(tmp_path / "out", repository)
+    (repository / "CITATION.cff").write_text("title: none\n")
+    git("commit", "-q", "-am", "third", root=repository)
+    with pytest.raises(archive.ArchiveError, match=r"CITATION\.cff must name the version"):
+        archive.build(tmp_path / "out", repository)
+
+
+@needs_git
+def test_a_link_is_refused(archive, repository, tmp_path):
+    (repository / "link").symlink_to("/etc/passwd")
+    git("add", "-A", root=repository)
+    git("commit", "-q", "-m", "link", root=repository)
+    with pytest.raises(archive.ArchiveError, match="only plain files can be archived, found link"):
+        archive.build(tmp_path / "out", repository)
+
+
+@needs_git
+def test_without_a_repository_it_says_so(archive, tmp_path, monkeypatch):
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    with pytest.raises(archive.ArchiveError, match="an archive is made from a git repository"):
+        archive.build(tmp_path / "out", tmp_path)
+
+
+# The descriptions that travel with the archive
+
+
+def test_this_repository_has_one_version(archive, root):
+    files = {name: (root / name).read_bytes() for name in archive.VERSIONED}
+    assert re.fullmatch(r"\d+\.\d+\.\d+", archive.version_of(files))
+
+
+def test_descriptions_name_the_same_papers_and_licence(root):
+    citation = yaml.safe_load((root / "CITATION.cff").read_text())
+    zenodo = json.loads((root / ".zenodo.json").read_text())
+    check = yaml.safe_load((root / "codecheck.yml").read_text())
+    dois = {reference["doi"] for reference in citation["references"]}
+    assert len(dois) == 3
+    assert {item["identifier"] for item in zenodo["related_identifiers"]} == dois
+    assert all(doi in json.dumps(check["paper"]) for doi in dois)
+    assert zenodo["license"] == citation["license"] == "MIT"
+    assert zenodo["title"] == citation["title"]
+    assert [c["name"] for c in zenodo["creators"]] == [a["name"] for a in citation["authors"]]
+    titles = [" ".join(reference["title"].split()) for reference in citation["references"]]
+    assert titles[2] in check["paper"]["title"]
+
+
+def test_files_of_the_codecheck_are_outputs_of_stages(root):
+    check = yaml.safe_load((root / "codecheck.yml").read_text())
+    lock = yaml.safe_load((root / "dvc.lock").read_text())
+    made = {out["path"] for stage in lock["stages"].values() for out in stage["outs"]}
+    made |= {f"{path}/index.html" for path in made if path.startswith("report/")}
+    named = [entry["file"] for entry in check["manifest"]]
+    assert len(named) >= 6
+    assert not [name for name in named if name not in made]
