@@ -1,0 +1,146 @@
+"""The lock's proof finds every way in which dvc.lock can lie, and runs no stage to find it."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from git_repositories import git, needs_git
+from lock_proof import prove
+
+pytestmark = [
+    needs_git,
+    # DVC's own use of pygtrie
+    pytest.mark.filterwarnings("ignore:_NoneStep.value:DeprecationWarning"),
+]
+
+PIPELINE = {
+    "stages": {
+        "values": {
+            "cmd": "python values.py results/mini/values.txt",
+            "deps": ["values.py"],
+            "params": ["scale"],
+            "outs": ["results/mini/values.txt"],
+        },
+        "table": {
+            "cmd": "python values.py results/mini/table.txt",
+            "deps": ["values.py", "results/mini/values.txt"],
+            "outs": ["results/mini/table.txt"],
+        },
+        "survey": {
+            "cmd": "python values.py results/full/values.txt",
+            "deps": ["values.py"],
+            "params": ["scale"],
+            "outs": ["results/full/values.txt"],
+        },
+    }
+}
+CHANGED = "it, or what it reads, changed since it was recorded"
+PROGRAM = """import pathlib, sys
+path = pathlib.Path(sys.argv[1])
+path.parent.mkdir(parents=True, exist_ok=True)
+path.write_text(path.name + open("params.yaml").read())
+"""
+
+
+def dvc(*arguments, root):
+    subprocess.run([sys.executable, "-m", "dvc", *arguments], cwd=root, check=True)
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """A small pipeline with one stage of source full; all of it run, recorded and committed."""
+    root = tmp_path_factory.mktemp("recorded")
+    git("init", "-q", root=root)
+    dvc("init", "-q", root=root)
+    dvc("config", "core.analytics", "false", root=root)
+    (root / "values.py").write_text(PROGRAM)
+    (root / "params.yaml").write_text("scale: 1\n")
+    pipeline = yaml.safe_dump(PIPELINE).replace("cmd: python", f"cmd: {sys.executable}")
+    (root / "dvc.yaml").write_text(pipeline)
+    (root / ".gitignore").write_text("/results/\n")
+    dvc("repro", root=root)
+    commit(root)
+    return root
+
+
+@pytest.fixture
+def repository(recorded, tmp_path):
+    return shutil.copytree(recorded, tmp_path / "repository")
+
+
+def commit(root):
+    git("add", "-A", root=root)
+    git("commit", "-q", "--allow-empty", "-m", "state", root=root)
+
+
+def edit_lock(root, change):
+    path = root / "dvc.lock"
+    lock = yaml.safe_load(path.read_text())
+    change(lock["stages"])
+    path.write_text(yaml.safe_dump(lock, sort_keys=False))
+    commit(root)
+
+
+def test_a_recorded_pipeline_fits_without_its_outputs(repository):
+    summary, faults = prove(repository)
+    assert faults == []
+    assert "3 of 3 recorded stages fit" in summary
+    assert "0 stages need a GPU" in summary
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "stages"),
+    [
+        ("params.yaml", "scale: 2\n", {"values", "survey"}),
+        ("values.py", PROGRAM + "# another\n", {"values", "table", "survey"}),
+    ],
+)
+def test_code_or_parameters_that_changed_since(repository, name, text, stages):
+    (repository / name).write_text(text)
+    commit(repository)
+    _, faults = prove(repository)
+    assert {f.split(":")[0] for f in faults if "changed since" in f} == stages
+
+
+def test_what_is_not_committed_does_not_count(repository):
+    (repository / "params.yaml").write_text("scale: 2\n")
+    assert prove(repository)[1] == []
+
+
+def test_a_command_that_changed_since(repository):
+    path = repository / "dvc.yaml"
+    path.write_text(path.read_text().replace("results/mini/table.txt", "results/mini/list.txt"))
+    commit(repository)
+    assert f"table: {CHANGED}" in prove(repository)[1]
+
+
+def test_an_output_that_its_reader_never_read(repository):
+    def forge(stages):
+        stages["values"]["outs"][0]["md5"] = "0" * 32
+
+    edit_lock(repository, forge)
+    assert prove(repository)[1] == [f"table: {CHANGED}"]
+
+
+def test_a_stage_that_is_no_longer_there(repository):
+    edit_lock(repository, lambda stages: stages.update(old=stages["values"]))
+    assert "old: in dvc.lock, not in dvc.yaml" in prove(repository)[1]
+
+
+def test_only_a_stage_of_source_full_may_be_unrecorded(repository):
+    edit_lock(repository, lambda stages: stages.pop("survey"))
+    summary, faults = prove(repository)
+    assert faults == []
+    assert "1 stages need a GPU and have never been recorded" in summary
+    edit_lock(repository, lambda stages: stages.pop("table"))
+    assert prove(repository)[1] == ["table: needs no GPU, not in dvc.lock"]
+
+
+def test_an_empty_lock_proves_nothing(repository):
+    edit_lock(repository, lambda stages: stages.clear())
+    summary, faults = prove(repository)
+    assert "records no stage" in summary
+    assert len(faults) == 2
