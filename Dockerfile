@@ -1,19 +1,68 @@
-# The full reproduction: docker build -t layerwise . && docker run --gpus all layerwise
-# The torch wheels bring their own CUDA libraries, so the base image is enough (driver 580 or newer).
-FROM nvidia/cuda:13.0.3-base-ubuntu24.04@sha256:7c7413a56200486f71f181cad9310f6fd31b6bb21816ade15fc9c1e1e927a5c1
+# The whole reproduction in one image.
+#   docker build -t layerwise .
+#   docker run --gpus all --user "$(id -u):$(id -g)" -v "$PWD/work:/work" layerwise
+# docs/docker.md has the rest: what runs, what is kept in /work, older drivers, another base.
 
+# The torch wheels bring their own CUDA libraries, so NVIDIA's smallest image is enough; it needs driver
+# 580 or newer. For older drivers (570, or 525 and newer on data-centre GPUs) set TORCH=cuda12 and
+# BASE=nvidia/cuda:12.8.1-runtime-ubuntu24.04@sha256:828c4d878adcaa4265d80c95d8ec877149b49bb2419a4cf3bb6aa889bbb7ca2e
+# Any image of the Debian family with Python 3.11 or 3.12 can stand in for it.
+ARG BASE=nvidia/cuda:13.0.3-base-ubuntu24.04@sha256:7c7413a56200486f71f181cad9310f6fd31b6bb21816ade15fc9c1e1e927a5c1
+
+FROM ${BASE} AS environment
+SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
+# No versions: the distribution's archive keeps only the newest of each, so a pin would break the build at
+# the next security update. Which ones were installed is written to /opt/layerwise/packages.txt.
+# hadolint ignore=DL3008
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-        ca-certificates git make python3.12 python3.12-venv \
-        texlive-latex-recommended texlive-latex-extra texlive-science latexmk \
-    && rm -rf /var/lib/apt/lists/* \
-    && useradd --create-home reader \
-    && install -d -o reader -g reader /home/reader/layerwise
+        ca-certificates python3 python3-venv \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /opt/layerwise
+# Only what the set-up reads, so that a change of the code does not install everything anew.
+COPY pyproject.toml README.md LICENSE ./
+COPY requirements requirements
+COPY code/layerwise/__init__.py code/layerwise/
+ARG TORCH=cuda
+# Byte code is compiled here, once: nobody can write it later.
+RUN PIP_NO_CACHE_DIR=1 TORCH=${TORCH} PYTHON=python3 requirements/setup.sh
 
-USER reader
-WORKDIR /home/reader/layerwise
+FROM ${BASE}
+SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
+# hadolint ignore=DL3008
+RUN apt-get update \
+    && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
+        ca-certificates make python3 \
+        texlive-latex-recommended texlive-latex-extra texlive-science latexmk poppler-utils \
+    && rm -rf /var/lib/apt/lists/* /usr/share/doc/texlive-doc /var/log/*.log /var/log/apt \
+    && useradd --uid 10001 --user-group --no-create-home --home-dir /work reader \
+    && install -d -m 1777 /work
+COPY --from=environment /opt/layerwise/.venv /opt/layerwise/.venv
+WORKDIR /opt/layerwise
+COPY . .
+# .image tells one image's files from another's, .venv and the base aside.
+RUN find . -path ./.venv -prune -o -type f -print0 | LC_ALL=C sort -z \
+        | xargs -0 sha256sum | sha256sum | cut -c 1-16 > .image \
+    && dpkg-query -W > packages.txt
 
-COPY --chown=reader:reader . .
-RUN make setup TORCH=cuda PYTHON=python3.12
+# Everything that is written, downloaded or cached goes to /work; the rest of the image is read-only.
+ENV PATH=/opt/layerwise/.venv/bin:$PATH \
+    HOME=/work/cache/home \
+    USER=reader \
+    HF_HOME=/work/cache/huggingface \
+    XDG_CACHE_HOME=/work/cache \
+    MPLCONFIGDIR=/work/cache/matplotlib \
+    DVC_SITE_CACHE_DIR=/work/cache/dvc-site \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1
+USER 10001
+WORKDIR /work
 
-CMD ["make", "reproduce-full"]
+ARG VERSION=unknown
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="layerwise" \
+    org.opencontainers.image.description="The numbers of the transformer-dynamics papers, recomputed" \
+    org.opencontainers.image.licenses="MIT" \
+    org.opencontainers.image.version="${VERSION}" \
+    org.opencontainers.image.revision="${REVISION}"
+ENTRYPOINT ["/opt/layerwise/docker/entrypoint.sh"]
