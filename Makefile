@@ -2,7 +2,8 @@
 .DEFAULT_GOAL := help
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: help setup test reproduce reproduce-full bench bench-gpu lint lock clean
+.PHONY: help setup doctor test reproduce reproduce-full verify-lock archive diagram bench bench-gpu
+.PHONY: docker-build docker-run docker-test lint lock clean
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export MPLBACKEND := Agg
@@ -12,13 +13,17 @@ export PYTHONHASHSEED := 0
 export SOURCE_DATE_EPOCH := 1767744000
 export FORCE_SOURCE_DATE := 1
 
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 LATEX := texlive-latex-recommended texlive-latex-extra texlive-science latexmk
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 18
 
-setup:  ## make .venv from the hash-checked lock, if it is not there (TORCH=cpu|cuda, PYTHON=...)
+setup:  ## make .venv from the hash-checked lock, if it is not there (TORCH=cpu|cuda|cuda12, PYTHON=...)
 	@requirements/setup.sh
+
+doctor: setup  ## what can run here, and what to do about what cannot
+	@layerwise doctor
 
 test: setup  ## run the tests; skipped ones are listed with their reason
 	@pytest -rs
@@ -35,6 +40,31 @@ reproduce-full: setup  ## measure every number again from the weights: network, 
 	dvc repro
 	@layerwise summary published mini full
 
+verify-lock: setup  ## prove from a bare clone that dvc.lock fits code and parameters; runs no stage
+	@python tests/lock_proof.py
+
+archive:  ## dist/layerwise-VERSION.tar.gz of the last commit, with provenance and checksums
+	@python3 archive/build.py dist
+
+diagram: setup  ## docs/pipeline.md from dvc.yaml
+	@python docs/pipeline.py
+
+# DOCKER=podman works too. What the container writes goes to WORK; ARGS is its command.
+DOCKER ?= docker
+WORK ?= $(CURDIR)/work
+ARGS ?=
+docker-build:  ## the image (BUILD_ARGS="--build-arg TORCH=cuda12 --build-arg BASE=..." for older drivers)
+	$(DOCKER) build --tag layerwise --build-arg VERSION=$(VERSION) \
+		--build-arg REVISION=$(shell git rev-parse HEAD 2>/dev/null || echo unknown) $(BUILD_ARGS) .
+
+docker-run:  ## the image's default command, or ARGS="doctor"; GPUS=none where there is no GPU
+	@mkdir -p "$(WORK)"
+	$(DOCKER) run --rm $(if $(filter none,$(GPUS)),,--gpus $(or $(GPUS),all)) \
+		--user "$$(id -u):$$(id -g)" --volume "$(WORK):/work" --env HF_TOKEN layerwise $(ARGS)
+
+docker-test: ARGS = test
+docker-test: docker-run  ## the tests inside the image
+
 bench: setup  ## measure speed against the notebooks' way (QUICK=1 for a short run)
 	@for script in $(filter-out benchmarks/gpu.py benchmarks/peers.py,$(wildcard benchmarks/*.py)); \
 		do python $$script $(if $(QUICK),--quick); done
@@ -42,15 +72,16 @@ bench: setup  ## measure speed against the notebooks' way (QUICK=1 for a short r
 bench-gpu: setup  ## the same on a GPU: seconds, memory, half-precision noise (TORCH=cuda)
 	@python benchmarks/gpu.py
 
-lint: setup  ## ruff and mypy
-	ruff check code tests benchmarks
-	ruff format --check code tests benchmarks
+lint: setup  ## ruff, mypy and hadolint
+	ruff check code tests benchmarks archive docs
+	ruff format --check code tests benchmarks archive docs
 	mypy
+	hadolint Dockerfile
 
 # Needs uv, and the CPU build of torch where uv looks (UV_FIND_LINKS or UV_INDEX).
 lock:  ## resolve the *.in files again, with hashes, for Python 3.11 and newer
 	@command -v uv >/dev/null || { echo "make lock needs uv on PATH" >&2; exit 2; }
-	@for name in requirements/cpu requirements/cuda benchmarks/peers; do lock=$$name.lock; \
+	@for name in requirements/cpu requirements/cuda requirements/cuda12 benchmarks/peers; do lock=$$name.lock; \
 		uv pip compile -q $$name.in --universal --python-version 3.11 \
 			--generate-hashes --no-header --no-emit-find-links --no-emit-index-url \
 			-o $$lock >/dev/null; \
@@ -60,5 +91,5 @@ lock:  ## resolve the *.in files again, with hashes, for Python 3.11 and newer
 clean:  ## remove what `make reproduce` and the tools made; .venv, data and results/full stay
 	rm -rf results/published results/mini figures/published figures/mini paper/generated
 	rm -rf report/published report/mini
-	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find code tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+	rm -rf dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find code tests benchmarks archive docs -name __pycache__ -prune -exec rm -rf {} +
