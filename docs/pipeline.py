@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Write docs/pipeline.md: the diagram and the table of stages, both from dvc.yaml.
+
+python docs/pipeline.py (or `make diagram`)
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from dvc.repo import Repo
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = ("published", "mini", "full")
+HEAD = """# The pipeline
+
+<!-- Written by `make diagram` from dvc.yaml; do not edit. -->
+
+An arrow says: reads what the other wrote. Stages of several items are drawn once; `dvc dag` draws
+all {count}, `dvc stage list` names them. Dashed: needs a GPU. The statement pairs, the prompts and
+the weights are not in the picture: their checksums and revisions are pinned in
+`published/registry.csv` and `models.yaml`, and checked by the stages that read them, so that the
+rest does not need them.
+
+```mermaid
+{diagram}
+```
+
+| stage | items | sources | what it does |
+|---|---|---|---|
+{rows}
+"""
+
+
+def group(name: str) -> str:
+    """The stage of dvc.yaml that an item belongs to."""
+    return name.split("@")[0]
+
+
+def node(name: str) -> str:
+    """The name as Mermaid takes it."""
+    return name.replace("-", "_")
+
+
+def source_of(paths: list[str]) -> str | None:
+    """The source that a stage writes for: the folder or file of that name among its outputs."""
+    words = {word for path in paths for word in re.split(r"[/.]", path)}
+    return next((source for source in SOURCES if source in words), None)
+
+
+def read(root: Path) -> tuple[dict[str, dict], set[tuple[str, str]]]:
+    """Groups in the order of dvc.yaml with their items, and the arrows between groups."""
+    groups: dict[str, dict] = {}
+    with Repo(str(root)) as repo:
+        index = repo.index
+        for stage in index.stages:
+            if stage.is_data_source:
+                continue
+            entry = groups.setdefault(group(stage.name), {"items": 0, "sources": set()})
+            entry["items"] += 1
+            entry["what"] = stage.desc
+            entry["sources"].add(source_of([out.def_path for out in stage.outs]))
+        arrows = {
+            (group(read.name), group(reader.name))
+            for reader, read in index.graph.edges
+            if not (reader.is_data_source or read.is_data_source)
+        }
+    return groups, arrows
+
+
+def diagram(groups: dict[str, dict], arrows: set[tuple[str, str]]) -> str:
+    """Mermaid text; dashed boxes need a GPU."""
+    lines = ["flowchart LR"]
+    for name, entry in groups.items():
+        items = f" ×{entry['items']}" if entry["items"] > 1 else ""
+        needs_gpu = ":::gpu" if entry["sources"] == {"full"} else ""
+        lines.append(f'    {node(name)}["{name}{items}"]{needs_gpu}')
+    order = list(groups)
+    for start, end in sorted(arrows, key=lambda arrow: [order.index(name) for name in arrow]):
+        lines.append(f"    {node(start)} --> {node(end)}")
+    lines.append("    classDef gpu stroke-dasharray: 4 4")
+    return "\n".join(lines)
+
+
+def page(root: Path = ROOT) -> str:
+    """The text of docs/pipeline.md."""
+    groups, arrows = read(root)
+    rows = [
+        f"| `{name}` | {entry['items']} | "
+        f"{', '.join(s for s in SOURCES if s in entry['sources'])} | {entry['what']} |"
+        for name, entry in groups.items()
+    ]
+    return HEAD.format(
+        count=sum(entry["items"] for entry in groups.values()),
+        diagram=diagram(groups, arrows),
+        rows="\n".join(rows),
+    )
+
+
+if __name__ == "__main__":
+    (ROOT / "docs" / "pipeline.md").write_text(page(), encoding="utf-8")
