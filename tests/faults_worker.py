@@ -280,4 +280,6 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     CHECKPOINT, FOLDER = load_local(Path(sys.argv[1]), device="cpu"), Path(sys.argv[2])
     ERRORS = FOLDER / "errors.log"
+    # what the first run prepares (kernels, late imports) every forked one then has
+    module.extract(CHECKPOINT, TEXTS, PROMPTS, FOLDER / "before", tokens_per_batch=4)
     print(json.dumps({name: seen(globals()[name]) for name in sys.argv[3:]}))

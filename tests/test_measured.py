@@ -25,9 +25,16 @@ def published() -> Published:
     return read_published(ROOT / "published")
 
 
-def _everything(published: Published) -> dict[str, dict[str, Any]]:
+@pytest.fixture(scope="module")
+def everything(published: Published) -> Published:
+    """The published numbers as if all of them had been measured."""
     files = {file for file, _ in published.cells}
-    return {file: {"": published.document(file)} for file in files}
+    return measured(published, {file: {"": published.document(file)} for file in files})
+
+
+@pytest.fixture(scope="module")
+def nothing(published: Published) -> Published:
+    return measured(published, {})
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -36,10 +43,9 @@ def _same(one: Any, other: Any) -> bool:
 
 @pytest.mark.parametrize("analysis", DERIVED)
 def test_published_numbers_as_measurements_give_the_published_statistics(
-    analysis: str, published: Published
+    analysis: str, published: Published, everything: Published
 ) -> None:
-    again = measured(published, _everything(published))
-    want, have = (replay(analysis, tables, **DRAWS) for tables in (published, again))
+    want, have = (replay(analysis, tables, **DRAWS) for tables in (published, everything))
     assert set(have.derived) <= set(want.derived)
     for key in have.derived:
         assert _same(_at(have.documents, key), _at(want.documents, key))
@@ -57,8 +63,8 @@ def _at(documents: dict[str, Any], statistic: str) -> Any:
 
 
 @pytest.mark.parametrize("analysis", DERIVED)
-def test_without_a_measurement_there_is_no_statistic(analysis: str, published: Published) -> None:
-    work = replay(analysis, measured(published, {}), **DRAWS)
+def test_without_a_measurement_there_is_no_statistic(analysis: str, nothing: Published) -> None:
+    work = replay(analysis, nothing, **DRAWS)
     assert not work.derived
     assert _numbers(work.documents) == []
 
@@ -88,8 +94,8 @@ def test_a_place_is_a_whole_name(published: Published) -> None:
     assert structure[1]["residual_gain_mean"] == 0.5
 
 
-def test_constants_of_the_methods_stay(published: Published) -> None:
-    tables = measured(published, {})
+def test_constants_of_the_methods_stay(published: Published, nothing: Published) -> None:
+    tables = nothing
     kept = [cell for cell in published.cells if cell[0] in SETTINGS]
     assert kept
     assert all(tables[cell] == published[cell] for cell in kept)

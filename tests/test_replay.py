@@ -185,6 +185,8 @@ def unchecked():
     patch = pytest.MonkeyPatch()
     patch.setattr(ledger_module, "_read_yaml", cache(ledger_module._read_yaml))
     patch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    # nor is a check compiled for every function that is defined inside another, at each call
+    patch.setattr(jaxtyping, "jaxtyped", lambda **_: lambda function: function)
     yield
     patch.undo()
 

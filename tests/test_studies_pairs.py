@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from layerwise.errors import LayerwiseError
-from layerwise.extractions import EXTRACTIONS, NOT_MEASURED
+from layerwise.extractions import EXTRACTIONS, UNSERVED
 from layerwise.measured import measured, merge
 from layerwise.measures.pairwise import METRICS, pair_metrics
 from layerwise.models import read_models
@@ -343,7 +343,7 @@ def test_extractions_are_what_the_registry_asks_for() -> None:
         (slug, study): dtype
         for slug, model in read_models(ROOT / "models.yaml").items()
         for study, dtype in model.studies.items()
-        if study.startswith(("p1_", "p2_")) and study not in NOT_MEASURED
+        if study.startswith(("p1_", "p2_")) and study not in UNSERVED
     }
     served = {
         (extraction.slug, study): extraction.dtype

@@ -54,10 +54,5 @@ EXTRACTIONS = {
     )
 }
 
-# Studies of `models.yaml` that no extraction serves, and why.
-NOT_MEASURED = {
-    "p1_neutral": (
-        "the result file prints its statements and their similarities, but no file or code of the "
-        "papers says what the similarity of a single statement is taken with"
-    ),
-}
+# Studies of `models.yaml` that no extraction serves; the ledger says why (`unmeasured`).
+UNSERVED = ("p1_neutral",)

@@ -147,7 +147,7 @@ class Published:
 
     def value(self, file: str, key: str) -> Any:
         """What stands at `key`: a number, boolean or label, or a list of them (or of objects)."""
-        below = [one for one in self._keys(file) if one.startswith(key + "/")]
+        below = [one for one in self.keys(file) if one.startswith(key + "/")]
         if not below:
             value = self[file, key]
             return [] if value == EMPTY_LIST else value
@@ -155,9 +155,9 @@ class Published:
 
     def document(self, file: str) -> Any:
         """The file's numbers again as nested objects and lists."""
-        return _nest({key: self.cells[file, key] for key in self._keys(file)})
+        return _nest({key: self.cells[file, key] for key in self.keys(file)})
 
-    def _keys(self, file: str) -> list[str]:
+    def keys(self, file: str) -> list[str]:
         """The keys of a file, in order; all cells are searched for them only once."""
         if sum(map(len, self._keys_of.values())) != len(self.cells):
             self._keys_of = {}

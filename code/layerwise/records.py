@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from layerwise.analyses import INFERRED
 from layerwise.errors import LayerwiseError
 from layerwise.findings import origin, relative_difference
 from layerwise.verdicts import TOLERANCES, VERDICTS
@@ -124,14 +125,11 @@ def analysis_of(record: Mapping[str, Any]) -> str | None:
     return None if statistic is None else statistic.split(":", 1)[0]
 
 
-# Computed from values by `infer`; every other analysis follows from what was assembled.
-INFERRED = ("validation", "layers", "category_bootstrap", "bins", "pairs", "anisotropy", "scaling")
-
-
 def stage_of(source: str, analysis: str) -> str:
     """The pipeline stage that computes an analysis."""
     if source == "published":
         return f"replay@{analysis}"
+    # what is not computed from values follows from what was assembled
     return f"infer@{source}-{analysis}" if analysis in INFERRED else f"derive@{source}"
 
 

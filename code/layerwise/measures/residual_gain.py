@@ -19,10 +19,11 @@ from jaxtyping import Float32, Float64
 from layerwise.errors import LayerwiseError
 from layerwise.measures.precision import round_to
 from layerwise.measures.stream_norms import (
+    frobenius_norm,
+    last_token_norm,
     mean_token_norm,
     mean_token_norms,
     sequence_norms,
-    token_norms,
 )
 from layerwise.traces import Trace
 
@@ -34,7 +35,7 @@ def layer_gains(trace: Trace) -> Float64[np.ndarray, " block"]:
 
     Entry n-2 is the penultimate gain, entry n-1 the final-norm gain.
     """
-    norms = np.array([_last_norm(states) for states in trace.states], dtype=np.float64)
+    norms = np.array([last_token_norm(states) for states in trace.states], dtype=np.float64)
     return norms[1:] / (norms[:-1] + EPSILON)
 
 
@@ -98,7 +99,7 @@ def gain_definitions(trace: Trace) -> dict[str, float]:
         "last_block": last_block_gain(trace, "float32"),
         "last_block_rounded": last_block_gain(trace),
         "sequence": float(sequence_gains(trace)[-1]),
-        "sequence_final_norm": _frobenius(after) / _frobenius(before),
+        "sequence_final_norm": frobenius_norm(after) / frobenius_norm(before),
         "token": mean_token_norm(last) / mean_token_norm(before),
         "token_final_norm": float(token_gains(trace)[-1]),
         "total_amplification": total_amplification(trace, "float32"),
@@ -115,14 +116,6 @@ def _require_blocks(trace: Trace) -> None:
 def _ratio(
     above: Float32[np.ndarray, "token hidden"], below: Float32[np.ndarray, "token hidden"], to: str
 ) -> float:
-    norms = np.array([_last_norm(above), _last_norm(below)], dtype=np.float32)
+    norms = np.array([last_token_norm(above), last_token_norm(below)], dtype=np.float32)
     numerator, denominator = round_to(norms, to).astype(np.float64)
     return float(numerator / denominator) if denominator else 1.0
-
-
-def _last_norm(states: Float32[np.ndarray, "token hidden"]) -> float:
-    return float(token_norms(states[-1:])[0])
-
-
-def _frobenius(states: Float32[np.ndarray, "token hidden"]) -> float:
-    return float(np.sqrt(np.sum(np.square(states, dtype=np.float64))))

@@ -1,7 +1,8 @@
 """Size of the residual stream, layer by layer: of the whole sequence, or of its mean token.
 
 A massive first token rules the norm of the whole sequence; the mean over tokens weighs it less.
-Norms are summed in float64 and rounded to float32, as a float32 kernel would give them.
+Norms are summed in float64 and, `frobenius_norm` aside, rounded to float32, as a float32 kernel
+would give them.
 """
 
 from __future__ import annotations
@@ -19,9 +20,19 @@ def token_norms(states: Float32[np.ndarray, "token width"]) -> Float32[np.ndarra
     return np.sqrt(np.sum(np.square(states, dtype=np.float64), axis=1)).astype(np.float32)
 
 
+def last_token_norm(states: Float32[np.ndarray, "token width"]) -> float:
+    """Norm of the last token."""
+    return float(token_norms(states[-1:])[0])
+
+
 def mean_token_norm(states: Float32[np.ndarray, "token width"]) -> float:
     """Mean over the tokens of their norms."""
     return float(token_norms(states).mean(dtype=np.float64))
+
+
+def frobenius_norm(states: Float32[np.ndarray, "token width"]) -> float:
+    """Norm of all tokens together, not rounded."""
+    return float(np.sqrt(np.sum(np.square(states, dtype=np.float64))))
 
 
 def sequence_norms(trace: Trace, *, embedding: bool = True) -> Float64[np.ndarray, " output"]:
@@ -31,7 +42,7 @@ def sequence_norms(trace: Trace, *, embedding: bool = True) -> Float64[np.ndarra
     the final norm. Without `embedding` the series begins with block 0 (Mistral investigation).
     """
     outputs = (trace.embedding, *trace.block_outputs) if embedding else trace.block_outputs
-    return _single(np.sqrt(np.sum(np.square(out, dtype=np.float64))) for out in outputs)
+    return _single(frobenius_norm(out) for out in outputs)
 
 
 def mean_token_norms(trace: Trace) -> Float64[np.ndarray, " layer"]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from layerwise.analyses import INFERRED
 from layerwise.errors import LayerwiseError
 from layerwise.published import Published
 from layerwise.replay import (
@@ -77,16 +78,7 @@ ANALYSES: dict[str, Callable[[Replay, Draws], None]] = {
 
 # Over measured values these are computed from the values themselves: by `infer`, which runs what
 # Paper 2's notebooks ran on hidden states, and by `sensitivity`.
-MEASURED_DIRECTLY = (
-    "validation",
-    "layers",
-    "category_bootstrap",
-    "bins",
-    "pairs",
-    "anisotropy",
-    "scaling",
-    "sensitivity",
-)
+MEASURED_DIRECTLY = (*INFERRED, "sensitivity")
 
 
 def replay(

@@ -100,7 +100,7 @@ class Draws:
 
 def categories(published: Published) -> list[str]:
     """The categories of the statement pairs, in the order of the streams."""
-    return [split_pointer(key)[0] for file, key in published.cells if file == DATASET]
+    return [split_pointer(key)[0] for key in published.keys(DATASET)]
 
 
 def asymmetry(published: Published, file: str, category: str) -> float:

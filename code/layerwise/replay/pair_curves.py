@@ -35,7 +35,7 @@ class PairCurve:
 
     def layers(self, published: Published) -> list[int]:
         """Sampled layers, ascending."""
-        names = (split_pointer(key) for file, key in published.cells if file == self.file)
+        names = (split_pointer(key) for key in published.keys(self.file))
         return sorted({int(name[1]) for name in names if name[0] == self.group})
 
     def r(

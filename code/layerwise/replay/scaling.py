@@ -57,7 +57,7 @@ def derive(work: Replay, draws: Draws) -> None:
 def _layers(published: Published, display: str) -> list[int]:
     """Sampled layers of a model; the last one is its number of blocks."""
     place = ["models", display, "layer_results"]
-    names = [split_pointer(key) for file, key in published.cells if file == SCALING]
+    names = [split_pointer(key) for key in published.keys(SCALING)]
     return sorted({int(name[3]) for name in names if name[:3] == place})
 
 

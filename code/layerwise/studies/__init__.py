@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from layerwise import models
+from layerwise.errors import LayerwiseError
 from layerwise.models import Model
 from layerwise.published import Published, pointer
 from layerwise.traces import Trace
@@ -49,7 +50,7 @@ class Subject:
         """JSON Pointer of the entry of a published list whose `column` is (or ends in /) `name`.
 
         Raises:
-            LookupError: if the list has no or several such entries.
+            LayerwiseError: if the list has no or several such entries.
         """
         entries = self.published.document(file)
         for key in filter(None, group.split("/")):
@@ -60,5 +61,8 @@ class Subject:
             if str(entry[column]).rpartition("/")[2].lower() == name.rpartition("/")[2].lower()
         ]
         if len(found) != 1:
-            raise LookupError(f"{file}: {len(found)} entries of {group!r} are about {name!r}")
+            raise LayerwiseError(
+                f"{file}: one entry of {group!r} must be about {name!r}, found {len(found)}; "
+                f"take the study out of {self.model.slug}'s in models.yaml"
+            )
         return f"{pointer(*filter(None, group.split('/')))}/{found[0]}"

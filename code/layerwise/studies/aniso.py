@@ -1,7 +1,8 @@
 """Anisotropy of the token states, layer by layer: Pythia-6.9B and Gemma-2B.
 
-The anisotropy notebooks: float16, 16 texts, all tokens of all texts together, layers 0..n, the last
-one behind the final norm. Pythia's range and Paper 2's layer were typed into the notebooks.
+Paper 3's anisotropy notebooks: float16, 16 texts, all tokens of all texts together, layers 0..n,
+the last one behind the final norm. Pythia's range and Paper 2's layer were typed into the
+notebooks.
 
 `beyond/aniso`, at /<slug>: `eigenvalue_variance`, `var_top10` and `var_top50` by layer, which the
 notebooks computed and did not save, `norm_cv`, and `before_norm`: the shape of the profile with the
@@ -15,12 +16,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32
 
-from layerwise.errors import LayerwiseError
 from layerwise.measures.anisotropy import Anisotropy, anisotropy
 from layerwise.published import ANISOTROPY, pointer
 from layerwise.statistics import profile
 from layerwise.studies import Fragments, Subject
-from layerwise.studies.lookup import texts
+from layerwise.studies.lookup import published_name, texts
 
 GEMMA = "paper3/Results/anisotropy_results_gemma.json"
 FILES = {"pythia-6p9b": ANISOTROPY, "gemma-2b": GEMMA}
@@ -32,14 +32,9 @@ def fragments(subject: Subject) -> Fragments:
     """The model's own file.
 
     Raises:
-        LayerwiseError: for a model that no anisotropy file is about.
+        LayerwiseError: see `published_name`.
     """
-    slug = subject.model.slug
-    if slug not in FILES:
-        raise LayerwiseError(
-            f"anisotropy was published for {', '.join(FILES)}, not for {slug}; "
-            "take aniso out of its studies"
-        )
+    file = published_name(subject, FILES)
     *layers, before = _stacked(subject)
     measures = [anisotropy(tokens) for tokens in layers]
     shares = [one.first_pc_share for one in measures]
@@ -53,13 +48,14 @@ def fragments(subject: Subject) -> Fragments:
         "effective_rank": [one.effective_rank for one in measures],
         "avg_cos_sim": [one.mean_cosine_to_mean for one in measures],
     }
-    own = _gemma(shares, cv) if FILES[slug] == GEMMA else {"L_star_paper2": profile.PAPER2_LAYER}
+    own = _gemma(shares, cv) if file == GEMMA else {"L_star_paper2": profile.PAPER2_LAYER}
     further = {
         **_unsaved(measures),
         "norm_cv": cv,
         "before_norm": _shape([*shares[:-1], anisotropy(before).first_pc_share]),
     }
-    return {FILES[slug]: {"": entries | own}, "beyond/aniso": {pointer(slug): further}}
+    place = pointer(subject.model.slug)
+    return {file: {"": entries | own}, "beyond/aniso": {place: further}}
 
 
 def _stacked(subject: Subject) -> list[Float32[np.ndarray, "token _"]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from layerwise.studies import Fragments, Subject
+from layerwise.studies.lookup import published_name
 from layerwise.studies.prompt_rows import measure, stored_in_half
 
 FILE = "paper3/Results/thermodynamic_benchmark_20260105_141034.csv"
@@ -17,5 +18,5 @@ MODELS = {
 
 def fragments(subject: Subject) -> Fragments:
     """The model's rows of the table."""
-    model = MODELS[subject.model.slug]
+    model = published_name(subject, MODELS)
     return measure("bench", subject, FILE, model, PROMPTS, stored_in_half)

@@ -1,7 +1,7 @@
-"""Locality, entropy and trace of head-mean attention: the Bentov-point notebook.
+"""Locality, entropy and trace of head-mean attention: Paper 3's Bentov-point notebook.
 
-It stored no output, so nothing is filled in and nothing can be compared. Its text is in none of the
-prompt sets; the one text of the restriction maps stands in. Where it took the l-th tensor of a
+It stored no output, so nothing is filled in and nothing can be compared. Its text is in none of
+the prompt sets; the one text of the restriction maps stands in. Where it took the l-th tensor of a
 name as W_V (weights and biases in turn, and for Pythia the fused matrix), the true W_V is taken.
 
 `beyond/bentov`, at /<slug>, flat: `localities`, `entropies` (nats, of the whole map made to sum to

@@ -5,14 +5,17 @@ from __future__ import annotations
 from layerwise.published import pointer
 from layerwise.statistics.gains import dampens
 from layerwise.studies import Fragments, Subject
-from layerwise.studies.depth_gains import beyond, measure, published_name
+from layerwise.studies.depth_gains import beyond, measure
+from layerwise.studies.lookup import published_name
 
 FILE = "paper3/Results/clean_residual_NO_FINAL_LN_20260105_173546.json"
 PROMPTS = "clean_gain"
+NAMES = {"pythia-6p9b": "pythia-6.9b", "gpt-j-6b": "gpt-j-6b"}
 
 
 def fragments(subject: Subject) -> Fragments:
     """The model's entry of the pair."""
+    row = pointer("results", published_name(subject, NAMES))
     found = measure(subject, subject.prompts[PROMPTS]["prompts"])
     without, behind = float(found.no_ln.mean()), float(found.with_ln.mean())
     entry = {
@@ -26,5 +29,4 @@ def fragments(subject: Subject) -> Fragments:
         "is_dampening_no_ln": dampens(without),
         "is_dampening_with_ln": dampens(behind),
     }
-    row = pointer("results", published_name(subject.model.slug))
     return {FILE: {row: entry}, **beyond("clean", subject, found.readings)}

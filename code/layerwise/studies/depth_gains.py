@@ -71,7 +71,7 @@ def summaries(readings: Sequence[Mapping[str, float]]) -> dict[str, Any]:
     }
 
 
-def published_name(slug: str) -> str:
+def dotted(slug: str) -> str:
     """The model's name in result files: pythia-1p4b is pythia-1.4b (case aside)."""
     return re.sub(r"(\d)p(\d)", r"\1.\2", slug)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from layerwise.studies import Fragments, Subject
+from layerwise.studies.lookup import published_name
 from layerwise.studies.prompt_rows import clipped, measure
 
 FILE = "paper3/Results/gpt2_layernorm_validation_20260105_150306.csv"
@@ -12,5 +13,5 @@ MODELS = {"gpt2-xl": "GPT2-XL", "gpt2-large": "GPT2-Large", "gpt2-medium": "GPT2
 
 def fragments(subject: Subject) -> Fragments:
     """The model's rows of the table."""
-    model = MODELS[subject.model.slug]
+    model = published_name(subject, MODELS)
     return measure("gpt2_ln", subject, FILE, model, PROMPTS, clipped)

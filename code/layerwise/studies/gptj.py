@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from layerwise.studies import Fragments, Subject
+from layerwise.studies.lookup import published_name
 from layerwise.studies.prompt_rows import clipped, measure
 
 FILE = "paper3/Results/gptj_parallel_test_20260105_152333.csv"
@@ -12,5 +13,5 @@ MODELS = {"gpt-j-6b": "GPT-J-6B"}
 
 def fragments(subject: Subject) -> Fragments:
     """The model's rows of the table."""
-    model = MODELS[subject.model.slug]
+    model = published_name(subject, MODELS)
     return measure("gptj", subject, FILE, model, PROMPTS, clipped)

@@ -1,9 +1,9 @@
 """Traces and spectral gaps of the attention sheaf: the two trace scripts (H4).
 
-Published were four models in float32, four texts and the legacy W_V. The second script
-(`H4_v2_validation`) has the traces of whole layers and a spectral gap from the factors of the
-Laplacian; the first (`H4_validation`) a dense Laplacian of head 0, at most 6 tokens and a 16 x 16
-corner of W_V. What they call gain and behaviour was typed into them.
+Paper 3, section 5.2.1 and equation 4. Published were four models in float32, four texts and the
+legacy W_V. The second script (`H4_v2_validation`) has the traces of whole layers and a spectral
+gap from the factors of the Laplacian; the first (`H4_validation`) a dense Laplacian of head 0, at
+most 6 tokens and a 16 x 16 corner of W_V. What they call gain and behaviour was typed into them.
 
 `beyond/h4`, at /<slug>: `legacy` and `correct` (slices of W_V), each flat, with `value_traces.
 summary` (the three traces, their means, L* with and without guard, `nan_layers`), the second
@@ -19,13 +19,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32, Float64
 
-from layerwise.errors import LayerwiseError
 from layerwise.measures import sheaf
 from layerwise.measures.attention import head_mean
 from layerwise.published import pointer
 from layerwise.statistics import critical_layer
 from layerwise.studies import Fragments, Subject
-from layerwise.studies.lookup import texts
+from layerwise.studies.lookup import published_slug, texts
 from layerwise.studies.value_traces import SLICINGS, query_norms, summary, trace_series
 
 SECOND = "paper3/Results/H4_v2_validation_20260106_015547.json"
@@ -66,13 +65,9 @@ def fragments(subject: Subject) -> Fragments:
     """The model's entries of both scripts' files.
 
     Raises:
-        LayerwiseError: for a model that the scripts typed no gain for.
+        LayerwiseError: see `published_slug`.
     """
-    slug = subject.model.slug
-    if slug not in TYPED:
-        raise LayerwiseError(
-            f"the trace scripts know {', '.join(TYPED)}, not {slug}; take h4 out of its studies"
-        )
+    slug = published_slug(subject, TYPED)
     values = {slicing: _values(subject, slicing) for slicing in SLICINGS}
     found = [_measure(subject, text, values) for text in texts(subject, PROMPTS)]
     behavior, gain = TYPED[slug]

@@ -1,9 +1,10 @@
 """The sheaf trace on larger models: what the 4-bit run would have measured on real weights.
 
-The published numbers of `H4_v2_extended` are no traces: the run read W_V where bitsandbytes keeps
-it packed, so their "W_V" are raw bytes, two 4-bit codes each (their mean square is that of uniform
-bytes for every model). A measurement cannot come near them, and is not put in their places: the
-claims on them stay `not measured`, for the reason in `NOT_MEASURED`.
+Paper 3's extended trace notebook. The published numbers of `H4_v2_extended` are no traces: the run
+read W_V where bitsandbytes keeps it packed, so their "W_V" are raw bytes, two 4-bit codes each
+(their mean square is that of uniform bytes for every model). A measurement cannot come near them,
+and is not put in their places: the claims on them stay `not measured`, for the reason that the
+ledger gives (`unmeasured`).
 
 `beyond/h4ext`, at /<slug>, has the same traces of the same four texts from the real weights, in
 float16: `legacy` and `correct` (slices of W_V), each `value_traces.summary`, beside the typed
@@ -14,19 +15,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from layerwise.errors import LayerwiseError
 from layerwise.measures import sheaf
 from layerwise.published import pointer
 from layerwise.studies import Fragments, Subject
-from layerwise.studies.lookup import texts
+from layerwise.studies.lookup import published_slug, texts
 from layerwise.studies.value_traces import SLICINGS, squared_norms, summary
 
-FILES: tuple[str, ...] = ()  # see NOT_MEASURED
+FILES: tuple[str, ...] = ()
 LEFT_OUT = "paper3/Results/H4_v2_extended_20260106_012606.json"
-NOT_MEASURED = (
-    "the published run took the packed bytes of 4-bit weights for W_V; its numbers follow from no "
-    "property of the model, and the trace of the real weights is another quantity"
-)
 PROMPTS = "sheaf_trace"
 # Typed into the notebook.
 TYPED = {
@@ -42,14 +38,9 @@ def fragments(subject: Subject) -> Fragments:
     """Traces of the real weights; nothing for the published file.
 
     Raises:
-        LayerwiseError: for a model that the notebook typed no gain for.
+        LayerwiseError: see `published_slug`.
     """
-    slug, weights = subject.model.slug, subject.weights
-    if slug not in TYPED:
-        raise LayerwiseError(
-            f"the extended trace run knows {', '.join(TYPED)}, not {slug}; "
-            "take h4ext out of its studies"
-        )
+    slug, weights = published_slug(subject, TYPED), subject.weights
     behavior, gain = TYPED[slug]
     masses = np.stack([_masses(subject, text) for text in texts(subject, PROMPTS)])
     found = {s: summary(masses, squared_norms(subject, s)) for s in SLICINGS}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from layerwise.statistics.gains import dampens, density_accuracy
 from layerwise.studies import Fragments, Subject
-from layerwise.studies.depth_gains import beyond, measure, published_name
+from layerwise.studies.depth_gains import beyond, dotted, measure
 
 FILE = "paper3/Results/high_rho_hunt_NO_FINAL_LN_20260105_184728.json"
 PROMPTS = "rho_hunt"
@@ -13,9 +13,12 @@ UNPUBLISHED = ("gpt2",)  # figure 3 gives its class, no file of the papers its g
 
 def fragments(subject: Subject) -> Fragments:
     """The model's entry of the hunt; its `norm_type` is a typed guess there and left out."""
+    row, slug = None, subject.model.slug
+    if slug not in UNPUBLISHED:
+        row = subject.row(FILE, "tested_results", dotted(slug))
     found = measure(subject, subject.prompts[PROMPTS]["prompts"])
     further = beyond("hunt", subject, found.readings)
-    if subject.model.slug in UNPUBLISHED:
+    if row is None:
         return further
     mean = float(found.no_ln.mean())
     entry = {
@@ -29,5 +32,4 @@ def fragments(subject: Subject) -> Fragments:
         "is_dampening": dampens(mean),
         "h25_prediction_correct": density_accuracy([found.shape["rho"]], [mean]) == 1,
     }
-    row = subject.row(FILE, "tested_results", published_name(subject.model.slug))
     return {FILE: {row: entry}, **further}

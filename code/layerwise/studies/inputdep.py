@@ -16,22 +16,24 @@ from layerwise.measures.residual_gain import gain_definitions
 from layerwise.measures.stream_norms import sequence_norms
 from layerwise.published import pointer
 from layerwise.studies import Fragments, Subject
-from layerwise.studies.lookup import named_texts
+from layerwise.studies.lookup import named_texts, published_slug
 from layerwise.studies.streams import pick, summary, without_first_token
 from layerwise.traces import Trace
 
 FILE = "paper3/Results/input_dependency_thermodynamics.json"
 BEYOND = "beyond/inputdep"
+MODELS = ("llama-3p1-8b",)
 N_TOP = 5
 
 
 def fragments(subject: Subject) -> Fragments:
     """The entry of every text."""
-    found: Fragments = {FILE: {}, BEYOND: {pointer(subject.model.slug): {}}}
+    place = pointer(published_slug(subject, MODELS))
+    found: Fragments = {FILE: {}, BEYOND: {place: {}}}
     for name, text in named_texts(subject, "input_dependency").items():
         trace = subject.trace(text)
         found[FILE][pointer("results", name)] = _entry(trace)
-        found[BEYOND][pointer(subject.model.slug)][name] = {
+        found[BEYOND][place][name] = {
             "entropy": entropy(trace.logits),
             "last_gains": gain_definitions(trace),
             "gains_without_first_token": without_first_token(trace),

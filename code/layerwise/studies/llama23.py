@@ -25,6 +25,7 @@ NAMES = {"llama-2-7b": "llama2-7b", "llama-3p1-8b": "llama3.1-8b"}
 
 def fragments(subject: Subject) -> Fragments:
     """This model's entry."""
+    name = published_name(subject, NAMES)
     trace = subject.trace(text(subject, PANGRAM))
     entry = {
         "num_layers": trace.n_layers,
@@ -37,7 +38,7 @@ def fragments(subject: Subject) -> Fragments:
         "gains_without_first_token": without_first_token(trace),
     }
     return {
-        FILE: {pointer("models", published_name(subject, NAMES)): entry},
+        FILE: {pointer("models", name): entry},
         BEYOND: {pointer(subject.model.slug): beyond},
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from layerwise.errors import LayerwiseError
@@ -50,19 +50,28 @@ def named_texts(subject: Subject, name: str) -> dict[str, str]:
     return {entry: text(subject, (name, entry)) for entry in _set(subject, name)}
 
 
-def published_name(subject: Subject, names: Mapping[str, str]) -> str:
-    """What a file calls the model.
+def published_slug(subject: Subject, slugs: Collection[str]) -> str:
+    """The model's slug, one of those that the study was published for.
 
     Raises:
-        LayerwiseError: for a model that the file is not about.
+        LayerwiseError: for another model.
     """
     slug = subject.model.slug
-    if slug not in names:
+    if slug not in slugs:
         raise LayerwiseError(
-            f"this study was published for {', '.join(names)}, not for {slug}; "
+            f"this study was published for {', '.join(slugs)}, not for {slug}; "
             "take it out of the model's studies in models.yaml"
         )
-    return names[slug]
+    return slug
+
+
+def published_name(subject: Subject, names: Mapping[str, str]) -> str:
+    """What a file calls the model, or which file is about it.
+
+    Raises:
+        LayerwiseError: see `published_slug`.
+    """
+    return names[published_slug(subject, names)]
 
 
 def _set(subject: Subject, name: str) -> Any:

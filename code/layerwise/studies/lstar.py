@@ -1,8 +1,9 @@
 """L* of equation 4's trace in float16: the cross-heritage run and the sign-change run.
 
-Per text and block t = |sum(A) - n| |W_V|_F^2, A the mean over the heads of float16 attention, W_V
-the legacy slice of the float16 weights. The rows of A sum to one, so t is rounding noise times a
-norm: the layers found here are those of that noise, or of the first NaN.
+Paper 3, section 5.3 and figure 5; two notebooks. Per text and block t = |sum(A) - n| |W_V|_F^2, A
+the mean over the heads of float16 attention, W_V the legacy slice of the float16 weights. The rows
+of A sum to one, so t is rounding noise times a norm: the layers found here are those of that
+noise, or of the first NaN.
 
 `beyond/lstar`, at /<slug>: `predicted` (equation 6), `n_layers`, `n_heads`, `nan_layers` (blocks
 with NaN attention, one list per text), `largest_excess` (the largest |sum(A) - n|, NaN left out),
@@ -50,6 +51,7 @@ class _Masses:
 def fragments(subject: Subject) -> Fragments:
     """The model's entries of both runs' files."""
     slug, weights = subject.model.slug, subject.weights
+    rows = {file: subject.row(file, "results", slug) for file in FILES}
     masses = _masses(subject)
     norms = {slicing: squared_norms(subject, slicing) for slicing in SLICINGS}
     legacy = _printed(masses, norms["legacy"])
@@ -64,12 +66,12 @@ def fragments(subject: Subject) -> Fragments:
     }
     return {
         ARGMAX: {
-            subject.row(ARGMAX, "results", slug): _entry(
+            rows[ARGMAX]: _entry(
                 subject, [critical_layer.largest_step(series) for series in legacy]
             )
         },
         SIGNS: {
-            subject.row(SIGNS, "results", slug): _entry(subject, [sign.layer for sign in signs])
+            rows[SIGNS]: _entry(subject, [sign.layer for sign in signs])
             | {
                 "L_star_calibration": CALIBRATION.get(slug),
                 "detection_method": Counter(sign.rule for sign in signs).most_common(1)[0][0],

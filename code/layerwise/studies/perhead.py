@@ -15,7 +15,7 @@ from jaxtyping import Float64
 
 from layerwise.measures.heads import chunk_norms, contribution_norms, contributions, low
 from layerwise.measures.residual_gain import gain_definitions
-from layerwise.measures.stream_norms import token_norms
+from layerwise.measures.stream_norms import last_token_norm
 from layerwise.published import pointer
 from layerwise.statistics.gains import head_density
 from layerwise.studies import Fragments, Subject
@@ -72,8 +72,7 @@ def _layer(traces: Sequence[Trace], block: int, n_heads: int) -> dict[str, Any]:
 
 def stream_norms(trace: Trace, block: int) -> tuple[float, float]:
     """Norms of the last token before and after a block, the last one before the final norm."""
-    into, out = trace.states[block], trace.block_outputs[block]
-    return float(token_norms(into[-1:])[0]), float(token_norms(out[-1:])[0])
+    return last_token_norm(trace.states[block]), last_token_norm(trace.block_outputs[block])
 
 
 def _own(subject: Subject, traces: Sequence[Trace], block: int) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 """Restriction maps of head 0 over one text, and their Laplacian: the restriction-map notebook.
 
-Published was Pythia-1.4B in float16 with the legacy W_V: contraction ratios over the pairs of
-tokens that attend, and a dense Laplacian of at most 8 tokens and a 32 x 32 corner of W_V.
-Half-precision attention was NaN in the last blocks, so both published L* are places of a NaN. A
-ratio is the mean of sqrt(A_ij): it says nothing about the weights and is at most 1.
+Appendix D of Paper 3's draft. Published was Pythia-1.4B in float16 with the legacy W_V:
+contraction ratios over the pairs of tokens that attend, and a dense Laplacian of at most 8 tokens
+and a 32 x 32 corner of W_V. Half-precision attention was NaN in the last blocks, so both published
+L* are places of a NaN. A ratio is the mean of sqrt(A_ij): it says nothing about the weights and is
+at most 1.
 
 `beyond/rmap`, at /<slug>: `nan_layers`; `L_star_min_contraction_guarded` and
 `L_star_inflection_guarded`; and `legacy` and `correct` (slices of W_V), each with `W_V_op_norms`,
@@ -25,16 +26,18 @@ from layerwise.measures.spectral import spectral_norm
 from layerwise.published import pointer
 from layerwise.statistics import critical_layer
 from layerwise.studies import Fragments, Subject
+from layerwise.studies.lookup import published_slug
 from layerwise.studies.value_traces import SLICINGS
 
 FILE = "paper3/Results/restriction_maps_results.json"
 PROMPT = "restriction_maps"
+MODELS = ("pythia-1p4b",)
 TOKENS, CORNER = 8, 32
 
 
 def fragments(subject: Subject) -> Fragments:
     """The file, which is about one model."""
-    weights = subject.weights
+    slug, weights = published_slug(subject, MODELS), subject.weights
     found = subject.trace(prompt(subject), attention=True)
     heads = [maps[0] for maps in found.attention]
     values = {slicing: _values(subject, heads, slicing) for slicing in SLICINGS}
@@ -65,7 +68,7 @@ def fragments(subject: Subject) -> Fragments:
         },
     }
     further = {**_guarded(ratios), **values}
-    return {FILE: {"": entries}, "beyond/rmap": {pointer(subject.model.slug): further}}
+    return {FILE: {"": entries}, "beyond/rmap": {pointer(slug): further}}
 
 
 def prompt(subject: Subject) -> str:

@@ -1,7 +1,7 @@
 """Singular values of the attention projections, block by block (figures 3, A1 and A5).
 
-Paper 3's spectral notebook: whole matrices in float32, biases left out, the legacy slices of fused
-projections; means and population SDs over the blocks.
+Paper 3, section 4.3 and its spectral notebook: whole matrices in float32, biases left out, the
+legacy slices of fused projections; means and population SDs over the blocks.
 
 `beyond/spectral`, at /<slug>: `legacy` and `correct`, each flat: for W_V, W_O, W_Q, W_K the mean
 spectral norm under the matrix's name (`W_V`), its blocks under `W_V_by_layer`, and the mean
@@ -28,6 +28,8 @@ Series = dict[str, list[float]]  # by the names of `Spectrum`, over the blocks
 
 def fragments(subject: Subject) -> Fragments:
     """The model's entry of the spectral file."""
+    slug = subject.model.slug
+    row = subject.row(FILE, "results", slug)
     found = _matrices(subject)
     entry: dict[str, Any] = {"n_layers": subject.weights.n_layers}
     for matrix, series in found["legacy"].items():
@@ -37,9 +39,8 @@ def fragments(subject: Subject) -> Fragments:
             f"{matrix}_mean_spectral": float(np.mean(norms)),
             f"{matrix}_std_spectral": float(np.std(norms)),
         }
-    slug = subject.model.slug
     return {
-        FILE: {subject.row(FILE, "results", slug): entry},
+        FILE: {row: entry},
         "beyond/spectral": {
             pointer(slug): {slicing: _beyond(matrices) for slicing, matrices in found.items()}
         },

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64
 
+from layerwise.measures.stream_norms import frobenius_norm
 from layerwise.statistics.norm_ratios import OFFSET, contracting_percent, norm_ratios
 from layerwise.traces import Trace
 
@@ -50,5 +51,5 @@ def without_first_token(trace: Trace) -> list[float]:
     if len(trace.tokens) < 2:
         return []
     rest = [out[1:] for out in (trace.embedding, *trace.block_outputs)]
-    norms = np.array([np.sqrt(np.sum(np.square(out, dtype=np.float64))) for out in rest])
+    norms = np.array([frobenius_norm(out) for out in rest])
     return norm_ratios(norms).tolist()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from layerwise.statistics.gains import dampens
 from layerwise.studies import Fragments, Subject
-from layerwise.studies.depth_gains import beyond, measure, published_name
+from layerwise.studies.depth_gains import beyond, dotted, measure
 
 FILE = "paper3/Results/pythia_family_NO_FINAL_LN_20260105_174820.json"
 PROMPTS = "gain_sweep"
@@ -12,6 +12,7 @@ PROMPTS = "gain_sweep"
 
 def fragments(subject: Subject) -> Fragments:
     """The model's entry of the sweep."""
+    row = subject.row(FILE, "models", dotted(subject.model.slug))
     found = measure(subject, subject.prompts[PROMPTS]["prompts"])
     mean = float(found.no_ln.mean())
     entry = {
@@ -24,5 +25,4 @@ def fragments(subject: Subject) -> Fragments:
         "all_layer_gains": found.all_layers,
         "is_dampening": dampens(mean),
     }
-    row = subject.row(FILE, "models", published_name(subject.model.slug))
     return {FILE: {row: entry}, **beyond("sweep", subject, found.readings)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from layerwise.studies import Fragments, Subject
+from layerwise.studies.lookup import published_name
 from layerwise.studies.prompt_rows import clipped, measure
 
 FILE = "paper3/Results/twin_test_results_20260105_160237.csv"
@@ -19,5 +20,5 @@ MODELS = {
 
 def fragments(subject: Subject) -> Fragments:
     """The model's rows of the table."""
-    model = MODELS[subject.model.slug]
+    model = published_name(subject, MODELS)
     return measure("twin", subject, FILE, model, PROMPTS, clipped)

@@ -1,0 +1,98 @@
+"""A model that `models.yaml` gives a study in error is refused before anything is measured."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from layerwise.errors import LayerwiseError
+from layerwise.extractions import UNSERVED
+from layerwise.ledger import Claim, read_ledger
+from layerwise.models import Model, read_models
+from layerwise.published import Published, read_published
+from layerwise.replay.neutral_control import CONTROL
+from layerwise.studies import STUDIES, Subject, h4ext
+
+ROOT = Path(__file__).parents[1]
+PROMPTS = json.loads((ROOT / "code/layerwise/mini/prompts.json").read_text(encoding="utf-8"))
+MODELS = read_models(ROOT / "models.yaml")
+# Their numbers stand under `beyond/`, by slug: no published place can be taken in error.
+OPEN = ("bentov", "crossarch", "rlhf")
+# Their files list models by name.
+LISTED = ("sweep", "hunt", "spectral", "lstar")
+CLOSED = [study for study in STUDIES if study not in OPEN]
+
+
+class Read(Exception):
+    """Something of the model was looked at."""
+
+
+class Guarded:
+    """Stands for a model and its weights, and tells when they are used."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise Read
+
+    def __call__(self, text: str, **_: bool) -> Any:
+        raise Read
+
+
+@pytest.fixture(scope="module")
+def published() -> Published:
+    return read_published(ROOT / "published")
+
+
+@pytest.fixture(scope="module")
+def claims(published: Published) -> list[Claim]:
+    return read_ledger(ROOT / "claims", published)
+
+
+def measure(study: str, model: Model, published: Published) -> None:
+    subject = Subject(model, "float32", Guarded(), Guarded(), PROMPTS, published)
+    import_module(f"layerwise.studies.{study}").fragments(subject)
+
+
+@pytest.mark.parametrize("study", CLOSED)
+def test_models_of_the_registry_are_measured_and_all_others_refused(
+    study: str, published: Published
+) -> None:
+    ours = [slug for slug, model in MODELS.items() if study in model.studies]
+    for model in MODELS.values():
+        if model.slug in ours:
+            with pytest.raises(Read):
+                measure(study, model, published)
+            continue
+        with pytest.raises(LayerwiseError) as error:
+            measure(study, model, published)
+        said = str(error.value)
+        if study in LISTED:
+            assert re.search(r"one entry of '\w+' must be about '.*', found 0; take the stu", said)
+            assert said.endswith(f"take the study out of {model.slug}'s in models.yaml")
+        else:
+            assert said.startswith("this study was published for ")
+            assert said.endswith(
+                f", not for {model.slug}; take it out of the model's studies in models.yaml"
+            )
+            named = said.removeprefix("this study was published for ").split(", not for ")[0]
+            assert sorted(named.split(", ")) == sorted(ours)
+
+
+# --- what cannot be measured --------------------------------------------------------------------
+
+
+def test_the_ledger_says_why_packed_bytes_are_not_measured(claims: list[Claim]) -> None:
+    of_bytes = [claim for claim in claims if claim.source_file == h4ext.LEFT_OUT]
+    assert len(of_bytes) == 10
+    assert all("packed bytes of 4-bit weights" in (claim.unmeasured or "") for claim in of_bytes)
+
+
+def test_the_ledger_says_why_a_study_has_no_extraction(claims: list[Claim]) -> None:
+    assert UNSERVED == ("p1_neutral",)
+    control = [claim for claim in claims if claim.source_file == CONTROL]
+    assert len(control) == 8
+    assert all("no file or code" in (claim.unmeasured or "") for claim in control)
