@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_json
+from layerwise.files import read_json, require_name
 
+WEIGHTS = "model.safetensors"
+INDEX = f"{WEIGHTS}.index.json"
 ITEMSIZE = {"float32": 4, "float16": 2, "bfloat16": 2}
 # Where the base model of an architecture keeps its blocks. Of all these the base model's last
 # hidden state is taken after the final norm (OPT-350M, which has none: after project_out).
@@ -35,14 +37,19 @@ def check_config(path: Path) -> None:
     """Refuse a checkpoint whose architecture is not known, before anything else is looked at.
 
     Raises:
-        LayerwiseError: without a config.json, for another architecture, or for one that only code
-            of the checkpoint's own could build.
+        LayerwiseError: without a config.json, for another architecture, for one that only code of
+            the checkpoint's own could build, or for weights in a file of another name.
     """
     if not (path / "config.json").is_file():
         raise LayerwiseError(f"{path}: a checkpoint folder has a config.json, this one has none")
     config = read_json(path / "config.json")
     config = config if isinstance(config, dict) else {}
     family = config.get("model_type")
+    if "transformers_weights" in config:  # would be read in place of the files that are checked
+        raise LayerwiseError(
+            f"{path}: weights are read from {WEIGHTS} or the shards of {INDEX}, config.json names "
+            f"{config['transformers_weights']!r:.80}; save the model again, or remove that entry"
+        )
     if family in BLOCKS:
         return  # its own code, if it brings some, is not needed and not run
     if "auto_map" in config:
@@ -52,24 +59,27 @@ def check_config(path: Path) -> None:
             f"{', '.join(BLOCKS)}"
         )
     raise LayerwiseError(
-        f"{path}: no known layout for the architecture {family!r}; supported: {', '.join(BLOCKS)}"
+        f"{path}: no known layout for the architecture {family!r:.80}; "
+        f"supported: {', '.join(BLOCKS)}"
     )
 
 
 def _named(auto_map: Any) -> str:
     values = auto_map.values() if isinstance(auto_map, dict) else [auto_map]
-    return ", ".join(sorted({str(value) for value in values}))
+    return f"{', '.join(sorted({str(value) for value in values})):.200}"
 
 
 def check_folder(path: Path) -> list[Path]:
     """The weight files of a folder that has all a checkpoint needs.
 
     Raises:
-        LayerwiseError: if config.json, the tokenizer or safetensors weights are missing, or the
-            architecture is not known.
+        LayerwiseError: if config.json, the tokenizer or safetensors weights are missing, the
+            architecture is not known, a shard lies elsewhere, or the folder's name, by which
+            results call the model, is not printable.
     """
     if not path.is_dir():
         raise LayerwiseError(f"{path}: no such checkpoint folder; check the path")
+    require_name(f"{path.resolve()}: the folder of a checkpoint", path.resolve().name)
     check_config(path)
     if not any((path / n).is_file() for n in ("tokenizer.json", "tokenizer.model", "vocab.json")):
         raise LayerwiseError(
@@ -84,7 +94,43 @@ def check_folder(path: Path) -> list[Path]:
             f"{path}: weights are read from *.safetensors only (other formats can run code), "
             f"found {found}; save the model again with safetensors"
         )
+    for file in files:
+        if not file.is_file():  # a device or a pipe never ends
+            raise LayerwiseError(
+                f"{file}: weights are a file, found a folder, a device or a link to nothing; fetch "
+                "the folder again"
+            )
+    shard_names(path)
     return files
+
+
+def shard_names(path: Path) -> list[str]:
+    """Names of the files that hold the weights: one file, or the shards that an index lists.
+
+    A link to a file elsewhere is followed, as the hub's cache is made of such links; what is
+    read through it is safetensors all the same.
+
+    Raises:
+        LayerwiseError: if the index has another shape, or lists a file that is not a safetensors
+            file of this folder.
+    """
+    if (path / WEIGHTS).is_file() or not (path / INDEX).is_file():
+        return [WEIGHTS]
+    index = read_json(path / INDEX)
+    listed = index.get("weight_map") if isinstance(index, dict) else None
+    if not isinstance(listed, dict) or not listed:
+        raise LayerwiseError(
+            f"{path / INDEX}: an index names the file of every weight in `weight_map`, this one "
+            "has none; save the model again with safetensors"
+        )
+    for name in listed.values():
+        plain = isinstance(name, str) and name.isprintable() and not {"/", "\\"} & set(name)
+        if not plain or not name.endswith(".safetensors"):
+            raise LayerwiseError(
+                f"{path / INDEX}: a shard must be a *.safetensors file of the same folder, found "
+                f"{name!r:.80}; save the model again with safetensors"
+            )
+    return sorted(set(listed.values()))
 
 
 def weight_bytes(files: list[Path], dtype: str) -> int:
@@ -100,7 +146,7 @@ def weight_bytes(files: list[Path], dtype: str) -> int:
                 header = json.loads(handle.read(int.from_bytes(handle.read(8), "little")))
             tensors = [entry for key, entry in header.items() if key != "__metadata__"]
             total += sum(math.prod(tensor["shape"]) for tensor in tensors) * itemsize
-        except (ValueError, KeyError, OverflowError, MemoryError):
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, MemoryError):
             raise LayerwiseError(
                 f"{file}: not a safetensors file (its header cannot be read); it may be cut off, "
                 "or a pointer to a file that was not downloaded"

@@ -5,15 +5,21 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import os
 import shutil
 import tempfile
+import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from layerwise.errors import LayerwiseError
+
+LONGEST_NAME = 100  # characters: more do not fit into a table or a figure
+_UNSEEN = ("Cc", "Cf", "Cs")  # Unicode's control, format and surrogate characters
 
 
 @contextlib.contextmanager
@@ -37,7 +43,12 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 text atomically."""
+    """Write UTF-8 text atomically.
+
+    Raises:
+        LayerwiseError: if the text holds half of a surrogate pair.
+    """
+    _refuse_surrogates(str(path), text)
     with atomic_path(path) as part:
         part.write_text(text, encoding="utf-8")
 
@@ -75,22 +86,27 @@ def read_json(path: Path) -> Any:
     """Read strict JSON: no duplicate keys, no NaN.
 
     Raises:
-        LayerwiseError: if the file is missing, is not JSON, or names a key twice.
+        LayerwiseError: if the file is missing, is not JSON, names a key twice, or holds a number
+            that is not finite or too long to be one.
     """
 
     def without_duplicates(items: list[tuple[str, Any]]) -> dict[str, Any]:
         document = dict(items)
         if len(document) < len(items):
-            keys = [key for key, _ in items]
-            twice = next(key for key in keys if keys.count(key) > 1)
+            counts = Counter(key for key, _ in items)
+            twice = next(key for key, count in counts.items() if count > 1)
             raise LayerwiseError(
-                f"{path}: a key must appear once in a JSON object, {twice!r} appears twice; "
+                f"{path}: a key must appear once in a JSON object, {twice!r:.80} appears twice; "
                 "rename or merge the two entries"
             )
         return document
 
     def refuse(constant: str) -> float:
-        raise LayerwiseError(f"{path}: numbers must be finite, found {constant}; remove it")
+        raise LayerwiseError(f"{path}: numbers must be finite, found {constant:.40}; remove it")
+
+    def finite(literal: str) -> float:
+        number = float(literal)
+        return refuse(literal) if math.isinf(number) else number
 
     try:
         text = path.read_text(encoding="utf-8-sig")  # with or without a byte order mark
@@ -103,22 +119,83 @@ def read_json(path: Path) -> Any:
             f"{path}: expected UTF-8 text, {error.reason} at byte {error.start}"
         ) from None
     try:
-        return json.loads(text, object_pairs_hook=without_duplicates, parse_constant=refuse)
+        return json.loads(
+            text,
+            object_pairs_hook=without_duplicates,
+            parse_constant=refuse,
+            parse_float=finite,
+        )
     except json.JSONDecodeError as error:
         raise LayerwiseError(
             f"{path}: not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); "
             "the file may be cut off"
         ) from None
+    except ValueError as error:  # Python reads integers of a few thousand digits only
+        raise LayerwiseError(f"{path}: a number is too long to be read ({error})") from None
     except RecursionError:
         raise LayerwiseError(f"{path}: nested too deeply to be read; flatten it") from None
 
 
 def require_text(place: str, text: str) -> None:
-    """Refuse a string that no file can hold as UTF-8.
+    """Refuse a string that is no text for a tokenizer; all else a statement may hold.
 
     Raises:
-        LayerwiseError: for half of a surrogate pair, as a wrongly cut escape leaves it.
+        LayerwiseError: for half of a surrogate pair, as a wrongly cut escape leaves it, and for
+            the character U+0000.
     """
+    _refuse_surrogates(place, text)
+    if "\0" in text:
+        raise LayerwiseError(
+            f"{place}: character {text.index(chr(0))} is U+0000, which ends a text in many "
+            "programs; remove it"
+        )
+
+
+def require_name(place: str, name: str) -> None:
+    """Refuse a name that cannot stand in a table, a page or a terminal as what it is.
+
+    Raises:
+        LayerwiseError: for an empty or very long name, or a character that is not printable: a
+            line break, a control character, one that turns the direction of text, or none seen.
+    """
+    if not name.strip():
+        raise LayerwiseError(f"{place}: a name must not be empty, found {name!r:.40}; give one")
+    if len(name) > LONGEST_NAME:
+        raise LayerwiseError(
+            f"{place}: a name has at most {LONGEST_NAME} characters, found {len(name)} "
+            f"({name!r:.40}...); shorten it"
+        )
+    for number, character in enumerate(name):
+        if not character.isprintable():
+            raise LayerwiseError(
+                f"{place}: a name must be printable, character {number} of {name!r} is "
+                f"U+{ord(character):04X}; remove it"
+            )
+
+
+def revealed(text: str, keep: str = "") -> str:
+    """The text with what the eye cannot see written as `\\u202e`, but for what is in `keep`.
+
+    That is control characters (escape sequences of a terminal begin with one), characters that
+    turn the direction of text or have no width, and halves of surrogate pairs.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        _escaped(character)
+        if unicodedata.category(character) in _UNSEEN and character not in keep
+        else character
+        for character in text
+    )
+
+
+def _escaped(character: str) -> str:
+    """As in JSON, so that JSON that is revealed stays the same JSON."""
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
+
+
+def _refuse_surrogates(place: str, text: str) -> None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:

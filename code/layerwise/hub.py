@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +24,7 @@ def fetch_config(hub_id: str, revision: str) -> Path:
     Raises:
         LayerwiseError: as in `fetch`.
     """
+    _check_revision(hub_id, revision)
     with _explained(hub_id, revision):
         return Path(
             huggingface_hub.snapshot_download(
@@ -36,8 +38,9 @@ def fetch(hub_id: str, revision: str) -> Path:
 
     Raises:
         LayerwiseError: if the model is not to be had: no network, gated, no such model or
-            revision, pickled weights only, or no room in the cache.
+            revision, a revision that is no name, pickled weights only, or no room in the cache.
     """
+    _check_revision(hub_id, revision)
     with _explained(hub_id, revision):
         snapshot = Path(
             huggingface_hub.snapshot_download(hub_id, revision=revision, allow_patterns=_FILES)
@@ -60,13 +63,27 @@ def require_hub(models: list[Model]) -> None:
         )
     for model in models:
         hub, revision = str(model.hub), str(model.revision)
-        cached = huggingface_hub.try_to_load_from_cache(hub, "config.json", revision=revision)
-        if isinstance(cached, str):
-            continue
         with _explained(hub, revision):
+            cached = huggingface_hub.try_to_load_from_cache(hub, "config.json", revision=revision)
+            if isinstance(cached, str):
+                continue
             huggingface_hub.HfApi().model_info(hub, revision=revision, timeout=10)
             if model.gated:  # whose page everybody may see
                 huggingface_hub.HfApi().auth_check(hub)
+
+
+def _check_revision(hub_id: str, revision: str) -> None:
+    """The client joins a revision to the cache's path; what climbs out of it must not get there."""
+    parts = revision.split("/")
+    if not re.fullmatch(r"[\w.+/-]+", revision, re.ASCII) or not all(map(_is_plain, parts)):
+        raise LayerwiseError(
+            f"{hub_id}: a revision is a commit, tag or branch of letters, digits and . _ + - /, "
+            f"found {revision!r:.80}; take one from the history on its model page"
+        )
+
+
+def _is_plain(part: str) -> bool:
+    return part not in ("", ".", "..")
 
 
 def _refuse_pickles(hub_id: str, revision: str) -> None:

@@ -35,6 +35,8 @@ MARKS = {
 NOTHING = "--"
 LONGEST_LIST = 6
 EPOCH = "1767225600"  # 2026-01-01, unless SOURCE_DATE_EPOCH says otherwise
+# LaTeX reads and writes below the document's folder only, whatever the machine's settings allow.
+CONFINED = {"FORCE_SOURCE_DATE": "1", "openin_any": "p", "openout_any": "p", "shell_escape": "f"}
 APT = "apt-get install texlive-latex-recommended texlive-latex-extra texlive-science latexmk"
 
 _SPECIALS = {
@@ -74,14 +76,18 @@ _SPECIALS = {
 }
 
 
-def escape(text: str) -> str:
+def escape(text: str, *, foreign: bool = False) -> str:
     """Plain text as LaTeX.
+
+    Arguments:
+        foreign: letters of any script stay as they are; LuaLaTeX and XeLaTeX typeset them.
 
     Raises:
         LayerwiseError: for a character outside ASCII that has no LaTeX form here.
     """
     for character in text:
-        if character not in _SPECIALS and not (character.isascii() and character.isprintable()):
+        typed = character.isprintable() and (foreign or character.isascii())
+        if character not in _SPECIALS and not typed:
             raise LayerwiseError(
                 f"text for LaTeX must be printable ASCII or a known sign, found {character!r} in "
                 f"{text[:60]!r}; add it to the table of signs in latex.py"
@@ -89,8 +95,8 @@ def escape(text: str) -> str:
     return "".join(_SPECIALS.get(character, character) for character in text)
 
 
-def number(value: Any, decimals: int | None = None, *, sign: bool = False) -> str:
-    r"""A number as `\num{...}`, rounded to `decimals`, or with all its digits where None.
+def rounded(value: Any, decimals: int | None = None, *, sign: bool = False) -> str:
+    """A number as text, rounded to `decimals`, or with all its digits where None.
 
     `sign` prints a plus before positive numbers; a rounded zero has no sign.
 
@@ -104,10 +110,17 @@ def number(value: Any, decimals: int | None = None, *, sign: bool = False) -> st
         )
     text = repr(value) if decimals is None else f"{value:.{decimals}f}"
     if float(text) == 0:
-        text = text.removeprefix("-")
-    elif sign and value > 0:
-        text = f"+{text}"
-    return rf"\num{{{text}}}"
+        return text.removeprefix("-")
+    return f"+{text}" if sign and value > 0 else text
+
+
+def number(value: Any, decimals: int | None = None, *, sign: bool = False) -> str:
+    r"""What `rounded` gives as `\num{...}`.
+
+    Raises:
+        LayerwiseError: if the value is not a finite number.
+    """
+    return rf"\num{{{rounded(value, decimals, sign=sign)}}}"
 
 
 def shown(value: Any, decimals: int | str | None = None) -> str:
@@ -282,8 +295,9 @@ def build_pdf(tex_folder: Path, name: str) -> Path:
         raise LayerwiseError(f"typesetting needs latexmk, it is not on PATH; install it: {APT}")
     if not (tex_folder / f"{name}.tex").is_file():
         raise LayerwiseError(f"{tex_folder}: there is no {name}.tex here; render the report first")
-    variables = {"SOURCE_DATE_EPOCH": EPOCH} | os.environ | {"FORCE_SOURCE_DATE": "1"}
+    variables = {"SOURCE_DATE_EPOCH": EPOCH} | os.environ | CONFINED
     options = ["-pdf", "-norc", "-interaction=nonstopmode", "-halt-on-error", "-file-line-error"]
+    options.append("-latexoption=-no-shell-escape")
     with tempfile.TemporaryDirectory(prefix="layerwise-tex-") as scratch:
         done = subprocess.run(
             [latexmk, *options, f"-outdir={scratch}", f"{name}.tex"],

@@ -49,6 +49,20 @@ class Pin:
         )
 
 
+def require_inside(place: Path, path: str) -> None:
+    """Refuse a path that, joined to a mirror or a folder for downloads, would lead out of it.
+
+    Raises:
+        LayerwiseError: for a path that is absolute or has `..`; `place` is where it stands.
+    """
+    parts = path.split("/")
+    if not path.isprintable() or "\\" in path or {"", ".", ".."} & set(parts):
+        raise LayerwiseError(
+            f"{place}: a file's path is relative to the upstream repository and without `..`, "
+            f"found {path!r:.80}; correct the table"
+        )
+
+
 @dataclass(frozen=True)
 class FolderMirror:
     """A folder laid out like the upstream repository."""

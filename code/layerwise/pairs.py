@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Int
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_json, require_text
+from layerwise.files import read_json, require_name, require_text
 
 MIN_CATEGORIES = 3  # two points always correlate perfectly
 MIN_PAIRS_PER_CATEGORY = 2  # a mean pairwise cosine needs two vectors
@@ -46,7 +46,8 @@ def read_pairs(path: Path) -> StatementPairs:
 
     Raises:
         LayerwiseError: naming the file, the place and the fix, for any other shape, an empty
-            statement, fewer than 3 categories or fewer than 2 pairs in a category.
+            statement, fewer than 3 categories or fewer than 2 pairs in a category, a category's
+            name that is not printable or too long, or a statement that is no text.
     """
     document = read_json(path)
     if not isinstance(document, dict):
@@ -63,6 +64,7 @@ def read_pairs(path: Path) -> StatementPairs:
     side_b: list[str] = []
     category_of_pair: list[int] = []
     for number, (name, category) in enumerate(document.items()):
+        require_name(f"{path}: category {number}", name)
         for pair_a, pair_b in _pairs_of(path, name, category):
             side_a.append(pair_a)
             side_b.append(pair_b)

@@ -20,6 +20,7 @@ import torch
 import transformers
 from jaxtyping import Float32
 
+from layerwise.checkpoint_folder import shard_names
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.layouts import LAYOUTS, MATRICES, SLICINGS, Heads, Rows, height_of, rows_of
@@ -69,7 +70,9 @@ class Weights:
                 f"{folder}: no known layout of the projections of {family!r}; "
                 f"known: {', '.join(LAYOUTS)}"
             )
-        config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
+        config = transformers.AutoConfig.from_pretrained(
+            folder, trust_remote_code=False, local_files_only=True
+        )
         kv_heads, head_size = heads_of(config)
         return cls(
             folder=folder,
@@ -187,13 +190,8 @@ def _short_runs(rows: Rows) -> Rows:
 
 def _places(folder: Path) -> dict[str, tuple[Path, str]]:
     """Where every tensor is, by its name without the prefix of the base model."""
-    index = folder / "model.safetensors.index.json"
-    if index.is_file():
-        names = sorted(set(read_json(index)["weight_map"].values()))
-    else:
-        names = ["model.safetensors"]
     places: dict[str, tuple[Path, str]] = {}
-    for file in (folder / name for name in names):
+    for file in (folder / name for name in shard_names(folder)):
         if not file.is_file():
             raise LayerwiseError(
                 f"{folder}: weights are read from safetensors files only, {file.name} is missing; "

@@ -12,7 +12,8 @@ def read_prompts(path: Path, study: str = "anisotropy") -> tuple[str, ...]:
     """Read a JSON list of strings, or one study of `{study: {"prompts": [...]}}`.
 
     Raises:
-        LayerwiseError: if the file has another shape, lacks the study, or holds an empty prompt.
+        LayerwiseError: if the file has another shape, lacks the study, or holds an empty prompt or
+            one that is no text.
     """
     document = read_json(path)
     if isinstance(document, dict):

@@ -20,6 +20,7 @@ import jinja2
 from markupsafe import Markup
 
 from layerwise.errors import LayerwiseError
+from layerwise.files import revealed
 from layerwise.findings import ORIGINS, findings
 from layerwise.records import Evidence, bands, beside, page_data, view
 from layerwise.verdicts import VERDICTS
@@ -51,6 +52,7 @@ class Drawn:
 def embedded(document: Any) -> Markup:
     """JSON that is safe inside a script element, whatever the texts hold."""
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = revealed(text)  # as escapes, which change nothing
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)
@@ -69,12 +71,12 @@ def page(
         LayerwiseError: for a missing or broken template, a figure that is not a whole PNG, or a
             recomputed claim whose analysis has no statistics file.
     """
-    views = [view(record) for record in records]
+    views = [_seen(view(record)) for record in records]
     groups = beside(records)
-    style, script = (_inlined(templates / name) for name in ("page.css", "page.js"))
+    style, script = (inlined(templates / name) for name in ("page.css", "page.js"))
     policy = (
         "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
-        f"style-src '{_policy_hash(style)}'; script-src '{_policy_hash(script)}'"
+        f"style-src '{policy_hash(style)}'; script-src '{policy_hash(script)}'"
     )
     context = {
         "source": source,
@@ -84,31 +86,54 @@ def page(
         "meanings": MEANINGS,
         "tolerances": bands(),
         "origins": ORIGINS,
-        "findings": [view(record) for record in findings(records)],
+        "findings": [_seen(view(record)) for record in findings(records)],
         "analyses": _analyses(figures, groups),
         "beside": BESIDE,
         "evidence": evidence,
         "style": Markup(style),
         "script": Markup(script),
         "policy": policy,
-        "data": embedded(page_data(source, records, views, groups, evidence)),
+        "data": embedded(_seen(page_data(source, records, views, groups, evidence))),
     }
+    return fill([templates], TEMPLATE, context)
+
+
+def fill(folders: Sequence[Path], template: str, context: Mapping[str, Any]) -> str:
+    """A template of the first folder that has it, every value escaped.
+
+    Raises:
+        LayerwiseError: for a missing or broken template, or a name that is not in the context.
+    """
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(templates),
+        loader=jinja2.FileSystemLoader(folders),
         undefined=jinja2.StrictUndefined,
         autoescape=True,
+        finalize=_seen,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
     try:
-        return environment.get_template(TEMPLATE).render(context)
+        return environment.get_template(template).render(context)
     except jinja2.TemplateNotFound as error:
-        raise LayerwiseError(f"{templates}: there is no template {error.name}") from None
+        raise LayerwiseError(f"{folders[0]}: there is no template {error.name}") from None
     except jinja2.TemplateSyntaxError as error:
         raise LayerwiseError(f"{error.name}, line {error.lineno}: {error.message}") from None
     except jinja2.UndefinedError as error:
-        raise LayerwiseError(f"{templates / TEMPLATE}: unknown name: {error.message}") from None
+        raise LayerwiseError(f"{folders[0] / template}: unknown name: {error.message}") from None
+
+
+def _seen(value: Any) -> Any:
+    """A value with every text `revealed`: none may turn around what stands beside it."""
+    if isinstance(value, Markup):  # style, script and data, which the page itself made safe
+        return value
+    if isinstance(value, str):
+        return revealed(value, keep="\n")
+    if isinstance(value, Mapping):
+        return {_seen(key): _seen(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_seen(entry) for entry in value]
+    return value
 
 
 def _counts(records: Sequence[Mapping[str, Any]]) -> dict[int, dict[str, int]]:
@@ -122,14 +147,23 @@ def _analyses(figures: Sequence[Drawn], groups: Mapping[str, list[int]]) -> list
     """The analyses that have figures, in the figures' order."""
     drawn: dict[str, list[dict[str, Any]]] = {}
     for figure in figures:
-        width, height = png_size(figure)
-        coded = base64.b64encode(figure.png).decode("ascii")
-        shown_as = {"name": figure.name, "caption": figure.caption, "data": coded}
-        drawn.setdefault(figure.analysis, []).append(shown_as | {"width": width, "height": height})
+        drawn.setdefault(figure.analysis, []).append(picture(figure))
     return [
         {"name": analysis, "figures": drawn[analysis], "claims": groups.get(analysis, [])}
         for analysis in drawn
     ]
+
+
+def picture(figure: Drawn) -> dict[str, Any]:
+    """A figure as a template inlines it.
+
+    Raises:
+        LayerwiseError: see `png_size`.
+    """
+    width, height = png_size(figure)
+    coded = base64.b64encode(figure.png).decode("ascii")
+    shown_as = {"name": figure.name, "caption": figure.caption, "data": coded}
+    return shown_as | {"width": width, "height": height}
 
 
 def png_size(figure: Drawn) -> tuple[int, int]:
@@ -148,7 +182,12 @@ def png_size(figure: Drawn) -> tuple[int, int]:
     return width, height
 
 
-def _inlined(path: Path) -> str:
+def inlined(path: Path) -> str:
+    """Text of a style or a script.
+
+    Raises:
+        LayerwiseError: if it is missing, or could end the element that it is inlined into.
+    """
     if not path.is_file():
         raise LayerwiseError(f"{path.parent}: there is no {path.name}; restore the templates")
     text = path.read_text(encoding="utf-8")
@@ -159,5 +198,6 @@ def _inlined(path: Path) -> str:
     return text
 
 
-def _policy_hash(text: str) -> str:
+def policy_hash(text: str) -> str:
+    """What a page's security policy calls an inlined text."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")

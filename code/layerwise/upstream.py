@@ -16,7 +16,14 @@ from pathlib import Path
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import atomic_path, sha256_of
-from layerwise.mirrors import MIRROR_VARIABLE, Mirror, MissingFile, Pin, open_mirror
+from layerwise.mirrors import (
+    MIRROR_VARIABLE,
+    Mirror,
+    MissingFile,
+    Pin,
+    open_mirror,
+    require_inside,
+)
 from layerwise.notebooks import NotebookPrompts, prompts_document
 
 COMMIT = "e3c7f94beb01a75e6774173ee3beeff3806d209c"
@@ -41,7 +48,8 @@ def read_registry(folder: Path = PUBLISHED) -> Registry:
     """Read `registry.csv` (path, sha256, bytes) and `prompt_sets.csv` of `folder`.
 
     Raises:
-        LayerwiseError: if a table is missing or has other columns.
+        LayerwiseError: if a table is missing or has other columns, or a path leads out of the
+            repository that it is in.
     """
     pins = {
         row["path"]: Pin(row["sha256"], int(row["bytes"]))
@@ -52,6 +60,8 @@ def read_registry(folder: Path = PUBLISHED) -> Registry:
         NotebookPrompts(*(row[column] for column in columns))
         for row in _rows(folder / "prompt_sets.csv", columns)
     )
+    for path in (*pins, *(entry.notebook for entry in prompt_sets)):
+        require_inside(folder, path)
     return Registry(pins, prompt_sets)
 
 

@@ -241,7 +241,7 @@
 
   function aboutOf(claim) {
     const link = `#${encodeURIComponent(claim.id)}`;
-    const [path, digest] = data.statistics[claim.analysis] || [];
+    const [path, digest] = Object.hasOwn(data.statistics, claim.analysis) ? data.statistics[claim.analysis] : [];
     const stage = claim.analysis === undefined ? undefined : data.stages[claim.analysis];
     const value = (name, text) => make("div", { class: name === again ? "again" : "" }, make("dt", {}, name), make("dd", {}, ...withUnit(text, claim)));
     const values = make("dl", { class: "two" }, value("published", claim.published_full), value(again, claim.recomputed_full));

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_json, sha256_of
+from layerwise.files import read_json, revealed, sha256_of
 from layerwise.records import INFERRED, stage_of
 from layerwise.verdicts import VERDICTS
 
@@ -117,15 +117,16 @@ def as_text(record: dict[str, Any]) -> str:
         lines.append(f"  {'inputs' if number == 0 else '':<10}  {cell}")
     for number, (file, digest) in enumerate(origin.get("input_files", {}).items()):
         lines.append(f"  {'files' if number == 0 else '':<10}  {digest}  {file}")
-    return "\n".join(lines)
+    return "\n".join(map(revealed, lines))  # a line break in a text makes no line
 
 
 def as_lines(records: list[dict[str, Any]]) -> str:
     """One line per claim: id, printed, recomputed, verdict."""
-    rows = [
+    fields = [
         (record["id"], _shown(record["published"]), _shown(record["recomputed"]), record["verdict"])
         for record in records
     ]
+    rows = [tuple(map(revealed, row)) for row in fields]
     rows.insert(0, ("claim", "printed", "recomputed", "verdict"))
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     return "\n".join(

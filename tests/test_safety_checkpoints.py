@@ -1,0 +1,196 @@
+"""A checkpoint's folder and id: weights are safetensors of that folder, and no name is a path."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import huggingface_hub
+import pytest
+import torch
+
+from hostile import UNSEEN, is_unseen
+from layerwise.checkpoint_folder import check_folder, shard_names, weight_bytes
+from layerwise.errors import LayerwiseError
+from layerwise.hub import fetch, fetch_config, require_hub
+from layerwise.projections import Weights
+from layerwise.tiny import build_tiny
+from layerwise.weights import load_local
+from tiny_checkpoints import TEXTS, tiny_model
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+ODD_SHARDS = (
+    *("../../x.safetensors", "/etc/x.safetensors", "a/b.safetensors", "a\\b.safetensors", ".."),
+    *("pytorch_model.bin", "model.safetensors.pt", "", "a\nb.safetensors", "\x1b.safetensors"),
+    *(7, None, ["model.safetensors"]),
+)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_tiny(tiny_model(), TEXTS, tmp_path_factory.mktemp("tiny") / "tiny")
+
+
+@pytest.fixture
+def copy(tiny: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(tiny, tmp_path / "folder" / "copy"))
+
+
+@pytest.fixture
+def no_pickle(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a pickle was about to be read")
+
+    monkeypatch.setattr(torch, "load", refuse)
+
+
+# --- checkpoints --------------------------------------------------------------------------------
+
+
+def sharded(folder: Path, shard: object) -> Path:
+    """The folder with its weights in one shard, beside what else an index may name."""
+    if (folder / "model.safetensors").exists():
+        whole = (folder / "model.safetensors").rename(folder / "a.safetensors")
+        (folder / "pytorch_model.bin").write_bytes(whole.read_bytes())
+        (folder.parent.parent / "x.safetensors").write_bytes(whole.read_bytes())
+    keys = ["gpt_neox.embed_in.weight", "embed_out.weight"]
+    index = {"metadata": {}, "weight_map": dict.fromkeys(keys, shard)}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    return folder
+
+
+@pytest.mark.parametrize("shard", ODD_SHARDS, ids=repr)
+def test_a_shard_elsewhere_or_of_another_kind_is_refused(
+    copy: Path, no_pickle: None, shard: object
+) -> None:
+    message = r"a shard must be a \*\.safetensors file of the same folder, found .*; save the mod"
+    for read in (load_local, Weights.open, check_folder, shard_names):
+        with pytest.raises(LayerwiseError, match=message) as raised:
+            read(sharded(copy, shard))
+        assert not [character for character in str(raised.value) if is_unseen(character)]
+
+
+def test_shards_of_the_folder_are_read(copy: Path, tiny: Path, no_pickle: None) -> None:
+    loaded, whole = load_local(sharded(copy, "a.safetensors")), load_local(tiny)
+    for one, two in zip(loaded.model.parameters(), whole.model.parameters(), strict=True):
+        assert torch.equal(one, two)
+    assert shard_names(copy) == ["a.safetensors"]
+    assert shard_names(tiny) == ["model.safetensors"]
+
+
+@pytest.mark.parametrize("index", [[], {}, {"weight_map": []}, {"weight_map": {}}])
+def test_an_index_of_another_shape_is_refused(copy: Path, index: Any) -> None:
+    sharded(copy, "a.safetensors")
+    (copy / "model.safetensors.index.json").write_text(json.dumps(index))
+    with pytest.raises(LayerwiseError, match="names the file of every weight in `weight_map`, th"):
+        load_local(copy)
+
+
+@pytest.mark.parametrize("name", ["adapter_model.bin", "other.safetensors.index.json", "../x"])
+def test_weights_that_the_config_names_are_refused(copy: Path, no_pickle: None, name: str) -> None:
+    """They would be read in place of the files that were checked; one such name is a pickle's."""
+    shutil.copy(copy / "model.safetensors", copy / "adapter_model.bin")
+    config = json.loads((copy / "config.json").read_text())
+    (copy / "config.json").write_text(json.dumps({**config, "transformers_weights": name}))
+    with pytest.raises(LayerwiseError, match=rf"config\.json names '{name}'; save the model again"):
+        load_local(copy)
+
+
+def test_a_link_to_weights_is_followed_and_to_anything_else_refused(
+    copy: Path, tmp_path: Path, no_pickle: None
+) -> None:
+    """The hub's own cache is made of links; what they lead to is held to be safetensors."""
+    weights = copy / "model.safetensors"
+    weights.rename(tmp_path / "elsewhere")
+    weights.symlink_to(tmp_path / "elsewhere")
+    assert load_local(copy).n_layers == 3
+    weights.unlink()
+    torch.save({"a": torch.zeros(1)}, tmp_path / "pickle.bin")
+    weights.symlink_to(tmp_path / "pickle.bin")
+    with pytest.raises(LayerwiseError, match=r"model\.safetensors: not a safetensors file"):
+        load_local(copy)
+    for place in ("/dev/null", tmp_path / "nothing", tmp_path):
+        weights.unlink()
+        weights.symlink_to(place)
+        with pytest.raises(LayerwiseError, match="weights are a file, found a folder, a device or"):
+            load_local(copy)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [b"[]", b"7", b'{"a": 1}', b'{"a": {"shape": 7}}', b'{"a": {"shape": ["x"]}}', b"{", b"\xff"],
+)
+def test_a_header_of_another_shape_is_refused(tmp_path: Path, header: bytes) -> None:
+    file = tmp_path / "a.safetensors"
+    file.write_bytes(len(header).to_bytes(8, "little") + header)
+    with pytest.raises(LayerwiseError, match=r"a\.safetensors: not a safetensors file"):
+        weight_bytes([file], "float32")
+
+
+@pytest.mark.parametrize("size", [2**62, 2**63, 2**64 - 1])
+def test_a_header_that_claims_to_be_huge_is_refused(tmp_path: Path, size: int) -> None:
+    file = tmp_path / "a.safetensors"
+    file.write_bytes(size.to_bytes(8, "little") + b"{}")
+    with pytest.raises(LayerwiseError, match=r"a\.safetensors: not a safetensors file"):
+        weight_bytes([file], "float32")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in UNSEEN if kind not in ("NUL", "half a pair")])
+def test_a_checkpoint_folder_has_a_printable_name(copy: Path, kind: str) -> None:
+    """Results call the model by it."""
+    with pytest.raises(LayerwiseError, match="the folder of a checkpoint: a name must be printab"):
+        load_local(copy.rename(copy.with_name(UNSEEN[kind])))
+
+
+def test_a_file_name_that_is_no_text_is_refused(copy: Path) -> None:
+    odd = os.fsdecode(b"a\xff")
+    with pytest.raises(LayerwiseError, match=r"a name must be printable, character 1 .* U\+DCFF"):
+        load_local(copy.rename(copy.with_name(odd)))
+
+
+# --- the hub ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """An empty cache, and no network: what gets past the checks is not in the cache."""
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    return tmp_path / "hub"
+
+
+@pytest.mark.parametrize(
+    "name", ["../x", "a/..", "../..", "/etc", "a/b/c", "a\nb", "a/b--c", "~/x"]
+)
+def test_a_model_id_is_no_path(no_network: Path, name: str) -> None:
+    model = replace(tiny_model(), built=False, hub=name, revision=COMMIT)
+    asks = (
+        lambda: fetch_config(name, COMMIT),
+        lambda: fetch(name, COMMIT),
+        lambda: require_hub([model]),
+    )
+    for ask in asks:
+        with pytest.raises(LayerwiseError, match="not a model id `organisation/name`"):
+            ask()
+    assert not no_network.exists()
+
+
+@pytest.mark.parametrize(
+    "revision", ["../../x", "/etc/hostname", "refs/../../x", "a\\b", "a b", "a\nb", "", "a//b", "."]
+)
+def test_a_revision_is_no_path(no_network: Path, revision: str) -> None:
+    """The hub's client joins it to the path of the cache."""
+    for ask in (fetch_config, fetch):
+        with pytest.raises(LayerwiseError, match="org/name: a revision is a commit, tag or branch"):
+            ask("org/name", revision)
+    assert not no_network.exists()
+
+
+@pytest.mark.parametrize("revision", ["main", "refs/pr/7", "v1.0+b_2-c", COMMIT])
+def test_a_revision_that_is_one_reaches_the_hub(no_network: Path, revision: str) -> None:
+    with pytest.raises(LayerwiseError, match="is not in the local cache and the hub cannot be r"):
+        fetch("org/name", revision)

@@ -1,0 +1,160 @@
+"""No name leads out of its folder: paths of a mirror, analyses, figures, slugs, prompt sets."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hostile import PATHS
+from layerwise import upstream
+from layerwise.errors import LayerwiseError
+from layerwise.mirrors import FolderMirror, Pin
+from layerwise.models import read_models
+from layerwise.prompts import read_prompts
+from layerwise.stages import draw, extract, infer, redraw, replay, survey
+from layerwise.store import BEFORE_NORM, layer_file, open_states
+from layerwise.values import load
+
+# --- the published files ------------------------------------------------------------------------
+
+
+def registry(folder: Path, path: str, content: bytes, notebook: str = "n.ipynb") -> Path:
+    folder.mkdir(parents=True)
+    digest = hashlib.sha256(content).hexdigest()
+    (folder / "registry.csv").write_text(
+        f'path,sha256,bytes\n"{path}",{digest},{len(content)}\n', encoding="utf-8"
+    )
+    (folder / "prompt_sets.csv").write_text(
+        f'study,notebook,sha256,variable\ns,"{notebook}",{digest},P\n', encoding="utf-8"
+    )
+    return folder
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../x", "a//b", ".", "a\\b", "a\x1b"])
+def test_a_pinned_path_that_leads_out_is_refused(tmp_path: Path, path: str) -> None:
+    for name, places in (("one", (path, "n.ipynb")), ("two", ("x.json", path))):
+        made = registry(tmp_path / name, places[0], b"[1]", places[1])
+        with pytest.raises(LayerwiseError, match="relative to the upstream repository and without"):
+            upstream.result_file("x.json", tmp_path, published=made)
+
+
+def test_a_link_in_a_mirror_brings_pinned_bytes_or_none(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"secret")
+    (tmp_path / "mirror").mkdir()
+    (tmp_path / "mirror" / "x.json").symlink_to(secret)
+    made = registry(tmp_path / "published", "x.json", b"[1]")
+    with pytest.raises(LayerwiseError, match=r"x\.json: wrong bytes") as raised:
+        upstream.result_file("x.json", tmp_path / "mirror", published=made)
+    assert "secret'" not in str(raised.value)
+    secret.write_bytes(b"[1]")
+    assert upstream.result_file("x.json", tmp_path / "mirror", published=made) == b"[1]"
+    (tmp_path / "mirror" / "null").symlink_to("/dev/null")
+    with pytest.raises(LayerwiseError, match="has no file null"):
+        FolderMirror(tmp_path / "mirror").read("null", Pin("0" * 64))
+
+
+def test_fetching_writes_through_no_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link where a file will be is replaced; what it led to stays as it was."""
+    (tmp_path / "mirror").mkdir()
+    for name in upstream.DATA_FILES:
+        (tmp_path / "mirror" / name).write_bytes(b"[1]")
+    pin = Pin(hashlib.sha256(b"[1]").hexdigest(), 3)
+    pins = upstream.Registry(dict.fromkeys(upstream.DATA_FILES, pin), ())
+    monkeypatch.setattr(upstream, "read_registry", lambda folder: pins)
+    (tmp_path / "data").mkdir()
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"mine")
+    for name in upstream.DATA_FILES:
+        (tmp_path / "data" / name).symlink_to(victim)
+    upstream.fetch(tmp_path / "data", tmp_path / "mirror")
+    assert victim.read_bytes() == b"mine"
+    assert {p.name: p.is_symlink() for p in (tmp_path / "data").iterdir()} == dict.fromkeys(
+        upstream.DATA_FILES, False
+    )
+
+
+# --- names on the command line and in tables ----------------------------------------------------
+
+
+def looked_up(name: str, root: Path, out: Path) -> dict[str, Callable[[], object]]:
+    """The stages that take a name of an analysis, a figure or a model."""
+    models, data, published = root / "models.yaml", out / "no.json", root / "published"
+    params: dict[str, Any] = {"full": {}}
+    choices = {"n_resamples": 10, "seed": 0, "level": 0.95}
+    return {
+        "draw": lambda: draw.run(name, "published", out, models, out),
+        "redraw": lambda: redraw.run(name, published, out),
+        "infer": lambda: infer.run(name, [data], out, params),
+        "replay": lambda: replay.run(name, published, out, choices),
+        "extract": lambda: extract.run(name, models, None, data, data, out, params, "cpu"),
+        "survey": lambda: survey.run(name, models, data, published, out, params, "cpu"),
+    }
+
+
+@pytest.mark.parametrize("name", ["../../x", "/etc/x", "..", "layerwise.cli", "style", "\x1b[2J"])
+@pytest.mark.parametrize("stage", looked_up("", Path(), Path()))
+def test_a_name_that_no_table_has_is_refused(
+    tmp_path: Path, root: Path, stage: str, name: str
+) -> None:
+    """It is looked up before it could become a path or a module."""
+    with pytest.raises(LayerwiseError, match=re.escape(repr(name))):
+        looked_up(name, root, tmp_path)[stage]()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("slug", [*PATHS, "a.b", "a/b", "A", "-a", "a\n"])
+def test_a_slug_is_no_path(tmp_path: Path, slug: str) -> None:
+    (tmp_path / "models.yaml").write_text(json.dumps({"models": {slug: {}}}))
+    if slug == "con":  # no path here, and a name like any other
+        message = "family must be one of"
+    else:
+        message = "a slug has lower-case letters, digits and hyphens only"
+    with pytest.raises(LayerwiseError, match=message):
+        read_models(tmp_path / "models.yaml")
+
+
+@pytest.mark.parametrize("study", PATHS)
+def test_a_set_of_prompts_is_looked_up_and_never_opened(tmp_path: Path, study: str) -> None:
+    path = tmp_path / "prompts.json"
+    path.write_text(json.dumps({study: {"prompts": ["a text"]}}))
+    assert read_prompts(path, study) == ("a text",)
+    with pytest.raises(LayerwiseError, match="expected a list of strings or an object with 'oth"):
+        read_prompts(path, "other")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+# --- arrays -------------------------------------------------------------------------------------
+
+
+class Trap:
+    """Unpickled, it leaves a file behind."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    def __reduce__(self) -> Any:
+        return (Path.touch, (self.place,))
+
+
+def test_arrays_hold_numbers_and_no_objects(tmp_path: Path) -> None:
+    trap = np.array([Trap(tmp_path / "hit")], dtype=object)
+    np.savez(tmp_path / "v.npz", k_values=trap)
+    with pytest.raises(LayerwiseError, match=r"v\.npz: not a values file"):
+        load(tmp_path / "v.npz")
+    (tmp_path / "s" / "states").mkdir(parents=True)
+    (tmp_path / "s" / "index.json").write_text('{"n_layers": 0, "hidden_size": 1, "n_prompts": 0}')
+    for name in ("nll.npy", *(f"states/{layer_file(layer)}" for layer in (0, BEFORE_NORM))):
+        np.save(tmp_path / "s" / name, trap)
+    with pytest.raises(LayerwiseError, match=r"nll\.npy: missing, cut off, or no array"):
+        open_states(tmp_path / "s")
+    assert not (tmp_path / "hit").exists()
+    np.load(tmp_path / "s" / "nll.npy", allow_pickle=True)  # the trap is a trap
+    assert (tmp_path / "hit").exists()
