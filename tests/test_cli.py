@@ -1,7 +1,11 @@
 """The command line: help for a stranger, exit codes, `analyze` end to end and every bad input."""
 
+import inspect
 import json
+import re
 import shutil
+import subprocess
+import sys
 from importlib import resources
 from pathlib import Path
 
@@ -30,6 +34,8 @@ VERBS = {
     "scaling": ("layer curves of several", "DIR"),
     "trace": ("where one number comes from", "CLAIM_ID", "{published,mini,full}"),
     "claims": ("list the claims", "e.g. differs", "1, 2 or 3"),
+    "doctor": ("what can run here", "--json", "Exit code 0: `make reproduce` can run here"),
+    "completion": ("{bash,zsh,tcsh}", "~/.bashrc", "~/.zshrc"),
     "summary": ("verdicts per paper", "{published,mini,full}"),
     "fetch": ("checked by sha256", "LAYERWISE_MIRROR"),
     "transcribe": ("compare only, write nothing", "LAYERWISE_MIRROR"),
@@ -100,6 +106,99 @@ def test_every_verb_is_in_this_table(capsys):
     assert set(listed) == set(VERBS)
 
 
+def parsers():
+    """The parser of every verb."""
+    return cli._parser()._subparsers._group_actions[0].choices
+
+
+def test_every_option_has_a_help():
+    for verb, parser in parsers().items():
+        for action in parser._actions:
+            meaning = (action.help or "").partition("(default:")[0]
+            assert re.search(r"\w{2}", meaning), f"{verb}: {action.dest}"
+
+
+def test_every_default_of_a_path_is_told():
+    for verb, parser in parsers().items():
+        for action in parser._actions:
+            if action.type is Path and action.default is not None:
+                assert f"(default: {action.default})" in action.help, f"{verb}: {action.dest}"
+
+
+def test_lines_of_help_fit_a_terminal(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    for verb in VERBS:
+        _, out, _ = run(capsys, verb, "--help")
+        assert max(map(len, out.splitlines())) <= 100, verb
+
+
+def test_examples_parse(capsys):
+    """What the help shows can be typed."""
+    seen = []
+    for verb in VERBS:
+        _, out, _ = run(capsys, verb, "--help")
+        text = out.partition("example:\n")[2].replace("\\\n", " ")
+        for line in text.splitlines():
+            if line.startswith("  layerwise "):
+                options = cli._parser().parse_args(line.partition(">")[0].split()[1:])
+                assert options.verb == verb
+                seen.append(verb)
+    assert {"analyze", "trace", "claims", "doctor", "extract", "survey", "replay"} <= set(seen)
+
+
+def test_every_verb_of_a_stage_gives_its_arguments():
+    """The options of a verb are named as the arguments of the stage that it calls."""
+    from importlib import import_module
+
+    checked = 0
+    for verb, parser in parsers().items():
+        name = "list_models" if verb == "models" else verb
+        if parser._defaults["run"].__qualname__ != "stage.<locals>.run":
+            continue
+        wanted = inspect.signature(import_module(f"layerwise.stages.{name}").run).parameters
+        given = {action.dest for action in parser._actions} | set(parser._defaults)
+        given -= {"help", "run"}
+        needed = {key for key, one in wanted.items() if one.default is one.empty}
+        assert needed <= given <= set(wanted), verb
+        checked += 1
+    assert checked >= 20
+
+
+def test_params_are_those_of_the_stage(monkeypatch, tmp_path):
+    """A stage gets the section of its kind; some get all of them."""
+    got = {}
+    (tmp_path / "p.yaml").write_text("infer: {n: 1}\nmeasure: {n: 2}\nfull: {n: 3}\n")
+    whole = {"infer": {"n": 1}, "measure": {"n": 2}, "full": {"n": 3}}
+    for verb, section in {
+        "replay": "infer", "infer": "infer", "assemble": "infer", "derive": "infer",
+        "sensitivity": "infer", "measure": "measure", "preflight": "full", "survey": "full",
+        "extract": None, "rehearse": None, "render": None,
+    }.items():  # fmt: skip
+        monkeypatch.setattr(
+            f"layerwise.stages.{verb}.run", lambda params, **_: got.update(p=params) or ""
+        )
+        arguments = [verb, "--params", str(tmp_path / "p.yaml")]
+        for action in parsers()[verb]._actions:
+            if action.required:
+                arguments += [*action.option_strings[:1], str(next(iter(action.choices or "x")))]
+        assert cli.main(arguments) == 0
+        assert got.pop("p") == (whole[section] if section else whole), verb
+
+
+def test_reading_imports_neither_numpy_nor_torch(tmp_path):
+    """`trace`, `claims` and every help are there at once."""
+    (tmp_path / "published").mkdir()
+    judged = {"source": "published", "statistics": {}, "inputs": {}, "counts": {}, "claims": []}
+    (tmp_path / "published" / "claims.json").write_text(json.dumps(judged))
+    code = (
+        "import sys; from layerwise.cli import main, _parser; _parser(); "
+        f"assert main(['claims', '--results', {str(tmp_path)!r}]) == 0; "
+        "print(sorted({'numpy', 'torch', 'matplotlib'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -143,6 +242,12 @@ def test_exit_codes(capsys, monkeypatch, raised, code, message):
     assert run(capsys, "scaling", "a", "b") == (code, "", message)
 
 
+def test_a_verb_may_have_an_exit_code_of_its_own(capsys, monkeypatch):
+    monkeypatch.setattr("layerwise.stages.doctor.run", lambda as_json: (f"json: {as_json}", 2))
+    assert run(capsys, "doctor") == (2, "json: False\n", "")
+    assert run(capsys, "doctor", "--json") == (2, "json: True\n", "")
+
+
 # --- analyze ------------------------------------------------------------------------------------
 
 
@@ -175,9 +280,11 @@ def analyzed(checkpoint, tmp_path_factory):
 
 
 def test_analyze_writes_one_file_per_analysis(analyzed):
-    assert set(read(analyzed)) == {*RESULTS, "sensitivity"}
+    documents = {*RESULTS, "sensitivity", "gains", "spectral"}
+    assert set(read(analyzed)) == documents
     left = {path.name for path in analyzed.iterdir()}
-    assert left == {f"{name}.json" for name in (*RESULTS, "sensitivity")} | {"hidden_states"}
+    beside = {"hidden_states", "figures", "index.html", "tables.tex"}
+    assert left == {f"{name}.json" for name in documents} | beside
 
 
 def test_analyze_samples_every_fourth_layer_and_the_last(analyzed):

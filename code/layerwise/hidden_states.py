@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,7 +16,6 @@ import torch
 import transformers
 from accelerate.utils import broadcast_object_list
 from jaxtyping import Bool, Float, Float32
-from tqdm import tqdm
 
 from layerwise.errors import LayerwiseError
 from layerwise.forward import forward, mean_token_nll, pool, token_norms
@@ -24,6 +23,7 @@ from layerwise.memory import Room, run_in_parts
 from layerwise.packed import Linears, choose_linears, packed_linears
 from layerwise.partial import claim, disk_errors_explained, partial_of, prepare, publish
 from layerwise.plan import Batch, Plan, plan_batches
+from layerwise.progress import track
 from layerwise.shards import Shard
 from layerwise.store import HiddenStates, Layer, digest_of_texts, open_states
 from layerwise.templates import NONE, render
@@ -43,7 +43,7 @@ def extract(
     template: str = NONE,
     tokens_per_batch: int = 2048,
     linears: Linears | None = None,
-    progress: bool | None = None,
+    progress: bool = True,
 ) -> HiddenStates:
     """Run every statement and prompt through the model once and store what `store` describes.
 
@@ -59,7 +59,7 @@ def extract(
         template: what every statement is put into before it is tokenised (see `templates`).
         tokens_per_batch: upper limit of tokens in a batch; part of the method in half precision.
         linears: `packed` or `plain` linear layers, None for `choose_linears`.
-        progress: show a progress bar; None shows it on a terminal only.
+        progress: show how far it is, as `progress` does.
 
     Raises:
         LayerwiseError: for a statement of one token or a text longer than the model's context
@@ -98,19 +98,16 @@ def extract(
         if done is None:
             return open_states(folder)
         todo = [number for number in range(len(plan.batches)) if number not in done]
-        mine = tqdm(
-            todo[processes.rank :: processes.count],
-            desc=checkpoint.display,
-            unit="batch",
-            disable=processes.rank > 0 or (None if progress is None else not progress),
-        )
+        mine = todo[processes.rank :: processes.count]
+        shown = progress and processes.rank == 0
         with (
+            contextlib.closing(_counted(checkpoint, plan, mine, shown)) as numbers,
             disk_errors_explained(folder, plan),
             packed_linears(checkpoint.model, chosen),
             attention_kernel(checkpoint.model, index["attention"]),
         ):
             shard = Shard(partial_of(folder) / f"rank_{processes.rank:02d}", plan)
-            _run_all(checkpoint, plan, mine, texts, ids, shard)
+            _run_all(checkpoint, plan, numbers, texts, ids, shard)
         processes.wait()
         if processes.rank == 0:
             with disk_errors_explained(folder, plan):
@@ -214,6 +211,16 @@ def _plan(checkpoint: Checkpoint, ids: dict[str, TokenIds], tokens_per_batch: in
         batches=plan_batches("statements", ids["statements"].lengths, tokens_per_batch)
         + plan_batches("prompts", ids["prompts"].lengths, tokens_per_batch),
     )
+
+
+def _counted(
+    checkpoint: Checkpoint, plan: Plan, numbers: Sequence[int], shown: bool
+) -> Generator[int, None, None]:
+    """The batches, counted in tokens: short statements come first, long prompts last."""
+    batches = {number: plan.batches[number] for number in numbers}
+    sizes = {number: len(batch.members) * batch.length for number, batch in batches.items()}
+    total, size = sum(sizes.values()), sizes.__getitem__
+    return track(numbers, checkpoint.display, "tokens", total, size=size, shown=shown)
 
 
 def _run_all(

@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from layerwise.errors import LayerwiseError
 from layerwise.files import atomic_path, read_json, write_json
 
@@ -34,6 +32,19 @@ def is_left_out(slug: str, params: Mapping[str, Any], known: Mapping[str, Any]) 
     return slug in params["left_out"]
 
 
+def wanted_models(registry: Mapping[str, Any], params: Mapping[str, Any]) -> list[Any]:
+    """The models of the hub that the full reproduction measures.
+
+    Raises:
+        LayerwiseError: as `is_left_out`.
+    """
+    return [
+        model
+        for model in registry.values()
+        if not model.built and not is_left_out(model.slug, params, registry)
+    ]
+
+
 def mark_states(folder: Path) -> None:
     """Leave the mark where hidden states would be."""
     write_json(folder / _INDEX, {_MARK: True})
@@ -47,11 +58,15 @@ def states_left_out(folder: Path) -> bool:
 
 def mark_values(path: Path) -> None:
     """Leave the mark where values would be."""
+    import numpy as np  # the marks of models are read where it may be missing
+
     with atomic_path(path) as part, part.open("wb") as handle:
         np.savez(handle, left_out=np.array(True))
 
 
 def values_left_out(path: Path) -> bool:
     """Whether a values file holds the mark only."""
+    import numpy as np  # the marks of models are read where it may be missing
+
     with np.load(path) as found:
         return list(found.files) == [_MARK]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
@@ -173,8 +174,8 @@ def _perturb(network: Any) -> None:
 
 
 def keep_bars_out_of_logs() -> None:
-    """Switch transformers' progress bars off unless a terminal is there to show them."""
-    if not sys.stderr.isatty():
+    """Switch transformers' and the hub's progress bars off unless a terminal shows this process."""
+    if not sys.stderr.isatty() or multiprocessing.parent_process() is not None:
         transformers.utils.logging.disable_progress_bar()
 
 

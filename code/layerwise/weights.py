@@ -126,6 +126,7 @@ def load_hub(
         LayerwiseError: if the model is not to be had (no network, gated, no such model or
             revision), and as in `load_local`.
     """
+    keep_bars_out_of_logs()
     check_config(fetch_config(hub_id, revision))
     snapshot = fetch(hub_id, revision)
     return _load(snapshot, check_folder(snapshot), hub_id, snapshot.name, dtype, device)

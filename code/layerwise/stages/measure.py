@@ -5,16 +5,25 @@ from typing import Any
 
 from layerwise.left_out import mark_values, states_left_out
 from layerwise.pairs import read_pairs
+from layerwise.progress import meter
 from layerwise.store import open_states
 from layerwise.values import measure
 
 
-def run(states: Path, pairs: Path, out: Path, params: dict[str, Any]) -> str:
-    """Reduce one model's hidden states to the values the statistics need."""
+def run(
+    states: Path, pairs: Path, out: Path, params: dict[str, Any], layer_step: int | None = None
+) -> str:
+    """Reduce one model's hidden states to the values the statistics need.
+
+    `layer_step` stands in for that of `params` where it is given.
+    """
     if states_left_out(states):
         mark_values(out)
         return f"{states.name} was left out; no values in {out}"
     choices = {key: value for key, value in params.items() if key != "bins"}
-    values = measure(open_states(states), read_pairs(pairs), **choices, **params["bins"])
+    if layer_step is not None:
+        choices["layer_step"] = layer_step
+    with meter(f"values of {states.name}"):
+        values = measure(open_states(states), read_pairs(pairs), **choices, **params["bins"])
     values.save(out)
     return f"values of {values.display} in {out}"

@@ -7,7 +7,7 @@ from layerwise import upstream
 from layerwise.errors import LayerwiseError
 from layerwise.files import write_json
 from layerwise.hub import require_hub
-from layerwise.left_out import is_left_out
+from layerwise.left_out import wanted_models
 from layerwise.models import read_models
 from layerwise.weights import describe_environment, require_accelerator
 
@@ -23,16 +23,10 @@ def run(models: Path, data: Path, out: Path, params: dict[str, Any]) -> str:
         LayerwiseError: in one sentence: what is missing, and the two targets that need none of it.
     """
     try:
-        registry = read_models(models)
+        wanted = wanted_models(read_models(models), params)
         require_accelerator()
         upstream.verify_data(data)
-        require_hub(
-            [
-                model
-                for model in registry.values()
-                if not model.built and not is_left_out(model.slug, params, registry)
-            ]
-        )
+        require_hub(wanted)
     except LayerwiseError as error:
         raise LayerwiseError(f"the full reproduction cannot run here: {error}; {OFFLINE}") from None
     write_json(out, describe_environment())

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
-
-from tqdm import tqdm
 
 from layerwise.errors import LayerwiseError
 from layerwise.extractions import EXTRACTIONS
@@ -19,6 +19,7 @@ from layerwise.files import publish_folder, read_json
 from layerwise.hidden_states import extract
 from layerwise.models import Model, read_models
 from layerwise.pairs import StatementPairs, read_pairs
+from layerwise.progress import track
 from layerwise.prompts import read_prompts
 from layerwise.published import read_published
 from layerwise.stages import survey
@@ -37,13 +38,38 @@ def run(
     papers = [model for model in read_models(models).values() if not model.built]
     part = out.with_name(out.name + ".part")
     shutil.rmtree(part, ignore_errors=True)
-    # spawned, not forked: torch's threads do not survive a fork
-    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        work = partial(_rehearse, pairs=pairs, prompts=prompts, published=published, params=params)
-        for _ in tqdm(pool.map(partial(work, out=part), papers), total=len(papers), disable=None):
-            pass
+    part.mkdir(parents=True)
+    work = partial(_rehearse, pairs=pairs, prompts=prompts, published=published, params=params)
+    try:
+        _run_all(partial(work, out=part), sorted(papers, key=_effort, reverse=True))
+    except BaseException:  # Ctrl-C too
+        shutil.rmtree(part, ignore_errors=True)
+        raise
     publish_folder(part, out)
     return f"{len(papers)} twins in {out}; their numbers mean nothing"
+
+
+def _effort(model: Model) -> tuple[int, int]:
+    """What takes longest starts first, so that no core waits for it at the end."""
+    return sum(e.slug == model.slug for e in EXTRACTIONS.values()), len(model.studies)
+
+
+def _run_all(work: Callable[[Model], None], papers: list[Model]) -> None:
+    """A process per core; an error or Ctrl-C ends them all at once, and only this one speaks."""
+    # spawned, not forked: torch's threads do not survive a fork
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        heard = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as every new process then does
+        try:
+            done = pool.map(work, papers)
+        finally:
+            signal.signal(signal.SIGINT, heard)
+        try:
+            for _ in track(done, "rehearsal", "models", len(papers)):
+                pass
+        except BaseException:
+            for worker in active_children():
+                worker.terminate()
+            raise
 
 
 def _rehearse(
@@ -51,7 +77,7 @@ def _rehearse(
 ) -> None:
     statements, texts = read_pairs(pairs), read_prompts(prompts)
     # Networks this small gain nothing from a second thread, and lose much where cores are busy.
-    with tempfile.TemporaryDirectory() as folder, one_thread():
+    with tempfile.TemporaryDirectory(dir=out) as folder, one_thread():
         twin = build_twin(model, [*statements.statements, *texts], Path(folder) / model.slug)
         tables = read_published(published)
         found = survey.survey(model, _Twin(model, twin), read_json(prompts), tables)
@@ -90,6 +116,7 @@ def _values(
             twin.with_name(extraction.key + ".states"),
             template=extraction.template,
             tokens_per_batch=params["extract"]["tokens_per_batch"],
+            progress=False,  # the whole is shown, not its processes
         )
         choices = {**params["measure"], "layer_step": extraction.layer_step}
         values = measure(states, pairs, **choices.pop("bins"), **choices)

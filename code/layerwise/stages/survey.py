@@ -16,6 +16,7 @@ from layerwise.files import read_json
 from layerwise.left_out import is_left_out
 from layerwise.measured import merge, write_fragments
 from layerwise.models import Model, find_model, read_models
+from layerwise.progress import meter, say
 from layerwise.projections import Weights
 from layerwise.published import Published, read_published
 from layerwise.studies import STUDIES, Fragments, Subject
@@ -33,39 +34,43 @@ class Survey:
 
 
 def survey(
-    model: Model,
-    load: Load,
-    prompts: dict[str, Any],
-    published: Published,
-    progress: Callable[[str], None] = lambda line: None,
+    model: Model, load: Load, prompts: dict[str, Any], published: Published, *, shown: bool = False
 ) -> Survey:
     """All studies of one model; the checkpoint is loaded once per dtype.
 
     A study that this model cannot have (states that overflow, say) leaves the others alone: it is
-    reported, kept in the result, and its claims stay `not measured`.
+    reported, kept in the result, and its claims stay `not measured`. `shown`: say how
+    far it is and what fails.
     """
     wanted = {study: dtype for study, dtype in model.studies.items() if study in STUDIES}
     found: list[Fragments] = []
     failed: dict[str, str] = {}
-    for dtype in dict.fromkeys(map(_loaded, wanted.values())):
-        checkpoint = load(dtype)
-        subject = Subject(
-            model=model,
-            dtype=dtype,
-            trace=partial(probes.trace, checkpoint),
-            weights=Weights.open(checkpoint.folder, dtype),
-            prompts=prompts,
-            published=published,
-        )
-        for study in [name for name, of in wanted.items() if _loaded(of) == dtype]:
-            progress(f"{model.slug}: {study} in {dtype}")
-            try:
-                found.append(import_module(f"layerwise.studies.{study}").fragments(subject))
-            except LayerwiseError as error:
-                failed[study] = str(error)
-                progress(f"{model.slug}: {study} failed: {error}")
-        del checkpoint, subject  # two dtypes of a large model do not fit together
-        gc.collect()
+    checkpoint: Checkpoint | None = None
+    subject: Subject | None = None
+    with meter(model.slug, "studies", len(wanted), shown=shown) as advance:
+        for dtype in dict.fromkeys(map(_loaded, wanted.values())):
+            advance(0, f"loading in {dtype}")
+            if checkpoint is not None:  # two dtypes of a large model do not fit together
+                checkpoint = subject = None
+                gc.collect()
+            checkpoint = load(dtype)
+            subject = Subject(
+                model=model,
+                dtype=dtype,
+                trace=partial(probes.trace, checkpoint),
+                weights=Weights.open(checkpoint.folder, dtype),
+                prompts=prompts,
+                published=published,
+            )
+            for study in [name for name, of in wanted.items() if _loaded(of) == dtype]:
+                advance(0, f"{study} in {dtype}")
+                try:
+                    found.append(import_module(f"layerwise.studies.{study}").fragments(subject))
+                except LayerwiseError as error:
+                    failed[study] = str(error)
+                    if shown:
+                        say(f"{model.slug}: {study} failed: {error}")
+                advance()
     return Survey(merge(found), failed)
 
 
@@ -106,11 +111,7 @@ def run(
         return load_registered(replace(model, dtype=dtype), device=device or "cuda")
 
     texts = read_json(prompts)
-    found = survey(model, load, texts, read_published(published), progress=_say)
+    found = survey(model, load, texts, read_published(published), shown=True)
     write(model, model.revision, found, out)
     failed = f"; failed: {', '.join(found.failed)}" if found.failed else ""
     return f"the studies of {slug} in {out}{failed}"
-
-
-def _say(line: str) -> None:
-    print(line, flush=True)

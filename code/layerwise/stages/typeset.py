@@ -5,12 +5,14 @@ from pathlib import Path
 
 from layerwise.files import atomic_path
 from layerwise.latex import build_pdf
+from layerwise.progress import meter
 from layerwise.stages.render import NAME
 
 
 def run(tex: Path, out: Path) -> str:
     """Typeset `tex/report.tex` to `out`."""
-    built = build_pdf(tex, NAME)
+    with meter(f"typesetting {tex / NAME}.tex"):
+        built = build_pdf(tex, NAME)
     with atomic_path(out) as part:
         shutil.copyfile(built, part)
     built.unlink()  # tex/ is another stage's output: leave it as it was

@@ -1,0 +1,181 @@
+"""Looks at this machine for the checks. Packages are imported where they are needed: that one of
+them cannot be is a finding, not an end."""
+
+from __future__ import annotations
+
+import configparser
+import importlib
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from layerwise.doctor.checks_of_full import Gpus
+from layerwise.errors import LayerwiseError
+
+IMPORTED = ("torch", "transformers", "numpy", "scipy", "matplotlib", "dvc")
+NEEDED = ("dvc.yaml", "params.yaml", "models.yaml", "published", "claims", "requirements")
+WRITTEN = ("results", "figures", "paper", "report", ".dvc")
+TIMEOUT = 5  # seconds for a server, or nvidia-smi, to answer
+_PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)(?: ; (.*?))?(?: \\)?$", re.M)
+
+
+def locked(folder: Path) -> dict[str, dict[str, str]]:
+    """By file name of a lock, the versions that apply to this interpreter."""
+    from packaging.markers import Marker
+
+    found = {}
+    for path in sorted(folder.glob("*.lock")):
+        pins = _PIN.findall(path.read_text(encoding="utf-8"))
+        found[path.name] = {
+            _normal(name): version
+            for name, version, marker in pins
+            if not marker or Marker(marker).evaluate()
+        }
+    return found
+
+
+def installed() -> dict[str, str]:
+    """The version of every installed package."""
+    found = importlib.metadata.distributions()
+    named = [(one.metadata["Name"], one) for one in found]
+    return {_normal(name): one.version for name, one in named if name}  # a broken one has none
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def broken_imports() -> dict[str, str]:
+    """Why a package cannot be imported, for those that cannot."""
+    broken = {}
+    for package in IMPORTED:
+        try:
+            importlib.import_module(package)
+        except Exception as error:  # a broken binary raises what it likes
+            broken[package] = f"{type(error).__name__}: {error}".splitlines()[0]
+    return broken
+
+
+def torch_build() -> tuple[str | None, bool]:
+    """The CUDA version that torch was built for, and whether it sees a device."""
+    try:
+        torch: Any = importlib.import_module("torch")
+    except Exception:  # `broken_imports` says so
+        return None, False
+    return torch.version.cuda, torch.cuda.is_available()
+
+
+def gpus() -> Gpus | None:
+    """What nvidia-smi says, or None where it is missing or finds nothing."""
+    asked = "--query-gpu=driver_version,name,memory.total"
+    try:
+        done = subprocess.run(
+            ["nvidia-smi", asked, "--format=csv,noheader,nounits"],
+            capture_output=True, text=True, check=True, timeout=4 * TIMEOUT,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return read_smi(done.stdout)
+
+
+def read_smi(text: str) -> Gpus | None:
+    """A line per GPU: driver, name, MiB."""
+    rows = [[cell.strip() for cell in line.split(",")] for line in text.splitlines() if line]
+    if not rows:
+        return None
+    memory = tuple(int(row[2]) * 2**20 for row in rows if row[2].isdigit())  # or [N/A]
+    return Gpus(rows[0][0], tuple(row[1] for row in rows), memory)
+
+
+def free_bytes(place: Path) -> int:
+    """Free bytes of the disk that a folder is on, or will be."""
+    return shutil.disk_usage(_existing(place)).free
+
+
+def not_writable(root: Path, names: Iterable[str] = WRITTEN) -> list[str]:
+    """The folders that this user cannot write, or make."""
+    return [name for name in names if not os.access(_existing(root / name), os.W_OK | os.X_OK)]
+
+
+def _existing(place: Path) -> Path:
+    return next(path for path in (place, *place.absolute().parents) if path.exists())
+
+
+def without_scm(root: Path) -> bool:
+    """DVC is told that there is no git repository around it."""
+    config = configparser.ConfigParser()
+    config.read([root / ".dvc" / "config", root / ".dvc" / "config.local"])
+    return config.getboolean("core", "no_scm", fallback=False)
+
+
+def outputs(root: Path) -> tuple[int, int, int]:
+    """Recorded outputs of the offline sources, those that are here, and bytes in DVC's cache."""
+    lock = root / "dvc.lock"
+    stages = read_yaml(lock)["stages"] if lock.exists() else {}
+    paths = {out["path"] for stage in stages.values() for out in stage.get("outs", [])}
+    offline = [path for path in paths if "full" not in re.split(r"[/.]", path)]
+    cache = (root / ".dvc" / "cache").rglob("*")
+    size = sum(file.stat().st_size for file in cache if file.is_file())
+    return len(offline), sum((root / path).exists() for path in offline), size
+
+
+def read_yaml(path: Path) -> Any:
+    """The document of a YAML file.
+
+    Raises:
+        LayerwiseError: if it is none.
+    """
+    import yaml
+
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        reason = str(error).splitlines()[0]
+        raise LayerwiseError(f"{path}: not valid YAML ({reason}); restore it") from None
+
+
+def missing_programs(*names: str) -> list[str]:
+    """Those that are not on PATH."""
+    return [name for name in names if shutil.which(name) is None]
+
+
+def missing_latex(template: Path) -> list[str]:
+    """The packages of a template's preamble that LaTeX does not find."""
+    named = re.findall(r"\\usepackage(?:\[[^]]*\])?\{([^}]*)\}", template.read_text("utf-8"))
+    files = [f"{package}.sty" for group in named for package in group.split(",")]
+    done = subprocess.run(["kpsewhich", *files], capture_output=True, text=True, check=False)
+    found = {Path(line).name for line in done.stdout.splitlines()}
+    return [file for file in files if file not in found]
+
+
+def reach(address: str) -> str | None:
+    """Why an address cannot be reached; None: something answers there."""
+    try:
+        request = urllib.request.Request(address, method="HEAD")
+        with urllib.request.urlopen(request, timeout=TIMEOUT):
+            return None
+    except urllib.error.HTTPError:
+        return None  # it answers
+    except (OSError, ValueError) as error:
+        return str(getattr(error, "reason", error))
+
+
+def free_memory() -> int:
+    """Bytes of memory that are free."""
+    import psutil
+
+    return int(psutil.virtual_memory().available)
+
+
+def all_memory() -> int:
+    """Bytes of memory that the machine has."""
+    import psutil
+
+    return int(psutil.virtual_memory().total)
