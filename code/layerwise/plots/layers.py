@@ -20,12 +20,20 @@ def draw(documents: Mapping[str, dict[str, Any]], *, source: str) -> Figure:
     with style.house_style():
         figure, grid = style.panels(len(documents), 2, source=source)
         for row, (model, document) in zip(grid, documents.items(), strict=True):
-            n = style.points_behind(document["strategies"].values())
+            n = _n_categories(document["strategies"])
             _curve(row[0], document)
             row[0].set_title(f"{model}: by layer (n = {n} categories)")
             _bars(row[1], document["strategies"])
             row[1].set_title(f"{model}: by pooling (n = {n})")
     return figure
+
+
+def _n_categories(strategies: Mapping[str, Mapping[str, Any]]) -> int:
+    """Counted where the values by category are there; the published files have r and p alone."""
+    first = next(iter(strategies.values()))
+    if "category_prefs" in first:
+        return len(first["category_prefs"])
+    return style.points_behind(strategies.values())
 
 
 def _curve(axes: Axes, document: Mapping[str, Any]) -> None:

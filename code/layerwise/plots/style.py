@@ -33,6 +33,8 @@ SOURCES = {
     "mini": "source: mini - random weights, numbers mean nothing",
     "full": "source: full - measured from the models' weights",
 }
+OWN = "own"  # a reader's own model, which is no source of the pipeline
+_FOOTERS = {**SOURCES, OWN: "own model - measured from its weights"}
 _RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 8.0,
@@ -89,9 +91,9 @@ def panels(
     `legend_rows` lines are kept free between the panels and the footer, see `legend_below`.
 
     Raises:
-        LayerwiseError: if the source is not one of published, mini, full.
+        LayerwiseError: if the source is not one of published, mini, full, nor `OWN`.
     """
-    if source not in SOURCES:
+    if source not in _FOOTERS:
         raise LayerwiseError(
             f"a figure's source must be one of {', '.join(SOURCES)}, got {source!r}; "
             "pass the source its numbers came from"
@@ -101,7 +103,7 @@ def panels(
     figure = Figure(figsize=(WIDTH, height))
     rect = (0, below / height, 1, 1 - below / height)
     figure.set_layout_engine("constrained", rect=rect, hspace=0.04, wspace=0.04)
-    figure.text(0.005, 0.02 / height, SOURCES[source], ha="left", va="bottom", color=GREY)
+    figure.text(0.005, 0.02 / height, _FOOTERS[source], ha="left", va="bottom", color=GREY)
     if source == "mini":
         mark = figure.text(
             0.5, 0.5, "MINI", ha="center", va="center", rotation=25, fontsize=min(90, 28 * height)

@@ -11,6 +11,8 @@ from matplotlib.figure import Figure
 from layerwise.plots import style
 
 REFERENCE_MARKERS = ("x", "+", "1", "2")
+LEGEND_COLUMNS = 3
+MOST_NAMED = 21  # categories: more names do not fit below the panel
 
 
 def draw(documents: Mapping[str, dict[str, Any]], *, source: str) -> Figure:
@@ -19,7 +21,11 @@ def draw(documents: Mapping[str, dict[str, Any]], *, source: str) -> Figure:
     with style.house_style():
         columns = min(2, len(documents))
         rows = -(-len(documents) // columns)
-        figure, grid = style.panels(rows, columns, source=source, row_height=2.8, legend_rows=4)
+        longest = max(map(_n_entries, documents.values()))
+        legend_rows = -(-longest // LEGEND_COLUMNS)
+        figure, grid = style.panels(
+            rows, columns, source=source, row_height=2.8, legend_rows=legend_rows
+        )
         axes = list(grid.flat)
         for panel, (model, document) in zip(axes, documents.items(), strict=False):
             _scatter(panel, model, document)
@@ -29,21 +35,43 @@ def draw(documents: Mapping[str, dict[str, Any]], *, source: str) -> Figure:
         for panel in axes[: len(documents)]:
             handles, labels = panel.get_legend_handles_labels()
             entries |= dict(zip(labels, handles, strict=True))
-        style.legend_below(figure, entries, columns=3)
+        style.legend_below(figure, entries, columns=LEGEND_COLUMNS)
     return figure
 
 
+def _categories(document: Mapping[str, Any]) -> list[str]:
+    return [name for name in document if not name.startswith("_")]
+
+
+def _n_entries(document: Mapping[str, Any]) -> int:
+    """Entries of the legend: the categories, their mean, Paper 1's models."""
+    categories = len(_categories(document))
+    named = categories if categories <= MOST_NAMED else 1
+    return named + 1 + len(document.get("_reference") or {})
+
+
 def _scatter(axes: Axes, model: str, document: Mapping[str, Any]) -> None:
-    categories = [name for name in document if not name.startswith("_")]
-    for number, name in enumerate(categories):
+    categories = _categories(document)
+    named = len(categories) <= MOST_NAMED
+    for number, name in enumerate(categories if named else []):
+        round_trip = number // len(style.COLOURS)  # the same colour again, with another marker
         axes.plot(
             document[name]["asymmetry"],
             document[name]["output_preference"],
             linestyle="none",
-            marker=style.MARKERS[number % len(style.MARKERS)],
+            marker=style.MARKERS[(number + round_trip) % len(style.MARKERS)],
             color=style.COLOURS[number % len(style.COLOURS)],
             markersize=6,
             label=name.replace("_", " "),
+        )
+    if not named:
+        axes.plot(
+            [document[name]["asymmetry"] for name in categories],
+            [document[name]["output_preference"] for name in categories],
+            linestyle="none",
+            marker=style.MARKERS[0],
+            color=style.COLOURS[0],
+            label="a category",
         )
     statistics = document["_global_stats"]
     low, high = statistics["bootstrap_95ci"]

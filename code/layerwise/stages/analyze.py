@@ -2,17 +2,30 @@
 
 import contextlib
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+from matplotlib.figure import Figure
+
+import layerwise
 from layerwise.errors import LayerwiseError, TextError
-from layerwise.files import dated, write_json
+from layerwise.files import dated, write_json, write_text
 from layerwise.hidden_states import extract
-from layerwise.pairs import place_of, read_pairs
+from layerwise.own_model import OF_WEIGHTS, figures, of_weights, page
+from layerwise.own_model.cautions import cautions
+from layerwise.pairs import StatementPairs, place_of, read_pairs
+from layerwise.plots.style import save
 from layerwise.prompts import read_prompts
+from layerwise.report import Drawn
 from layerwise.stages.infer import PER_MODEL, from_values
-from layerwise.values import measure, sampled_layers
-from layerwise.weights import load_model
+from layerwise.stages.report import caption_of
+from layerwise.store import HiddenStates
+from layerwise.values import Values, measure, sampled_layers
+from layerwise.weights import Checkpoint, load_model
+
+LEFT_OUT = "it was left out by --without"
 
 
 def run(
@@ -26,10 +39,12 @@ def run(
     device: str,
     layers: Sequence[int] | None,
     seed: int,
+    without: Sequence[str] = (),
 ) -> str:
-    """Write one result file per analysis to `out`; `out/hidden_states` serves a later run.
+    """Write one result file per analysis to `out`, then their figures, tables and page.
 
-    Everything but the seed and the layers is as published.
+    Everything but the seed and the layers is as published. `without` names measurements of
+    `of_weights` to leave out. `out/hidden_states` serves a later run.
 
     Inputs are checked before the model is loaded. After an error nothing is left behind; after a
     kill the next run goes on from the last finished shard.
@@ -37,6 +52,7 @@ def run(
     statement_pairs, texts = read_pairs(pairs), read_prompts(prompts)
     if out.exists() and not out.is_dir():
         raise LayerwiseError(f"{out}: --out must be a folder, found a file; choose another place")
+    page.require_templates()
     checkpoint = load_model(model, revision=revision, dtype=dtype, device=device)
     sampled = sampled_layers(checkpoint.n_layers, layers=layers)
     made = [folder for folder in _folders(out) if not folder.exists()]
@@ -55,12 +71,99 @@ def run(
             name: from_values(name, {"model": values}, {"seed": seed})["model"]
             for name in PER_MODEL
         }
+        further, absent = _of_weights(checkpoint, texts, without)
+        drawn = figures.draw(results, checkpoint.display)
+        own = _own(values, states, statement_pairs, {**results, **further}, absent)
     except LayerwiseError as error:
         _remove(made)
         raise LayerwiseError(f"{pairs} with {model}: {error}") from None
+    _write({**results, **further}, own, drawn, out)
+    return _said({**results, **further}, own, out)
+
+
+def _of_weights(
+    checkpoint: Checkpoint, texts: Sequence[str], without: Sequence[str]
+) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """What Paper 3 measures, and why the rest of it is not there.
+
+    A model can lack one of them, say slices of the weights that are known, and have all else.
+    """
+    measured = {
+        "gains": lambda: of_weights.gains(checkpoint, texts),
+        "spectral": lambda: of_weights.spectral(checkpoint),
+    }
+    found, absent = {}, {}
+    for name in OF_WEIGHTS:
+        if name in without:
+            absent[name] = LEFT_OUT
+            continue
+        try:
+            found[name] = measured[name]()
+        except LayerwiseError as error:
+            absent[name] = str(error)
+    return found, absent
+
+
+def _own(
+    values: Values,
+    states: HiddenStates,
+    pairs: StatementPairs,
+    results: Mapping[str, Mapping[str, Any]],
+    absent: Mapping[str, str],
+) -> page.Own:
+    index, draws = states.index, results["category_bootstrap"]
+    counts = np.bincount(pairs.category_of_pair)
+    by_category = zip(pairs.categories, counts, strict=True)
+    settings = {
+        "model": index["model"],
+        "revision": index["revision"],
+        "dtype": index["dtype"],
+        "device": index["device"],
+        "pairs": "; ".join(f"{name}: {count}" for name, count in by_category),
+        "prompts": str(index["n_prompts"]),
+        "layers": ", ".join(map(str, values.layers)),
+        "seed": str(values.seed),
+        "resamples": f"{draws['n_bootstrap']} for an interval of {draws['ci_level']:.0%}",
+        "layerwise": layerwise.__version__,
+        "torch": index["torch"],
+        "transformers": index["transformers"],
+    }
+    warned = cautions(
+        values,
+        sum(index["prompt_lengths"]),
+        n_resamples=draws["n_bootstrap"],
+        level=draws["ci_level"],
+    )
+    display = str(index["display"])
+    return page.Own(display, list(settings.items()), warned, absent, page.sections_of(results))
+
+
+def _write(
+    results: Mapping[str, dict[str, Any]], own: page.Own, drawn: Mapping[str, Figure], out: Path
+) -> None:
+    """Everything but the hidden states; what an earlier run had and this one has not goes."""
     for name, result in results.items():
         write_json(out / f"{name}.json", dated(result))
-    return f"{', '.join(f'{name}.json' for name in results)} in {out}"
+    for name in own.absent:
+        (out / f"{name}.json").unlink(missing_ok=True)
+    for name, figure in drawn.items():
+        save(figure, out / "figures", name)
+    pictures = [
+        Drawn(name, analysis, caption_of(name), (out / "figures" / f"{name}.png").read_bytes())
+        for name, analysis in figures.FIGURES.items()
+    ]
+    write_text(out / "tables.tex", page.tex(own))
+    write_text(out / "index.html", page.html(own, pictures))
+
+
+def _said(results: Mapping[str, Any], own: page.Own, out: Path) -> str:
+    lines = [
+        f"{', '.join(f'{name}.json' for name in results)} in {out}",
+        f"the page: {out / 'index.html'}; tables: {out / 'tables.tex'}; figures: {out / 'figures'}",
+        *(f"warning: {caution}" for caution in own.cautions),
+        *(f"no {name}.json: {reason}" for name, reason in own.absent.items()),
+    ]
+    return "\n".join(lines)
 
 
 def _folders(out: Path) -> list[Path]:

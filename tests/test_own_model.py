@@ -1,0 +1,534 @@
+"""A reader's own model: every number on the page is a file's, and its names are only text."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from matplotlib import cbook
+from matplotlib.text import Text
+
+from hostile import MARKUP, TEX
+from layerwise import cli
+from layerwise.errors import LayerwiseError
+from layerwise.latex import build_pdf, escape
+from layerwise.own_model import figures, of_weights, page, sections, sections_paper3
+from layerwise.own_model.cautions import cautions, share_of_two
+from layerwise.own_model.tables import Cell, Section, table
+from layerwise.pairs import read_pairs
+from layerwise.plots import style
+from layerwise.plots.layers import draw as draw_layers
+from layerwise.plots.validation import MOST_NAMED
+from layerwise.plots.validation import draw as draw_validation
+from layerwise.prompts import read_prompts
+from layerwise.report import Drawn
+from layerwise.stages import analyze
+from layerwise.stages.infer import PER_MODEL, from_values
+from layerwise.tiny import build_tiny
+from layerwise.values import Values, measure
+from layerwise.weights import load_local
+from random_states import some_pairs, write_states
+from tiny_checkpoints import tiny_model
+from tiny_networks import CONFIGS
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLE = {"pairs": ROOT / "examples" / "pairs.json", "prompts": ROOT / "examples" / "prompts.json"}
+DOCUMENTS = (*PER_MODEL, "gains", "spectral")
+DRAWS: dict[str, Any] = {"n_resamples": 10000, "level": 0.95}
+FEW: dict[str, Any] = {"layers": [0, 4, 8, 10], "k_values": [10], "n_permutations": 20}
+HOSTILE = (MARKUP[0], MARKUP[6], TEX[0], TEX[5], "$x^2$ & $\\frac{$", "größe 語 \u2588")
+HARMLESS = ("one", "two", "three", "four", "five", "six")
+needs_latex = pytest.mark.skipif(
+    shutil.which("latexmk") is None, reason="latexmk is missing: apt-get install latexmk"
+)
+
+
+# --- a whole run --------------------------------------------------------------------------------
+
+
+def run(model: Path, out: Path, **changed: Any) -> str:
+    usual = {"revision": None, "dtype": "float32", "device": "cpu", "layers": None, "seed": 42}
+    return analyze.run(str(model), out=out, **EXAMPLE, **{**usual, **changed})
+
+
+def texts() -> list[str]:
+    statements = read_pairs(EXAMPLE["pairs"]).statements
+    return [*statements, *read_prompts(EXAMPLE["prompts"])]
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_tiny(tiny_model(n_layers=5), texts(), tmp_path_factory.mktemp("model") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def out(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("own") / "out"
+    said = run(checkpoint, folder)
+    assert all(f"{name}.json" in said for name in DOCUMENTS)
+    assert "index.html" in said
+    return folder
+
+
+class Page(HTMLParser):
+    """Tags with their attributes' names, links, and the cells of every table by section."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.skeleton: list[tuple[str, tuple[str, ...]]] = []
+        self.addresses: list[str] = []
+        self.cells: dict[str, list[str]] = {}
+        self.words: list[str] = []
+        self.policy = ""
+        self._section = ""
+        self._cell = False
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.skeleton.append((tag, tuple(name for name, _ in attrs)))
+        self.addresses += [value or "" for name, value in attrs if name in ("src", "href")]
+        if ("http-equiv", "Content-Security-Policy") in attrs:
+            self.policy = str(dict(attrs)["content"])
+        if tag == "section":
+            self._section = str(dict(attrs)["id"])
+        self._cell = tag == "td"
+        if self._cell:
+            self.cells.setdefault(self._section, []).append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._cell = self._cell and tag != "td"
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+        if self._cell:
+            self.cells[self._section][-1] += data
+
+
+def batched(cells: list[str], size: int) -> list[list[str]]:
+    return [cells[start : start + size] for start in range(0, len(cells), size)]
+
+
+def leaves(document: Any) -> Iterator[float]:
+    """Every number of a JSON document, and the mean of every list of numbers."""
+    if isinstance(document, dict):
+        for value in document.values():
+            yield from leaves(value)
+    elif isinstance(document, list):
+        numbers = [one for one in document if isinstance(one, int | float)]
+        if numbers and len(numbers) == len(document):
+            yield float(np.mean(numbers))
+        for value in document:
+            yield from leaves(value)
+    elif isinstance(document, int | float) and not isinstance(document, bool):
+        yield document
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_number_of_a_table_is_in_the_json_file_beside_it(out: Path, name: str) -> None:
+    document = json.loads((out / f"{name}.json").read_text())
+    cells = Page((out / "index.html").read_text()).cells[name]
+    numbers = [cell for cell in cells if re.fullmatch(r"-?\d+(\.\d+)?", cell)]
+    assert len(numbers) >= 8
+    layers = {str(layer) for layer in range(6)}  # row headings
+    known = list(leaves(document))
+    for number in numbers:
+        places = len(number.partition(".")[2])
+        shown = {f"{value:.{places}f}" for value in known}
+        assert number in shown | {one.removeprefix("-") for one in shown if not float(one)} | layers
+
+
+def test_the_page_shows_the_bootstrap_row_by_row(out: Path) -> None:
+    document = json.loads((out / "category_bootstrap.json").read_text())
+    cells = Page((out / "index.html").read_text()).cells["category_bootstrap"]
+    expected = [
+        [
+            layer,
+            *(f"{found[key]:.3f}" for key in ("r", "ci_lower", "ci_upper")),
+            f"{found['p_value']:.4f}",
+            "no" if found["includes_zero"] else "yes",
+        ]
+        for layer, found in document["layer_results"].items()
+    ]
+    assert batched(cells, 6) == expected
+
+
+def test_the_page_asks_for_nothing_and_links_what_is_there(out: Path) -> None:
+    text = (out / "index.html").read_text()
+    addresses = Page(text).addresses
+    files = [one for one in addresses if not one.startswith(("#", "data:"))]
+    assert {f"{name}.json" for name in DOCUMENTS} <= set(files)
+    assert all((out / one).is_file() and ".." not in one for one in files)
+    assert Page(text).policy.startswith("default-src 'none'; img-src data:; ")
+    assert "<script" not in text
+    assert sum(one.startswith("data:image/png") for one in addresses) == len(figures.FIGURES)
+    kinds = Counter(path.suffix for path in (out / "figures").iterdir())
+    assert kinds == {".png": len(figures.FIGURES), ".pdf": len(figures.FIGURES)}
+
+
+def test_the_page_says_what_was_measured(out: Path) -> None:
+    words = "\n".join(Page((out / "index.html").read_text()).words)
+    index = json.loads((out / "hidden_states" / "index.json").read_text())
+    for key in ("model", "revision", "dtype", "device", "torch", "transformers"):
+        assert str(index[key]) in words, key
+    for said in ("weather: 6; kitchen: 6; travel: 6", "0, 4, 5", "10000 for an interval of 95%"):
+        assert said in words
+    assert "drawn as in the papers" in words
+    assert "There are 3 categories: 77.8% of their resamples" in words
+
+
+def test_gains_against_the_states_that_transformers_returns(out: Path, checkpoint: Path) -> None:
+    found = json.loads((out / "gains.json").read_text())
+    model = transformers.AutoModelForCausalLM.from_pretrained(checkpoint, use_safetensors=True)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(checkpoint)
+    ratios = []
+    for text in read_prompts(EXAMPLE["prompts"]):
+        with torch.no_grad():
+            states = model(**tokenizer(text, return_tensors="pt"), output_hidden_states=True)
+        norms = [float(state[0, -1].norm()) for state in states.hidden_states]
+        ratios.append([after / before for before, after in itertools.pairwise(norms)])
+    assert found["residual_gain_all"] == pytest.approx([row[-2] for row in ratios], rel=1e-5)
+    assert found["gain_with_ln_mean"] == pytest.approx(np.mean([r[-1] for r in ratios]), rel=1e-5)
+    assert found["all_layer_gains"] == pytest.approx(np.mean(ratios, axis=0), rel=1e-5)
+    assert found["all_layer_gains_std"] == pytest.approx(np.std(ratios, axis=0), rel=1e-4)
+    assert (found["n_heads"], found["d_model"], found["rho"]) == (4, 16, 1.0)
+
+
+def test_spectral_norms_against_numpy(out: Path, checkpoint: Path) -> None:
+    found = json.loads((out / "spectral.json").read_text())
+    model = transformers.AutoModelForCausalLM.from_pretrained(checkpoint, use_safetensors=True)
+    for block, layer in enumerate(model.gpt_neox.layers):
+        fused = layer.attention.query_key_value.weight.detach().numpy().reshape(4, 3, 4, 16)
+        for place, name in enumerate(("W_Q", "W_K", "W_V")):
+            expected = np.linalg.norm(fused[:, place].reshape(16, 16), 2)
+            assert found[f"{name}_spectral_norm"][block] == pytest.approx(expected, rel=1e-5)
+        dense = layer.attention.dense.weight.detach().numpy()
+        assert found["W_O_frobenius_norm"][block] == pytest.approx(np.linalg.norm(dense), rel=1e-5)
+    assert found["W_V_mean_spectral"] == pytest.approx(np.mean(found["W_V_spectral_norm"]))
+
+
+# --- what a model cannot have -------------------------------------------------------------------
+
+
+def test_an_architecture_without_known_slices_is_told_so(
+    out: Path, checkpoint: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "phi"
+    shutil.copytree(checkpoint, folder, ignore=shutil.ignore_patterns("*.safetensors"))
+    config = CONFIGS["phi3"]
+    vocabulary = json.loads((checkpoint / "config.json").read_text())["vocab_size"]
+    shaped = type(config)(**{**config.to_dict(), "vocab_size": vocabulary})
+    transformers.AutoModelForCausalLM.from_config(shaped).save_pretrained(folder)
+    shutil.copytree(out, tmp_path / "out", ignore=shutil.ignore_patterns("hidden_states"))
+    said = run(folder, tmp_path / "out")
+    assert "gains.json in " in said
+    assert "no spectral.json: " in said
+    assert "no known layout of the projections of 'phi3'" in said
+    assert not (tmp_path / "out" / "spectral.json").exists()  # of the earlier run
+    text = (tmp_path / "out" / "index.html").read_text()
+    words = "".join(Page(text).words)
+    assert "There is no spectral.json: " in words
+    assert "no known layout of the projections of 'phi3'" in words
+    assert 'href="spectral.json"' not in text
+    assert 'id="gains"' in text
+
+
+def test_without_leaves_out_what_it_names(checkpoint: Path) -> None:
+    loaded = load_local(checkpoint, "float32", "cpu")
+    found, absent = analyze._of_weights(loaded, ["A text"], ["spectral"])
+    assert list(found) == ["gains"]
+    assert absent == {"spectral": "it was left out by --without"}
+    required = ["--model", "m", "--pairs", "p", "--prompts", "q", "--out", "o"]
+    options = cli._parser().parse_args(["analyze", *required, "--without", "spectral,gains"])
+    assert options.without == ["spectral", "gains"]
+
+
+def test_gains_of_one_block_iv(checkpoint: Path) -> None:
+    lone = replace(load_local(checkpoint, "float32", "cpu"), n_layers=1, name="lone")
+    with pytest.raises(LayerwiseError, match="compare two blocks, lone has 1; they need a model"):
+        of_weights.gains(lone, ["A text"])
+
+
+def test_without_iv(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        cli.main(["analyze", "--without", "gains,heads"])
+    assert left.value.code == 2
+    assert "what can be left out is gains and spectral, found 'heads'" in capsys.readouterr().err
+
+
+def test_a_package_without_its_repository_iv(tmp_path: Path) -> None:
+    page.require_templates()
+    with pytest.raises(LayerwiseError, match=r"are part of the repository, .* pip install -e \."):
+        page.require_templates(tmp_path)
+
+
+# --- hostile names ------------------------------------------------------------------------------
+
+
+def values_of(folder: Path, categories: tuple[str, ...], **changed: Any) -> Values:
+    pairs = some_pairs(categories=categories)
+    return measure(write_states(folder / "states"), pairs, **{**FEW, **changed})
+
+
+def made(folder: Path, categories: tuple[str, ...], display: str) -> tuple[page.Own, Any]:
+    """The page's contents and the result documents of random states."""
+    values = values_of(folder, categories)
+    results = {name: from_values(name, {"m": values}, {})["m"] for name in PER_MODEL}
+    warned = cautions(values, 40, **DRAWS)
+    built = page.sections_of(results)
+    return page.Own(display, [("model", display)], warned, {"gains": display}, built), results
+
+
+MODEL = '<b>$m$</b> \\input{x} % "'
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> tuple[page.Own, Any]:
+    return made(tmp_path_factory.mktemp("hostile"), HOSTILE, MODEL)
+
+
+@pytest.fixture(scope="module")
+def harmless(tmp_path_factory: pytest.TempPathFactory) -> tuple[page.Own, Any]:
+    return made(tmp_path_factory.mktemp("harmless"), HARMLESS, "model")
+
+
+def test_hostile_names_are_words_on_the_page(hostile: Any, harmless: Any) -> None:
+    read, expected = (Page(page.html(own, [])) for own, _ in (hostile, harmless))
+    assert read.skeleton == expected.skeleton
+    assert read.addresses == expected.addresses
+    for name in (*HOSTILE, MODEL):
+        assert name in read.words
+
+
+def test_hostile_names_are_words_in_latex(hostile: Any, harmless: Any) -> None:
+    def commands(text: str) -> set[str]:
+        return set(re.findall(r"\\(?:[A-Za-z]+|.)", text))
+
+    tex, usual = (page.tex(own) for own, _ in (hostile, harmless))
+    signs = commands(escape("".join(chr(code) for code in range(32, 127)) + "ö"))
+    assert commands(tex) - commands(usual) <= signs
+    assert "passwd" in tex
+    assert "語" in tex
+    cells = [line.count(" & ") for line in tex.splitlines() if line.endswith(r"\\")]
+    assert cells == [line.count(" & ") for line in usual.splitlines() if line.endswith(r"\\")]
+
+
+@needs_latex
+def test_the_tables_are_typeset_with_the_packages_they_name(tmp_path: Path, hostile: Any) -> None:
+    names = ("<script>", *HOSTILE[1:5], "größe")  # pdfLaTeX has no 語
+    own, results = made(tmp_path, names, MODEL)
+    tall = {
+        **results["pairs"],
+        "results": {
+            str(layer): next(iter(results["pairs"]["results"].values())) for layer in range(30)
+        },
+    }
+    own = page.Own(own.display, [], [], {}, page.sections_of({**results, "pairs": tall}))
+    tex = page.tex(own)
+    (packages,) = re.findall(r"% The preamble needs: (\\usepackage\{[a-z,]+\})", tex)
+    assert r"\begin{longtable}" in tex  # of 150 rows
+    document = rf"\documentclass{{article}}{packages}\begin{{document}}\input{{tables}}"
+    (tmp_path / "main.tex").write_text(document + r"\end{document}")
+    (tmp_path / "tables.tex").write_text(tex)
+    assert build_pdf(tmp_path, "main").read_bytes().startswith(b"%PDF")
+
+
+def test_hostile_names_are_words_in_figures(hostile: Any, tmp_path: Path) -> None:
+    drawn = figures.draw(hostile[1], MODEL)
+    assert list(drawn) == list(figures.FIGURES)
+    for name, figure in drawn.items():
+        texts = [text for text in figure.findobj(Text) if text.get_text()]
+        mine = [text for text in texts if any(word in text.get_text() for word in ("$", "input"))]
+        assert mine or name in ("anisotropy_spectra",), name
+        assert not any(cbook.is_math_text(text.get_text()) for text in mine)
+        assert any(text.get_text() == "own model - measured from its weights" for text in texts)
+        style.save(figure, tmp_path, name)  # a glyph that is missing would be a warning
+
+
+def test_mathematics_would_be_drawn_where_it_is_not_escaped() -> None:
+    assert cbook.is_math_text("$x$")
+    assert not cbook.is_math_text(figures.label("$x$"))
+
+
+def test_labels_are_short_drawable_and_one_for_each_name() -> None:
+    long = ["a" * 40 + "b", "a" * 40 + "c", "_hidden", "語", "plain"]
+    labels = figures.labels(long)
+    assert len(set(labels.values())) == len(long)
+    assert labels[long[1]] == "a" * 25 + "… (2)"
+    assert (labels["_hidden"], labels["語"], labels["plain"]) == ("hidden", "□", "plain")
+
+
+# --- what has no value --------------------------------------------------------------------------
+
+
+def rows_of(section: Section, place: int = 0) -> list[list[Any]]:
+    return [[cell.value for cell in row] for row in section.tables[place].rows]
+
+
+def test_a_reading_without_r_says_why(harmless: Any) -> None:
+    document = json.loads(json.dumps(harmless[1]["layers"]))
+    usual = sections.layers(document)
+    assert not any("No r" in note for note in usual.tables[0].notes)
+    document["strategies"]["first_token"] |= {"correlation": None, "p_value": None}
+    document["summary"]["bands"]["first_token"] = None
+    section = sections.layers(document)
+    assert ["first token", None, None, None] in rows_of(section)
+    assert section.tables[0].notes[0].startswith("No r for the first token: it has the same state")
+    own = page.Own("m", [], [], {}, [section])
+    assert ["first token", "–", "–", "–"] in batched(Page(page.html(own, [])).cells["layers"], 4)
+    assert "first token & -- & -- & --" in page.tex(own)
+
+
+def test_placeholders_of_the_bins_are_not_shown_as_numbers(harmless: Any) -> None:
+    document = json.loads(json.dumps(harmless[1]["bins"]))
+    assert all(row[1] is not None for row in rows_of(sections.bins(document)))
+    document["bootstrap_results"]["4"] |= {"n_bins": 2, "r": 0.0, "ci_lower": -1.0}
+    document["results_by_k"]["10"]["8"] |= {"n_valid": 0, "r_mean": 0.0}
+    section = sections.bins(document)
+    assert rows_of(section)[1][:6] == [4, None, None, None, None, None]
+    assert "fewer than 3 bins hold two pairs (layer 4)" in section.tables[0].notes[0]
+    assert rows_of(section, 1)[2] == [8, None]
+    assert section.tables[1].notes[0].startswith("No value for k = 10: no binning")
+
+
+@pytest.mark.parametrize(
+    ("peak", "known"), [(0, (False, True)), (5, (True, True)), (10, (True, False))]
+)
+def test_a_slope_of_one_layer_is_none(harmless: Any, peak: int, known: tuple[bool, bool]) -> None:
+    document = {**harmless[1]["anisotropy"], "L_star_anisotropy": peak}
+    (bell, _) = sections_paper3.anisotropy(document).tables
+    slopes = [row[1].value for row in bell.rows if str(row[0].value).startswith("slope")]
+    assert tuple(slope is not None for slope in slopes) == known
+    assert sum("No slope" in note for note in bell.notes) == 2 - sum(known)
+
+
+def test_layer_numbers_of_the_papers_model_are_marked(harmless: Any) -> None:
+    document = harmless[1]["anisotropy"]
+    said = "says nothing of a model of 10 blocks"
+    assert said in " ".join(sections_paper3.anisotropy(document).tables[0].notes)
+    deep = {**document, "n_layers": 32}
+    for key in ("intrinsic_dim_ratio", "effective_rank", "avg_cos_sim"):
+        deep[key] = [0.5] * 33
+    assert "says nothing" not in " ".join(sections_paper3.anisotropy(deep).tables[0].notes)
+
+
+def test_columns_are_numbers_short_texts_or_long_ones() -> None:
+    made = table(
+        "t", "c", [("a", 1), ("b", None), ("c", None)], [[None, "x", "y" * 30], [2.0, True, ""]]
+    )
+    assert made.kinds == ("number", "text", "long")
+    assert made.rows[1] == (Cell(2.0, 1), Cell(True), Cell(""))
+
+
+# --- warnings -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 6])
+def test_share_of_resamples_of_two_points_by_counting(n: int) -> None:
+    every = list(itertools.product(range(n), repeat=n))
+    assert share_of_two(n) == pytest.approx(sum(len(set(one)) <= 2 for one in every) / len(every))
+
+
+def test_plenty_of_data_gives_no_warning(tmp_path: Path) -> None:
+    pairs = some_pairs(sizes=(40,) * 6)
+    values = measure(write_states(tmp_path / "s", n_pairs=240), pairs, **FEW)
+    assert cautions(values, 1000, **DRAWS) == []
+
+
+def test_each_shortage_gives_its_warning(tmp_path: Path) -> None:
+    pairs = some_pairs(sizes=(30, 4, 30), categories=("many", "few", "more"))
+    values = measure(write_states(tmp_path / "s", n_pairs=64, hidden=24), pairs, **FEW)
+    categories, counts, skipped, _, tokens = cautions(values, 24, **DRAWS)
+    assert categories.startswith("There are 3 categories: 77.8% of their resamples")
+    assert ": few (4). The" in counts
+    one_point = int(re.findall(r"Up to (\d+) of 10000", skipped)[0])
+    assert one_point == pytest.approx(10000 * 3 / 27, rel=0.1)
+    assert "24 tokens together, a state has 24 dimensions" in tokens
+    assert "no effective rank can exceed 23" in tokens
+
+
+def test_thin_bins_are_counted(tmp_path: Path) -> None:
+    values = measure(write_states(tmp_path / "s", n_pairs=24), some_pairs(sizes=(4,) * 6), **FEW)
+    used = int(np.isfinite(values.stable_preference).sum())
+    assert 3 < used < 20
+    said = " ".join(cautions(values, 1000, **DRAWS))
+    assert f"{used} of 20 random bins hold two pairs or more" in said
+
+
+def test_too_few_bins_give_the_whole_range_and_say_so(tmp_path: Path) -> None:
+    pairs = some_pairs(sizes=(2, 2, 2), categories=("a", "b", "c"))
+    values = measure(write_states(tmp_path / "s", n_pairs=6), pairs, **FEW)
+    assert np.isfinite(values.stable_preference).sum() < 3
+    document = from_values("bins", {"m": values}, {})["m"]
+    assert {row["ci_lower"] for row in document["bootstrap_results"].values()} == {-1.0}
+    assert {row[1] for row in rows_of(sections.bins(document))} == {None}
+    said = [one for one in cautions(values, 1000, **DRAWS) if "of the random bins" in one]
+    assert said == [
+        "Under 100 of 10000 resamples of the random bins have an r at some layer: its interval is "
+        "the whole range from -1 to 1, which says nothing."
+    ]
+
+
+# --- figures ------------------------------------------------------------------------------------
+
+
+def test_many_categories_stay_apart_and_fit(tmp_path: Path) -> None:
+    for n in (8, MOST_NAMED, MOST_NAMED + 1):
+        document: dict[str, Any] = {
+            f"category {i}": {"asymmetry": i / 9, "output_preference": -i / 9} for i in range(n)
+        }
+        document["_global_stats"] = {
+            "mean_asymmetry": 0.1,
+            "mean_output_preference": 0.1,
+            "bootstrap_95ci": [0.0, 0.2],
+            "ua_output_correlation": -0.9,
+        }
+        figure = draw_validation({"m": document}, source=style.OWN)
+        (axes,) = [axes for axes in figure.axes if axes.axison]
+        points = [line for line in axes.lines if line.get_label().startswith("categor")]
+        looks = {(line.get_marker(), line.get_color()) for line in points}
+        assert len(points) == len(looks) == (n if n <= MOST_NAMED else 0)
+        (legend,) = figure.legends
+        assert len(legend.get_texts()) == (n + 1 if n <= MOST_NAMED else 2)
+        figure.draw_without_rendering()
+        assert legend.get_window_extent().y1 < axes.get_window_extent().y0
+        style.save(figure, tmp_path, "validation")
+
+
+def test_the_number_of_categories_is_counted_not_inferred() -> None:
+    """From an r of nearly zero and its p no n can be told."""
+    one = {"correlation": 1e-9, "p_value": 1.0, "category_prefs": [0.0] * 9}
+    names = ("mean_pooled", "last_token", "first_token", "layer_0")
+    document = {"strategies": dict.fromkeys(names, one), "summary": {"sign_changes": []}}
+    figure = draw_layers({"m": document}, source=style.OWN)
+    assert "m: by layer (n = 9 categories)" in [axes.get_title() for axes in figure.axes]
+
+
+def test_a_figure_that_is_not_whole_iv(harmless: Any) -> None:
+    with pytest.raises(LayerwiseError, match="figure layers: expected a whole PNG file"):
+        page.html(harmless[0], [Drawn("layers", "layers", "", b"\x89PNG")])
+
+
+# --- the example --------------------------------------------------------------------------------
+
+
+def test_the_example_is_small_and_its_own(mirror: Path) -> None:
+    pairs, prompts = read_pairs(EXAMPLE["pairs"]), read_prompts(EXAMPLE["prompts"])
+    assert np.bincount(pairs.category_of_pair).tolist() == [6, 6, 6]
+    assert len(prompts) == 8
+    upstream = set(read_pairs(mirror / "dataset.json").statements)
+    upstream |= set(re.findall(r'"([^"]{5,})"', (mirror / "prompts.json").read_text()))
+    assert not upstream & {*pairs.statements, *prompts}
+    assert len({*pairs.statements, *prompts}) == 2 * 18 + 8

@@ -1,0 +1,87 @@
+"""A hostile model and hostile categories, end to end: page, tables, figures, files, token."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from hostile import MARKUP, PATHS, TEX, is_unseen
+from layerwise import cli
+from layerwise.tiny import build_tiny
+from test_safety_latex import SIGNS, depth, tokens
+from test_safety_page import Skeleton
+from tiny_checkpoints import TEXTS, tiny_model
+
+TOKEN = "hf_0123456789abcdefghijABCDEFGHIJ"
+HOSTILE = (*MARKUP[:1], *MARKUP[5:7], *TEX[:2], *TEX[4:6], TEX[8], *PATHS[:2])
+# As long as the hostile ones: a table's columns are made for what is in them.
+PLAIN = tuple(f"{chr(97 + n)}".ljust(len(name), "x") for n, name in enumerate(HOSTILE))
+MODELS = ('"><img src=x onerror=alert(1)> $\\frac{$ \\input{x} & %', "model")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Results under hostile names and under plain ones; all numbers are the same."""
+    checkpoint = build_tiny(tiny_model(), TEXTS, tmp_path_factory.mktemp("model") / "tiny")
+    folders = []
+    for names, model in zip((HOSTILE, PLAIN), MODELS, strict=True):
+        folder = tmp_path_factory.mktemp("run")
+        shutil.copytree(checkpoint, folder / model)
+        pairs = {
+            name: {"pairs": [[f"text {n} {m} so", f"not {m} so {n}"] for m in range(3)]}
+            for n, name in enumerate(names)
+        }
+        (folder / "pairs.json").write_text(json.dumps(pairs))
+        (folder / "prompts.json").write_text(json.dumps(["a prompt", "another one", "a third"]))
+        inputs = [f"--{name}={folder / name}.json" for name in ("pairs", "prompts")]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("HF_TOKEN", TOKEN)
+            run = ["analyze", f"--model={folder / model}", *inputs, f"--out={folder / 'out'}"]
+            assert cli.main(run) == 0
+        folders.append(folder / "out")
+    return folders[0], folders[1]
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+
+
+def test_files_are_called_the_same_whatever_names_say(made: tuple[Path, Path]) -> None:
+    hostile, plain = made
+    assert files(hostile) == files(plain)
+    found = json.loads((hostile / "validation.json").read_text(encoding="utf-8"))
+    assert [name for name in found if name in HOSTILE] == list(HOSTILE)
+    assert sorted(path.name for path in hostile.parent.iterdir()) == sorted(
+        [MODELS[0], "out", "pairs.json", "prompts.json"]
+    )
+
+
+def test_the_page_has_the_elements_of_a_harmless_one(made: tuple[Path, Path]) -> None:
+    pages = [(folder / "index.html").read_bytes().decode("utf-8") for folder in made]
+    hostile, plain = map(Skeleton, pages)
+    assert hostile.parts == plain.parts
+    links = [[link for link in page.links if link[:5] != "data:"] for page in (hostile, plain)]
+    assert links[0] == links[1]
+    assert all("javascript:" not in link for link in links[0])
+    words = "".join(hostile.words)
+    assert [name for name in (*HOSTILE, MODELS[0]) if name not in words] == []
+    assert {sign for sign in pages[0] if is_unseen(sign)} == {"\n"}
+
+
+def test_the_tables_have_the_commands_of_harmless_ones(made: tuple[Path, Path]) -> None:
+    hostile, plain = ((folder / "tables.tex").read_text(encoding="utf-8") for folder in made)
+    more = Counter(tokens(hostile)) - Counter(tokens(plain))
+    assert {token for token in more if token[0] == "\\"} <= SIGNS
+    assert not {"$", "&", "#", "~", "^", "%"} & set(more)
+    assert depth(hostile) == depth(plain) == 0
+    assert hostile.count("\n") == plain.count("\n")
+
+
+def test_the_token_of_the_hub_is_in_no_file(made: tuple[Path, Path]) -> None:
+    contents = {path: path.read_bytes() for path in made[0].rglob("*") if path.is_file()}
+    assert len(contents) > 7
+    assert [path for path, content in contents.items() if TOKEN.encode() in content] == []
