@@ -4,7 +4,7 @@
 # docs/docker.md has the rest: what runs, what is kept in /work, older drivers, another base.
 
 # The torch wheels bring their own CUDA libraries, so NVIDIA's smallest image is enough; it needs driver
-# 580 or newer. For older drivers (570, or 525 and newer on data-centre GPUs) set TORCH=cuda12 and
+# 580 or newer. For older drivers (525 or newer) set TORCH=cuda12 and
 # BASE=nvidia/cuda:12.8.1-runtime-ubuntu24.04@sha256:828c4d878adcaa4265d80c95d8ec877149b49bb2419a4cf3bb6aa889bbb7ca2e
 # Any image of the Debian family with Python 3.11 or 3.12 can stand in for it.
 ARG BASE=nvidia/cuda:13.0.3-base-ubuntu24.04@sha256:7c7413a56200486f71f181cad9310f6fd31b6bb21816ade15fc9c1e1e927a5c1
@@ -17,14 +17,13 @@ SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
         ca-certificates python3 python3-venv \
-    && rm -rf /var/lib/apt/lists/*
+    && apt-get clean && rm -rf /var/lib/apt/lists/*
 WORKDIR /opt/layerwise
 # Only what the set-up reads, so that a change of the code does not install everything anew.
 COPY pyproject.toml README.md LICENSE ./
 COPY requirements requirements
 COPY code/layerwise/__init__.py code/layerwise/
 ARG TORCH=cuda
-# Byte code is compiled here, once: nobody can write it later.
 RUN PIP_NO_CACHE_DIR=1 TORCH=${TORCH} PYTHON=python3 requirements/setup.sh
 
 FROM ${BASE}
@@ -34,7 +33,7 @@ RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
         ca-certificates make python3 \
         texlive-latex-recommended texlive-latex-extra texlive-science latexmk poppler-utils \
-    && rm -rf /var/lib/apt/lists/* /usr/share/doc/texlive-doc /var/log/*.log /var/log/apt \
+    && apt-get clean && rm -rf /var/lib/apt/lists/* /var/log/*.log /var/log/apt \
     && useradd --uid 10001 --user-group --no-create-home --home-dir /work reader \
     && install -d -m 1777 /work
 COPY --from=environment /opt/layerwise/.venv /opt/layerwise/.venv

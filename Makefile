@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: help setup doctor test reproduce reproduce-full verify-lock archive diagram bench bench-gpu
+.PHONY: help setup doctor test reproduce reproduce-full verify-lock archive docs bench bench-gpu
 .PHONY: docker-build docker-run docker-test lint lock clean
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -26,7 +26,7 @@ doctor: setup  ## what can run here, and what to do about what cannot
 	@layerwise doctor
 
 test: setup  ## run the tests; skipped ones are listed with their reason
-	@pytest -rs
+	@OMP_NUM_THREADS=1 pytest -n auto --maxprocesses 4 --dist loadfile -rs
 
 reproduce: setup  ## recompute the published numbers and run the mini pipeline: offline, no GPU
 	@if command -v latexmk >/dev/null; then papers="typeset@published typeset@mini"; \
@@ -46,8 +46,9 @@ verify-lock: setup  ## prove from a bare clone that dvc.lock fits code and param
 archive:  ## dist/layerwise-VERSION.tar.gz of the last commit, with provenance and checksums
 	@python3 archive/build.py dist
 
-diagram: setup  ## docs/pipeline.md from dvc.yaml
+docs: setup  ## docs/pipeline.md from dvc.yaml, docs/claims.md from the judged claims
 	@python docs/pipeline.py
+	@python docs/claims.py
 
 # DOCKER=podman works too. What the container writes goes to WORK; ARGS is its command.
 DOCKER ?= docker

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write docs/pipeline.md: the diagram and the table of stages, both from dvc.yaml.
 
-python docs/pipeline.py (or `make diagram`)
+python docs/pipeline.py (or `make docs`)
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ("published", "mini", "full")
 HEAD = """# The pipeline
 
-<!-- Written by `make diagram` from dvc.yaml; do not edit. -->
+<!-- Written by `make docs` from dvc.yaml; do not edit. -->
 
 An arrow says: reads what the other wrote. Stages of several items are drawn once; `dvc dag` draws
 all {count}, `dvc stage list` names them. Dashed: needs a GPU. The statement pairs, the prompts and

@@ -1,5 +1,6 @@
 """docs/ tells the truth: the diagram is that of dvc.yaml, and what the pages name exists."""
 
+import ast
 import importlib.util
 import re
 
@@ -23,7 +24,7 @@ def committed(root):
 # DVC's own use of pygtrie
 @pytest.mark.filterwarnings("ignore:_NoneStep.value:DeprecationWarning")
 def test_the_diagram_is_that_of_dvc_yaml(pipeline, committed, root):
-    assert committed == pipeline.page(root), "run `make diagram`"
+    assert committed == pipeline.page(root), "run `make docs`"
 
 
 def test_its_stages_and_descriptions_are_those_of_dvc_yaml(committed, root):
@@ -64,3 +65,41 @@ def test_only_what_needs_a_gpu_is_dashed(committed):
     rows = re.findall(r"^\| `([\w-]+)` \| \d+ \| ([\w, ]+) \|", committed, re.M)
     assert dashed == {name for name, sources in rows if sources == "full"}
     assert {"survey", "preflight"} <= dashed
+
+
+# What other programs say, and names that are no quotations.
+FOREIGN = {
+    "THESE PACKAGES DO NOT MATCH THE HASHES",  # pip
+    "Unable to acquire lock",  # DVC
+    "is not a git repository",  # DVC
+    "dvc.lock",
+}
+
+
+def said(root):
+    """Every text that the project can print: strings of its code, and its shell scripts."""
+    texts = [path.read_text() for path in (root / "requirements/setup.sh", root / "Makefile")]
+    texts.append((root / "docker" / "entrypoint.sh").read_text())
+    for path in (root / "code").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.JoinedStr):
+                parts = [n.value if isinstance(n, ast.Constant) else "{}" for n in node.values]
+                texts.append("".join(map(str, parts)))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                texts.append(node.value)
+    return "\n".join(texts)
+
+
+def test_troubleshooting_quotes_what_is_really_said(root):
+    page = (root / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|]+) \|[^|]+\|[^|]+\|$", page, re.M)
+    quoted = {phrase for row in rows for phrase in re.findall(r"`([^`]+)`", row)}
+    assert len(quoted) > 20
+    printable = said(root)
+    unknown = {p for p in quoted - FOREIGN if p not in printable}
+    assert not unknown
+
+
+def test_a_phrase_that_nobody_says_would_be_found(root):
+    assert "the moon is not a repository" not in said(root)
+    assert "is gated: accept its licence" in said(root)

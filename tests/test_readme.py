@@ -1,8 +1,14 @@
 """The README names only what exists, and shows the verdicts that judging gives now."""
 
 import argparse
+import importlib.util
 import json
+import os
 import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -11,7 +17,7 @@ from layerwise.cli import _parser
 from layerwise.replay import ANALYSES
 from layerwise.stages import judge, replay, summary
 from layerwise.stages.infer import PER_MODEL
-from layerwise.verdicts import VERDICTS
+from layerwise.verdicts import TOLERANCES, VERDICTS
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +49,15 @@ def blocks(text):
     return re.findall(r"^```(\w*)\n(.*?)^```$", text, re.M | re.S)
 
 
+def shell_of(text):
+    """All shell blocks: `sh` runs anywhere, `bash` needs a network, a GPU or docker."""
+    return "\n".join(body for language, body in blocks(text) if language in ("sh", "bash"))
+
+
 def code(text):
     """Every piece of code: lines of shell blocks and inline spans."""
     outside = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
-    shell = "\n".join(body for language, body in blocks(text) if language == "sh")
+    shell = shell_of(text).replace("\\\n", " ")
     return [line.split("#")[0] for line in shell.splitlines()] + re.findall(r"`([^`]+)`", outside)
 
 
@@ -105,7 +116,7 @@ def test_options_named_alone_exist(readme):
 
 def test_commands_of_analyze_parse(readme):
     """The example commands are whole: what is required is there."""
-    shell = "\n".join(body for language, body in blocks(readme) if language == "sh")
+    shell = shell_of(readme)
     commands = [
         line.split("#")[0].split()[1:]
         for line in shell.replace("\\\n", " ").splitlines()
@@ -156,6 +167,15 @@ OWN = {f"{name}.json" for name in PER_MODEL} | {
     "out/mine",
     "out/small",
     "out/large",
+    "out/example",
+    "out/example/index.html",
+    "out/example/tables.tex",
+    "out/example/figures",
+    "index.html",
+    "tables.tex",
+    "figures/",
+    "gains.json",
+    "spectral.json",
 }
 
 
@@ -194,4 +214,118 @@ def test_result_files_of_analyze_are_named(readme):
 
 
 def test_nothing_is_left_to_fill_in(readme):
-    assert not re.search(r"@[A-Z]+@|TODO|TBD|XXX", readme)
+    assert not re.search(r"@[A-Z]+@|TODO|TBD|XXX|\b[A-Z]+TIME\b", readme)
+
+
+def test_first_screen_is_one_screen(readme):
+    """What it is, one command, minutes and the expected numbers stand in the first forty lines."""
+    first = "\n".join(readme.splitlines()[:40])
+    assert "make reproduce" in first
+    assert "minutes" in first
+    assert "source published: " in first
+
+
+def test_classes_of_tolerance_are_the_ledgers(readme):
+    rows = re.findall(r"^\| (\w+) \| [^|]+ \| ([^|]+) \| [^|]+ \|$", readme, re.M)
+    shown = {name: band for name, band in rows if name in TOLERANCES}
+    assert set(shown) == set(TOLERANCES)
+    for name, (relative, absolute) in TOLERANCES.items():
+        found = [float(number) for number in re.findall(r"\d[\de.-]*", shown[name])]
+        assert found == [band for band in (relative, absolute) if band] or found == [0.0]
+
+
+def test_claims_page_is_that_of_the_judged_claims(root, judged):
+    spec = importlib.util.spec_from_file_location("docs_claims", root / "docs" / "claims.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    document = json.loads((judged / "published" / "claims.json").read_text())
+    page = (root / "docs" / "claims.md").read_text(encoding="utf-8")
+    assert page == module.page(document), "run `make docs`"
+    total = sum(int(n) for n in re.findall(r"^## Paper \d: (\d+) claims$", page, re.M))
+    assert total == len(document["claims"])
+    numbers = [
+        int(cell)
+        for row in re.findall(r"^\|.*\|$", page, re.M)
+        for cell in row.split("|")
+        if cell.strip().isdigit()
+    ]
+    assert sum(numbers) == total
+    named = set(re.findall(r"`dvc repro replay@(\w+)`", page))
+    assert named <= set(ANALYSES)
+
+
+# Every block that is marked `sh` is run, in a copy of the repository without git.
+
+NOT_COPIED = shutil.ignore_patterns(
+    ".git", ".venv*", "__pycache__", ".*_cache", ".hypothesis", "results", "data", "dist", "out",
+    "work", "cache", "tmp", "config.local", "figures", "*.part",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def copy(root, judged, tmp_path_factory):
+    """The repository after `make reproduce`, as far as the commands need it."""
+    folder = tmp_path_factory.mktemp("copy") / "layerwise"
+    shutil.copytree(root, folder, ignore=NOT_COPIED)
+    (folder / ".dvc" / "config.local").write_text("[core]\n    no_scm = true\n")
+    shutil.copytree(judged, folder / "results")
+    mini = folder / "code" / "layerwise" / "mini"
+    run(
+        f"layerwise build --pairs {mini}/pairs.json --prompts {mini}/prompts.json "
+        "--out results/mini/checkpoints",
+        folder,
+    )
+    return folder
+
+
+def run(command, folder):
+    """What a command prints, in the environment that activates .venv."""
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(folder / "code"),
+        "DVC_NO_ANALYTICS": "1",
+        "HF_HUB_OFFLINE": "1",
+    }
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", command],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}"
+    return done.stdout
+
+
+def runnable(text):
+    """(block, the output that the page shows right under it, if any) of the `sh` blocks."""
+    fence = r"^```sh\n(?P<block>.*?)^```\n(?:\n```\n(?P<output>.*?)^```$)?"
+    return [(m["block"], m["output"]) for m in re.finditer(fence, text, re.M | re.S)]
+
+
+PAGES = ("README.md", "docs/docker.md", "docs/extending.md", "docs/clusters.md")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_blocks_that_run_anywhere_run(page, root, copy):
+    for block, output in runnable((root / page).read_text(encoding="utf-8")):
+        if block.startswith("make "):  # the main job and the tests themselves
+            for line in block.splitlines():
+                run(f"make --dry-run {line.split('#')[0].removeprefix('make ')}", copy)
+            continue
+        said = run(block, copy)
+        if output is not None:
+            assert said == output
+
+
+def test_readme_has_blocks_to_run(readme):
+    found = runnable(readme)
+    assert sum(len(block.splitlines()) for block, _ in found) >= 6
+    assert [output for _, output in found if output], "a worked example shows its output"
+
+
+def test_a_command_that_fails_would_be_seen(copy):
+    with pytest.raises(AssertionError, match="no claim"):
+        run("layerwise trace p9.nothing", copy)

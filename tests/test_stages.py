@@ -302,6 +302,23 @@ def test_claims_by_verdict_and_paper(results):
     assert [line.split()[0] for line in lines[1:]] == [record["id"] for record in differs]
 
 
+def test_claims_by_analysis(results):
+    everything = list_claims("published", results, None, None)
+    found = list_claims("published", results, None, None, "validation")
+    assert found == [
+        record
+        for record in everything
+        if str(record["provenance"]["statistic"]).startswith("validation:")
+    ]
+    assert 0 < len(found) < len(everything)
+    assert list_claims("published", results, None, 3, "validation") == []
+
+
+def test_unknown_analysis_iv(results):
+    with pytest.raises(LayerwiseError, match=r"analysis must be one of anis.*, found 'valid'"):
+        list_claims("published", results, None, None, "valid")
+
+
 def test_unknown_verdict_iv(results):
     with pytest.raises(LayerwiseError, match=r"verdict must be one of agrees, .* found 'wrong'"):
         list_claims("published", results, "wrong", None)

@@ -122,6 +122,7 @@ def _add_reading(verb: Verb) -> None:
     sub = verb("claims", _claims, "list the claims", "layerwise claims --paper 2 --verdict differs")
     sub.add_argument("--verdict", help="e.g. differs")
     sub.add_argument("--paper", type=int, help="1, 2 or 3")
+    sub.add_argument("--analysis", help="e.g. validation; docs/claims.md lists them")
     _add_records(sub)
     text = "the papers' models: memory, gate, revision, cached or not"
     sub = verb("models", stage("list_models"), text)
@@ -211,7 +212,9 @@ def _trace(options: argparse.Namespace) -> str:
 def _claims(options: argparse.Namespace) -> str:
     from layerwise.stages.trace import as_lines, list_claims
 
-    records = list_claims(options.source, options.results, options.verdict, options.paper)
+    records = list_claims(
+        options.source, options.results, options.verdict, options.paper, options.analysis
+    )
     return _json(records) if options.as_json else as_lines(records)
 
 

@@ -74,16 +74,36 @@ def trace(claim_id: str, source: str, results: Path) -> dict[str, Any]:
 
 
 def list_claims(
-    source: str, results: Path, verdict: str | None, paper: int | None
+    source: str,
+    results: Path,
+    verdict: str | None,
+    paper: int | None,
+    analysis: str | None = None,
 ) -> list[dict[str, Any]]:
-    """The records with that verdict and of that paper."""
+    """The records with that verdict, of that paper, answered by that analysis.
+
+    Raises:
+        LayerwiseError: for an unknown verdict, and for an analysis that no claim rests on.
+    """
     if verdict is not None and verdict not in VERDICTS:
         raise LayerwiseError(f"verdict must be one of {', '.join(VERDICTS)}, found {verdict!r}")
+    records = read_records(source, results)["claims"]
+    known = {_analysis_of(record) for record in records} - {""}
+    if analysis is not None and analysis not in known:
+        raise LayerwiseError(
+            f"analysis must be one of {', '.join(sorted(known))}, found {analysis!r:.80}"
+        )
     return [
         record
-        for record in read_records(source, results)["claims"]
-        if verdict in (None, record["verdict"]) and paper in (None, record["paper"])
+        for record in records
+        if verdict in (None, record["verdict"])
+        and paper in (None, record["paper"])
+        and analysis in (None, _analysis_of(record))
     ]
+
+
+def _analysis_of(record: dict[str, Any]) -> str:
+    return (record["provenance"]["statistic"] or "").split(":")[0]
 
 
 def as_text(record: dict[str, Any]) -> str:

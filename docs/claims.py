@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Write docs/claims.md: what was claimed, how it fares, and the command that recomputes it.
+
+python docs/claims.py [results/published/claims.json]      (or `make docs`)
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+from layerwise.replay import ANALYSES
+from layerwise.verdicts import VERDICTS
+
+ROOT = Path(__file__).resolve().parent.parent
+SHOWN = ("agrees", "differs", "follows", "needs weights", "not checkable", "declared")
+HEAD = """# The claims, by analysis
+
+<!-- Written by `make docs` from results/published/claims.json; do not edit. -->
+
+A claim is a number or a label that a paper, one of its notebooks or one of its result files gives.
+A row is an analysis: what recomputes those claims from published values. The command runs it alone
+and writes `results/published/statistics/ANALYSIS.json`; `layerwise claims --analysis ANALYSIS`
+lists its claims with both values, `layerwise trace CLAIM_ID` shows where one comes from. From the
+weights: `dvc repro derive@full` (all of them, after the surveys and extractions).
+"""
+
+
+def analysis_of(record: dict) -> str:
+    """The analysis whose statistic answers a claim; empty for a setting or what has no rule."""
+    return (record["provenance"]["statistic"] or "").split(":")[0]
+
+
+def title(analysis: str) -> str:
+    """The first sentence of the module that derives an analysis."""
+    first = importlib.import_module(f"layerwise.replay.{analysis}").__doc__.split("\n\n")[0]
+    return " ".join(first.split()).rstrip(".").replace("|", "\\|")
+
+
+def page(document: dict) -> str:
+    """The text of docs/claims.md for judged claims of source published."""
+    lines = [HEAD]
+    for paper in (1, 2, 3):
+        records = [record for record in document["claims"] if record["paper"] == paper]
+        counts = {name: Counter() for name in (*ANALYSES, "")}
+        for record in records:
+            counts[analysis_of(record)][record["verdict"]] += 1
+        lines += [f"## Paper {paper}: {len(records)} claims\n"]
+        lines += ["| analysis | what it recomputes | " + " | ".join(SHOWN) + " | command |"]
+        lines += ["|---" * (len(SHOWN) + 3) + "|"]
+        for name, found in counts.items():
+            if found:
+                numbers = " | ".join(str(found[verdict] or "") for verdict in SHOWN)
+                what = title(name) if name else "settings, and what has no rule or value"
+                command = f"`dvc repro replay@{name}`" if name else ""
+                lines += [f"| {name} | {what} | {numbers} | {command} |"]
+        lines += [""]
+    return "\n".join(lines)
+
+
+def main(path: Path) -> None:
+    """Read judged claims, write the page."""
+    assert set(SHOWN) <= set(VERDICTS)
+    document = json.loads(path.read_text(encoding="utf-8"))
+    (ROOT / "docs" / "claims.md").write_text(page(document), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "results/published/claims.json")
