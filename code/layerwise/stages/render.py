@@ -50,7 +50,7 @@ def refuse_typed_numbers(templates: Path) -> None:
     Raises:
         LayerwiseError: naming template and line of the first digit that stands in the prose.
     """
-    for path in sorted(templates.rglob("*.tex.j2")):
+    for path in [templates / "main.tex.j2", *sorted(templates.glob("templates/*.tex.j2"))]:
         typed = unbacked_digits(path.read_text(encoding="utf-8"))
         if typed:
             raise LayerwiseError(
