@@ -1,0 +1,196 @@
+"""What the image does with its command, with stand-ins for python, make and layerwise."""
+
+import os
+import shutil
+import stat
+import subprocess
+
+import pytest
+
+STAND_IN = """#!/bin/sh
+echo "$(basename "$0") $* in $(pwd -P) with $PYTHONPATH"
+"""
+NO_GPU = "layerwise: no GPU is visible (with one: docker run --gpus all ...); published and mini"
+
+
+@pytest.fixture
+def image(root, tmp_path):
+    """A folder like the image's, an empty mounted one, and programs that say how they were run."""
+    folder = tmp_path / "image"
+    (folder / ".dvc").mkdir(parents=True)
+    (folder / "code").mkdir()
+    (folder / "code" / "module.py").write_text("x = 1\n")
+    (folder / ".venv").mkdir()
+    (folder / ".image").write_text("one\n")
+    shutil.copytree(root / "docker", folder / "docker")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("make", "layerwise"):
+        program(programs / name, STAND_IN)
+    gpu(tmp_path, 3, "torch 2, no device")
+    (tmp_path / "work").mkdir()
+    return tmp_path
+
+
+def program(path, text):
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def gpu(image, status, report):
+    """A python that answers like the check of the GPU: 0 well, 3 none, else an error."""
+    program(image / "programs" / "python", f"#!/bin/sh\necho '{report}'\nexit {status}\n")
+
+
+def run(image, *arguments):
+    work = image / "work"
+    done = subprocess.run(
+        ["bash", str(image / "image" / "docker" / "entrypoint.sh"), *arguments],
+        env={
+            "PATH": f"{image / 'programs'}{os.pathsep}{os.environ['PATH']}",
+            "LAYERWISE_IMAGE": str(image / "image"),
+            "LAYERWISE_WORK": str(work),
+            "HOME": str(work / "cache" / "home"),
+            "HF_HOME": str(work / "cache" / "huggingface"),
+            "MPLCONFIGDIR": str(work / "cache" / "matplotlib"),
+            "DVC_SITE_CACHE_DIR": str(work / "cache" / "dvc-site"),
+        },
+        cwd=work,
+        capture_output=True,
+        text=True,
+    )
+    return done.returncode, done.stdout.strip(), done.stderr.strip()
+
+
+def tree(image):
+    return (image / "work" / "layerwise").resolve()
+
+
+def test_without_a_gpu_the_default_is_what_needs_none(image):
+    code, said, warned = run(image)
+    assert code == 0
+    assert said == (f"make --old-file=setup reproduce in {tree(image)} with {tree(image)}/code")
+    assert warned.startswith(NO_GPU)
+    assert len(warned.splitlines()) == 1
+
+
+def test_with_a_gpu_the_default_is_everything(image):
+    gpu(image, 0, "torch 2, NVIDIA X")
+    code, said, warned = run(image)
+    assert code == 0
+    assert said.startswith("make --old-file=setup reproduce-full in")
+    assert warned == "layerwise: GPU: torch 2, NVIDIA X"
+
+
+def test_a_gpu_that_cannot_be_used_is_an_error(image):
+    gpu(image, 1, "RuntimeError: the driver is too old")
+    code, said, warned = run(image)
+    assert code == 2
+    assert said == ""
+    assert warned == (
+        "layerwise: a GPU is there but torch cannot use it (RuntimeError: the driver is too old): "
+        "the driver must be 580 or newer, or build the image for older ones (docs/docker.md)"
+    )
+
+
+def test_the_check_of_the_gpu_is_right_about_this_machine(image, root):
+    """The real check, on the real torch: silent about nothing, and never a traceback."""
+    torch = pytest.importorskip("torch")
+    (image / "programs" / "python").unlink()
+    _, said, warned = run(image)
+    if torch.cuda.is_available():
+        assert warned.startswith("layerwise: GPU: torch ")
+        assert "reproduce-full" in said
+    else:
+        assert warned.startswith(NO_GPU)
+        assert "Traceback" not in warned
+
+
+@pytest.mark.parametrize("target", ["test", "reproduce", "reproduce-full", "bench"])
+def test_targets_of_the_makefile(image, target):
+    code, said, _ = run(image, target)
+    assert code == 0
+    assert said.startswith(f"make --old-file=setup {target} in {tree(image)}")
+
+
+def test_targets_exist(root):
+    text = (root / "docker" / "entrypoint.sh").read_text()
+    (line,) = (li for li in text.splitlines() if li.strip().startswith("test | reproduce"))
+    makefile = (root / "Makefile").read_text()
+    for target in line.strip().rstrip(")").split(" | "):
+        assert f"\n{target}:" in makefile
+
+
+def test_paths_of_an_analysis_are_those_of_the_mounted_folder(image):
+    code, said, _ = run(image, "analyze", "--pairs", "my pairs.json")
+    assert code == 0
+    work = (image / "work").resolve()
+    assert said == f"layerwise analyze --pairs my pairs.json in {work} with {tree(image)}/code"
+
+
+def test_other_verbs_run_in_the_repository(image):
+    code, said, _ = run(image, "trace", "p1.x")
+    assert code == 0
+    assert said.startswith(f"layerwise trace p1.x in {tree(image)} with")
+
+
+def test_a_program_runs_in_the_repository(image):
+    code, said, _ = run(image, "bash", "-c", "pwd -P; exit 7")
+    assert (code, said) == (7, str(tree(image)))
+
+
+def test_the_copy_is_made_once_and_kept(image):
+    run(image, "help")
+    module = tree(image) / "code" / "module.py"
+    assert module.read_text() == "x = 1\n"
+    assert not (tree(image) / ".venv").exists()
+    settings = (tree(image) / ".dvc" / "config.local").read_text()
+    assert "no_scm = true" in settings
+    assert f"dir = {image / 'work'}/cache/dvc" in settings
+    module.write_text("x = 2\n")  # the reader's own change
+    assert run(image, "help")[0] == 0
+    assert module.read_text() == "x = 2\n"
+
+
+def test_a_copy_that_was_cut_short_is_made_anew(image):
+    part = image / "work" / "layerwise.part"
+    (part / "old").mkdir(parents=True)
+    assert run(image, "help")[0] == 0
+    assert not part.exists()
+    assert not (tree(image) / "old").exists()
+
+
+def test_the_copy_of_another_image_is_refused_and_kept(image):
+    run(image, "help")
+    (image / "image" / ".image").write_text("two\n")
+    code, said, warned = run(image, "help")
+    assert (code, said) == (2, "")
+    assert f"{image / 'work'}/layerwise was made by another image: move it away" in warned
+    assert (tree(image) / "code" / "module.py").exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_cannot_be_written_is_refused(image):
+    (image / "work").chmod(stat.S_IRUSR | stat.S_IXUSR)
+    code, _, warned = run(image, "help")
+    assert code == 2
+    assert f"is not writable for user {os.geteuid()}: run with --user" in warned
+
+
+def test_the_entry_point_is_what_the_dockerfile_names(root):
+    text = (root / "Dockerfile").read_text()
+    assert 'ENTRYPOINT ["/opt/layerwise/docker/entrypoint.sh"]' in text
+    assert os.access(root / "docker" / "entrypoint.sh", os.X_OK)
+
+
+def test_the_image_is_pinned_unprivileged_and_without_secrets(root):
+    lines = (root / "Dockerfile").read_text().splitlines()
+    (base,) = (line for line in lines if line.startswith("ARG BASE="))
+    digest = base.rpartition("@sha256:")[2]
+    assert len(digest) == 64
+    assert [li for li in lines if li.startswith("FROM ")] == [
+        "FROM ${BASE} AS environment",
+        "FROM ${BASE}",
+    ]
+    assert [line for line in lines if line.startswith("USER ")][-1] == "USER 10001"
+    assert not [line for line in lines if "TOKEN" in line or "--trusted-host" in line]
