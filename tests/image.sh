@@ -51,7 +51,7 @@ build() {
         host+=(--volume "$PIP_FIND_LINKS:/etc/xdg/pip/wheels:ro")
     fi
     buildah build --build-arg "BASE=$base" --build-arg "TORCH=${TORCH:-cuda}" --build-arg VERSION=test \
-        --format oci "${host[@]}" --tag "$image" . >"$folder/build.log" 2>&1 ||
+        --format docker "${host[@]}" --tag "$image" . >"$folder/build.log" 2>&1 ||
         { tail -n 30 "$folder/build.log" >&2; fail "the build failed: $folder/build.log"; }
 }
 

@@ -152,7 +152,8 @@ def written(path, root):
     parts = path.rstrip("/").split("/")
     for out in outputs(root):
         pattern = out.split("/")
-        if len(parts) <= len(pattern) and all(
+        may_hold_more = "." not in pattern[-1]  # a folder: what is below it is written too
+        if (len(parts) <= len(pattern) or may_hold_more) and all(
             want == have or "*" in want for want, have in zip(pattern, parts, strict=False)
         ):
             return True
@@ -195,6 +196,8 @@ def test_a_missing_file_would_be_found(root):
     assert not written("results/published/nothing.json", root)
     assert not written("code/layerwise/nothing.py", root)
     assert written("figures/published/", root)
+    assert written("results/mini/checkpoints/mini-gpt2", root)
+    assert not written("results/mini/checks/mini-gpt2", root)
 
 
 def test_house_names_what_is_there(readme, root):
