@@ -127,6 +127,24 @@ def test_commands_of_analyze_parse(readme):
         _parser().parse_args(command)
 
 
+def test_stages_that_dvc_is_asked_for_exist(root):
+    """In the README and in docs/; a word in capitals stands for the reader's own."""
+    lock = yaml.safe_load((root / "dvc.lock").read_text())["stages"]
+    written = yaml.safe_load((root / "dvc.yaml").read_text())["stages"]
+    known = {*lock, *written} | {
+        f"{name}@{item}" for name, stage in written.items() for item in stage.get("foreach", ())
+    }
+    found = 0
+    for page in (root / "README.md", *(root / "docs").glob("*.md")):
+        for piece in code(page.read_text(encoding="utf-8")):
+            for arguments in re.findall(r"\bdvc (?:repro|commit)((?: [\w@.-]+)+)", piece):
+                named = [a for a in arguments.split() if not a.startswith("-")]
+                unknown = [a for a in named if a not in known and not re.search(r"[A-Z]+$", a)]
+                assert not unknown, f"{page.name}: {piece}"
+                found += len(named)
+    assert found > 40
+
+
 def test_claim_ids_exist(readme, judged):
     document = json.loads((judged / "published" / "claims.json").read_text())
     ids = {record["id"] for record in document["claims"]}
