@@ -9,20 +9,12 @@ from typing import Any
 from matplotlib import font_manager
 from matplotlib.figure import Figure
 
+from layerwise import plots
 from layerwise.analyses.validation import FACTS
 from layerwise.plots import style
 
-# figure: the analysis it shows
-FIGURES = {
-    "validation": "validation",
-    "layers": "layers",
-    "category_bootstrap": "category_bootstrap",
-    "bins": "bins",
-    "pairs": "pairs",
-    "anisotropy": "anisotropy",
-    "anisotropy_spectra": "anisotropy",
-    "sensitivity": "sensitivity",
-}
+# figure: the analysis it shows; scaling compares several models
+FIGURES = {name: analysis for name, analysis in plots.FIGURES.items() if name != "scaling"}
 LONGEST = 26  # characters of a name: three fit beside each other below a panel
 NO_GLYPH = "\u25a1"
 

@@ -9,20 +9,8 @@ from layerwise.errors import LayerwiseError
 from layerwise.extractions import EXTRACTIONS
 from layerwise.files import read_json
 from layerwise.models import Model, read_models
+from layerwise.plots import FIGURES
 from layerwise.plots.style import save
-
-# figure: the analysis it shows
-FIGURES = {
-    "validation": "validation",
-    "layers": "layers",
-    "scaling": "scaling",
-    "category_bootstrap": "category_bootstrap",
-    "bins": "bins",
-    "pairs": "pairs",
-    "anisotropy": "anisotropy",
-    "anisotropy_spectra": "anisotropy",
-    "sensitivity": "sensitivity",
-}
 
 
 def documents_of(figure: str, statistics: Path, models: Path) -> dict[str, Any]:
