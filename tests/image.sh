@@ -84,6 +84,7 @@ sizes() {
 if [[ $steps == *" build "* ]]; then
     say "build"
     build
+    rm -rf "$folder/work/layerwise" "$folder/other" # an image refuses what another one made
 fi
 running=$(buildah from "$image")
 trap 'buildah rm "$running" >/dev/null' EXIT
