@@ -1,7 +1,6 @@
 """The archive: the same bytes for the same commit, whole, and honest about where it comes from."""
 
 import hashlib
-import importlib.util
 import json
 import re
 import subprocess
@@ -11,14 +10,12 @@ import pytest
 import yaml
 
 from git_repositories import git, needs_git
+from scripts import load
 
 
 @pytest.fixture(scope="module")
 def archive(root):
-    spec = importlib.util.spec_from_file_location("archive_build", root / "archive" / "build.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load(root / "archive" / "build.py")
 
 
 @pytest.fixture

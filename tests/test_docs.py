@@ -1,19 +1,17 @@
 """docs/ tells the truth: the diagram is that of dvc.yaml, and what the pages name exists."""
 
 import ast
-import importlib.util
 import re
 
 import pytest
 import yaml
 
+from scripts import load
+
 
 @pytest.fixture(scope="module")
 def pipeline(root):
-    spec = importlib.util.spec_from_file_location("docs_pipeline", root / "docs" / "pipeline.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load(root / "docs" / "pipeline.py")
 
 
 @pytest.fixture(scope="module")

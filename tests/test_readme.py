@@ -1,7 +1,6 @@
 """The README names only what exists, and shows the verdicts that judging gives now."""
 
 import argparse
-import importlib.util
 import json
 import os
 import re
@@ -18,6 +17,7 @@ from layerwise.replay import ANALYSES
 from layerwise.stages import judge, replay, summary
 from layerwise.stages.infer import PER_MODEL
 from layerwise.verdicts import TOLERANCES, VERDICTS
+from scripts import load
 
 
 @pytest.fixture(scope="module")
@@ -256,9 +256,7 @@ def test_classes_of_tolerance_are_the_ledgers(readme):
 
 
 def test_claims_page_is_that_of_the_judged_claims(root, judged):
-    spec = importlib.util.spec_from_file_location("docs_claims", root / "docs" / "claims.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load(root / "docs" / "claims.py")
     document = json.loads((judged / "published" / "claims.json").read_text())
     page = (root / "docs" / "claims.md").read_text(encoding="utf-8")
     assert page == module.page(document), "run `make docs`"
