@@ -20,10 +20,7 @@ from scipy import stats
 
 from layerwise.measures.anisotropy import anisotropy
 from layerwise.measures.random_bins import bin_mean, binner
-from layerwise.statistics.bootstrap import (
-    correlation_interval,
-    correlation_intervals,
-)
+from layerwise.statistics.bootstrap import correlation_interval, correlation_intervals
 from layerwise.statistics.random_bins import sweep, sweep_labels
 
 N_RESAMPLES = 10000

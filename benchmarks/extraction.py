@@ -34,12 +34,12 @@ import tokenizers
 import torch
 import transformers
 
-from layerwise.hidden_states import extract
-from layerwise.packed import Linears, packed_linears
-from layerwise.pairs import read_pairs
-from layerwise.plan import plan_batches
-from layerwise.store import HiddenStates, open_states
-from layerwise.weights import Checkpoint
+from layerwise.extraction.hidden_states import extract
+from layerwise.extraction.load import Checkpoint
+from layerwise.extraction.packed import Linears, packed_linears
+from layerwise.extraction.plan import plan_batches
+from layerwise.extraction.store import HiddenStates, open_states
+from layerwise.inputs.pairs import read_pairs
 
 LAYERS_READ = 9  # notebook 000: layers 0, 4, ..., 32
 N_PAIRS = 230

@@ -28,11 +28,11 @@ import torch
 import transformers
 
 from extraction import checkpoint_of, loops, needed_flop, read_texts, synthetic, timed
+from layerwise.extraction.hidden_states import extract
+from layerwise.extraction.load import Checkpoint, describe_environment, load_local
+from layerwise.extraction.store import BEFORE_NORM, HiddenStates
 from layerwise.files import write_json
-from layerwise.hidden_states import extract
 from layerwise.measures.uniformity import mean_pairwise_cosine
-from layerwise.store import BEFORE_NORM, HiddenStates
-from layerwise.weights import Checkpoint, describe_environment, load_local
 
 # hidden size, blocks, heads, rows of the embedding
 SHAPES = {

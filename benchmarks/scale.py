@@ -37,8 +37,8 @@ def extract(n: int, folder: Path) -> None:
     import tokenizers
     import transformers
 
-    from layerwise.hidden_states import extract
-    from layerwise.weights import Checkpoint
+    from layerwise.extraction.hidden_states import extract
+    from layerwise.extraction.load import Checkpoint
 
     config = transformers.GPTNeoXConfig(
         hidden_size=512, num_hidden_layers=6, num_attention_heads=8, intermediate_size=2048,
@@ -67,7 +67,7 @@ def extract(n: int, folder: Path) -> None:
 
 def random_states(n: int, folder: Path, hidden: int = 64) -> None:
     """A finished extraction of random states of n pairs, one block deep, written in blocks."""
-    from layerwise.store import BEFORE_NORM, POOLINGS, digest_of_texts, layer_file
+    from layerwise.extraction.store import BEFORE_NORM, POOLINGS, digest_of_texts, layer_file
 
     rng = np.random.default_rng(0)
     (folder / "states").mkdir(parents=True)
@@ -88,7 +88,7 @@ def random_states(n: int, folder: Path, hidden: int = 64) -> None:
 
 def pairs_of(n: int):
     """n pairs in six categories."""
-    from layerwise.pairs import StatementPairs
+    from layerwise.inputs.pairs import StatementPairs
 
     sides = [tuple(f"{side} {number}" for number in range(n)) for side in "ab"]
     return StatementPairs(tuple("uvwxyz"), np.arange(n) % 6, *sides)
@@ -96,9 +96,9 @@ def pairs_of(n: int):
 
 def measure(n: int, folder: Path) -> None:
     """Values of n pairs, then one interval of 10,000 resamples."""
+    from layerwise.experiments.reduction import measure
+    from layerwise.extraction.store import open_states
     from layerwise.statistics.bootstrap import correlation_interval
-    from layerwise.store import open_states
-    from layerwise.values import measure
 
     states = open_states(folder / f"states-{n}")
     values = measure(states, pairs_of(n), layers=[1], n_permutations=20)

@@ -26,9 +26,9 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 
-from layerwise.layouts import MATRICES
+from layerwise.extraction.layouts import MATRICES
+from layerwise.extraction.projections import Weights
 from layerwise.measures.spectral import effective_rank, frobenius_norm, spectral_norm
-from layerwise.projections import Weights
 
 LIMIT_GB = 3.0
 REAL = {"n_layers": 32, "hidden_size": 4096, "n_heads": 32, "vocab_size": 50432}

@@ -12,8 +12,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from layerwise.replay import ANALYSES
-from layerwise.verdicts import VERDICTS
+from layerwise.analyses import ANALYSES
+from layerwise.ledger.verdicts import VERDICTS
 
 ROOT = Path(__file__).resolve().parent.parent
 SHOWN = ("agrees", "differs", "follows", "needs weights", "not checkable", "declared")
@@ -36,7 +36,7 @@ def analysis_of(record: dict) -> str:
 
 def title(analysis: str) -> str:
     """The first sentence of the module that derives an analysis."""
-    first = importlib.import_module(f"layerwise.replay.{analysis}").__doc__.split("\n\n")[0]
+    first = importlib.import_module(f"layerwise.analyses.{analysis}").__doc__.split("\n\n")[0]
     return " ".join(first.split()).rstrip(".").replace("|", "\\|")
 
 

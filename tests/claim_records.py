@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from layerwise.published import HEADER, TABLES, TYPED
+from layerwise.inputs.published import HEADER, TABLES, TYPED
 
 FILE = "Results/pythia/layer_analysis_20260102_122534.json"
 HOSTILE = (

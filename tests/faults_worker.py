@@ -19,12 +19,12 @@ from pathlib import Path
 
 import torch
 
-import layerwise.hidden_states as module
-from layerwise import shards
+import layerwise.extraction.hidden_states as module
 from layerwise.errors import LayerwiseError
-from layerwise.partial import partial_of
-from layerwise.store import open_states
-from layerwise.weights import load_local
+from layerwise.extraction import shards
+from layerwise.extraction.load import load_local
+from layerwise.extraction.partial import partial_of
+from layerwise.extraction.store import open_states
 from tiny_checkpoints import TEXTS
 
 PROMPTS = ("The river rises", "An owl")

@@ -4,8 +4,14 @@ import json
 
 import numpy as np
 
-from layerwise.pairs import StatementPairs
-from layerwise.store import BEFORE_NORM, POOLINGS, digest_of_texts, layer_file, open_states
+from layerwise.extraction.store import (
+    BEFORE_NORM,
+    POOLINGS,
+    digest_of_texts,
+    layer_file,
+    open_states,
+)
+from layerwise.inputs.pairs import StatementPairs
 
 CATEGORIES = ("numbers", "words", "technology", "habits", "trade", "scientific_facts")
 SIZES = (9, 6, 15, 14, 15, 11)

@@ -1,6 +1,6 @@
 """Statistics of source `published`, as `judge` reads them, straight from replays in memory."""
 
-from layerwise.verdicts import Statistics
+from layerwise.ledger.verdicts import Statistics
 
 
 def statistics_of(works):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from layerwise.analyses import (
+from layerwise.analyses.of_values import (
     anisotropy,
     bins,
     category_bootstrap,
@@ -18,8 +18,9 @@ from layerwise.analyses import (
     validation,
 )
 from layerwise.errors import LayerwiseError
+from layerwise.experiments.reduction import measure
 from layerwise.measures.pairwise import METRICS
-from layerwise.values import ANISOTROPY, POOLED, measure
+from layerwise.measures.values import ANISOTROPY, POOLED
 from random_states import CATEGORIES, SIZES, some_pairs, write_states
 
 N = sum(SIZES)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from layerwise.hidden_states import extract
+from layerwise.extraction.hidden_states import extract
 from tiny_checkpoints import TEXTS, twin_checkpoint
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"

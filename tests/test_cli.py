@@ -15,11 +15,11 @@ from safetensors.numpy import load_file, save_file
 
 from layerwise import cli
 from layerwise.errors import LayerwiseError
-from layerwise.prompts import read_prompts
-from layerwise.weights import build_tiny
+from layerwise.extraction.load import build_tiny
+from layerwise.inputs.prompts import read_prompts
 from tiny_checkpoints import tiny_model
 
-MINI = Path(str(resources.files("layerwise") / "mini"))
+MINI = Path(str(resources.files("layerwise") / "inputs/rehearsal"))
 RESULTS = ("validation", "layers", "category_bootstrap", "bins", "pairs", "anisotropy")
 PUBLISHED = {
     "validation": "Results/pythia/pythia_6.9b_ua_results_20260102_002828.json",
@@ -155,7 +155,7 @@ def test_every_verb_of_a_stage_gives_its_arguments():
         name = "list_models" if verb == "models" else verb
         if parser._defaults["run"].__qualname__ != "stage.<locals>.run":
             continue
-        wanted = inspect.signature(import_module(f"layerwise.stages.{name}").run).parameters
+        wanted = inspect.signature(import_module(f"layerwise.steps.{name}").run).parameters
         given = {action.dest for action in parser._actions} | set(parser._defaults)
         given -= {"help", "run"}
         needed = {key for key, one in wanted.items() if one.default is one.empty}
@@ -175,7 +175,7 @@ def test_params_are_those_of_the_stage(monkeypatch, tmp_path):
         "extract": None, "rehearse": None, "render": None,
     }.items():  # fmt: skip
         monkeypatch.setattr(
-            f"layerwise.stages.{verb}.run", lambda params, **_: got.update(p=params) or ""
+            f"layerwise.steps.{verb}.run", lambda params, **_: got.update(p=params) or ""
         )
         arguments = [verb, "--params", str(tmp_path / "p.yaml")]
         for action in parsers()[verb]._actions:
@@ -238,12 +238,12 @@ def test_exit_codes(capsys, monkeypatch, raised, code, message):
     def stop(folders, out):
         raise raised
 
-    monkeypatch.setattr("layerwise.stages.scaling.run", stop)
+    monkeypatch.setattr("layerwise.steps.scaling.run", stop)
     assert run(capsys, "scaling", "a", "b") == (code, "", message)
 
 
 def test_a_verb_may_have_an_exit_code_of_its_own(capsys, monkeypatch):
-    monkeypatch.setattr("layerwise.stages.doctor.run", lambda as_json: (f"json: {as_json}", 2))
+    monkeypatch.setattr("layerwise.steps.doctor.run", lambda as_json: (f"json: {as_json}", 2))
     assert run(capsys, "doctor") == (2, "json: False\n", "")
     assert run(capsys, "doctor", "--json") == (2, "json: True\n", "")
 
@@ -554,7 +554,7 @@ def test_interrupt_leaves_a_run_to_go_on_from(capsys, tmp_path, checkpoint, monk
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("layerwise.stages.analyze.measure", stop)
+    monkeypatch.setattr("layerwise.steps.analyze.measure", stop)
     code, _, err = analyze(capsys, checkpoint, tmp_path / "out")
     assert code == 130
     assert "interrupted; run it again" in err

@@ -8,11 +8,11 @@ import sys
 import pytest
 
 from layerwise import cli
-from layerwise.completion import script
-from layerwise.extractions import EXTRACTIONS
-from layerwise.models import read_models
-from layerwise.stages.draw import FIGURES
-from layerwise.verdicts import VERDICTS
+from layerwise.inputs.extractions import EXTRACTIONS
+from layerwise.inputs.models import read_models
+from layerwise.ledger.verdicts import VERDICTS
+from layerwise.steps.completion import script
+from layerwise.steps.draw import FIGURES
 
 ASK = """\
 source {script}

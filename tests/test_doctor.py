@@ -16,7 +16,7 @@ from layerwise.doctor import checks_here as here
 from layerwise.doctor import checks_of_full as full
 from layerwise.doctor import look_at_sources as sources
 from layerwise.doctor.checks_of_full import Gpus
-from layerwise.stages import doctor
+from layerwise.steps import doctor
 
 GB = 10**9
 H200 = Gpus("580.65.06", ("NVIDIA H200",), (139 * 2**30,))
@@ -435,7 +435,7 @@ def test_states_take_the_bytes_of_the_store(root):
 
 
 def test_needs_are_those_of_the_widest_dtype(root):
-    from layerwise import needs
+    from layerwise.extraction import needs
 
     (model,) = [one for one in sources.models(root)[0] if one.slug == "pythia-6p9b"]
     assert sources.needs_of([model]) == {"pythia-6p9b": needs.memory(model, "float32")}
@@ -449,7 +449,7 @@ def test_refusals_are_by_model(monkeypatch):
         if models[0].slug == "closed":
             raise LayerwiseError("closed is gated")
 
-    monkeypatch.setattr("layerwise.hub.require_hub", require)
+    monkeypatch.setattr("layerwise.extraction.hub.require_hub", require)
     asked = [SimpleNamespace(slug=slug) for slug in ("open", "closed")]
     assert sources.refusals(asked) == {"closed": "closed is gated"}
 

@@ -17,15 +17,15 @@ import numpy as np
 import pytest
 import torch
 
-import layerwise.hidden_states as module
-from layerwise import memory, partial
+import layerwise.extraction.hidden_states as module
 from layerwise.errors import LayerwiseError
-from layerwise.hidden_states import extract
-from layerwise.partial import Lock, partial_of
-from layerwise.shards import FLUSH_EVERY, journal_of
-from layerwise.store import BEFORE_NORM, open_states
-from layerwise.tiny import build_tiny
-from layerwise.weights import load_local
+from layerwise.extraction import memory, partial
+from layerwise.extraction.hidden_states import extract
+from layerwise.extraction.load import load_local
+from layerwise.extraction.partial import Lock, partial_of
+from layerwise.extraction.shards import FLUSH_EVERY, journal_of
+from layerwise.extraction.store import BEFORE_NORM, open_states
+from layerwise.extraction.twins import build_tiny
 from tiny_checkpoints import TEXTS, tiny_checkpoint, tiny_model
 
 PROMPTS = ("The river rises", "An owl")

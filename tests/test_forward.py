@@ -3,11 +3,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from layerwise import forward as module
-from layerwise.forward import forward, mean_token_nll, pool, tiled_nll, token_norms
-from layerwise.packed import packed_linears
-from layerwise.store import BEFORE_NORM
-from layerwise.weights import Checkpoint
+from layerwise.extraction import forward as module
+from layerwise.extraction.forward import forward, mean_token_nll, pool, tiled_nll, token_norms
+from layerwise.extraction.load import Checkpoint
+from layerwise.extraction.packed import packed_linears
+from layerwise.extraction.store import BEFORE_NORM
 from tiny_checkpoints import TWIN_FAMILIES, twin_checkpoint
 
 LENGTHS = (2, 5, 9)
@@ -124,7 +124,7 @@ def test_no_tensor_of_all_logits(monkeypatch: pytest.MonkeyPatch) -> None:
         return out
 
     monkeypatch.setattr(torch.ops.mkldnn, "_linear_pointwise", watch)
-    monkeypatch.setattr("layerwise.packed.TILE_WORDS", 200)
+    monkeypatch.setattr("layerwise.extraction.packed.TILE_WORDS", 200)
     ids = some_ids(3, 4)
     with torch.inference_mode(), packed_linears(checkpoint.model, "packed"):
         hidden = forward(checkpoint, ids, lambda layer, states: None)

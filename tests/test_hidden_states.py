@@ -10,12 +10,12 @@ import pytest
 import torch
 import transformers
 
-import layerwise.hidden_states as module
+import layerwise.extraction.hidden_states as module
 from layerwise.errors import LayerwiseError
-from layerwise.hidden_states import extract
-from layerwise.plan import plan_batches
-from layerwise.store import BEFORE_NORM, NORMS, POOLINGS, HiddenStates
-from layerwise.weights import BLOCKS, Checkpoint, attention_kernel, load_local
+from layerwise.extraction.hidden_states import extract
+from layerwise.extraction.load import BLOCKS, Checkpoint, attention_kernel, load_local
+from layerwise.extraction.plan import plan_batches
+from layerwise.extraction.store import BEFORE_NORM, NORMS, POOLINGS, HiddenStates
 from tiny_checkpoints import FAMILIES, TEXTS, tiny_checkpoint
 
 PROMPTS = ("Go", "The river rises", "An owl sat on the wall", "The river falls")

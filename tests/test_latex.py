@@ -11,15 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layerwise.errors import LayerwiseError
-from layerwise.latex import (
-    Claims,
-    build_pdf,
-    escape,
-    number,
-    render,
-    shown,
-    unbacked_digits,
-)
+from layerwise.pages.latex import Claims, build_pdf, escape, number, render, shown, unbacked_digits
 
 needs_latex = pytest.mark.skipif(
     shutil.which("latexmk") is None, reason="latexmk is missing: apt-get install latexmk"

@@ -3,8 +3,8 @@
 import pytest
 
 from layerwise.errors import LayerwiseError
-from layerwise.ledger import read_ledger, statistic_parts
-from layerwise.published import Published, read_published
+from layerwise.inputs.published import Published, read_published
+from layerwise.ledger.claims import read_ledger, statistic_parts
 
 PUBLISHED = Published(
     {

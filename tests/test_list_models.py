@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from layerwise import needs
 from layerwise.errors import LayerwiseError
-from layerwise.models import Model, Shape, read_models
-from layerwise.stages import list_models
+from layerwise.extraction import needs
+from layerwise.inputs.models import Model, Shape, read_models
+from layerwise.steps import list_models
 
 COMMIT = "0123456789" * 4
 

@@ -9,10 +9,23 @@ from typing import Any
 
 import pytest
 
+from layerwise.analyses import ANALYSES, MEASURED_DIRECTLY, replay
 from layerwise.errors import LayerwiseError
-from layerwise.measured import IDENTITY, SETTINGS, measured, merge, read_fragments, write_fragments
-from layerwise.published import NotMeasured, Published, pointer, read_published, split_pointer
-from layerwise.replay import ANALYSES, MEASURED_DIRECTLY, replay
+from layerwise.inputs.measured import (
+    IDENTITY,
+    SETTINGS,
+    measured,
+    merge,
+    read_fragments,
+    write_fragments,
+)
+from layerwise.inputs.published import (
+    NotMeasured,
+    Published,
+    pointer,
+    read_published,
+    split_pointer,
+)
 
 ROOT = Path(__file__).parents[1]
 DRAWS = {"n_resamples": 150, "level": 0.95, "seed": 42}

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from layerwise.errors import LayerwiseError
+from layerwise.extraction.tracing import trace
 from layerwise.measures import heads
-from layerwise.probes import trace
 from tiny_networks import TEXT, built
 
 

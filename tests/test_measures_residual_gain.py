@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from layerwise.errors import LayerwiseError
+from layerwise.extraction.tracing import trace
 from layerwise.measures import residual_gain as g
-from layerwise.probes import trace
-from layerwise.traces import Trace
+from layerwise.measures.traces import Trace
 from tiny_networks import CONFIGS, TEXT, built
 
 NAMES = ("gpt_neox", "gemma", "bloom", "falcon")

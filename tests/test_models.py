@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from layerwise.errors import LayerwiseError
-from layerwise.models import STUDIES, Model, find_model, read_models, twin_of
+from layerwise.inputs.models import STUDIES, Model, find_model, read_models, twin_of
 
 ENTRY = {
     "hub": "org/name",

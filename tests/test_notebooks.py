@@ -3,7 +3,7 @@ import json
 import pytest
 
 from layerwise.errors import LayerwiseError
-from layerwise.notebooks import NotebookPrompts, literal_in_notebook, prompts_document
+from layerwise.inputs.notebooks import NotebookPrompts, literal_in_notebook, prompts_document
 
 
 def notebook(*cells: str | list[str]) -> bytes:

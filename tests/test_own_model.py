@@ -23,22 +23,23 @@ from matplotlib.text import Text
 from hostile import MARKUP, TEX
 from layerwise import cli
 from layerwise.errors import LayerwiseError
-from layerwise.latex import build_pdf, escape
-from layerwise.own_model import figures, of_weights, page, sections, sections_paper3
-from layerwise.own_model.cautions import cautions, share_of_two
-from layerwise.own_model.tables import Cell, Section, table
-from layerwise.pairs import read_pairs
-from layerwise.plots import style
-from layerwise.plots.layers import draw as draw_layers
-from layerwise.plots.validation import MOST_NAMED
-from layerwise.plots.validation import draw as draw_validation
-from layerwise.prompts import read_prompts
-from layerwise.report import Drawn
-from layerwise.stages import analyze
-from layerwise.stages.infer import PER_MODEL, from_values
-from layerwise.tiny import build_tiny
-from layerwise.values import Values, measure
-from layerwise.weights import load_local
+from layerwise.experiments.reduction import measure
+from layerwise.extraction.load import load_local
+from layerwise.extraction.twins import build_tiny
+from layerwise.figures import style
+from layerwise.figures.layers import draw as draw_layers
+from layerwise.figures.validation import MOST_NAMED
+from layerwise.figures.validation import draw as draw_validation
+from layerwise.inputs.pairs import read_pairs
+from layerwise.inputs.prompts import read_prompts
+from layerwise.measures.values import Values
+from layerwise.pages.latex import build_pdf, escape
+from layerwise.pages.own_model import figures, of_weights, page, sections, sections_paper3
+from layerwise.pages.own_model.cautions import cautions, share_of_two
+from layerwise.pages.own_model.tables import Cell, Section, table
+from layerwise.pages.report import Drawn
+from layerwise.steps import analyze
+from layerwise.steps.infer import PER_MODEL, from_values
 from random_states import some_pairs, write_states
 from tiny_checkpoints import tiny_model
 from tiny_networks import CONFIGS

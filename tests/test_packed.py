@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers.pytorch_utils import Conv1D
 
-from layerwise import packed
 from layerwise.errors import LayerwiseError
-from layerwise.packed import choose_linears, packed_linears, packed_tiles, pad_rows
+from layerwise.extraction import packed
+from layerwise.extraction.packed import choose_linears, packed_linears, packed_tiles, pad_rows
 
 
 @pytest.mark.parametrize("bias", [True, False])

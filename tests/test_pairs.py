@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 
 from layerwise.errors import LayerwiseError
-from layerwise.pairs import read_pairs
+from layerwise.inputs.pairs import read_pairs
 
 GOOD = {name: {"pairs": [[f"{name} a", f"{name} b"]] * 2} for name in ("z", "a", "m")}
-MINI = "code/layerwise/mini/pairs.json"
+MINI = "code/layerwise/inputs/rehearsal/pairs.json"
 
 
 def write(folder: Path, document: object) -> Path:

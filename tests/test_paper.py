@@ -13,12 +13,12 @@ import pytest
 import yaml
 
 from layerwise.errors import LayerwiseError
-from layerwise.latex import build_pdf, escape, render, shown, unbacked_digits
-from layerwise.ledger import read_ledger
-from layerwise.paper_figures import FIGURES
-from layerwise.published import read_published
-from layerwise.stages.render import refuse_typed_numbers
-from layerwise.verdicts import Statistics, judge
+from layerwise.figures.papers import FIGURES
+from layerwise.inputs.published import read_published
+from layerwise.ledger.claims import read_ledger
+from layerwise.ledger.verdicts import Statistics, judge
+from layerwise.pages.latex import build_pdf, escape, render, shown, unbacked_digits
+from layerwise.steps.render import refuse_typed_numbers
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = sorted((ROOT / "paper").rglob("*.tex.j2"))

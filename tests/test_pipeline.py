@@ -11,25 +11,25 @@ import pytest
 import yaml
 from dvc.repo import Repo
 
-from layerwise.extractions import EXTRACTIONS
-from layerwise.models import read_models
-from layerwise.records import INFERRED
-from layerwise.replay import ANALYSES, MEASURED_DIRECTLY
+from layerwise.analyses import ANALYSES, MEASURED_DIRECTLY
+from layerwise.inputs.extractions import EXTRACTIONS
+from layerwise.inputs.models import read_models
+from layerwise.pages.records import INFERRED
 
 ROOT = Path(__file__).resolve().parent.parent
 CODE = ROOT / "code"
 
 # What a verb reaches through names in its arguments, which no import statement shows.
 BY_NAME = {
-    "infer": ["code/layerwise/analyses"],
-    "draw": ["code/layerwise/plots"],
-    "redraw": ["code/layerwise/plots", "code/layerwise/statistics"],
-    "report": ["code/layerwise/plots"],  # captions are the modules' first lines
+    "infer": ["code/layerwise/analyses/of_values"],
+    "draw": ["code/layerwise/figures"],
+    "redraw": ["code/layerwise/figures", "code/layerwise/statistics"],
+    "report": ["code/layerwise/figures"],  # captions are the modules' first lines
 }
 # Modules that a verb imports by name: what they import is reached as well.
 IMPORTED_BY_NAME = {
-    "survey": "code/layerwise/studies",
-    "rehearse": "code/layerwise/studies",
+    "survey": "code/layerwise/experiments",
+    "rehearse": "code/layerwise/experiments",
 }
 
 
@@ -98,7 +98,7 @@ def test_no_dep_on_code_that_is_not_reached(name):
         dep
         for dep in deps_of(stage)
         if dep.startswith("code/layerwise/")
-        and not dep.startswith("code/layerwise/mini")
+        and not dep.startswith("code/layerwise/inputs/rehearsal")
         and not any(covered(path, [dep]) or covered(dep, [path]) for path in modules)
     ]
     assert not idle, f"{name} does not reach {idle}"
@@ -136,9 +136,9 @@ def test_every_parameter_is_used_by_the_stage_it_is_named_after():
 
 def test_defaults_in_code_are_the_params():
     """`layerwise analyze` runs outside the repository on the defaults of the functions."""
-    from layerwise.hidden_states import extract
-    from layerwise.stages.infer import PER_MODEL, import_module
-    from layerwise.values import measure
+    from layerwise.experiments.reduction import measure
+    from layerwise.extraction.hidden_states import extract
+    from layerwise.steps.infer import PER_MODEL, import_module
 
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
 
@@ -153,7 +153,7 @@ def test_defaults_in_code_are_the_params():
         if name != "layers":
             assert (list(value) if isinstance(value, tuple) else value) == chosen[name], name
     for name in PER_MODEL:
-        module = import_module(f"layerwise.analyses.{name}")
+        module = import_module(f"layerwise.analyses.of_values.{name}")
         analyse = defaults(module.analyse)
         assert set(analyse) == set(module.PARAMETERS)
         for key in module.PARAMETERS:

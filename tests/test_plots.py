@@ -14,8 +14,8 @@ from matplotlib.text import Text
 from scipy import stats
 
 from layerwise.errors import LayerwiseError
-from layerwise.plots import style
-from layerwise.stages.draw import FIGURES
+from layerwise.figures import style
+from layerwise.steps.draw import FIGURES
 
 LAYERS = (0, 4, 8, 12)
 METRICS = (
@@ -175,7 +175,7 @@ def documents(figure: str) -> dict[str, Any]:
 
 
 def draw(figure: str, source: str = "published", **kept: Any) -> Figure:
-    module = importlib.import_module(f"layerwise.plots.{figure}")
+    module = importlib.import_module(f"layerwise.figures.{figure}")
     return module.draw(kept.get("documents") or documents(figure), source=source)
 
 
@@ -368,7 +368,7 @@ def test_anisotropy_spectra_iv_needs_spectra() -> None:
 
 @pytest.mark.parametrize("figure", FIGURES)
 def test_iv_source_documents_and_keys(figure: str) -> None:
-    module = importlib.import_module(f"layerwise.plots.{figure}")
+    module = importlib.import_module(f"layerwise.figures.{figure}")
     with pytest.raises(LayerwiseError, match="one of published, mini, full, got 'toy'"):
         module.draw(documents(figure), source="toy")
     with pytest.raises(LayerwiseError, match=f"figure {figure}: (at least one|the document)"):

@@ -13,12 +13,11 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from layerwise import paper_figures
 from layerwise.errors import LayerwiseError
-from layerwise.paper_figures import FIGURES, collect
-from layerwise.plots import published_files, style
-from layerwise.published import Published, read_published
-from layerwise.stages import redraw
+from layerwise.figures import papers, published_files, style
+from layerwise.figures.papers import FIGURES, collect
+from layerwise.inputs.published import Published, read_published
+from layerwise.steps import redraw
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -45,7 +44,7 @@ def drawn(published: Published) -> dict[str, Figure]:
 
 
 def draw(figure: str, documents: dict[str, Any], source: str = "published") -> Figure:
-    return importlib.import_module(f"layerwise.plots.{figure}").draw(documents, source=source)
+    return importlib.import_module(f"layerwise.figures.{figure}").draw(documents, source=source)
 
 
 def texts(figure: Figure) -> list[str]:
@@ -94,7 +93,7 @@ def test_asymmetry_bars_equal_the_table(drawn: Any, cells: Any) -> None:
     categories = [label.get_text().replace("\n", "_") for label in axes.get_xticklabels()]
     expected = [
         cells[file, f"/{category}/asymmetry"]
-        for file in paper_figures.PAPER1.values()
+        for file in papers.PAPER1.values()
         for category in categories
     ]
     assert heights == expected
@@ -107,10 +106,10 @@ def test_asymmetry_bars_equal_the_table(drawn: Any, cells: Any) -> None:
 def test_layer_curves_equal_the_files_not_the_consolidated_table(drawn: Any, cells: Any) -> None:
     pythia, llama, apertus, gemma = drawn["layer_curves"].axes
     for axes, file, key in (
-        (pythia, paper_figures.PAIRS, "/results/{}/centroid_asymmetry"),
-        (llama, paper_figures.LLAMA, "/pair_level_results/{}/centroid_asymmetry"),
-        (apertus, paper_figures.APERTUS, "/results/{}"),
-        (gemma, paper_figures.GEMMA, "/results/{}"),
+        (pythia, papers.PAIRS, "/results/{}/centroid_asymmetry"),
+        (llama, papers.LLAMA, "/pair_level_results/{}/centroid_asymmetry"),
+        (apertus, papers.APERTUS, "/results/{}"),
+        (gemma, papers.GEMMA, "/results/{}"),
     ):
         names = ("ci_lower", "ci_upper") if "centroid" in key else ("ci_lo", "ci_hi")
         curve = points(axes, "o")
@@ -124,7 +123,7 @@ def test_layer_curves_equal_the_files_not_the_consolidated_table(drawn: Any, cel
 
 
 def test_layer_curves_show_the_caps_of_the_consolidated_table(drawn: Any, cells: Any) -> None:
-    file = paper_figures.CONSOLIDATED
+    file = papers.CONSOLIDATED
     rows = [
         key.removesuffix("/model")
         for (name, key), value in cells.items()
@@ -148,7 +147,7 @@ def test_layer_curves_show_the_caps_of_the_consolidated_table(drawn: Any, cells:
 
 def test_template_comparison_equals_the_file(drawn: Any, cells: Any) -> None:
     (axes,) = drawn["template_comparison"].axes
-    file = paper_figures.TEMPLATE
+    file = papers.TEMPLATE
     for name, marker in (("with", "o"), ("without", "s")):
         expected = {
             (layer, cells[file, f"/results_{name}_template/{layer}/r"]) for layer in range(0, 33, 4)
@@ -161,7 +160,7 @@ def test_template_comparison_equals_the_file(drawn: Any, cells: Any) -> None:
 
 
 def test_depth_gain_and_gain_by_depth_equal_the_sweep(drawn: Any, cells: Any) -> None:
-    file = paper_figures.SWEEP
+    file = papers.SWEEP
     rows = model_rows(cells, file, "models").values()
     expected = {
         (cells[file, f"{row}/n_layers"], cells[file, f"{row}/residual_gain_mean"]) for row in rows
@@ -183,7 +182,7 @@ def test_depth_gain_and_gain_by_depth_equal_the_sweep(drawn: Any, cells: Any) ->
 
 def test_gain_distribution_draws_every_prompt_inside_its_column(drawn: Any, cells: Any) -> None:
     (axes,) = drawn["gain_distribution"].axes
-    file = paper_figures.SWEEP
+    file = papers.SWEEP
     columns = [row.get_offsets() for row in axes.collections if len(row.get_offsets()) == 25]
     labels = [label.get_text().split("\n")[0] for label in axes.get_xticklabels()]
     assert labels == ["70m", "160m", "1b", "410m", "1.4b", "2.8b", "6.9b", "12b"]
@@ -199,16 +198,15 @@ def test_lab_heritage_draws_the_papers_choice_and_the_hunt(drawn: Any, cells: An
     (axes,) = drawn["lab_heritage"].axes
     order = [label.get_text().split("\n")[0] for label in axes.get_xticklabels()]
     assert order == ["EleutherAI", "TII", "StabilityAI", "Meta", "BigScience"]
-    hunt = model_rows(cells, paper_figures.HUNT, "tested_results")
-    sweep = model_rows(cells, paper_figures.SWEEP, "models")
+    hunt = model_rows(cells, papers.HUNT, "tested_results")
+    sweep = model_rows(cells, papers.SWEEP, "models")
     labs: dict[str, list[float]] = {}
     for row in hunt.values():
-        gain = cells[paper_figures.HUNT, f"{row}/gain_no_ln_mean"]
-        labs.setdefault(cells[paper_figures.HUNT, f"{row}/lab"], []).append(gain)
+        gain = cells[papers.HUNT, f"{row}/gain_no_ln_mean"]
+        labs.setdefault(cells[papers.HUNT, f"{row}/lab"], []).append(gain)
     chosen = [
-        cells[paper_figures.SWEEP, f"{sweep[name]}/residual_gain_mean"]
-        for name in paper_figures.DRAWN_SIZES
-    ] + [cells[paper_figures.HUNT, f"{hunt[n]}/gain_no_ln_mean"] for n in paper_figures.DRAWN_HUNT]
+        cells[papers.SWEEP, f"{sweep[name]}/residual_gain_mean"] for name in papers.DRAWN_SIZES
+    ] + [cells[papers.HUNT, f"{hunt[n]}/gain_no_ln_mean"] for n in papers.DRAWN_HUNT]
     drawn_points = {(round(x, 2), y) for x, y in points(axes)}
     for place, lab in enumerate(order):
         gains = chosen if lab == "EleutherAI" else labs[lab]
@@ -219,7 +217,7 @@ def test_lab_heritage_draws_the_papers_choice_and_the_hunt(drawn: Any, cells: An
 
 
 def test_spectral_figures_equal_the_file(drawn: Any, cells: Any) -> None:
-    file = paper_figures.SPECTRAL
+    file = papers.SPECTRAL
     rows = model_rows(cells, file, "results")
     (scatter,) = drawn["spectral_scatter"].axes
     means = {
@@ -248,7 +246,7 @@ def test_spectral_figures_equal_the_file(drawn: Any, cells: Any) -> None:
 
 def test_critical_layer_equals_the_file(drawn: Any, cells: Any) -> None:
     (axes,) = drawn["critical_layer"].axes
-    file = paper_figures.CROSS
+    file = papers.CROSS
     rows = model_rows(cells, file, "results").values()
     drawn_points = points(axes)
     for row in rows:

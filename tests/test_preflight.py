@@ -6,7 +6,7 @@ import yaml
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
-from layerwise.stages import preflight
+from layerwise.steps import preflight
 
 ELSEWHERE = r"`dvc repro typeset@published` and `dvc repro typeset@mini` run here$"
 

@@ -8,8 +8,8 @@ import torch
 import transformers
 
 from layerwise.errors import LayerwiseError
-from layerwise.probes import PARTS, trace
-from layerwise.weights import BLOCKS, Checkpoint
+from layerwise.extraction.load import BLOCKS, Checkpoint
+from layerwise.extraction.tracing import PARTS, trace
 from tiny_networks import CONFIGS, TEXT, built
 
 PARALLEL = ("gpt_neox", "gptj", "falcon")

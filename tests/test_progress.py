@@ -18,7 +18,7 @@ from layerwise import progress
 from layerwise.progress import meter, progress_line, say, spell, track
 
 ROOT = Path(__file__).resolve().parent.parent
-MINI = ROOT / "code" / "layerwise" / "mini"
+MINI = ROOT / "code" / "layerwise" / "inputs" / "rehearsal"
 PATIENCE = 60  # seconds until a test that waits for something gives up
 
 

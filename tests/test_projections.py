@@ -11,10 +11,10 @@ import transformers
 from safetensors.torch import load_file, save_file
 from torch.overrides import TorchFunctionMode
 
-from layerwise import projections
 from layerwise.errors import LayerwiseError
-from layerwise.layouts import MATRICES, SLICINGS
-from layerwise.projections import Weights, heads_of
+from layerwise.extraction import projections
+from layerwise.extraction.layouts import MATRICES, SLICINGS
+from layerwise.extraction.projections import Weights, heads_of
 from tiny_checkpoints import TWIN_FAMILIES, twin_checkpoint, twin_folder
 
 SCALED_QUERIES = ("opt", "opt-350m")  # before, not after, they meet the keys

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from layerwise.errors import LayerwiseError
-from layerwise.prompts import read_prompts
+from layerwise.inputs.prompts import read_prompts
 
 
 def write(folder: Path, document: object) -> Path:
@@ -43,13 +43,13 @@ def test_iv(tmp_path: Path, document: object, message: str) -> None:
 
 
 def test_mini(root: Path) -> None:
-    prompts = read_prompts(root / "code" / "layerwise" / "mini" / "prompts.json")
+    prompts = read_prompts(root / "code" / "layerwise" / "inputs" / "rehearsal" / "prompts.json")
     assert len(set(prompts)) == 16
 
 
 def test_mini_holds_no_published_prompt(root: Path, mirror: Path) -> None:
     published = (mirror / "prompts.json").read_text(encoding="utf-8").lower()
-    prompts = read_prompts(root / "code" / "layerwise" / "mini" / "prompts.json")
+    prompts = read_prompts(root / "code" / "layerwise" / "inputs" / "rehearsal" / "prompts.json")
     assert not [prompt for prompt in prompts if prompt.lower() in published]
 
 

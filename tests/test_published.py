@@ -5,7 +5,7 @@ import json
 import pytest
 
 from layerwise.errors import LayerwiseError
-from layerwise.published import (
+from layerwise.inputs.published import (
     HEADER,
     TABLES,
     TYPED,

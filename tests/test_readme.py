@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from layerwise.analyses import ANALYSES
 from layerwise.cli import _parser
-from layerwise.replay import ANALYSES
-from layerwise.stages import judge, replay, summary
-from layerwise.stages.infer import PER_MODEL
-from layerwise.verdicts import TOLERANCES, VERDICTS
+from layerwise.ledger.verdicts import TOLERANCES, VERDICTS
+from layerwise.steps import judge, replay, summary
+from layerwise.steps.infer import PER_MODEL
 from scripts import load
 
 
@@ -288,7 +288,7 @@ def copy(root, judged, tmp_path_factory):
     shutil.copytree(root, folder, ignore=NOT_COPIED)
     (folder / ".dvc" / "config.local").write_text("[core]\n    no_scm = true\n")
     shutil.copytree(judged, folder / "results")
-    mini = folder / "code" / "layerwise" / "mini"
+    mini = folder / "code" / "layerwise" / "inputs" / "rehearsal"
     run(
         f"layerwise build --pairs {mini}/pairs.json --prompts {mini}/prompts.json "
         "--out results/mini/checkpoints",

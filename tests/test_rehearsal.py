@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from layerwise.ledger import Claim, read_ledger
-from layerwise.published import read_published
-from layerwise.replay import MEASURED_DIRECTLY
-from layerwise.stages.judge import read_statistics
-from layerwise.verdicts import Statistics, select
+from layerwise.analyses import MEASURED_DIRECTLY
+from layerwise.inputs.published import read_published
+from layerwise.ledger.claims import Claim, read_ledger
+from layerwise.ledger.verdicts import Statistics, select
+from layerwise.steps.judge import read_statistics
 
 ROOT = Path(__file__).resolve().parent.parent
-MINI = ROOT / "code" / "layerwise" / "mini"
+MINI = ROOT / "code" / "layerwise" / "inputs" / "rehearsal"
 PER_CATEGORY = 6  # statement pairs, half of the built-in ones
 FAMILY = ("pythia-410m", "pythia-1p4b", "pythia-6p9b", "pythia-12b")
 PARAMS = """\

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from layerwise import ledger as ledger_module
-from layerwise import replay as replay_module
+from layerwise import analyses as replay_module
+from layerwise.analyses import ANALYSES, replay
+from layerwise.analyses.category_bootstrap import BOOTSTRAP
+from layerwise.analyses.documents import UA_FILES
+from layerwise.analyses.pairs import PAIRS
+from layerwise.analyses.validation import PAPER1
 from layerwise.errors import LayerwiseError
-from layerwise.ledger import read_ledger
-from layerwise.published import Published, read_published, split_pointer
-from layerwise.replay import ANALYSES, replay
-from layerwise.replay.category_bootstrap import BOOTSTRAP
-from layerwise.replay.documents import UA_FILES
-from layerwise.replay.pairs import PAIRS
-from layerwise.replay.validation import PAPER1
-from layerwise.verdicts import judge
+from layerwise.inputs.published import Published, read_published, split_pointer
+from layerwise.ledger import claims as ledger_module
+from layerwise.ledger.claims import read_ledger
+from layerwise.ledger.verdicts import judge
 from replayed import statistics_of
 
 DRAWS = {"n_resamples": 10000, "level": 0.95, "seed": 42}

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from layerwise.analyses import gain_files as files
+from layerwise.analyses import lab_heritage, replay
 from layerwise.errors import LayerwiseError
-from layerwise.ledger import read_ledger
-from layerwise.published import Published, read_published
-from layerwise.replay import gain_files as files
-from layerwise.replay import lab_heritage, replay
+from layerwise.inputs.published import Published, read_published
+from layerwise.ledger.claims import read_ledger
+from layerwise.ledger.verdicts import judge
 from layerwise.statistics import attention_trace, gains
 from layerwise.statistics.contingency import chi_square_p, fisher_exact
 from layerwise.statistics.ranks import mann_whitney
 from layerwise.statistics.student import line, mean_test, power_law, standard_error
-from layerwise.verdicts import judge
 from replayed import statistics_of
 
 ANALYSES = ("depth_gain", "lab_heritage", "crowding", "mlp_scaling", "laws")

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from layerwise.analyses import replay
+from layerwise.analyses.calibration_text import MODELS, NUMERIC, WORDS
+from layerwise.analyses.neutral_control import CONTROL
+from layerwise.analyses.output_correlation import CLASSES, CONTRIBUTIONS, REGIMES
 from layerwise.errors import LayerwiseError
-from layerwise.ledger import read_ledger
-from layerwise.published import Published, read_published, split_pointer
-from layerwise.replay import replay
-from layerwise.replay.calibration_text import MODELS, NUMERIC, WORDS
-from layerwise.replay.neutral_control import CONTROL
-from layerwise.replay.output_correlation import CLASSES, CONTRIBUTIONS, REGIMES
+from layerwise.inputs.published import Published, read_published, split_pointer
+from layerwise.ledger.claims import read_ledger
+from layerwise.ledger.verdicts import judge
 from layerwise.statistics import calibration
 from layerwise.statistics.two_samples import control_verdict, pooled_t
-from layerwise.verdicts import judge
 from replayed import statistics_of
 
 DRAWS = {"n_resamples": 10000, "level": 0.95, "seed": 42}

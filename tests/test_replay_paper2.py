@@ -7,12 +7,9 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from layerwise.errors import LayerwiseError
-from layerwise.ledger import read_ledger
-from layerwise.published import Published, read_published, split_pointer
-from layerwise.replay import replay
-from layerwise.replay.cross_model import CONTRIBUTIONS
-from layerwise.replay.pair_curves import (
+from layerwise.analyses import replay
+from layerwise.analyses.cross_model import CONTRIBUTIONS
+from layerwise.analyses.pair_curves import (
     APERTUS,
     CONSOLIDATED,
     CURVES,
@@ -21,8 +18,11 @@ from layerwise.replay.pair_curves import (
     SUMMARY,
     TEMPLATE,
 )
+from layerwise.errors import LayerwiseError
+from layerwise.inputs.published import Published, read_published, split_pointer
+from layerwise.ledger.claims import read_ledger
+from layerwise.ledger.verdicts import judge
 from layerwise.statistics import phases
-from layerwise.verdicts import judge
 from replayed import statistics_of
 
 DRAWS = {"n_resamples": 10000, "level": 0.95, "seed": 42}

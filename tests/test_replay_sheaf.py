@@ -10,14 +10,14 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
+from layerwise.analyses import critical_layer as formula
+from layerwise.analyses import replay, series, sheaf_trace, spectral_norms, twins
+from layerwise.analyses.thermodynamic_benchmark import ROWS
 from layerwise.errors import LayerwiseError
-from layerwise.ledger import read_ledger
-from layerwise.published import Published, read_published, split_pointer
-from layerwise.replay import critical_layer as formula
-from layerwise.replay import replay, series, sheaf_trace, spectral_norms, twins
-from layerwise.replay.thermodynamic_benchmark import ROWS
+from layerwise.inputs.published import Published, read_published, split_pointer
+from layerwise.ledger.claims import read_ledger
+from layerwise.ledger.verdicts import judge
 from layerwise.statistics import critical_layer, norm_ratios, samples
-from layerwise.verdicts import judge
 from replayed import statistics_of
 
 ANALYSES = (

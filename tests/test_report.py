@@ -14,15 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claim_records import FILE, HOSTILE, folders, judged, png, record
-from layerwise import paper_figures
+from layerwise.analyses import ANALYSES
 from layerwise.cli import main
 from layerwise.errors import LayerwiseError
-from layerwise.findings import findings, is_label, origin, relative_difference
-from layerwise.records import beside, brief, checked, shown, stage_of, view
-from layerwise.replay import ANALYSES
-from layerwise.report import Drawn, embedded, png_size
-from layerwise.stages import draw, report
-from layerwise.verdicts import VERDICTS
+from layerwise.figures import papers
+from layerwise.ledger.findings import findings, is_label, origin, relative_difference
+from layerwise.ledger.verdicts import VERDICTS
+from layerwise.pages.records import beside, brief, checked, shown, stage_of, view
+from layerwise.pages.report import Drawn, embedded, png_size
+from layerwise.steps import draw, report
 
 
 class Page(HTMLParser):
@@ -321,7 +321,7 @@ def test_run_iv_figures(tmp_path: Path, root: Path) -> None:
 
 
 def test_every_figure_of_every_stage_has_an_analysis() -> None:
-    assert set(report.FIGURES) == set(draw.FIGURES) | set(paper_figures.FIGURES)
+    assert set(report.FIGURES) == set(draw.FIGURES) | set(papers.FIGURES)
     assert set(report.FIGURES.values()) <= set(ANALYSES)
     assert all(report.caption_of(name).endswith(".") for name in report.FIGURES)
 

@@ -12,7 +12,7 @@ import pytest
 
 from browser import Browser, browser, missing
 from claim_records import FILE, HOSTILE, folders, record
-from layerwise.stages import report
+from layerwise.steps import report
 
 N = 2500
 VERDICT_CYCLE = ("agrees", "agrees", "follows", "differs", "needs weights")

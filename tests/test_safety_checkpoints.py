@@ -14,12 +14,12 @@ import pytest
 import torch
 
 from hostile import UNSEEN, is_unseen
-from layerwise.checkpoint_folder import check_folder, shard_names, weight_bytes
 from layerwise.errors import LayerwiseError
-from layerwise.hub import fetch, fetch_config, require_hub
-from layerwise.projections import Weights
-from layerwise.tiny import build_tiny
-from layerwise.weights import load_local
+from layerwise.extraction.checkpoint_folder import check_folder, shard_names, weight_bytes
+from layerwise.extraction.hub import fetch, fetch_config, require_hub
+from layerwise.extraction.load import load_local
+from layerwise.extraction.projections import Weights
+from layerwise.extraction.twins import build_tiny
 from tiny_checkpoints import TEXTS, tiny_model
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from claim_records import record
 from hostile import TEX, UNSEEN, is_unseen
 from layerwise.errors import LayerwiseError
-from layerwise.latex import build_pdf, escape, render
+from layerwise.pages.latex import build_pdf, escape, render
 from test_paper import context
 
 needs_latex = pytest.mark.skipif(shutil.which("latexmk") is None, reason="latexmk is missing")

@@ -11,7 +11,7 @@ import pytest
 
 from hostile import MARKUP, PATHS, TEX, is_unseen
 from layerwise import cli
-from layerwise.tiny import build_tiny
+from layerwise.extraction.twins import build_tiny
 from test_safety_latex import SIGNS, depth, tokens
 from test_safety_page import Skeleton
 from tiny_checkpoints import TEXTS, tiny_model

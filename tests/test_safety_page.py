@@ -17,8 +17,8 @@ from claim_records import folders, judged, record
 from hostile import BIDI, TEXTS, UNSEEN, is_unseen
 from layerwise import cli
 from layerwise.files import revealed
-from layerwise.report import embedded
-from layerwise.stages import report
+from layerwise.pages.report import embedded
+from layerwise.steps import report
 
 FIELDS = ("quantity", "where", "model", "unit", "cause", "kind", "published", "recomputed")
 

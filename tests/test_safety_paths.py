@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from hostile import PATHS
-from layerwise import upstream
 from layerwise.errors import LayerwiseError
-from layerwise.mirrors import FolderMirror, Pin
-from layerwise.models import read_models
-from layerwise.prompts import read_prompts
-from layerwise.stages import draw, extract, infer, redraw, replay, survey
-from layerwise.store import BEFORE_NORM, layer_file, open_states
-from layerwise.values import load
+from layerwise.extraction.store import BEFORE_NORM, layer_file, open_states
+from layerwise.inputs import upstream
+from layerwise.inputs.mirrors import FolderMirror, Pin
+from layerwise.inputs.models import read_models
+from layerwise.inputs.prompts import read_prompts
+from layerwise.measures.values import load
+from layerwise.steps import draw, extract, infer, redraw, replay, survey
 
 # --- the published files ------------------------------------------------------------------------
 

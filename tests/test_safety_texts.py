@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from hostile import FLOOD, SEEN, UNSEEN, is_unseen
 from layerwise import cli
 from layerwise.errors import LayerwiseError
+from layerwise.extraction.twins import build_tiny
 from layerwise.files import LONGEST_NAME, read_json, require_name, write_json, write_text
-from layerwise.pairs import read_pairs
-from layerwise.prompts import read_prompts
-from layerwise.tiny import build_tiny
+from layerwise.inputs.pairs import read_pairs
+from layerwise.inputs.prompts import read_prompts
 from tiny_checkpoints import TEXTS, tiny_model
 
 MEGABYTE = 1_000_000

@@ -11,18 +11,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from layerwise.analyses import sensitivity, survival, weight_sensitivity
+from layerwise.analyses import sensitivity as replayed
+from layerwise.analyses.documents import Draws, Replay
+from layerwise.analyses.of_values import sensitivity, survival, weight_sensitivity
 from layerwise.errors import LayerwiseError
-from layerwise.latex import escape, render
-from layerwise.plots import style
-from layerwise.plots.sensitivity import MARKS, draw
-from layerwise.published import Published, read_published
-from layerwise.replay import sensitivity as replayed
-from layerwise.replay.documents import Draws, Replay
+from layerwise.experiments.reduction import measure
+from layerwise.figures import style
+from layerwise.figures.sensitivity import MARKS, draw
+from layerwise.inputs.published import Published, read_published
+from layerwise.measures.values import ANISOTROPY, Values
+from layerwise.pages.latex import escape, render
 from layerwise.statistics.clusters import cluster_interval
 from layerwise.statistics.joint_bootstrap import ends, resampled_correlations
 from layerwise.statistics.survival import Finding, advice, compare, outcome
-from layerwise.values import ANISOTROPY, Values, measure
 from random_states import CATEGORIES, SIZES, some_pairs, write_states
 
 ROOT = Path(__file__).parents[1]

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from layerwise.partial import discard, partial_of, prepare, publish
-from layerwise.plan import Plan, plan_batches
-from layerwise.shards import Shard, finished_batches, journal_of
-from layerwise.store import POOLINGS, layer_file
+from layerwise.extraction.partial import discard, partial_of, prepare, publish
+from layerwise.extraction.plan import Plan, plan_batches
+from layerwise.extraction.shards import Shard, finished_batches, journal_of
+from layerwise.extraction.store import POOLINGS, layer_file
 
 
 @pytest.mark.parametrize("limit", [1, 7, 12, 1000])

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from layerwise.analyses import ANALYSES
 from layerwise.errors import LayerwiseError
-from layerwise.records import INFERRED
-from layerwise.replay import ANALYSES
-from layerwise.stages import draw, infer, judge, measure, render, replay, scaling, summary, typeset
-from layerwise.stages.trace import as_lines, as_text, list_claims, trace
+from layerwise.pages.records import INFERRED
+from layerwise.steps import draw, infer, judge, measure, render, replay, scaling, summary, typeset
+from layerwise.steps.trace import as_lines, as_text, list_claims, trace
 from random_states import some_pairs, write_states
 
 PARAMS = {"n_resamples": 200, "level": 0.95, "seed": 42}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layerwise.errors import LayerwiseError
-from layerwise.published import read_published
+from layerwise.inputs.published import read_published
 from layerwise.statistics import critical_layer as rules
 
 NAN = float("nan")

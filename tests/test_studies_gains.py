@@ -11,15 +11,15 @@ import pytest
 import scipy.stats
 import torch
 
+from layerwise.analyses import replay
 from layerwise.errors import LayerwiseError
-from layerwise.measured import measured
-from layerwise.models import Model, Shape
-from layerwise.probes import trace
-from layerwise.published import Published, read_published
-from layerwise.replay import replay
+from layerwise.experiments import Subject, bench, clean, gpt2_ln, gptj, hunt, sweep, twin
+from layerwise.extraction.load import Checkpoint
+from layerwise.extraction.tracing import trace
+from layerwise.inputs.measured import measured
+from layerwise.inputs.models import Model, Shape
+from layerwise.inputs.published import Published, read_published
 from layerwise.statistics import gains
-from layerwise.studies import Subject, bench, clean, gpt2_ln, gptj, hunt, sweep, twin
-from layerwise.weights import Checkpoint
 from tiny_networks import built
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -21,34 +21,32 @@ import safetensors.torch
 import scipy.stats
 import torch
 
-from layerwise import probes
+from layerwise.analyses import replay
 from layerwise.errors import LayerwiseError
-from layerwise.measured import measured, merge, read_fragments, write_fragments
+from layerwise.experiments import Fragments, Subject, lookup, opt
+from layerwise.experiments import ffn as ffn_study
+from layerwise.experiments import fourmodel as four_study
+from layerwise.experiments import llama23 as llama23_study
+from layerwise.experiments import mistral as mistral_study
+from layerwise.experiments import perhead as perhead_study
+from layerwise.experiments import scaling as scaling_study
+from layerwise.experiments.streams import summary, without_first_token
+from layerwise.extraction import tracing
+from layerwise.extraction.projections import Weights
+from layerwise.inputs.measured import measured, merge, read_fragments, write_fragments
+from layerwise.inputs.published import Published, read_published
 from layerwise.measures import unembedding
 from layerwise.measures.conditioning import conditioning
-from layerwise.measures.module_gain import (
-    attention_gains,
-    module_gain,
-    module_gains,
-)
+from layerwise.measures.module_gain import attention_gains, module_gain, module_gains
 from layerwise.measures.stream_norms import mean_token_norm, sequence_norms, token_norms
+from layerwise.measures.traces import Trace
 from layerwise.measures.unembedding import MatrixNorms, are_tied, matrix_norms
-from layerwise.projections import Weights
-from layerwise.published import Published, read_published
-from layerwise.replay import replay
-from layerwise.studies import Fragments, Subject, lookup, opt
-from layerwise.studies import ffn as ffn_study
-from layerwise.studies import fourmodel as four_study
-from layerwise.studies import llama23 as llama23_study
-from layerwise.studies import mistral as mistral_study
-from layerwise.studies import perhead as perhead_study
-from layerwise.studies import scaling as scaling_study
-from layerwise.studies.streams import summary, without_first_token
-from layerwise.traces import Trace
 from tiny_checkpoints import twin_checkpoint, twinned_model
 
 ROOT = Path(__file__).parents[1]
-PROMPTS = json.loads((ROOT / "code/layerwise/mini/prompts.json").read_text(encoding="utf-8"))
+PROMPTS = json.loads(
+    (ROOT / "code/layerwise/inputs/rehearsal/prompts.json").read_text(encoding="utf-8")
+)
 DRAWS = {"n_resamples": 50, "level": 0.95, "seed": 42}
 SCALING = "paper3/Results/scaling_law_multi_pythia_results.json"
 OPT = "paper3/Results/OPT_anomaly_20260106_013155.json"
@@ -100,7 +98,7 @@ def _subject(study: str, slug: str, trace: Any = None) -> Subject:
     return Subject(
         model=replace(twinned_model(family, n_layers), slug=slug),
         dtype="float32",
-        trace=trace or partial(probes.trace, checkpoint),
+        trace=trace or partial(tracing.trace, checkpoint),
         weights=Weights.open(checkpoint.folder, "float32"),
         prompts=PROMPTS,
         published=_published(),
@@ -109,7 +107,7 @@ def _subject(study: str, slug: str, trace: Any = None) -> Subject:
 
 @cache
 def _fragments(study: str, slug: str) -> Fragments:
-    found = import_module(f"layerwise.studies.{study}").fragments(_subject(study, slug))
+    found = import_module(f"layerwise.experiments.{study}").fragments(_subject(study, slug))
     return dict(found)
 
 
@@ -172,7 +170,7 @@ def _prompt(place: tuple[str, str]) -> str:
 
 def _module_reference(study: str, slug: str, texts: list[str]) -> tuple[list[float], list[float]]:
     """Mean token norms out over in, from hooks on the norms and the modules, prompt by prompt."""
-    blocks = probes.Checkpoint.blocks.fget(twin_checkpoint(*SUBJECTS[study][slug]))  # type: ignore[attr-defined]
+    blocks = tracing.Checkpoint.blocks.fget(twin_checkpoint(*SUBJECTS[study][slug]))  # type: ignore[attr-defined]
     modules = {}
     for number, block in enumerate(blocks):
         modules[number, "in", "attention"] = block.input_layernorm
@@ -422,7 +420,7 @@ def test_llama23_against_hidden_states(slug: str) -> None:
 
 @pytest.mark.parametrize("slug", SUBJECTS["llama_anom"])
 def test_llama_anom_against_torch(slug: str) -> None:
-    name = import_module("layerwise.studies.llama_anom").NAMES[slug]
+    name = import_module("layerwise.experiments.llama_anom").NAMES[slug]
     (found,) = _fragments("llama_anom", slug).values()
     model, _ = _model("llama_anom", slug)
     weight = model.get_output_embeddings().weight.detach()

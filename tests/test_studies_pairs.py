@@ -10,24 +10,25 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from layerwise.analyses import replay
+from layerwise.analyses.calibration_text import MODELS, WORDS
+from layerwise.analyses.documents import UA_FILES, categories, n_pairs
+from layerwise.analyses.output_correlation import CLASSES, CONTRIBUTIONS, Rows
+from layerwise.analyses.pair_curves import CONSOLIDATED, CURVES, LLAMA, SUMMARY, TEMPLATE
 from layerwise.errors import LayerwiseError
-from layerwise.extractions import EXTRACTIONS, UNSERVED
-from layerwise.measured import measured, merge
+from layerwise.experiments import Fragments
+from layerwise.experiments.of_pairs import curve_values
+from layerwise.experiments.of_pairs.pair_values import fragments, of_pairs
+from layerwise.experiments.reduction import measure
+from layerwise.extraction.store import BEFORE_NORM, HiddenStates
+from layerwise.inputs.extractions import EXTRACTIONS, UNSERVED
+from layerwise.inputs.measured import measured, merge
+from layerwise.inputs.models import read_models
+from layerwise.inputs.pairs import StatementPairs, read_pairs
+from layerwise.inputs.published import DATASET, Published, pointer, read_published, split_pointer
 from layerwise.measures.pairwise import METRICS, pair_metrics
-from layerwise.models import read_models
-from layerwise.pair_studies import curve_values
-from layerwise.pair_studies.pair_values import fragments, of_pairs
-from layerwise.pairs import StatementPairs, read_pairs
-from layerwise.published import DATASET, Published, pointer, read_published, split_pointer
-from layerwise.replay import replay
-from layerwise.replay.calibration_text import MODELS, WORDS
-from layerwise.replay.documents import UA_FILES, categories, n_pairs
-from layerwise.replay.output_correlation import CLASSES, CONTRIBUTIONS, Rows
-from layerwise.replay.pair_curves import CONSOLIDATED, CURVES, LLAMA, SUMMARY, TEMPLATE
+from layerwise.measures.values import Values, load
 from layerwise.statistics.bootstrap import CorrelationInterval
-from layerwise.store import BEFORE_NORM, HiddenStates
-from layerwise.studies import Fragments
-from layerwise.values import Values, load, measure
 from random_states import some_pairs, write_states
 
 ROOT = Path(__file__).parents[1]

@@ -10,16 +10,18 @@ from typing import Any
 
 import pytest
 
+from layerwise.analyses.neutral_control import CONTROL
 from layerwise.errors import LayerwiseError
-from layerwise.extractions import UNSERVED
-from layerwise.ledger import Claim, read_ledger
-from layerwise.models import Model, read_models
-from layerwise.published import Published, read_published
-from layerwise.replay.neutral_control import CONTROL
-from layerwise.studies import STUDIES, Subject, h4ext
+from layerwise.experiments import STUDIES, Subject, h4ext
+from layerwise.inputs.extractions import UNSERVED
+from layerwise.inputs.models import Model, read_models
+from layerwise.inputs.published import Published, read_published
+from layerwise.ledger.claims import Claim, read_ledger
 
 ROOT = Path(__file__).parents[1]
-PROMPTS = json.loads((ROOT / "code/layerwise/mini/prompts.json").read_text(encoding="utf-8"))
+PROMPTS = json.loads(
+    (ROOT / "code/layerwise/inputs/rehearsal/prompts.json").read_text(encoding="utf-8")
+)
 MODELS = read_models(ROOT / "models.yaml")
 # Their numbers stand under `beyond/`, by slug: no published place can be taken in error.
 OPEN = ("bentov", "crossarch", "rlhf")
@@ -54,7 +56,7 @@ def claims(published: Published) -> list[Claim]:
 
 def measure(study: str, model: Model, published: Published) -> None:
     subject = Subject(model, "float32", Guarded(), Guarded(), PROMPTS, published)
-    import_module(f"layerwise.studies.{study}").fragments(subject)
+    import_module(f"layerwise.experiments.{study}").fragments(subject)
 
 
 @pytest.mark.parametrize("study", CLOSED)

@@ -14,22 +14,34 @@ import pytest
 import torch
 import transformers
 
-from layerwise import probes
+from layerwise.analyses import critical_layer as lstar_replay
+from layerwise.analyses import replay
 from layerwise.errors import LayerwiseError
-from layerwise.measured import IDENTITY, measured, merge
-from layerwise.models import read_models
-from layerwise.projections import Weights
-from layerwise.published import ANISOTROPY, Published, read_published
-from layerwise.replay import critical_layer as lstar_replay
-from layerwise.replay import replay
+from layerwise.experiments import (
+    Fragments,
+    Subject,
+    aniso,
+    bentov,
+    h4,
+    h4ext,
+    lstar,
+    rmap,
+    spectral,
+)
+from layerwise.extraction import tracing
+from layerwise.extraction.load import load_local
+from layerwise.extraction.projections import Weights
+from layerwise.inputs.measured import IDENTITY, measured, merge
+from layerwise.inputs.models import read_models
+from layerwise.inputs.published import ANISOTROPY, Published, read_published
+from layerwise.measures.traces import Trace
 from layerwise.statistics import profile
-from layerwise.studies import Fragments, Subject, aniso, bentov, h4, h4ext, lstar, rmap, spectral
-from layerwise.traces import Trace
-from layerwise.weights import load_local
 from tiny_checkpoints import twin_folder
 
 ROOT = Path(__file__).parents[1]
-PROMPTS = json.loads((ROOT / "code/layerwise/mini/prompts.json").read_text(encoding="utf-8"))
+PROMPTS = json.loads(
+    (ROOT / "code/layerwise/inputs/rehearsal/prompts.json").read_text(encoding="utf-8")
+)
 SEEDS = {"pythia-410m": 1, "pythia-1p4b": 2}
 FAMILIES = {
     **dict.fromkeys(("pythia-160m", "pythia-410m", "pythia-1p4b", "pythia-6p9b"), "gpt_neox"),
@@ -65,7 +77,7 @@ def subject(slug: str, dtype: str) -> Subject:
     return Subject(
         model=registry()[slug],
         dtype=dtype,
-        trace=partial(probes.trace, checkpoint),
+        trace=partial(tracing.trace, checkpoint),
         weights=Weights.open(checkpoint.folder, dtype),
         prompts=PROMPTS,
         published=tables(),
@@ -74,7 +86,7 @@ def subject(slug: str, dtype: str) -> Subject:
 
 @cache
 def found(study: str, slug: str, dtype: str) -> Fragments:
-    return import_module(f"layerwise.studies.{study}").fragments(subject(slug, dtype))
+    return import_module(f"layerwise.experiments.{study}").fragments(subject(slug, dtype))
 
 
 def entry(study: str, slug: str, dtype: str, file: str, place: str = "") -> dict[str, Any]:

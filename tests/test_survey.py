@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from layerwise import left_out
 from layerwise.errors import LayerwiseError
+from layerwise.experiments import STUDIES, Subject
 from layerwise.files import read_json
-from layerwise.measured import read_fragments
-from layerwise.models import read_models
-from layerwise.published import Published, read_published
-from layerwise.stages import assemble, extract, measure, survey
-from layerwise.studies import STUDIES, Subject
+from layerwise.inputs import left_out
+from layerwise.inputs.measured import read_fragments
+from layerwise.inputs.models import read_models
+from layerwise.inputs.published import Published, read_published
+from layerwise.steps import assemble, extract, measure, survey
 
 ROOT = Path(__file__).resolve().parent.parent
 MODELS = ROOT / "models.yaml"
@@ -113,7 +113,7 @@ def test_assembling_takes_what_is_there(tmp_path: Path, published: Published) ->
     survey.write(model, "0" * 40, found, surveys / "pythia-70m.json")
     survey.write(model, None, None, surveys / "pythia-160m.json")
     left_out.mark_values(values / "gemma-2b.npz")
-    pairs = ROOT / "code" / "layerwise" / "mini" / "pairs.json"
+    pairs = ROOT / "code" / "layerwise" / "inputs" / "rehearsal" / "pairs.json"
     infer = {"n_resamples": 100, "level": 0.95, "seed": 42}
     out = tmp_path / "measured.json"
     assemble.run(surveys, values, pairs, ROOT / "published", out, infer)

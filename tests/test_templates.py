@@ -9,7 +9,7 @@ import tokenizers
 import transformers
 
 from layerwise.errors import LayerwiseError
-from layerwise.templates import DATE, NONE, ONCE, PUBLISHED, TEMPLATES, render
+from layerwise.extraction.templates import DATE, NONE, ONCE, PUBLISHED, TEMPLATES, render
 
 BOS = "<|begin_of_text|>"
 MARKS = (BOS, "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>")

@@ -7,11 +7,11 @@ import transformers
 from safetensors.torch import load_file
 
 from layerwise.errors import LayerwiseError
-from layerwise.models import read_models, twin_of
-from layerwise.projections import heads_of
-from layerwise.tiny import build_tiny, build_twin
-from layerwise.tiny_configs import twin_config
-from layerwise.weights import load_built
+from layerwise.extraction.load import load_built
+from layerwise.extraction.projections import heads_of
+from layerwise.extraction.twin_configs import twin_config
+from layerwise.extraction.twins import build_tiny, build_twin
+from layerwise.inputs.models import read_models, twin_of
 from tiny_checkpoints import (
     FAMILIES,
     TEXTS,

@@ -10,13 +10,7 @@ from pathlib import Path
 import pytest
 
 from layerwise.errors import LayerwiseError
-from layerwise.upstream import (
-    DATA_FILES,
-    fetch,
-    read_registry,
-    result_file,
-    verify_data,
-)
+from layerwise.inputs.upstream import DATA_FILES, fetch, read_registry, result_file, verify_data
 
 RESULT = "Results/one.json"
 DATASET = b'{"category": {"pairs": []}}'

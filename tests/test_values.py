@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from layerwise.errors import LayerwiseError
+from layerwise.experiments.reduction import measure
 from layerwise.measures.anisotropy import anisotropy
 from layerwise.measures.pairwise import pair_metrics
 from layerwise.measures.random_bins import bin_asymmetry, bin_mean
 from layerwise.measures.uniformity import mean_pairwise_cosine
+from layerwise.measures.values import ANISOTROPY, load, sampled_layers
 from layerwise.statistics.random_bins import stable_labels, sweep_labels
-from layerwise.values import ANISOTROPY, load, measure, sampled_layers
 from random_states import CATEGORIES, SIZES, some_pairs, write_states
 
 FEW = {"k_values": (5, 8), "n_permutations": 3, "k_stable": 6}

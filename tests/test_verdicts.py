@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layerwise.errors import LayerwiseError
-from layerwise.ledger import Claim
-from layerwise.verdicts import STORED, Statistics, equal, judge
+from layerwise.ledger.claims import Claim
+from layerwise.ledger.verdicts import STORED, Statistics, equal, judge
 
 CLAIM = Claim(
     id="p2.x",

@@ -11,12 +11,10 @@ import pytest
 import torch
 from huggingface_hub import errors as hub_errors
 
-from layerwise import weights
 from layerwise.errors import LayerwiseError
-from layerwise.hub import require_hub
-from layerwise.models import Model, twin_of
-from layerwise.tiny import build_tiny
-from layerwise.weights import (
+from layerwise.extraction import load as weights
+from layerwise.extraction.hub import require_hub
+from layerwise.extraction.load import (
     load_built,
     load_hub,
     load_local,
@@ -25,6 +23,8 @@ from layerwise.weights import (
     require_accelerator,
     weight_bytes,
 )
+from layerwise.extraction.twins import build_tiny
+from layerwise.inputs.models import Model, twin_of
 from tiny_checkpoints import (
     TEXTS,
     TWIN_FAMILIES,

@@ -4,10 +4,10 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from layerwise.models import FAMILIES as KNOWN_FAMILIES
-from layerwise.models import Model, Shape, twin_of
-from layerwise.tiny import build_tiny, build_twin
-from layerwise.weights import Checkpoint, load_built, load_local
+from layerwise.extraction.load import Checkpoint, load_built, load_local
+from layerwise.extraction.twins import build_tiny, build_twin
+from layerwise.inputs.models import FAMILIES as KNOWN_FAMILIES
+from layerwise.inputs.models import Model, Shape, twin_of
 
 FAMILIES = ("gpt_neox", "gpt2", "opt", "llama")  # of the plain tiny checkpoints
 TWIN_FAMILIES = (*KNOWN_FAMILIES, "opt-350m")  # of the twins, whose norms and biases are perturbed

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 import transformers
 
-from layerwise.weights import Checkpoint
+from layerwise.extraction.load import Checkpoint
 
 TEXT = "Two cats sat on the wall"
 SMALL = {"vocab_size": 64, "bos_token_id": 0, "eos_token_id": 0, "pad_token_id": 0}

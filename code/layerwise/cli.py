@@ -13,8 +13,8 @@ from typing import Any
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import revealed
-from layerwise.own_model import OF_WEIGHTS
-from layerwise.stage_verbs import SOURCES, Run, Verb, add_path, add_paths, add_stages, stage
+from layerwise.pages.own_model import OF_WEIGHTS
+from layerwise.steps.verbs import SOURCES, Run, Verb, add_path, add_paths, add_stages, stage
 
 SHELLS = ("bash", "zsh", "tcsh")
 DTYPES = ("float32", "float16", "bfloat16")
@@ -203,14 +203,14 @@ def _seed(text: str) -> int:
 
 
 def _trace(options: argparse.Namespace) -> str:
-    from layerwise.stages.trace import as_text, trace
+    from layerwise.steps.trace import as_text, trace
 
     record = trace(options.claim, options.source, options.results)
     return _json(record) if options.as_json else as_text(record)
 
 
 def _claims(options: argparse.Namespace) -> str:
-    from layerwise.stages.trace import as_lines, list_claims
+    from layerwise.steps.trace import as_lines, list_claims
 
     records = list_claims(
         options.source, options.results, options.verdict, options.paper, options.analysis
@@ -219,13 +219,13 @@ def _claims(options: argparse.Namespace) -> str:
 
 
 def _completion(options: argparse.Namespace) -> str:
-    from layerwise.completion import script
+    from layerwise.steps.completion import script
 
     return script(_parser(), options.shell)
 
 
 def _fetch(options: argparse.Namespace) -> str:
-    from layerwise import upstream
+    from layerwise.inputs import upstream
 
     upstream.fetch(options.out, options.mirror)
     return f"statement pairs and prompts in {options.out}, as pinned"

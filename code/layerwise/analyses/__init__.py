@@ -1,7 +1,106 @@
-"""Analyses: values of one model -> a document with the keys of the published result file.
+"""Statistics that follow from the published numbers, in the documents that `infer` writes.
 
-Each module has `analyse`, and `PARAMETERS`, the names of the settings it takes.
+A document starts as what was published and is then overwritten, number by number, with what can
+be derived from lower-level published numbers: those are its derived statistics, each with the
+cells it was computed from. A published number that is left as it was is given, not derived; where
+it stands is known for whole parts of a document, by the key they begin at.
 """
 
-# Computed from the values themselves by the stage `infer`, whatever source they are of.
-INFERRED = ("validation", "layers", "category_bootstrap", "bins", "pairs", "anisotropy", "scaling")
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from layerwise.analyses import (
+    anisotropy,
+    bins,
+    calibration,
+    category_bootstrap,
+    consolidated,
+    critical_layer,
+    cross_model,
+    crowding,
+    depth_gain,
+    gemma_anisotropy,
+    lab_heritage,
+    laws,
+    layers,
+    mlp_scaling,
+    neutral_control,
+    output_correlation,
+    pairs,
+    phases,
+    scaling,
+    sensitivity,
+    sequence_gains,
+    sheaf_trace,
+    spectral_norms,
+    template,
+    thermodynamic_benchmark,
+    twins,
+    unembedding,
+    validation,
+)
+from layerwise.analyses.derivation import Derivation, Document, derive, evidence_of
+from layerwise.analyses.documents import Replay
+from layerwise.analyses.evidence import Draws
+from layerwise.analyses.of_values import INFERRED
+from layerwise.errors import LayerwiseError
+from layerwise.inputs.published import Published
+
+ANALYSES: dict[str, Callable[[Replay, Draws], None]] = {
+    "validation": validation.derive,
+    "layers": layers.derive,
+    "category_bootstrap": category_bootstrap.derive,
+    "bins": bins.derive,
+    "pairs": pairs.derive,
+    "anisotropy": anisotropy.derive,
+    "scaling": scaling.derive,
+    "cross_model": cross_model.derive,
+    "template": template.derive,
+    "phases": phases.derive,
+    "consolidated": consolidated.derive,
+    "calibration": calibration.derive,
+    "output_correlation": output_correlation.derive,
+    "lab_heritage": lab_heritage.derive,
+    "crowding": crowding.derive,
+    "mlp_scaling": mlp_scaling.derive,
+    "laws": laws.derive,
+    "critical_layer": critical_layer.derive,
+    "sequence_gains": sequence_gains.derive,
+    "sheaf_trace": sheaf_trace.derive,
+    "spectral_norms": spectral_norms.derive,
+    "thermodynamic_benchmark": thermodynamic_benchmark.derive,
+    "unembedding": unembedding.derive,
+    "sensitivity": sensitivity.derive,
+}
+
+TABLES: dict[str, Mapping[str, Document]] = {
+    "depth_gain": depth_gain.DOCUMENTS,
+    "gemma_anisotropy": gemma_anisotropy.DOCUMENTS,
+    "neutral_control": neutral_control.DOCUMENTS,
+    "twins": twins.DOCUMENTS,
+}
+
+# Over measured values these are computed from the values themselves: by `infer`, which runs what
+# Paper 2's notebooks ran on hidden states, and by `sensitivity`.
+MEASURED_DIRECTLY = (*INFERRED, "sensitivity")
+
+
+def replay(
+    analysis: str, published: Published, *, n_resamples: int, level: float, seed: int
+) -> Replay | Derivation:
+    """Documents of one analysis; what in them was derived or given, from which published cells.
+
+    Raises:
+        LayerwiseError: if the analysis is unknown or a number it needs is not published.
+    """
+    known = (*TABLES, *ANALYSES)
+    if analysis not in known:
+        raise LayerwiseError(f"analysis must be one of {', '.join(known)}, found {analysis!r}")
+    if analysis in TABLES:
+        evidence = evidence_of(published, Draws(n_resamples, level, seed), TABLES)
+        return derive(TABLES[analysis], evidence)
+    work = Replay(published)
+    ANALYSES[analysis](work, Draws(n_resamples, level, seed))
+    work.settle()
+    return work

@@ -1,88 +1,89 @@
-"""Anisotropy of the token states over the layers (Paper 3, notebook 004)."""
+"""The anisotropy profile (notebook 004)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from layerwise.analyses.category_bootstrap import BOOTSTRAP
+from layerwise.analyses.documents import SLUG, Draws, Replay, includes_zero
+from layerwise.analyses.pairs import PAIRS
 from layerwise.errors import LayerwiseError
+from layerwise.inputs.published import ANISOTROPY, PROMPTS, Published, pointer
 from layerwise.statistics import profile
-from layerwise.values import ANISOTROPY, Values
 
-PARAMETERS = ()
+SHARES, RANKS = "intrinsic_dim_ratio", "effective_rank"
 
 
-def analyse(values: Values) -> dict[str, Any]:
-    """Document with the keys of the published anisotropy file, the unsaved measures and spectra.
+def derive(work: Replay, draws: Draws) -> None:
+    """L*, the bell test and the readings of the profile, from the published series."""
+    published = work.published
+    work.start(SLUG, published.document(ANISOTROPY), {"": (ANISOTROPY, "")})
+    n = len(work.documents[SLUG][SHARES])
+
+    def series(name: str) -> list[float]:
+        return [published.number(ANISOTROPY, pointer(name, layer)) for layer in range(n)]
+
+    def bell(name: str) -> Any:
+        return getattr(profile.bell_test(series(SHARES)), name)
+
+    def change(layer: int) -> float:
+        after, before = (
+            published.number(ANISOTROPY, pointer(SHARES, at)) for at in (layer, layer - 1)
+        )
+        return after - before
+
+    def rounded_change(layer: int) -> float:
+        after, before = (
+            round(published.number(ANISOTROPY, pointer(SHARES, at)), 3) for at in (layer, layer - 1)
+        )
+        return after - before
+
+    def typed() -> int:
+        """The layer that notebook 004 compares with; it typed the number."""
+        return int(published.number("notebook 004", "/PAPER2_L_STAR_ESTIMATE"))
+
+    statistics: dict[str, Callable[[], Any]] = {
+        "category_inversion": lambda: category_inversion(published),
+        "n_layers": lambda: n - 1,
+        "n_prompts": lambda: int(published.number(PROMPTS, "/anisotropy/n_prompts")),
+        "L_star_anisotropy": lambda: bell("l_star"),
+        "L_star_paper2": lambda: inversion_layer(published),
+        "gap": lambda: abs(typed() - bell("l_star")),
+        "match_verdict": lambda: profile.match_verdict(bell("l_star"), typed()),
+        "effective_rank_min_layer": lambda: int(np.argmin(series(RANKS))),
+        "three_phases": lambda: profile.three_phases(bell("l_star"), typed(), n - 1),
+        "spectrum_layers": lambda: profile.spectrum_layers(bell("l_star"), n - 1),
+    }
+    for name, compute in statistics.items():
+        work.derive(SLUG, pointer(name), compute)
+    for name in ("is_bell_curve", "phase1_slope", "phase1_r", "phase2_slope", "phase2_r"):
+        work.derive(SLUG, pointer(name), bell, name)
+    for layer in range(1, n):
+        work.derive(SLUG, pointer("share_change", layer), change, layer)
+        work.derive(SLUG, pointer("rounded_share_change", layer), rounded_change, layer)
+
+
+def inversion_layer(published: Published) -> int:
+    """Paper 2's inversion: the first tested layer whose pair-level r is negative.
 
     Raises:
-        LayerwiseError: if no prompts were extracted.
+        LayerwiseError: if no r is negative.
     """
-    if not values.anisotropy.shape[1]:
-        raise LayerwiseError(
-            f"{values.display}: anisotropy is measured on prompts, none were extracted; "
-            "extract again with prompts"
-        )
-    published = {
-        name: values.anisotropy[row, : values.n_layers + 1].tolist()
-        for row, name in enumerate(ANISOTROPY)
-    }
-    shape = profile_shape(published["first_pc_share"])
-    document = {
-        "model": values.model,
-        "model_display": values.display,
-        "n_layers": values.n_layers,
-        "hidden_dim": values.hidden_size,
-        "n_prompts": values.n_prompts,
-        **shape,
-        **summarise(
-            published["first_pc_share"],
-            published["effective_rank"],
-            published["mean_cosine_to_mean"],
-        ),
-        "spectra": {
-            str(layer): values.eigenvalues[layer].tolist()
-            for layer in sorted(set(shape["spectrum_layers"]))
-        },
-    }
-    for name in ("eigenvalue_variance", "var_top10", "var_top50"):
-        document[name] = published[name]
-    return document
+    for layer in sorted(map(int, published.document(PAIRS)["results"])):
+        if published.number(PAIRS, pointer("results", layer, "centroid_asymmetry", "r")) < 0:
+            return layer
+    raise LayerwiseError(f"{PAIRS}: no layer has a negative r, so there is no inversion layer")
 
 
-def summarise(
-    shares: Sequence[float], effective_ranks: Sequence[float], cosines: Sequence[float]
-) -> dict[str, Any]:
-    """The three published series and the layer of the smallest effective rank."""
-    return {
-        "intrinsic_dim_ratio": list(shares),
-        "effective_rank": list(effective_ranks),
-        "avg_cos_sim": list(cosines),
-        "effective_rank_min_layer": int(np.argmin(np.asarray(effective_ranks))),
-    }
-
-
-def profile_shape(
-    shares: Sequence[float], paper2_layer: int = profile.PAPER2_LAYER
-) -> dict[str, Any]:
-    """Where the first-PC share of layers 0..n peaks, and its shape around the peak."""
-    n_layers = len(shares) - 1
-    bell = profile.bell_test(shares)
-    return {
-        "L_star_anisotropy": bell.l_star,
-        "L_star_paper2": int(paper2_layer),
-        "is_bell_curve": bell.is_bell_curve,
-        "phase1_slope": bell.phase1_slope,
-        "phase2_slope": bell.phase2_slope,
-        "phase1_r": bell.phase1_r,
-        "phase2_r": bell.phase2_r,
-        "gap": abs(int(paper2_layer) - bell.l_star),
-        "match_verdict": profile.match_verdict(bell.l_star, paper2_layer),
-        "share_change": {
-            str(layer): float(shares[layer] - shares[layer - 1]) for layer in range(1, len(shares))
-        },
-        "three_phases": profile.three_phases(bell.l_star, paper2_layer, n_layers),
-        "spectrum_layers": profile.spectrum_layers(bell.l_star, n_layers),
-    }
+def category_inversion(published: Published) -> int | None:
+    """Another reading: the first layer whose r over the categories is stably negative."""
+    layers = sorted(map(int, published.document(BOOTSTRAP)["layer_results"]))
+    for layer in layers:
+        key = pointer("layer_results", layer)
+        negative = published.number(BOOTSTRAP, f"{key}/r") < 0
+        if negative and not includes_zero(published, BOOTSTRAP, key):
+            return layer
+    return None

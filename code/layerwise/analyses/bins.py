@@ -1,114 +1,86 @@
-"""r of UA and preference over random bins instead of categories (notebook 000)."""
+"""Random bins against categories (notebook 000)."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from layerwise.analyses import category_bootstrap
+from layerwise.analyses.category_bootstrap import BOOTSTRAP
+from layerwise.analyses.documents import (
+    SLUG,
+    Draws,
+    Replay,
+    includes_zero,
+    interval,
+    n_categories,
+    p_value,
+    total_pairs,
+)
+from layerwise.inputs.published import Published, pointer
 from layerwise.statistics import rules
-from layerwise.statistics.bootstrap import CorrelationInterval, advance, correlation_interval
-from layerwise.statistics.random_bins import sweep
-from layerwise.values import Values
+from layerwise.statistics.random_bins import stable_labels
 
-PARAMETERS = ("n_resamples", "level", "seed")
-SERIES = ("the asymmetry of the bins", "the preference of the bins")
+BINS = "Results/pythia/option_a_bins_20260102_140002.json"
+TYPED = "notebook 000"  # its n = 6 table was typed by hand, with two decimals
 
 
-def analyse(
-    values: Values, *, n_resamples: int = 10000, level: float = 0.95, seed: int = 42
-) -> dict[str, Any]:
-    """Document with the keys of the published bins file, the sweep over k and the changes.
+def derive(work: Replay, draws: Draws) -> None:
+    """p values, flags and the comparison with n = 6, which the notebook makes with its table."""
+    published = work.published
+    given = published.document(BINS)
+    sampled = [int(layer) for layer in given["bootstrap_results"]]
+    typed = published.document(TYPED)["original_results"]
+    origins = {"": (BINS, ""), "/original_results": (TYPED, "/original_results")}
+    work.start(SLUG, {**given, "original_results": typed}, origins)
 
-    The comparison is with this model's own intervals over categories.
+    def n_bins(published: Published) -> int:
+        k = int(published.number(BINS, "/k_bins"))
+        labels = stable_labels(total_pairs(published), k, draws.seed)
+        return int(np.sum(np.bincount(labels, minlength=k) >= 2))
 
-    Raises:
-        LayerwiseError: if the r of a layer does not exist.
-    """
-    settings: dict[str, Any] = {"n_resamples": n_resamples, "level": level, "seed": seed}
-    by_category = category_bootstrap.intervals(values, **settings)
-    by_bins = intervals(values, **settings)
-    n_bins = int(np.sum(np.isfinite(values.stable_preference)))
-    original, new = (
-        {layer: (interval.low, interval.high) for layer, interval in found.items()}
-        for found in (by_category, by_bins)
-    )
-    return {
-        "model": values.model,
-        "model_display": values.display,
-        "method": "Option A: Random Bins (same metric)",
-        "k_bins": values.k_stable,
-        "n_bootstrap": n_resamples,
-        "n_permutations": values.n_permutations,
-        "bootstrap_results": {
-            str(layer): {**interval.as_result(), "n_bins": n_bins}
-            for layer, interval in by_bins.items()
-        },
-        "original_results": {
-            str(layer): interval.as_result() for layer, interval in by_category.items()
-        },
-        "comparison": compare(original, new, len(values.categories), values.k_stable),
-        "results_by_k": sweeps(values),
-        "change": {str(layer): rules.change(original[layer], new[layer]) for layer in original},
-        "widths": {
-            "mean_width_n6": rules.mean_width(original),
-            "mean_width_n20": rules.mean_width(new),
-        },
-    }
+    for layer in sampled:
+        key = pointer("bootstrap_results", layer)
+        work.derive(SLUG, f"{key}/p_value", p_value, published, BINS, f"{key}/r", n_bins)
+        work.derive(SLUG, f"{key}/includes_zero", includes_zero, published, BINS, key)
+        work.derive(SLUG, f"{key}/n_bins", n_bins, published)
+    for key, compute in _comparison(published, sampled).items():
+        work.derive(SLUG, key, compute)
 
 
-def intervals(
-    values: Values, *, n_resamples: int, level: float, seed: int
-) -> dict[int, CorrelationInterval]:
-    """Interval of each layer over the stable bins; the stream first drew those bins.
+def _comparison(published: Published, sampled: list[int]) -> dict[str, Callable[[], Any]]:
+    def intervals(file: str, group: str) -> dict[int, rules.Ends]:
+        return {layer: interval(published, file, pointer(group, layer)) for layer in sampled}
 
-    With under three bins or 100 usable resamples: the notebook's whole range.
+    def original() -> dict[int, rules.Ends]:
+        return intervals(TYPED, "original_results")
 
-    Raises:
-        LayerwiseError: if the r of a layer does not exist.
-    """
-    stream = np.random.RandomState(seed)
-    advance(stream, values.k_stable, values.n_pairs)
-    kept = np.isfinite(values.stable_preference)
-    return {
-        layer: correlation_interval(
-            values.stable_asymmetry[row, kept],
-            values.stable_preference[kept],
-            stream,
-            n_resamples,
-            level,
-            names=SERIES,
-            whole_range_if_scarce=True,
+    def new() -> dict[int, rules.Ends]:
+        return intervals(BINS, "bootstrap_results")
+
+    def change(layer: int) -> Callable[[], str]:
+        before, after = pointer("original_results", layer), pointer("bootstrap_results", layer)
+        return lambda: rules.change(
+            interval(published, TYPED, before), interval(published, BINS, after)
         )
-        for row, layer in enumerate(values.layers)
+
+    statistics: dict[str, Callable[[], Any]] = {
+        "/comparison/original_n": lambda: n_categories(published),
+        "/comparison/new_n": lambda: int(published.number(BINS, "/k_bins")),
+        "/comparison/original_sig_layers": lambda: rules.count_significant(original()),
+        "/comparison/new_sig_layers": lambda: rules.count_significant(new()),
+        "/comparison/mid_layer_now_significant": lambda: rules.mid_layer_significant(
+            {
+                layer: interval(published, BINS, pointer("bootstrap_results", layer))
+                for layer in rules.MID_LAYERS
+            }
+        ),
+        "/comparison/ci_width_reduction_pct": lambda: rules.width_reduction(original(), new()),
+        "/widths/mean_width_n6": lambda: rules.mean_width(original()),
+        "/widths/mean_width_n20": lambda: rules.mean_width(new()),
+        "/widths/reduction_from_full_precision_pct": lambda: rules.width_reduction(
+            intervals(BOOTSTRAP, "layer_results"), new()
+        ),
     }
-
-
-def sweeps(values: Values) -> dict[str, dict[str, dict[str, float | int]]]:
-    """{k: {layer: r and p averaged over the binnings}}."""
-    return {
-        str(k): {
-            str(layer): dataclasses.asdict(
-                sweep(values.bin_asymmetry[k][row], values.bin_preference[k][row])
-            )
-            for row, layer in enumerate(values.layers)
-        }
-        for k in values.k_values
-    }
-
-
-def compare(
-    original: Mapping[int, rules.Ends], new: Mapping[int, rules.Ends], original_n: int, new_n: int
-) -> dict[str, Any]:
-    """Intervals over categories against intervals over bins, by layer."""
-    return {
-        "original_n": original_n,
-        "new_n": new_n,
-        "original_sig_layers": rules.count_significant(original),
-        "new_sig_layers": rules.count_significant(new),
-        "mid_layer_now_significant": rules.mid_layer_significant(new),
-        "ci_width_reduction_pct": rules.width_reduction(original, new),
-    }
+    return statistics | {pointer("change", layer): change(layer) for layer in sampled}

@@ -1,78 +1,74 @@
-"""Bootstrap intervals of r over the categories, by layer."""
+"""Intervals of r over the six categories (bootstrap-interval notebook)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from layerwise.analyses.validation import SERIES
+from layerwise.analyses.documents import (
+    N_LAYERS,
+    SLUG,
+    UA_FILES,
+    Draws,
+    Replay,
+    asymmetries,
+    includes_zero,
+    n_categories,
+    p_value,
+    preferences,
+    r_over_categories,
+)
+from layerwise.analyses.of_values import category_bootstrap
+from layerwise.inputs.published import Published, pointer
 from layerwise.statistics import rules
-from layerwise.statistics.bootstrap import CorrelationInterval, correlation_intervals
-from layerwise.values import Values
+from layerwise.statistics.bootstrap import Interval, advance, correlation_interval
 
-PARAMETERS = ("n_resamples", "level", "seed")
-
-
-def intervals(
-    values: Values, *, n_resamples: int, level: float, seed: int
-) -> dict[int, CorrelationInterval]:
-    """Interval of each sampled layer, ascending, drawn from one stream.
-
-    Raises:
-        LayerwiseError: if the r of a layer does not exist.
-    """
-    preferences = values.category_preferences()
-    series = [(values.asymmetries(f"layer_{layer}"), preferences) for layer in values.layers]
-    found = correlation_intervals(
-        series, np.random.RandomState(seed), n_resamples, level, names=SERIES
-    )
-    return dict(zip(values.layers, found, strict=True))
+BOOTSTRAP = "Results/pythia/bootstrap_ci_20260102_132830.json"
 
 
-def analyse(
-    values: Values, *, n_resamples: int = 10000, level: float = 0.95, seed: int = 42
-) -> dict[str, Any]:
-    """Document with the keys of the published bootstrap file.
+def derive(work: Replay, draws: Draws) -> None:
+    """p values, flags and regimes; r and interval of the last layer, replayed from its stream."""
+    published = work.published
+    given = published.document(BOOTSTRAP)
+    work.start(SLUG, given, {"": (BOOTSTRAP, "")})
+    sampled = [int(layer) for layer in given["layer_results"]]
+    for layer in sampled:
+        key = pointer("layer_results", layer)
+        work.derive(SLUG, f"{key}/p_value", p_value, published, BOOTSTRAP, f"{key}/r", n_categories)
+        work.derive(SLUG, f"{key}/includes_zero", includes_zero, published, BOOTSTRAP, key)
 
-    Raises:
-        LayerwiseError: if the r of a layer does not exist.
-    """
-    found = intervals(values, n_resamples=n_resamples, level=level, seed=seed)
-    results = {str(layer): interval.as_result() for layer, interval in found.items()}
-    return {
-        "model": values.model,
-        "model_display": values.display,
-        "n_categories": len(values.categories),
-        "n_bootstrap": n_resamples,
-        "ci_level": level,
-        "layer_results": results,
-        "summary": summarise(results, values.n_layers),
-    }
+    def last_layer() -> Interval:
+        return _last_layer_interval(published, len(sampled) - 1, draws)
+
+    last = pointer("layer_results", N_LAYERS)
+    work.derive(SLUG, f"{last}/r", r_over_categories, published, UA_FILES[SLUG])
+    work.derive(SLUG, f"{last}/ci_lower", lambda: last_layer().low)
+    work.derive(SLUG, f"{last}/ci_upper", lambda: last_layer().high)
+
+    first, end_of_mid = rules.mid_range(N_LAYERS)
+    mid = [layer for layer in sampled if first <= layer <= end_of_mid]
+    late = [layer for layer in sampled if layer >= rules.late_from(N_LAYERS)]
+
+    def regimes(name: str, layers: list[int]) -> Any:
+        results = {
+            str(layer): {
+                end: published.number(BOOTSTRAP, pointer("layer_results", layer, end))
+                for end in ("r", "ci_lower", "ci_upper")
+            }
+            for layer in layers
+        }
+        return category_bootstrap.summarise(results, N_LAYERS)[name]
+
+    for name in given["summary"]:
+        layers = mid if "mid" in name else late if "late" in name else []
+        work.derive(SLUG, pointer("summary", name), regimes, name, layers)
 
 
-def summarise(results: Mapping[str, Mapping[str, Any]], n_layers: int) -> dict[str, Any]:
-    """Are mid layers stably positive, late layers stably negative?
-
-    Mid layers lie between 20 and 50 percent of depth, late layers from 75 percent on; a layer is
-    stable where its interval excludes zero.
-    """
-    r = {int(layer): result["r"] for layer, result in results.items()}
-    ends = {
-        int(layer): (result["ci_lower"], result["ci_upper"]) for layer, result in results.items()
-    }
-    first, last = rules.mid_range(n_layers)
-    mid = [layer for layer in r if first <= layer <= last]
-    late = [layer for layer in r if layer >= rules.late_from(n_layers)]
-    return {
-        "mid_layer_range": [first, last],
-        "mid_layers_tested": mid,
-        "any_mid_layer_stable": rules.some_stable(
-            {layer: r[layer] for layer in mid}, ends, positive=True
-        ),
-        "late_layers_tested": late,
-        "any_late_layer_stable": rules.some_stable(
-            {layer: r[layer] for layer in late}, ends, positive=False
-        ),
-    }
+def _last_layer_interval(published: Published, n_before: int, draws: Draws) -> Interval:
+    """The stream is first advanced over the layers drawn before the last one."""
+    x = np.array(asymmetries(published, UA_FILES[SLUG]))
+    y = np.array(preferences(published, UA_FILES[SLUG]))
+    stream = np.random.RandomState(draws.seed)
+    advance(stream, len(x), n_before * draws.n_resamples * len(x))
+    return correlation_interval(x, y, stream, draws.n_resamples, draws.level)

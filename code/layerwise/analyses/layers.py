@@ -1,65 +1,55 @@
-"""r of UA and preference over the categories, by layer and by pooling (notebook 001)."""
+"""r by layer and by pooling (notebook 001)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from layerwise.analyses.validation import SERIES
+from layerwise.analyses.documents import (
+    N_LAYERS,
+    SLUG,
+    UA_FILES,
+    Draws,
+    Replay,
+    n_categories,
+    p_value,
+    r_over_categories,
+)
+from layerwise.inputs.published import pointer
 from layerwise.statistics import curves
-from layerwise.statistics.correlation import pearson_p, pearson_r
-from layerwise.values import POOLED, Values
 
-PARAMETERS = ()
-PREFIX = "layer_"
+LAYERS = "Results/pythia/layer_analysis_20260102_122534.json"
 
 
-def analyse(values: Values) -> dict[str, Any]:
-    """Document with the keys of the published layer file, values per category and a summary.
+def derive(work: Replay, draws: Draws) -> None:
+    """p values and words from r; r itself where the category values are published."""
+    published = work.published
+    given = published.document(LAYERS)
+    work.start(SLUG, {**given, "n_layers": N_LAYERS}, {"": (LAYERS, "")})
 
-    A token reading in which all statements share one vector (the first token, where the
-    tokenizer adds a BOS) has no r: its correlation and p_value are None.
+    def r(strategy: str) -> float:
+        return published.number(LAYERS, pointer("strategies", strategy, "correlation"))
 
-    Raises:
-        LayerwiseError: if the r of a mean-pooled reading does not exist.
-    """
-    preferences = values.category_preferences()
-    strategies: dict[str, dict[str, Any]] = {}
-    for name in (*POOLED, *(f"{PREFIX}{layer}" for layer in values.layers)):
-        asymmetries = values.asymmetries(name)
-        r = None
-        if name not in POOLED[1:] or not values.all_identical(name):
-            r = pearson_r(asymmetries, preferences, (f"{SERIES[0]} ({name})", SERIES[1]))
-        strategies[name] = {
-            "correlation": r,
-            "p_value": None if r is None else float(pearson_p(r, len(preferences))),
-            "category_uas": asymmetries.tolist(),
-            "category_prefs": preferences.tolist(),
-        }
-    return {
-        "model": values.model,
-        "model_display": values.display,
-        "n_layers": values.n_layers,
-        "strategies": strategies,
-        "summary": summary(
-            {name: entry["correlation"] for name, entry in strategies.items()}, values.n_layers
-        ),
-    }
+    def band(strategy: str) -> str:
+        return curves.band(r(strategy))
 
+    def curve() -> tuple[list[int], list[float]]:
+        names = [name for name in given["strategies"] if name.startswith("layer_")]
+        return [int(name.removeprefix("layer_")) for name in names], [r(name) for name in names]
 
-def summary(correlations: Mapping[str, float | None], n_layers: int) -> dict[str, Any]:
-    """Words for every r, sign changes along the layers, and what pooling does."""
-    curve = {
-        int(name.removeprefix(PREFIX)): r
-        for name, r in correlations.items()
-        if name.startswith(PREFIX) and r is not None
-    }
-    mean, last = correlations["mean_pooled"], correlations["last_token"]
-    return {
-        "bands": {name: None if r is None else curves.band(r) for name, r in correlations.items()},
-        "sign_changes": curves.sign_changes(list(curve), list(curve.values()), n_layers),
-        "no_sign_change": curves.no_sign_change(list(curve.values())),
-        "pooling_verdict": (
-            None if mean is None or last is None else curves.pooling_verdict(mean, last)
-        ),
-    }
+    def sign_changes() -> list[dict[str, Any]]:
+        return curves.sign_changes(*curve(), N_LAYERS)
+
+    for strategy in given["strategies"]:
+        key = pointer("strategies", strategy)
+        work.derive(
+            SLUG, f"{key}/p_value", p_value, published, LAYERS, f"{key}/correlation", n_categories
+        )
+        if strategy in ("mean_pooled", f"layer_{N_LAYERS}"):
+            work.derive(SLUG, f"{key}/correlation", r_over_categories, published, UA_FILES[SLUG])
+        work.derive(SLUG, pointer("summary", "bands", strategy), band, strategy)
+    work.derive(SLUG, "/summary/sign_changes", sign_changes)
+    work.derive(
+        SLUG,
+        "/summary/pooling_verdict",
+        lambda: curves.pooling_verdict(r("mean_pooled"), r("last_token")),
+    )

@@ -1,116 +1,59 @@
-"""r of pair-level measures and preference over all pairs, by layer (option B of Paper 2)."""
+"""Pair metrics against preference (pair-level notebook)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-import numpy as np
-
-from layerwise.measures.pairwise import METRICS
+from layerwise.analyses.documents import SLUG, Draws, Replay, includes_zero, p_value, total_pairs
+from layerwise.analyses.of_values import pairs
+from layerwise.inputs.published import pointer
 from layerwise.statistics import rules
-from layerwise.statistics.bootstrap import CorrelationInterval, correlation_interval
-from layerwise.values import Values
 
-PARAMETERS = ("n_resamples", "level", "seed")
-
-Result = Mapping[str, Any]
-
-
-def analyse(
-    values: Values, *, n_resamples: int = 10000, level: float = 0.95, seed: int = 42
-) -> dict[str, Any]:
-    """Document with the keys of the published pair-level file.
-
-    Intervals are drawn from one stream: layers ascending, within a layer the measures in order.
-
-    Raises:
-        LayerwiseError: if the r of a measure does not exist.
-    """
-    stream = np.random.RandomState(seed)
-    found = intervals(values, tuple(METRICS), stream, n_resamples=n_resamples, level=level)
-    results = {
-        str(layer): {metric: interval.as_result() for metric, interval in of_layer.items()}
-        for layer, of_layer in found.items()
-    }
-    return {
-        "model": values.model,
-        "model_display": values.display,
-        "method": "Option B: Pair-Level Analysis (EXPERIMENTAL)",
-        "n_pairs": values.n_pairs,
-        "n_bootstrap": n_resamples,
-        "metrics_tested": list(METRICS),
-        "results": results,
-        "best_per_layer": [best_metric(int(layer), found) for layer, found in results.items()],
-        "summary": summarise(results),
-        "caveat": "Pair-level metrics are not category-level UA: read them differently.",
-    }
+PAIRS = "Results/pythia/option_b_pair_level_20260102_142148.json"
+COUNTED = {  # the layers a count looks at, where it is not all of them
+    "mid_layer_significant": [str(layer) for layer in rules.MID_LAYERS],
+    "late_layer_significant": [str(layer) for layer in rules.LATE_LAYERS],
+}
 
 
-def intervals(
-    values: Values,
-    metrics: Sequence[str],
-    stream: np.random.RandomState,
-    *,
-    n_resamples: int,
-    level: float,
-) -> dict[int, dict[str, CorrelationInterval]]:
-    """{layer: {measure: r and interval}}; the stream runs on, layers ascending, measures as given.
+def derive(work: Replay, draws: Draws) -> None:
+    """p values, flags, the best metric per layer and the counts of significant tests."""
+    published = work.published
+    given = published.document(PAIRS)
+    layers = list(given["results"])
+    metrics = list(given["results"][layers[0]])  # names, also where nothing was measured
+    work.start(SLUG, given, {"": (PAIRS, "")})
 
-    Raises:
-        LayerwiseError: if the r of a measure does not exist.
-    """
-    return {
-        layer: {
-            metric: correlation_interval(
-                values.pair_metrics[row, list(METRICS).index(metric)],
-                values.preferences,
-                stream,
-                n_resamples,
-                level,
-                names=(f"{metric} at layer {layer}", "the preference of the pairs"),
-            )
+    def ends(layer: str) -> dict[str, dict[str, float]]:
+        return {
+            metric: {
+                end: published.number(PAIRS, pointer("results", layer, metric, end))
+                for end in ("ci_lower", "ci_upper")
+            }
             for metric in metrics
         }
-        for row, layer in enumerate(values.layers)
-    }
 
+    def strongest(layer: str) -> str:
+        keys = {metric: pointer("results", layer, metric, "r") for metric in metrics}
+        return pairs.strongest({m: published.number(PAIRS, key) for m, key in keys.items()})
 
-def best_metric(layer: int, results: Mapping[str, Result]) -> dict[str, Any]:
-    """The measure with the largest |r|, the first of equals, significant or not."""
-    best = strongest({metric: result["r"] for metric, result in results.items()})
-    found = results[best]
-    return {
-        "layer": int(layer),
-        "best_metric": best,
-        "r": found["r"],
-        "excludes_zero": _excludes_zero(found),
-    }
+    def best_r(layer: str) -> float:
+        return published.number(PAIRS, pointer("results", layer, strongest(layer), "r"))
 
+    def best_excludes_zero(layer: str) -> bool:
+        return not includes_zero(published, PAIRS, pointer("results", layer, strongest(layer)))
 
-def strongest(correlations: Mapping[str, float]) -> str:
-    """The measure with the largest |r|, the first of equals."""
-    return max(correlations, key=lambda metric: abs(correlations[metric]))
+    def count(name: str) -> int:
+        counted = COUNTED.get(name, layers)
+        return pairs.summarise({layer: ends(layer) for layer in counted})[name]
 
-
-def summarise(results: Mapping[str, Mapping[str, Result]]) -> dict[str, int]:
-    """Counts of tests whose interval excludes zero; mid is layers 8 and 12, late 28 and 32."""
-
-    def significant(layers: tuple[int, ...] | None) -> int:
-        return sum(
-            _excludes_zero(result)
-            for layer, found in results.items()
-            if layers is None or int(layer) in layers
-            for result in found.values()
-        )
-
-    return {
-        "total_tests": sum(len(found) for found in results.values()),
-        "significant_tests": significant(None),
-        "mid_layer_significant": significant(rules.MID_LAYERS),
-        "late_layer_significant": significant(rules.LATE_LAYERS),
-    }
-
-
-def _excludes_zero(result: Result) -> bool:
-    return not rules.includes_zero((result["ci_lower"], result["ci_upper"]))
+    for row, layer in enumerate(layers):
+        for metric in metrics:
+            key = pointer("results", layer, metric)
+            work.derive(SLUG, f"{key}/p_value", p_value, published, PAIRS, f"{key}/r", total_pairs)
+            work.derive(SLUG, f"{key}/includes_zero", includes_zero, published, PAIRS, key)
+        best = pointer("best_per_layer", row)
+        work.derive(SLUG, f"{best}/layer", int, layer)
+        work.derive(SLUG, f"{best}/best_metric", strongest, layer)
+        work.derive(SLUG, f"{best}/r", best_r, layer)
+        work.derive(SLUG, f"{best}/excludes_zero", best_excludes_zero, layer)
+    for name in given["summary"]:
+        work.derive(SLUG, pointer("summary", name), count, name)

@@ -1,93 +1,66 @@
-"""Does the peak of the layer curve move with model size? (notebook 002)"""
+"""The layer curves of the Pythia family (notebook 002)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
+from layerwise.analyses.documents import (
+    UA_FILES,
+    Draws,
+    Replay,
+    n_categories,
+    p_value,
+    r_over_categories,
+)
+from layerwise.analyses.of_values import scaling
+from layerwise.inputs.published import Published, pointer, split_pointer
 
-from layerwise.errors import LayerwiseError
-from layerwise.statistics import curves
-
-PREFIX = "layer_"
+SCALING = "Results/pythia/pythia_scaling_20260102_131212.json"
+LAST_LAYER = {"Pythia-6.9B": "pythia-6p9b", "Pythia-12B": "pythia-12b"}  # category values known
 
 
-def analyse(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Document with the keys of the published scaling file, from the `layers` documents by name.
+def derive(work: Replay, draws: Draws) -> None:
+    """p values, extremes, sign changes and peaks from r; r of the last layer where it can be."""
+    published = work.published
+    given = published.document(SCALING)
+    work.start("family", given, {"": (SCALING, "")})
 
-    Raises:
-        LayerwiseError: if there is no document, or one has no layer.
-    """
-    models: dict[str, dict[str, Any]] = {}
-    for display, document in documents.items():
-        results = {
-            name.removeprefix(PREFIX): {
-                "correlation": entry["correlation"],
-                "p_value": entry["p_value"],
-            }
-            for name, entry in document["strategies"].items()
-            if name.startswith(PREFIX)
-        }
-        if not results:
-            raise LayerwiseError(
-                f"{display}: the layer document names no layer; run the analysis again"
+    def row_of(display: str) -> dict[str, Any]:
+        sampled = _layers(published, display)
+        r = [_r(published, display, layer) for layer in sampled]
+        return scaling.summarise_model(display, sampled, r, sampled[-1])
+
+    for row, display in enumerate(given["models"]):
+        sampled = _layers(published, display)
+        for layer in sampled:
+            key = pointer("models", display, "layer_results", layer)
+            r_key = f"{key}/correlation"
+            work.derive(
+                "family", f"{key}/p_value", p_value, published, SCALING, r_key, n_categories
             )
-        models[display] = {
-            "model_name": document["model"],
-            "n_layers": document["n_layers"],
-            "layer_results": dict(sorted(results.items(), key=lambda item: int(item[0]))),
-        }
-    return summarise(models)
+        summary = pointer("summary", row)
+        work.derive("family", summary, row_of, display)
+        # These two rest on less than the whole curve.
+        work.derive("family", f"{summary}/n_layers", max, sampled)
+        work.derive("family", f"{summary}/final_r", _r, published, display, sampled[-1])
+        if display in LAST_LAYER:
+            key = pointer("models", display, "layer_results", sampled[-1], "correlation")
+            file = UA_FILES[LAST_LAYER[display]]
+            work.derive("family", key, r_over_categories, published, file)
+    work.derive(
+        "family",
+        "/peak_analysis",
+        lambda: scaling.peak_analysis([row_of(name)["max_pos_pct"] for name in given["models"]]),
+    )
 
 
-def summarise(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The whole document from `{name: {model_name, n_layers, layer_results}}`.
-
-    Raises:
-        LayerwiseError: if there is no model.
-    """
-    if not models:
-        raise LayerwiseError("scaling compares models, found none; name at least one")
-    rows = []
-    for display, model in models.items():
-        layers = sorted(map(int, model["layer_results"]))
-        r = [model["layer_results"][str(layer)]["correlation"] for layer in layers]
-        rows.append(summarise_model(display, layers, r, model["n_layers"]))
-    return {
-        "research_question": "Does the layer correlation peak shift with model size?",
-        "models": {display: dict(model) for display, model in models.items()},
-        "summary": rows,
-        "peak_analysis": peak_analysis([row["max_pos_pct"] for row in rows]),
-    }
+def _layers(published: Published, display: str) -> list[int]:
+    """Sampled layers of a model; the last one is its number of blocks."""
+    place = ["models", display, "layer_results"]
+    names = [split_pointer(key) for key in published.keys(SCALING)]
+    return sorted({int(name[3]) for name in names if name[:3] == place})
 
 
-def summarise_model(
-    display: str, layers: Sequence[int], correlations: Sequence[float], n_layers: int
-) -> dict[str, Any]:
-    """Peaks and sign changes of one curve; "positive" is the largest r, whatever its sign."""
-    high, high_layer = curves.peak(layers, correlations, largest=True)
-    low, low_layer = curves.peak(layers, correlations, largest=False)
-    changes = curves.sign_changes(layers, correlations, n_layers)
-    return {
-        "model": display,
-        "n_layers": int(n_layers),
-        "max_pos_r": high,
-        "max_pos_layer": high_layer,
-        "max_pos_pct": curves.depth_pct(high_layer, n_layers),
-        "max_neg_r": low,
-        "max_neg_layer": low_layer,
-        "max_neg_pct": curves.depth_pct(low_layer, n_layers),
-        "final_r": float(correlations[list(layers).index(max(layers))]),
-        "sign_changes": changes,
-        "n_sign_changes": len(changes),
-    }
-
-
-def peak_analysis(peak_pcts: Sequence[float]) -> dict[str, Any]:
-    """Mean and population SD of the peak depths in percent, and whether they stay in place."""
-    return {
-        "mean_peak_pct": float(np.mean(peak_pcts)),
-        "std_peak_pct": float(np.std(peak_pcts)),
-        "peaks_stable": curves.peaks_stable(peak_pcts),
-    }
+def _r(published: Published, display: str, layer: int) -> float:
+    key = pointer("models", display, "layer_results", layer, "correlation")
+    return published.number(SCALING, key)

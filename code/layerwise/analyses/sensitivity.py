@@ -1,141 +1,92 @@
-"""Do the claims survive other choices? Kept apart from the published analyses.
+"""Which headline claims survive another choice, as far as published numbers can tell.
 
-The last layer before the final norm; all tokens instead of positions 1..; categories instead of
-pairs as what is resampled; several layers tested at once. `rows` asks the headline claims again
-under each choice; `summarise` counts over the models.
+Only one choice can be made without the weights: to test all layers of a curve at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
+from scipy import stats
 
-from layerwise.analyses import survival
-from layerwise.analyses.validation import SERIES
-from layerwise.measures.pairwise import METRICS
-from layerwise.statistics import profile
-from layerwise.statistics.clusters import cluster_interval, holm
-from layerwise.statistics.correlation import pearson_p, pearson_r
-from layerwise.statistics.survival import over_models
-from layerwise.values import ANISOTROPY, Values
+from layerwise.analyses.category_bootstrap import BOOTSTRAP
+from layerwise.analyses.documents import SLUG, Draws, Replay, interval, n_categories, total_pairs
+from layerwise.analyses.of_values import sensitivity
+from layerwise.analyses.pair_curves import CURVES, PairCurve
+from layerwise.inputs.published import Published, pointer
+from layerwise.statistics import phases
+from layerwise.statistics.clusters import holm
+from layerwise.statistics.correlation import pearson_p
+from layerwise.statistics.rules import Ends
+from layerwise.statistics.survival import Finding, compare
 
-PARAMETERS = ("n_resamples", "level", "seed")
+CHOICE = "multiplicity"
+Rows = list[dict[str, Any]]
 
 
-def analyse(
-    values: Values, *, n_resamples: int = 10000, level: float = 0.95, seed: int = 42
-) -> dict[str, Any]:
-    """r and p under each choice, beside the published one.
-
-    Raises:
-        LayerwiseError: if a correlation does not exist.
-    """
-    last = values.n_layers
-    published = {layer: _r(values, f"layer_{layer}") for layer in values.layers}
-    adjusted = holm([result["p_value"] for result in published.values()])
-    return {
-        "model": values.model,
-        "model_display": values.display,
-        "before_norm": {
-            **_r(values, f"layer_{last}_before_norm"),
-            "r_after_norm": _r(values, "mean_pooled")["r"],
-        },
-        "all_tokens": {
-            str(layer): {**_r(values, f"layer_{layer}_all_tokens"), "r_without_first": found["r"]}
-            for layer, found in published.items()
-        },
-        "holm": {
-            str(layer): {**found, "p_holm": p}
-            for (layer, found), p in zip(published.items(), adjusted, strict=True)
-        },
-        "pairs_by_category": _clustered(values, n_resamples, level, seed),
-        "anisotropy_before_norm": _bell_before_norm(values),
-        "rows": survival.rows(values, n_resamples=n_resamples, level=level, seed=seed),
+def derive(work: Replay, draws: Draws) -> None:
+    """Rows of every curve of Paper 2, and the summary over the models."""
+    published = work.published
+    computed: dict[str, Callable[[], Rows]] = {
+        slug: lambda slug=slug, curve=curve: _rows(published, slug, curve, draws.level)  # type: ignore[misc]
+        for slug, curve in CURVES.items()
     }
+    for slug, compute in computed.items():
+        work.start(slug, {}, {})
+        work.derive(slug, "/rows", compute)
+    work.start("summary", {}, {})
+
+    def summary(part: str) -> Rows:
+        documents = {slug: {"rows": compute()} for slug, compute in computed.items()}
+        return list(sensitivity.summarise(documents)[part])
+
+    for part in ("rows", "models"):
+        work.derive("summary", pointer(part), summary, part)
 
 
-def summarise(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Over all models: `rows`, one per claim and choice, and `models`, every model's own rows.
-
-    Both carry the words of the table.
-
-    Arguments:
-        documents: by model, as `analyse`, `weight_sensitivity.analyse` or `combine` gives them.
-    """
-    by_model = {model: document["rows"] for model, document in documents.items()}
-    singles = [{"model": model, **row} for model, rows in by_model.items() for row in rows]
-    claims, choices = list(survival.CLAIMS), list(survival.CHOICES)
-
-    def place(row: Mapping[str, Any]) -> tuple[int, int]:
-        return claims.index(row["claim"]), choices.index(row["choice"])
-
-    return {
-        "rows": [_worded(row) for row in sorted(over_models(by_model), key=place)],
-        "models": [_worded(row) for row in singles],
-    }
+def _rows(published: Published, slug: str, curve: PairCurve, level: float) -> Rows:
+    layers = curve.layers(published)
+    late = phases.thirds_of_list(layers)["late"]
+    n = total_pairs(published)
+    r = curve.r(published, layers)
+    ends = curve.intervals(published, late)
+    lowest = min(late, key=lambda layer: ends[layer][1])
+    smallest = min(late, key=lambda layer: r[layer])
+    rows = [
+        compare(
+            "late_inversion",
+            CHOICE,
+            _as_published(r[lowest], ends[lowest], f"L{lowest}"),
+            _at_once(r, smallest, n, level, f"L{smallest}"),
+        )
+    ]
+    return rows + (_over_categories(published, level) if slug == SLUG else [])
 
 
-def combine(
-    documents: Mapping[str, Mapping[str, Any]], more: Mapping[str, Mapping[str, Any]]
-) -> dict[str, dict[str, Any]]:
-    """The documents with the rows of others; a claim and choice that a model has stays as it is."""
-    found = {
-        model: {**document, "rows": [*document["rows"]]} for model, document in documents.items()
-    }
-    for model, document in more.items():
-        rows = found.setdefault(model, {"rows": []})["rows"]
-        taken = {(row["claim"], row["choice"]) for row in rows}
-        rows += [row for row in document["rows"] if (row["claim"], row["choice"]) not in taken]
-    return found
+def _over_categories(published: Published, level: float) -> Rows:
+    layers = [int(layer) for layer in published.document(BOOTSTRAP)["layer_results"]]
+    keys = {layer: pointer("layer_results", layer) for layer in layers}
+    r = {layer: published.number(BOOTSTRAP, f"{key}/r") for layer, key in keys.items()}
+    last = layers[-1]
+    ends = interval(published, BOOTSTRAP, keys[last])
+    return [
+        compare(
+            "category_inversion",
+            CHOICE,
+            _as_published(r[last], ends, f"{r[last]:+.2f}"),
+            _at_once(r, last, n_categories(published), level, f"{r[last]:+.2f}"),
+        )
+    ]
 
 
-def _worded(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        **row,
-        "claim_text": survival.CLAIMS[row["claim"]],
-        "statistic_text": survival.STATISTICS[row["claim"]],
-        "choice_text": survival.CHOICES[row["choice"]],
-    }
+def _as_published(r: float, ends: Ends, label: str) -> Finding:
+    return Finding(r, r < 0 and ends[1] < 0, label, *ends)
 
 
-def _r(values: Values, reading: str) -> dict[str, float]:
-    preferences = values.category_preferences()
-    r = pearson_r(values.asymmetries(reading), preferences, (f"{SERIES[0]} ({reading})", SERIES[1]))
-    return {"r": r, "p_value": float(pearson_p(r, len(preferences)))}
-
-
-def _clustered(values: Values, n_resamples: int, level: float, seed: int) -> dict[str, Any]:
-    """Pair-level intervals with categories drawn whole; p_value takes pairs as independent."""
-    stream = np.random.RandomState(seed)
-    return {
-        str(layer): {
-            metric: cluster_interval(
-                values.pair_metrics[row, number],
-                values.preferences,
-                values.category_of_pair,
-                stream,
-                n_resamples,
-                level,
-                names=(f"{metric} at layer {layer}", "the preference of the pairs"),
-            ).as_result()
-            for number, metric in enumerate(METRICS)
-        }
-        for row, layer in enumerate(values.layers)
-    }
-
-
-def _bell_before_norm(values: Values) -> dict[str, Any] | None:
-    """The bell test with the last layer taken before the final norm; None without prompts."""
-    if not values.anisotropy.shape[1]:
-        return None
-    shares = values.anisotropy[ANISOTROPY.index("first_pc_share")]
-    bell = profile.bell_test([*shares[: values.n_layers], shares[-1]])
-    return {
-        "L_star_anisotropy": bell.l_star,
-        "is_bell_curve": bell.is_bell_curve,
-        "phase2_slope": bell.phase2_slope,
-        "phase2_r": bell.phase2_r,
-        "last_share": float(shares[-1]),
-    }
+def _at_once(r: Mapping[int, float], layer: int, n: int, level: float, label: str) -> Finding:
+    """By Holm's p over all layers; Fisher's interval, wide enough to hold for all of them."""
+    adjusted = dict(zip(r, holm([float(pearson_p(one, n)) for one in r.values()]), strict=True))
+    alpha = 1 - level
+    low, high = phases.fisher_interval(r[layer], n, float(stats.norm.isf(alpha / len(r) / 2)))
+    return Finding(r[layer], r[layer] < 0 and adjusted[layer] < alpha, label, low, high)

@@ -1,121 +1,115 @@
-"""Uniformity asymmetry against output preference at the last layer (notebook 003)."""
+"""UA and preference over the categories (notebook 003)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
-from layerwise.errors import LayerwiseError
+from layerwise.analyses.documents import (
+    UA_FILES,
+    Draws,
+    Replay,
+    asymmetries,
+    asymmetry,
+    categories,
+    n_pairs,
+    preferences,
+    r_over_categories,
+    total_pairs,
+)
+from layerwise.inputs.published import Published, pointer
 from layerwise.statistics import rules
 from layerwise.statistics.bootstrap import mean_interval
-from layerwise.statistics.correlation import pearson_r
 from layerwise.statistics.effect_size import cohens_d
-from layerwise.values import Values
 
-PARAMETERS = ("n_resamples", "level", "seed")
-SERIES = ("the asymmetry of the categories", "the preference of the categories")
+PAPER1 = {
+    "llama": "Results/results_llama_20251231_142705.json",
+    "gemma": "Results/results_gemma_20251231_142425.json",
+    "mistral": "Results/results_mistral_20251231_143700.json",
+    "apertus": "Results/results_apertus_20251231_150219.json",
+}
+OUTPUT_CORRELATION = "extended_results/data/correlation_analysis.json"
 FACTS = "scientific_facts"
 
-# Paper 1's four models on scientific facts, as notebook 003 lists them.
-REFERENCE: dict[str, dict[str, float | str]] = {
-    "Llama-3.1-8B": {"ua": -0.013, "pref": 1.165, "interpretation": "MASKED (RLHF)"},
-    "Gemma-2-9B": {"ua": 0.021, "pref": 1.138, "interpretation": "Weak"},
-    "Mistral-7B": {"ua": 0.010, "pref": 0.972, "interpretation": "MASKED (RLHF)"},
-    "Apertus-8B": {"ua": 0.109, "pref": 1.278, "interpretation": "ALIGNED (no RLHF)"},
-}
 
-
-def analyse(
-    values: Values, *, n_resamples: int = 10000, level: float = 0.95, seed: int = 42
-) -> dict[str, Any]:
-    """Document with the keys of the published validation files, `_verdicts` and `_reference`.
-
-    Raises:
-        LayerwiseError: if r does not exist, or a category's name begins with an underscore.
-    """
-    reserved = [name for name in values.categories if name.startswith("_")]
-    if reserved:
-        raise LayerwiseError(
-            "a category's name must not begin with an underscore, which marks other entries, "
-            f"found {', '.join(reserved)}; rename it"
-        )
-    uniformity = values.uniformity[values.readings.index("mean_pooled")]
-    asymmetries, preferences = values.asymmetries("mean_pooled"), values.category_preferences()
-    statistics = global_statistics(
-        asymmetries, preferences, values.n_pairs, n_resamples=n_resamples, level=level, seed=seed
-    )
-    document: dict[str, Any] = {}
-    for number, name in enumerate(values.categories):
-        of_pairs = values.preferences[values.category_of_pair == number]
-        document[name] = {
-            "n_pairs": len(of_pairs),
-            "uniformity_a": float(uniformity[number, 0]),
-            "uniformity_b": float(uniformity[number, 1]),
-            "asymmetry": float(asymmetries[number]),
-            "output_preference": float(preferences[number]),
-            "pct_prefer_a": float(np.mean(of_pairs > 0) * 100),
-        }
-    document["_global_stats"] = statistics
-    document["_metadata"] = {
-        "model": values.model,
-        "model_display": values.display,
-        "n_bootstrap": n_resamples,
-        "random_seed": seed,
-        "purpose": "uniformity asymmetry and output preference by category",
+def derive(work: Replay, draws: Draws) -> None:
+    """Both Pythia models, and Paper 1's values on scientific facts under `reference`."""
+    published = work.published
+    typed = published.document("notebook 003")["reference_models"]
+    for slug, file in UA_FILES.items():
+        origins = {"": (file, ""), "/_reference": ("notebook 003", "/reference_models")}
+        work.start(slug, {**published.document(file), "_reference": typed}, origins)
+        for category in categories(published):
+            for name, compute in _of_category(published, file, category).items():
+                work.derive(slug, pointer(category, name), compute)
+        for name, compute in _over_categories(published, file, draws).items():
+            work.derive(slug, pointer("_global_stats", name), compute)
+        _words(work, slug, file)
+    given = published.document(OUTPUT_CORRELATION)["rlhf_masking"]
+    origins = {
+        pointer(model, "pref"): (OUTPUT_CORRELATION, pointer("rlhf_masking", model, "pref"))
+        for model in PAPER1
     }
-    document["_verdicts"] = verdicts(
-        values.categories, asymmetries, preferences, statistics["ua_output_correlation"]
-    )
-    document["_reference"] = {name: dict(entry) for name, entry in REFERENCE.items()}
-    return document
+    work.start("reference", {model: {"pref": given[model]["pref"]} for model in PAPER1}, origins)
+    for model, file in PAPER1.items():
+        work.derive("reference", pointer(model, "ua"), asymmetry, published, file, FACTS)
 
 
-def global_statistics(
-    asymmetries: Float[np.ndarray, " category"],
-    preferences: Float[np.ndarray, " category"],
-    n_pairs: int,
-    *,
-    n_resamples: int = 10000,
-    level: float = 0.95,
-    seed: int = 42,
-) -> dict[str, Any]:
-    """The block `_global_stats`: over categories, each with the same weight.
+def _of_category(published: Published, file: str, category: str) -> dict[str, Callable[[], Any]]:
+    def share() -> float:
+        """The nearest share that a whole number of pairs can give."""
+        printed = published.number(file, pointer(category, "pct_prefer_a"))
+        n = n_pairs(published, category)
+        return round(printed / 100 * n) / n * 100
 
-    Raises:
-        LayerwiseError: if r does not exist.
-    """
-    r = pearson_r(asymmetries, preferences, SERIES)
-    interval = mean_interval(asymmetries, n_resamples, level, seed)
     return {
-        "total_pairs": int(n_pairs),
-        "mean_asymmetry": float(np.mean(asymmetries)),
-        "std_asymmetry": float(np.std(asymmetries)),
-        "bootstrap_95ci": [interval.low, interval.high],
-        "cohens_d": cohens_d(asymmetries),
-        "ua_output_correlation": r,
-        "mean_output_preference": float(np.mean(preferences)),
+        "n_pairs": lambda: n_pairs(published, category),
+        "pct_prefer_a": share,
+        "asymmetry": lambda: asymmetry(published, file, category),
     }
 
 
-def verdicts(
-    categories: Sequence[str],
-    asymmetries: Float[np.ndarray, " category"],
-    preferences: Float[np.ndarray, " category"],
-    r: float,
-) -> dict[str, Any]:
-    """The words that the notebook prints; those on scientific facts are None without them."""
-    by_category = {
-        name: (float(asymmetry), float(preference))
-        for name, asymmetry, preference in zip(categories, asymmetries, preferences, strict=True)
-    }
-    facts = by_category.get(FACTS)
+def _over_categories(published: Published, file: str, draws: Draws) -> dict[str, Callable[[], Any]]:
+    def ua() -> np.ndarray:
+        return np.array(asymmetries(published, file))
+
+    def interval_of_mean() -> list[float]:
+        found = mean_interval(ua(), draws.n_resamples, draws.level, draws.seed)
+        return [found.low, found.high]
+
     return {
-        "aligned": {name: rules.aligned(*both) for name, both in by_category.items()},
-        "interpretation": rules.coupling(r),
-        "sf_label": rules.facts_label(facts[0]) if facts else None,
-        "key_question": rules.key_question(*facts) if facts else None,
-        "summary_text": rules.summary_branch(r),
+        "total_pairs": lambda: total_pairs(published),
+        "mean_asymmetry": lambda: float(np.mean(ua())),
+        "std_asymmetry": lambda: float(np.std(ua())),
+        "bootstrap_95ci": interval_of_mean,
+        "cohens_d": lambda: cohens_d(ua()),
+        "ua_output_correlation": lambda: r_over_categories(published, file),
+        "mean_output_preference": lambda: float(np.mean(preferences(published, file))),
     }
+
+
+def _words(work: Replay, slug: str, file: str) -> None:
+    published = work.published
+
+    def both(category: str) -> tuple[float, float]:
+        preference = published.number(file, pointer(category, "output_preference"))
+        return asymmetry(published, file, category), preference
+
+    def r() -> float:
+        return r_over_categories(published, file)
+
+    def aligned(category: str) -> str:
+        return rules.aligned(*both(category))
+
+    for category in categories(published):
+        work.derive(slug, pointer("_verdicts", "aligned", category), aligned, category)
+    words: dict[str, Callable[[], str]] = {
+        "interpretation": lambda: rules.coupling(r()),
+        "sf_label": lambda: rules.facts_label(asymmetry(published, file, FACTS)),
+        "key_question": lambda: rules.key_question(*both(FACTS)),
+        "summary_text": lambda: rules.summary_branch(r()),
+    }
+    for name, compute in words.items():
+        work.derive(slug, pointer("_verdicts", name), compute)

@@ -15,7 +15,7 @@ N_STATEMENTS = 460  # 230 pairs
 
 def data_problem(folder: Path) -> str | None:
     """What is amiss with the fetched pairs and prompts."""
-    from layerwise import upstream
+    from layerwise.inputs import upstream
 
     try:
         upstream.verify_data(folder)
@@ -26,7 +26,7 @@ def data_problem(folder: Path) -> str | None:
 
 def source_of_data() -> tuple[str | None, str | None]:
     """The mirror that is named, and why it, or upstream, cannot be reached."""
-    from layerwise import mirrors, upstream
+    from layerwise.inputs import mirrors, upstream
 
     mirror = os.environ.get(mirrors.MIRROR_VARIABLE) or None
     try:
@@ -40,7 +40,7 @@ def source_of_data() -> tuple[str | None, str | None]:
 
 def refusals(models: Iterable[Any]) -> dict[str, str]:
     """By slug, what the hub says of the models that it does not give to this user."""
-    from layerwise.hub import require_hub
+    from layerwise.extraction.hub import require_hub
 
     refused = {}
     for model in models:
@@ -53,8 +53,8 @@ def refusals(models: Iterable[Any]) -> dict[str, str]:
 
 def models(root: Path) -> tuple[list[Any], int]:
     """The models that the full reproduction measures, and how many of the hub's it leaves out."""
-    from layerwise.left_out import wanted_models
-    from layerwise.models import read_models
+    from layerwise.inputs.left_out import wanted_models
+    from layerwise.inputs.models import read_models
 
     registry = read_models(root / "models.yaml")
     wanted = wanted_models(registry, read_yaml(root / "params.yaml")["full"])
@@ -63,9 +63,9 @@ def models(root: Path) -> tuple[list[Any], int]:
 
 def states_bytes(wanted: Iterable[Any]) -> int:
     """Hidden states of every extraction of these models, 460 statements and 25 prompts each."""
-    from layerwise import needs
-    from layerwise.extractions import EXTRACTIONS
-    from layerwise.plan import Plan
+    from layerwise.extraction import needs
+    from layerwise.extraction.plan import Plan
+    from layerwise.inputs.extractions import EXTRACTIONS
 
     known = {model.slug: model for model in wanted}
     total = 0
@@ -82,14 +82,14 @@ def states_bytes(wanted: Iterable[Any]) -> int:
 
 def weights(wanted: Iterable[Any]) -> dict[str, float]:
     """By slug, bytes of the weights in the dtype of extraction."""
-    from layerwise import needs
+    from layerwise.extraction import needs
 
     return {model.slug: needs.weight_bytes(model, model.dtype) for model in wanted}
 
 
 def needs_of(wanted: Iterable[Any]) -> dict[str, float]:
     """By slug, bytes that the model needs in the widest dtype of its studies."""
-    from layerwise import needs
+    from layerwise.extraction import needs
 
     return {
         model.slug: max(needs.memory(model, dtype) for dtype in needs.dtypes_of(model))
@@ -99,7 +99,7 @@ def needs_of(wanted: Iterable[Any]) -> dict[str, float]:
 
 def not_cached(wanted: Iterable[Any]) -> list[Any]:
     """The models that are not whole in the hub's local cache."""
-    from layerwise.stages.list_models import cached
+    from layerwise.steps.list_models import cached
 
     return [model for model in wanted if cached(model) != "yes"]
 

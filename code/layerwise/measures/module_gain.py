@@ -16,7 +16,7 @@ from jaxtyping import Float32, Float64
 
 from layerwise.errors import LayerwiseError
 from layerwise.measures.stream_norms import mean_token_norm
-from layerwise.traces import Trace
+from layerwise.measures.traces import Trace
 
 OFFSET = 1e-10  # added to the denominator, as published
 

@@ -25,7 +25,7 @@ from layerwise.measures.stream_norms import (
     mean_token_norms,
     sequence_norms,
 )
-from layerwise.traces import Trace
+from layerwise.measures.traces import Trace
 
 EPSILON = 1e-10  # added to denominators by the notebooks of the sweep, the hunt and the clean pair
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 from jaxtyping import Float32, Float64
 
-from layerwise.traces import Trace
+from layerwise.measures.traces import Trace
 
 
 def token_norms(states: Float32[np.ndarray, "token width"]) -> Float32[np.ndarray, " token"]:

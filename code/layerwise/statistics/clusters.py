@@ -8,12 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from layerwise.errors import LayerwiseError
-from layerwise.statistics.bootstrap import (
-    MIN_KEPT,
-    CorrelationInterval,
-    percentile_ends,
-    resamples,
-)
+from layerwise.statistics.bootstrap import MIN_KEPT, CorrelationInterval, percentile_ends, resamples
 from layerwise.statistics.correlation import pearson_p, pearson_r
 
 

@@ -1,0 +1,229 @@
+"""Statistics as tables `{key: rule}`: how a document is made from the numbers it rests on.
+
+A rule is a function of an `Entry` (or, in a document over several files, of the `Evidence`). It
+gives a number, a label, a list or an object of them; or a table of further rules, where the keys
+are known only when it looks at the entry. The same tables serve published numbers, measured ones
+and those of a reader's own model.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from layerwise.analyses.evidence import Draws, Entry, Evidence
+from layerwise.errors import LayerwiseError
+from layerwise.inputs.published import (
+    Cell,
+    NotMeasured,
+    Published,
+    leaves,
+    pointer,
+    split_pointer,
+)
+
+Rule = Callable[[Any], Any]
+Rules = Mapping[str, Rule]
+EVERY = "*"
+
+
+@dataclass(frozen=True)
+class Document:
+    """The rules of one document.
+
+    Attributes:
+        of: what the rules read: a published file, or a function of the evidence that gives an
+            entry; None where they read several files and are given the evidence itself.
+        rules: tables by the place they are about: "" is the whole, "results/*" every entry of
+            `results`, whose rules are given that entry. Keys are those of the document, "a/b" for
+            what is nested.
+        places: where the papers' files have the document, {key: cell} or a function of the
+            evidence that gives it; by default all of it is at the place that the rules read.
+        shows: which of these parts are shown as they were published, before statistics take their
+            places: all, none, or the keys that begin them.
+    """
+
+    of: str | Callable[[Evidence], Entry] | None
+    rules: Mapping[str, Rules]
+    places: Mapping[str, Cell] | Callable[[Evidence], Mapping[str, Cell]] | None = None
+    shows: bool | Collection[str] = True
+
+    def source(self, evidence: Evidence) -> Any:
+        """What the rules read."""
+        if self.of is None:
+            return evidence
+        return evidence[self.of] if isinstance(self.of, str) else self.of(evidence)
+
+    def cells(self, evidence: Evidence) -> Mapping[str, Cell]:
+        """Where the papers' files have it."""
+        if self.places is None:
+            return {} if self.of is None else {"": self.source(evidence).cell}
+        return self.places(evidence) if callable(self.places) else self.places
+
+    def is_shown(self, key: str) -> bool:
+        """Whether the part that begins at a key of `places` is shown as it was published."""
+        return self.shows if isinstance(self.shows, bool) else key in self.shows
+
+    def thunks(self, evidence: Evidence) -> Iterator[tuple[str, Callable[[], Any]]]:
+        """JSON Pointer and rule, bound to its entry, of every statistic."""
+        source = self.source(evidence)
+        for place, rules in self.rules.items():
+            for key, entry in _places(source, place.split("/") if place else []):
+                for name, rule in rules.items():
+                    yield key + pointer(*name.split("/")), partial(rule, entry)
+
+
+@dataclass
+class Derivation:
+    """The documents of one analysis.
+
+    Attributes:
+        documents: {name: document}, with the keys of the published files.
+        derived: {"document:/pointer": [published file and key, ...]}, what was recomputed.
+        given: {"document:/pointer": "file#/pointer"}: what is shown from there on.
+        undefined: {"document:/pointer": reason}: measured, and without a value.
+    """
+
+    documents: dict[str, Any] = field(default_factory=dict)
+    derived: dict[str, list[str]] = field(default_factory=dict)
+    given: dict[str, str] = field(default_factory=dict)
+    undefined: dict[str, str] = field(default_factory=dict)
+
+
+def derive(documents: Mapping[str, Document], evidence: Evidence) -> Derivation:
+    """Every statistic of one analysis.
+
+    Over measured numbers a statistic stays out that needs one which was not measured, or that
+    counts names alone; a constant of the method (nothing read) is there where anything else of its
+    document is; one that these numbers do not have (a test of an empty group, say) is undefined.
+
+    Raises:
+        LayerwiseError: over published numbers, if a statistic cannot be derived.
+    """
+    found = Derivation()
+    for name, document in documents.items():
+        found.documents[name] = _shown(document, evidence, name, found.given)
+        constants: list[tuple[str, Any]] = []
+        n_before = len(found.derived)
+        for key, value, inputs, names in _evaluated(document, evidence, name, found.undefined):
+            if inputs or not (names or evidence.measured):
+                _put(found, name, key, value, inputs)
+            elif not names:
+                constants.append((key, value))
+        if len(found.derived) > n_before:
+            for key, value in constants:
+                _put(found, name, key, value, [])
+    return found
+
+
+def _evaluated(
+    document: Document, evidence: Evidence, name: str, undefined: dict[str, str]
+) -> Iterator[tuple[str, Any, list[str], bool]]:
+    pending = list(document.thunks(evidence))
+    while pending:
+        key, compute = pending.pop(0)
+        try:
+            with evidence.recording() as read:
+                value = compute()
+        except NotMeasured:
+            continue
+        except LayerwiseError as error:
+            if not evidence.measured:
+                raise
+            undefined[f"{name}:{key}"] = str(error)
+            continue
+        if isinstance(value, Mapping) and value and all(map(callable, value.values())):
+            pending[:0] = [(key + pointer(of), rule) for of, rule in value.items()]
+            continue
+        only_settings = bool(read.cells) and read.cells <= evidence.cells.kept
+        yield key, value, read.inputs, read.names if not read.cells else only_settings
+
+
+def _places(entry: Any, path: list[str]) -> Iterator[tuple[str, Any]]:
+    """Key and entry of every place that a path with `*` names."""
+    if not path:
+        yield "", entry
+        return
+    name, *rest = path
+    if name != EVERY:
+        names: list[str | int] = [name]
+    else:
+        names = entry.keys() if entry.is_object else list(range(len(entry)))
+    for one in names:
+        for key, below in _places(entry[one], rest):
+            yield pointer(one) + key, below
+
+
+def _shown(
+    document: Document, evidence: Evidence, name: str, given: dict[str, str]
+) -> dict[str, Any]:
+    shown: dict[str, Any] = {}
+    for key, (file, cell) in document.cells(evidence).items():
+        if not document.is_shown(key):
+            continue
+        given[f"{name}:{key}"] = f"{file}#{cell}"
+        part = copy.deepcopy(evidence.part(file, cell))
+        if key:
+            _set(shown, key, part)
+        else:
+            shown = part
+    return shown
+
+
+def _put(found: Derivation, name: str, key: str, value: Any, inputs: list[str]) -> None:
+    _set(found.documents[name], key, value)
+    _note(found.derived, f"{name}:{key}", value, inputs)
+
+
+def _set(document: Any, key: str, value: Any) -> None:
+    *path, last = split_pointer(key)
+    node = document
+    for one in path:
+        node = node[int(one)] if isinstance(node, list) else node.setdefault(one, {})
+    node[int(last) if isinstance(node, list) else last] = value
+
+
+def _note(derived: dict[str, list[str]], key: str, value: Any, inputs: list[str]) -> None:
+    """A list or object is derived, and so is each of its numbers."""
+    derived[key] = inputs
+    if isinstance(value, dict | list):
+        for name, one in value.items() if isinstance(value, dict) else enumerate(value):
+            _note(derived, key + pointer(name), one, inputs)
+
+
+def evidence_of(
+    cells: Published, draws: Draws, analyses: Mapping[str, Mapping[str, Document]]
+) -> Evidence:
+    """The evidence of one source, in which a number that nobody measured is derived by its rule."""
+    evidence = Evidence(cells, draws)
+    if evidence.measured:
+        rules: dict[Cell, Callable[[], Any]] = {}
+        for documents in analyses.values():
+            for document in documents.values():
+                rules |= derived_cells(document, evidence)
+        evidence.rules = rules
+    return evidence
+
+
+def derived_cells(document: Document, evidence: Evidence) -> dict[Cell, Callable[[], Any]]:
+    """The published cells that a document's rules give, each with its rule."""
+    found: dict[Cell, Callable[[], Any]] = {}
+    for key, (file, start) in document.cells(evidence).items():
+        for statistic, compute in document.thunks(evidence):
+            if statistic.startswith(f"{key}/"):
+                at = start + statistic[len(key) :]
+                for below, _ in leaves("", evidence.part(file, at)):
+                    found[file, at + below] = partial(_part, compute, below)
+    return found
+
+
+def _part(compute: Callable[[], Any], key: str) -> Any:
+    value = compute()
+    for name in split_pointer(key):
+        value = value[int(name)] if isinstance(value, list) else value[name]
+        if callable(value):
+            value = value()
+    return value

@@ -1,0 +1,223 @@
+"""What rules read: the numbers of one source, as the nested documents that they are.
+
+An `Entry` is an object or a list of a published file. It reads like that object (`m.gains[-1]`,
+`m["n_layers"]`, `for m in f.models`), and which numbers were read is recorded while a rule runs.
+Over measured numbers, a number that no experiment fills is derived by its own rule, if it has one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from layerwise.errors import LayerwiseError
+from layerwise.inputs.measured import is_identity
+from layerwise.inputs.published import Cell, NotMeasured, Published, pointer, split_pointer
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How the intervals are drawn: numpy's legacy generator from `seed`."""
+
+    n_resamples: int
+    level: float
+    seed: int
+
+
+@dataclass
+class Recording:
+    """What a rule read: cells, and whether it looked at names (what an entry is about)."""
+
+    cells: set[Cell] = field(default_factory=set)
+    names: bool = False
+
+    @property
+    def inputs(self) -> list[str]:
+        return sorted(f"{file}#{key}" for file, key in self.cells)
+
+
+class Missing(LayerwiseError, AttributeError):
+    """A rule asked for a key that the document does not have."""
+
+
+class Evidence:
+    """The numbers of one source: `evidence[FILE]` is the entry of a whole file."""
+
+    def __init__(self, cells: Published, draws: Draws) -> None:
+        self.cells, self.draws = cells, draws
+        # what fills a cell that was not measured: set by `analyses.evidence_of`
+        self.rules: Mapping[Cell, Callable[[], Any]] = {}
+        self._recordings: list[Recording] = []
+        self._document = cache(cells.document)
+
+    @property
+    def measured(self) -> bool:
+        """Whether the numbers were measured: names stand for numbers that may not be there."""
+        return bool(self.cells.kept)
+
+    def __getitem__(self, file: str) -> Entry:
+        """The entry of a whole file.
+
+        Raises:
+            LayerwiseError: if nothing of the file is published.
+        """
+        if not self.cells.keys(file):
+            raise LayerwiseError(
+                f"published/: no numbers of {file!r}; check the name, or transcribe that file with "
+                "`layerwise transcribe`"
+            )
+        return Entry(self, file, "", self._document(file))
+
+    def part(self, file: str, key: str) -> Any:
+        """What stands at a JSON Pointer, not recorded; None for what was not measured."""
+        node = self._document(file)
+        for name in split_pointer(key):
+            node = node[int(name)] if isinstance(node, list) else node.get(name, {})
+        return node
+
+    @contextlib.contextmanager
+    def recording(self) -> Iterator[Recording]:
+        """Collect what is read inside the block."""
+        recording = Recording()
+        self._recordings.append(recording)
+        try:
+            yield recording
+        finally:
+            self._recordings.remove(recording)
+
+    def read(self, file: str, key: str) -> Any:
+        """The value of a cell; recorded.
+
+        Raises:
+            NotMeasured: if it was not, and no rule derives it.
+        """
+        if is_identity(key):
+            for recording in self._recordings:
+                recording.names = True
+            return self.cells.cells[file, key]
+        try:
+            value = self.cells[file, key]
+        except NotMeasured:
+            if (file, key) not in self.rules:
+                raise
+            return self.rules[file, key]()  # evaluated each time: what it reads is recorded
+        for recording in self._recordings:
+            recording.cells.add((file, key))
+        return value
+
+
+class Entry:
+    """An object or a list of a document; see the module."""
+
+    def __init__(self, evidence: Evidence, file: str, key: str, node: Any) -> None:
+        self._evidence, self._file, self._key, self._node = evidence, file, key, node
+
+    @property
+    def draws(self) -> Draws:
+        """How intervals are drawn."""
+        return self._evidence.draws
+
+    @property
+    def cell(self) -> Cell:
+        """File and JSON Pointer."""
+        return self._file, self._key
+
+    @property
+    def is_object(self) -> bool:
+        """Whether it is an object, with names; else it is a list."""
+        return isinstance(self._node, dict)
+
+    def of(self, file: str) -> Entry:
+        """The entry of another file of the same source."""
+        return self._evidence[file]
+
+    def __getitem__(self, name: str | int | slice) -> Any:
+        """What stands there: a number, a label, an entry; a slice of a list is an array.
+
+        Raises:
+            LayerwiseError: if nothing stands there.
+            NotMeasured: if it is a number that was not measured.
+        """
+        if isinstance(name, slice):
+            return np.array([self[row] for row in range(*name.indices(len(self)))])
+        if isinstance(name, int) and isinstance(self._node, list) and name < 0:
+            name += len(self._node)
+        if isinstance(self._node, dict):
+            name = str(name)
+        try:
+            node = self._node[name]
+        except (KeyError, IndexError, TypeError):
+            at = f"{self._key}{pointer(name)}"
+            there = ", ".join(map(str, self._node))[:200] if isinstance(self._node, dict) else ""
+            raise Missing(
+                f"{self._file}: nothing stands at {at}; "
+                f"there {'are ' + there if there else f'are {len(self._node)} entries'}"
+            ) from None
+        key = self._key + pointer(name)
+        if isinstance(node, dict | list):
+            return Entry(self._evidence, self._file, key, node)
+        return self._evidence.read(self._file, key)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self[name]
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.array(self[:], dtype=dtype)
+
+    def __len__(self) -> int:
+        return len(self._node)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._node
+
+    def __iter__(self) -> Iterator[Any]:
+        """The names of an object, the entries of a list: as Python's own."""
+        if isinstance(self._node, dict):
+            return iter(self._node)
+        return (self[row] for row in range(len(self._node)))
+
+    def keys(self) -> list[str]:
+        """The names of an object."""
+        return list(self._node)
+
+    def values(self) -> list[Any]:
+        """The entries of an object."""
+        return [self[name] for name in self._node]
+
+    def items(self) -> list[tuple[str, Any]]:
+        """Names and entries of an object."""
+        return [(name, self[name]) for name in self._node]
+
+    def at(self, *names: str | int) -> Any:
+        """What stands below, name by name."""
+        found: Any = self
+        for name in names:
+            found = found[name]
+        return found
+
+    def row(self, **column: str) -> Entry:
+        """The one entry of a list whose column has a value; an owner before a slash is no part.
+
+        Raises:
+            LayerwiseError: if none has, or several have.
+        """
+        ((name, value),) = column.items()
+        rows = [n for n, entry in enumerate(self._node) if _short(entry[name]) == _short(value)]
+        if len(rows) != 1:
+            raise Missing(
+                f"{self._file}: one entry of {self._key} must have {name} {value!r}, "
+                f"{len(rows)} have; there are {', '.join(str(e[name]) for e in self._node)}"
+            )
+        return self[rows[0]]
+
+
+def _short(name: Any) -> str:
+    """A model's name without its owner, in small letters: facebook/opt-125m -> opt-125m."""
+    return str(name).rpartition("/")[2].lower()

@@ -1,0 +1,44 @@
+"""The anisotropy profile of Gemma-2B (Paper 3, supplement)."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+
+import numpy as np
+from jaxtyping import Float32
+
+from layerwise.analyses.derivation import Document
+from layerwise.analyses.evidence import Entry
+from layerwise.inputs.published import ANISOTROPY
+from layerwise.statistics import profile
+
+GEMMA = "paper3/Results/anisotropy_results_gemma.json"
+BELL = ("is_bell_curve", "phase1_slope", "phase1_r", "phase2_slope", "phase2_r")
+
+
+def bell(f: Entry) -> profile.BellTest:
+    """The shape of the profile around its peak."""
+    return profile.bell_test(f.intrinsic_dim_ratio[:].tolist())
+
+
+def single(f: Entry) -> Float32[np.ndarray, " layer"]:
+    """The shares in single precision, which they were computed in."""
+    return f.intrinsic_dim_ratio[:].astype(np.float32)
+
+
+def spread(f: Entry) -> float:
+    """Largest less smallest share."""
+    return float(np.ptp(single(f)))
+
+
+PROFILE = {
+    "L_star_anisotropy": lambda f: bell(f).l_star,
+    "profile_variance": lambda f: float(single(f).var()),
+    "profile_range": spread,
+    "max_anisotropy": lambda f: float(f.intrinsic_dim_ratio[:].max()),
+    "is_flatter_than_measured": lambda f: bool(
+        spread(f) < np.ptp(f.of(ANISOTROPY).intrinsic_dim_ratio[:])
+    ),
+    "gauge_theory_test/is_flatter": lambda f: spread(f) < f.gauge_theory_test.pythia_profile_range,
+} | {name: lambda f, of=attrgetter(name): of(bell(f)) for name in BELL}
+DOCUMENTS = {"gemma-2b": Document(GEMMA, {"": PROFILE})}

@@ -1,0 +1,112 @@
+"""Papers 1 and 2 from values: which extractions they need, and what each of them fills.
+
+An extraction is one model in one dtype, at its own sampled layers, with or without its chat
+template. Its values become fragments of the files that Papers 1 and 2 published; what spans
+several models (phases, patterns, divergences, counts) is derived from them by `replay`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from layerwise.analyses.calibration_text import NUMERIC, WORDS
+from layerwise.errors import LayerwiseError
+from layerwise.experiments import Fragments
+from layerwise.experiments.of_pairs import category_values, curve_values
+from layerwise.extraction.templates import NONE, ONCE
+from layerwise.inputs.extractions import EXTRACTIONS, Extraction
+from layerwise.inputs.measured import merge
+from layerwise.inputs.pairs import StatementPairs
+from layerwise.inputs.published import DATASET, Published, pointer
+from layerwise.measures.values import Values, sampled_layers
+
+PAPER1 = {
+    "gemma-2-9b": "gemma",
+    "llama-3p1-8b": "llama",
+    "mistral-7b": "mistral",
+    "apertus-8b": "apertus",
+}
+FAMILY = {  # as the scaling file calls them
+    "pythia-410m": "Pythia-410M",
+    "pythia-1p4b": "Pythia-1.4B",
+    "pythia-6p9b": "Pythia-6.9B",
+    "pythia-12b": "Pythia-12B",
+}
+LAYERWISE: dict[str, Callable[..., Fragments]] = {
+    "pythia-6p9b": curve_values.pythia_layers,
+    "llama-3p1-8b": curve_values.llama,
+    "apertus-8b": curve_values.one_curve,
+    "gemma-2b": curve_values.one_curve,
+}
+
+
+def fragments(
+    key: str,
+    values: Values,
+    published: Published,
+    *,
+    n_resamples: int = 10000,
+    level: float = 0.95,
+    seed: int = 42,
+) -> Fragments:
+    """What one extraction of `EXTRACTIONS` fills; `published` gives places, never a value.
+
+    Raises:
+        LayerwiseError: for an unknown key, or values of other layers than the extraction's: a
+            published interval depends on every test before it.
+    """
+    if key not in EXTRACTIONS:
+        raise LayerwiseError(
+            f"no extraction of Papers 1 and 2 is called {key!r}; known: {', '.join(EXTRACTIONS)}"
+        )
+    extraction = EXTRACTIONS[key]
+    wanted = sampled_layers(values.n_layers, layer_step=extraction.layer_step)
+    if values.layers != wanted:
+        raise LayerwiseError(
+            f"{key} needs values of every {extraction.layer_step}th layer from 0, and the last, "
+            f"found {', '.join(map(str, values.layers))}; measure with layer_step "
+            f"{extraction.layer_step}"
+        )
+    draws = {"n_resamples": n_resamples, "level": level, "seed": seed}
+    return merge(_parts(extraction, values, published, draws))
+
+
+def _parts(
+    extraction: Extraction, values: Values, published: Published, draws: dict[str, Any]
+) -> list[Fragments]:
+    slug, studies = extraction.slug, extraction.studies
+    if extraction.template == ONCE:
+        return [curve_values.template_once(values, slug, **draws)]
+    if slug == "llama-3p1-8b-instruct":
+        condition = slug if extraction.template == NONE else f"{slug}-template"
+        return [curve_values.template(values, condition, **draws)]
+    found: list[Fragments] = []
+    if "p1_ua" in studies:
+        found.append(category_values.by_category(values, PAPER1[slug], **draws))
+    if "p1_outcorr" in studies:
+        found.append(category_values.outputs(values, PAPER1[slug], published))
+    if "p1_pythia_ua" in studies:
+        found.append(curve_values.pythia_ua(values, slug, **draws))
+    if "p2_scaling" in studies:
+        found.append(curve_values.pythia_scaling(values, FAMILY[slug], published))
+    if "p2_layers" in studies:
+        found.append(LAYERWISE[slug](values, slug, **draws))
+    return found
+
+
+def of_pairs(pairs: StatementPairs) -> Fragments:
+    """What the statement pairs themselves fill: sizes, and the words of the neutral statements."""
+    sizes: dict[str, Any] = {}
+    words: dict[str, Any] = {}
+    for number, name in enumerate(pairs.categories):
+        inside = np.flatnonzero(pairs.category_of_pair == number)
+        sizes[pointer(name)] = {"n_pairs": len(inside)}
+        if name != NUMERIC:
+            words[pointer(name)] = [
+                {"a": len(pairs.side_a[pair].split()), "b": len(pairs.side_b[pair].split())}
+                for pair in inside
+            ]
+    return {DATASET: sizes, WORDS: words}

@@ -1,0 +1,144 @@
+"""The forward pass, watched: every layer as it is computed, its pooling and the token NLL."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Float, Float32, Int64
+
+from layerwise.extraction.load import Checkpoint
+from layerwise.extraction.packed import Multiply, packed_tiles, pad_rows
+from layerwise.extraction.store import BEFORE_NORM, Layer
+
+HEAD_ROWS = 256  # predicted tokens whose logits exist at once
+TILE_ROWS = 1024  # predicted tokens of one tile of logits: 8 MiB, in the cache of a CPU
+See = Callable[[Layer, torch.Tensor], None]
+
+
+def forward(
+    checkpoint: Checkpoint, tokens: Int64[torch.Tensor, "batch token"], see: See
+) -> Float[torch.Tensor, "batch token hidden"]:
+    """One pass through the base model; `see(layer, hidden)` gets every layer as it is computed.
+
+    Layer 0 is what enters block 0, layer l the output of block l-1, `before_norm` the output of
+    the last block; the last hidden state, after the final norm, comes as layer n and is returned.
+    """
+    with _watch(checkpoint, see):
+        hidden = checkpoint.base(
+            input_ids=tokens, attention_mask=torch.ones_like(tokens), use_cache=False
+        ).last_hidden_state
+    see(checkpoint.n_layers, hidden)
+    return hidden
+
+
+@contextlib.contextmanager
+def _watch(checkpoint: Checkpoint, see: See) -> Iterator[None]:
+    blocks = checkpoint.blocks
+
+    def enter(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        see(0, args[0] if args else kwargs["hidden_states"])
+
+    def leave(layer: Layer) -> Callable[[Any, Any, Any], None]:
+        return lambda module, args, out: see(layer, out if torch.is_tensor(out) else out[0])
+
+    layers: list[Layer] = [*range(1, len(blocks)), BEFORE_NORM]
+    handles = [blocks[0].register_forward_pre_hook(enter, with_kwargs=True)]
+    for block, layer in zip(blocks, layers, strict=True):
+        handles.append(block.register_forward_hook(leave(layer)))
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def pool(
+    hidden: Float[torch.Tensor, "batch token hidden"],
+) -> Float[torch.Tensor, "pooling batch hidden"]:
+    """The poolings of `store.POOLINGS`, in the dtype of the model; at least two tokens."""
+    return torch.stack((hidden[:, 1:].mean(dim=1), hidden.mean(dim=1), hidden[:, -1], hidden[:, 0]))
+
+
+def token_norms(
+    hidden: Float[torch.Tensor, "batch token hidden"],
+) -> Float32[torch.Tensor, "norm batch"]:
+    """The norms of `store.NORMS`, computed in float32."""
+    norms = hidden.float().norm(dim=-1)
+    return torch.stack((norms[:, -1], norms.mean(dim=1), norms.norm(dim=1)))
+
+
+def mean_token_nll(
+    checkpoint: Checkpoint,
+    hidden: Float[torch.Tensor, "batch token hidden"],
+    tokens: Int64[torch.Tensor, "batch token"],
+) -> Float32[torch.Tensor, " batch"]:
+    """Mean NLL of tokens 1..T-1 of every statement, nats.
+
+    The model's own loss, one statement at a time; with packed linear layers the same number from
+    tiles of the vocabulary (see `tiled_nll`).
+    """
+    cap = getattr(checkpoint.model.config, "final_logit_softcapping", None)  # Gemma 2
+    tiles = packed_tiles(checkpoint.head)
+    if tiles is not None:
+        nll = tiled_nll(tiles, hidden[:, :-1].flatten(0, 1), tokens[:, 1:].flatten(), cap)
+        return nll.view(len(tokens), -1).mean(dim=1)
+    rows = max(1, HEAD_ROWS // (tokens.shape[1] - 1))
+    nlls = []
+    for some, wanted in zip(hidden[:, :-1].split(rows), tokens[:, 1:].split(rows), strict=True):
+        logits = checkpoint.head(some)
+        if cap is not None:
+            logits = torch.tanh(logits / cap) * cap
+        for one, ids in zip(logits, wanted.to(logits.device), strict=True):
+            nlls.append(torch.nn.functional.cross_entropy(one.float(), ids))
+    return torch.stack(nlls)
+
+
+def tiled_nll(
+    tiles: Sequence[Multiply],
+    hidden: Float32[torch.Tensor, "row hidden"],
+    wanted: Int64[torch.Tensor, " row"],
+    cap: float | None = None,
+) -> Float32[torch.Tensor, " row"]:
+    """log sum_w exp(logit_w) - logit_wanted per row, nats, with one tile of logits at a time.
+
+    The running sum is kept relative to the running maximum, s <- s e^(m - m') + sum e^(logit - m'),
+    so nothing overflows. The wanted logit is read from its tile: its rounding error is the sum's.
+
+    Args:
+        tiles: maps from hidden states to the logits of consecutive words.
+        wanted: the word whose NLL is asked for.
+        cap: logits are cap * tanh(logit / cap) where given.
+    """
+    nll = []
+    for start in range(0, len(hidden), TILE_ROWS):
+        rows = pad_rows(hidden[start : start + TILE_ROWS])
+        words = wanted[start : start + TILE_ROWS]
+        nll.append(_tiled_nll(tiles, rows, words, cap))
+    return torch.cat(nll)
+
+
+def _tiled_nll(
+    tiles: Sequence[Multiply],
+    rows: Float32[torch.Tensor, "padded hidden"],
+    words: Int64[torch.Tensor, " row"],
+    cap: float | None,
+) -> Float32[torch.Tensor, " row"]:
+    top = rows.new_full((len(words),), -torch.inf)
+    total, target = torch.zeros_like(top), torch.full_like(top, torch.nan)
+    first = 0
+    for tile in tiles:
+        logits = tile(rows)[: len(words)]
+        if cap is not None:
+            logits = logits.div_(cap).tanh_().mul_(cap)
+        place = words - first
+        inside = (place >= 0) & (place < logits.shape[1])
+        here = logits.gather(1, place.clamp(0, logits.shape[1] - 1)[:, None])[:, 0]
+        target = torch.where(inside, here, target)
+        higher = torch.maximum(top, logits.amax(dim=1))
+        total = total * (top - higher).exp() + logits.sub_(higher[:, None]).exp_().sum(dim=1)
+        top = higher
+        first += logits.shape[1]
+    return total.log() + (top - target)  # in this order: large logits cancel exactly

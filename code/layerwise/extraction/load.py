@@ -1,0 +1,326 @@
+"""Checkpoints: load them from a folder or the hub, check them, find their parts."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import operator
+import os
+import platform
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+import safetensors
+import torch
+import transformers
+
+from layerwise.errors import LayerwiseError
+from layerwise.extraction.checkpoint_folder import BLOCKS as BLOCKS
+from layerwise.extraction.checkpoint_folder import check_config, check_folder, weight_bytes
+from layerwise.extraction.hub import fetch, fetch_config
+from layerwise.extraction.projections import heads_of
+from layerwise.extraction.twins import (
+    build_tiny as build_tiny,  # beside the loaders of what it builds
+)
+from layerwise.extraction.twins import keep_bars_out_of_logs
+from layerwise.files import sha256_of
+from layerwise.inputs.models import DTYPES, Model
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A loaded model with its tokenizer; `name` is what result files call the model."""
+
+    model: Any
+    tokenizer: Any
+    name: str
+    display: str
+    revision: str
+    dtype: str
+    family: str
+    n_layers: int
+    hidden_size: int
+    folder: Path  # config, tokenizer and weights
+
+    @property
+    def base(self) -> Any:
+        """The model without its output embeddings."""
+        return self.model.base_model
+
+    @property
+    def blocks(self) -> list[Any]:
+        """The blocks 0..n-1 in order."""
+        return list(operator.attrgetter(BLOCKS[self.family])(self.base))
+
+    @property
+    def head(self) -> Any:
+        """The output embeddings: last hidden state to logits."""
+        return self.model.get_output_embeddings()
+
+    @property
+    def adds_bos(self) -> bool:
+        """True if the tokenizer puts a BOS token before every text."""
+        with_special = self.tokenizer("a").input_ids
+        bos = self.tokenizer.bos_token_id
+        plain = self.tokenizer("a", add_special_tokens=False).input_ids
+        return len(with_special) > len(plain) and with_special[0] == bos
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute with one thread inside the block."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextlib.contextmanager
+def attention_kernel(model: Any, name: str) -> Iterator[None]:
+    """Inside the block attention is `eager` or `sdpa`, the latter where the architecture has it."""
+    usual = model.config._attn_implementation
+    if name == "eager" or model._supports_sdpa:
+        model.config._attn_implementation = name
+    try:
+        yield
+    finally:
+        model.config._attn_implementation = usual
+
+
+def default_device() -> str:
+    """This process's own CUDA device if there is one, else `cpu`."""
+    return f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if torch.cuda.is_available() else "cpu"
+
+
+def load_local(path: Path, dtype: str = "float32", device: str | None = None) -> Checkpoint:
+    """Load a checkpoint folder: config.json, a tokenizer, safetensors weights.
+
+    `device` is a torch device, `auto` (spread one model over all GPUs, one process only) or None
+    for `default_device()`. The revision recorded is a digest of config and weights.
+
+    Raises:
+        LayerwiseError: for a folder without one of these, an architecture without a known
+            layout, an unknown dtype, or too little memory.
+    """
+    files = check_folder(path)
+    digest = hashlib.sha256()
+    for file in (path / "config.json", *files):
+        digest.update(sha256_of(file).encode())
+    name = path.resolve().name
+    return _load(path, files, name, f"sha256:{digest.hexdigest()}", dtype, device)
+
+
+def load_hub(
+    hub_id: str, revision: str, dtype: str = "float32", device: str | None = None
+) -> Checkpoint:
+    """Load `organisation/name` at a revision; config, tokenizer and weights from one snapshot.
+
+    Only JSON, tokenizer and safetensors files are downloaded; no remote code runs. The revision
+    recorded is the commit that was resolved.
+
+    Raises:
+        LayerwiseError: if the model is not to be had (no network, gated, no such model or
+            revision), and as in `load_local`.
+    """
+    keep_bars_out_of_logs()
+    check_config(fetch_config(hub_id, revision))
+    snapshot = fetch(hub_id, revision)
+    return _load(snapshot, check_folder(snapshot), hub_id, snapshot.name, dtype, device)
+
+
+def load_model(
+    name: str,
+    *,
+    revision: str | None = None,
+    dtype: str = "float32",
+    device: str | None = None,
+) -> Checkpoint:
+    """Load a checkpoint folder if `name` is one, else a model of the hub (`main` by default).
+
+    Raises:
+        LayerwiseError: for a folder with a revision, and as in `load_local` and `load_hub`.
+    """
+    if not Path(name).exists():
+        return load_hub(name, revision or "main", dtype, device)
+    if revision is not None:
+        raise LayerwiseError(
+            f"{name} is a local folder and has no revision, found {revision!r}; leave it out"
+        )
+    return load_local(Path(name), dtype, device)
+
+
+def load_built(model: Model, folder: Path, *, device: str | None = None) -> Checkpoint:
+    """Load a checkpoint that `build_tiny` made and check family and shape.
+
+    Raises:
+        LayerwiseError: for a model of the hub, and as in `load_registered`.
+    """
+    if not model.built:
+        raise LayerwiseError(f"{model.slug} comes from the hub ({model.hub}); it has no folder")
+    return _as_declared(model, replace(load_local(folder, model.dtype, device), name=model.slug))
+
+
+def load_registered(model: Model, *, device: str | None = None) -> Checkpoint:
+    """Load a model of the registry from the hub and check family and shape.
+
+    Raises:
+        LayerwiseError: for a built model, an unresolved revision, a declared value that differs
+            from the loaded one (both are named), and as in `load_hub`.
+    """
+    if model.built:
+        raise LayerwiseError(f"{model.slug} is built on the spot; name the folder it is in")
+    if model.hub is None or model.revision is None:
+        raise LayerwiseError(
+            f"{model.slug}: no revision is recorded for {model.hub} (revision: unresolved); "
+            "look the commit up, write it into the registry, then load it"
+        )
+    return _as_declared(model, load_hub(model.hub, model.revision, model.dtype, device))
+
+
+def require_accelerator(device: str | None = None) -> None:
+    """Refuse early where a model of the papers would be run without a CUDA device.
+
+    Raises:
+        LayerwiseError: if there is none and `device` is not named as something else.
+    """
+    wants_cuda = device is None or device == "auto" or device.startswith("cuda")
+    if wants_cuda and not torch.cuda.is_available():
+        raise LayerwiseError("the papers' models need a CUDA device and none was found")
+
+
+def describe_environment() -> dict[str, Any]:
+    """Hardware and versions that a measurement rests on."""
+    gpus = range(torch.cuda.device_count())
+    return {
+        "gpus": [torch.cuda.get_device_name(gpu) for gpu in gpus],
+        "cuda": torch.version.cuda,
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def _as_declared(model: Model, loaded: Checkpoint) -> Checkpoint:
+    kv_heads, head_size = heads_of(loaded.model.config)
+    found = {
+        "family": loaded.family,
+        "n_layers": loaded.n_layers,
+        "hidden_size": loaded.hidden_size,
+        "n_heads": loaded.model.config.num_attention_heads,
+        "kv_heads": kv_heads,
+        "head_size": head_size,
+        "adds_bos": loaded.adds_bos,
+    }
+    for key, value in found.items():
+        declared = model.family if key == "family" else getattr(model.shape, key)
+        if declared != value:
+            raise LayerwiseError(
+                f"{model.slug}: declared {key} {declared}, the loaded checkpoint has {value}; "
+                "correct the registry or the revision"
+            )
+    return replace(loaded, display=model.display)
+
+
+def _load(
+    path: Path, files: list[Path], name: str, revision: str, dtype: str, device: str | None
+) -> Checkpoint:
+    if dtype not in DTYPES:
+        raise LayerwiseError(f"dtype must be one of {', '.join(DTYPES)}, found {dtype!r}")
+    device = device or default_device()
+    if not re.fullmatch(r"cpu|auto|cuda(:\d+)?", device):
+        raise LayerwiseError(f"device must be cpu, cuda, cuda:N or auto, found {device!r}")
+    if device.startswith("cuda"):
+        require_accelerator(device)
+    if device == "cuda":  # every process of a launcher has its own
+        device = default_device()
+    if device == "auto" and int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise LayerwiseError(
+            "device 'auto' spreads one model over all GPUs and needs one process, found "
+            f"{os.environ['WORLD_SIZE']}; start it without a launcher"
+        )
+    _check_memory(name, files, dtype, device)
+    keep_bars_out_of_logs()
+    model = _load_weights(path, dtype, device)
+    tokenizer = _load_tokenizer(path)
+    config = model.config
+    return Checkpoint(
+        model=model.eval(),
+        tokenizer=tokenizer,
+        name=name,
+        display=name.rpartition("/")[2],
+        revision=revision,
+        dtype=dtype,
+        family=config.model_type,
+        n_layers=config.num_hidden_layers,
+        hidden_size=config.hidden_size,
+        folder=path,
+    )
+
+
+def _load_weights(path: Path, dtype: str, device: str) -> Any:
+    """The model; a parameter without a weight of its shape is an error, not a random number."""
+    logging = transformers.utils.logging
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity_error()  # its report of missing weights becomes our error
+    try:
+        loaded: Any = transformers.AutoModelForCausalLM.from_pretrained(
+            path,
+            dtype=getattr(torch, dtype),
+            attn_implementation="eager",  # fastest for short statements; the same on every device
+            use_safetensors=True,
+            trust_remote_code=False,
+            local_files_only=True,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
+            **({"device_map": "auto"} if device == "auto" else {}),
+        )
+    except (safetensors.SafetensorError, OSError, ValueError) as error:
+        raise LayerwiseError(
+            f"{path}: the checkpoint cannot be loaded ({error}); its weights may be cut off, or "
+            "config.json may not describe them"
+        ) from None
+    finally:
+        logging.set_verbosity(verbosity)
+    model, report = loaded
+    mismatched = [entry[0] for entry in report["mismatched_keys"]]
+    for what, keys in (("no weight for", report["missing_keys"]), ("another shape of", mismatched)):
+        if keys:
+            raise LayerwiseError(
+                f"{path}: config.json declares {min(keys)}, the safetensors files hold {what} it "
+                f"({len(keys)} such parameters); save config and weights of one model together"
+            )
+    return model if device == "auto" else model.to(device)
+
+
+def _load_tokenizer(path: Path) -> Any:
+    try:
+        return transformers.AutoTokenizer.from_pretrained(
+            path, trust_remote_code=False, local_files_only=True
+        )
+    except Exception as error:  # the tokenizers library raises plain Exception
+        raise LayerwiseError(
+            f"{path}: the tokenizer cannot be loaded ({error}); save it again into the same folder"
+        ) from None
+
+
+def _check_memory(name: str, files: list[Path], dtype: str, device: str) -> None:
+    need = weight_bytes(files, dtype)
+    if device == "auto":
+        gpus = range(torch.cuda.device_count())
+        there = sum(torch.cuda.mem_get_info(gpu)[0] for gpu in gpus)
+        there += psutil.virtual_memory().available
+    elif device.startswith("cuda"):
+        there = torch.cuda.mem_get_info(device)[0]
+    else:
+        there = psutil.virtual_memory().available
+    if need > there:
+        raise LayerwiseError(
+            f"{name} in {dtype} needs {need / 2**30:.1f} GiB on {device}, {there / 2**30:.1f} GiB "
+            "are there; use a 16-bit dtype, device 'auto', or a larger machine"
+        )

@@ -1,0 +1,104 @@
+"""Out of memory in the middle of a run: take fewer texts at a time, and say so."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import psutil
+import torch
+from tqdm import tqdm
+
+from layerwise.errors import LayerwiseError
+from layerwise.extraction.load import Checkpoint
+from layerwise.extraction.plan import Batch
+
+_SAID_BY_TORCH = (
+    "can't allocate memory",  # a CPU
+    "not enough memory",
+    "CUDA error: out of memory",
+    "ALLOC_FAILED",  # cuBLAS, cuDNN
+)
+
+
+@dataclass
+class Room:
+    """Tokens that went through the model at a time since memory last ran out."""
+
+    tokens: int | None = None  # None: it never did
+
+    def texts(self, batch: Batch) -> int:
+        """How many texts of a batch to take at a time."""
+        whole = len(batch.members)
+        return whole if self.tokens is None else min(whole, max(1, self.tokens // batch.length))
+
+
+def run_in_parts(
+    checkpoint: Checkpoint, batch: Batch, room: Room, run: Callable[[Batch], None]
+) -> int:
+    """Run a batch whole, or in parts that fit; returns how many texts were taken at a time.
+
+    When memory runs out the number is halved and the whole batch starts anew, so that all its
+    texts go through the model in parts of one size. Later batches keep to what fitted.
+
+    Raises:
+        LayerwiseError: if one text alone does not fit: what it needs and what is there.
+    """
+    while True:
+        size = room.texts(batch)
+        if _fits(batch, size, run):
+            return size
+        if checkpoint.model.device.type == "cuda":
+            torch.cuda.empty_cache()
+        if size == 1:
+            raise LayerwiseError(
+                f"out of memory: one of the {batch.kind} of {batch.length} tokens needs at least "
+                f"{_mib(bytes_of_one(checkpoint, batch.length))} besides the weights, "
+                f"{_mib(_free_bytes(checkpoint))} are free on {checkpoint.model.device}; use a "
+                "16-bit dtype, device 'auto', a shorter text, or a larger machine"
+            )
+        fewer = (size + 1) // 2
+        room.tokens = fewer * batch.length
+        tqdm.write(
+            f"out of memory with {size} {batch.kind} of {batch.length} tokens at a time: going "
+            f"on with {fewer}; the index records which batches were made smaller",
+            file=sys.stderr,
+        )
+
+
+def _fits(batch: Batch, size: int, run: Callable[[Batch], None]) -> bool:
+    """Run the parts; on the way out of here the tensors of a failed one are let go."""
+    try:
+        for part in batch.parts(size):
+            run(part)
+    except (MemoryError, RuntimeError) as error:  # torch's own is a RuntimeError
+        if not is_out_of_memory(error):
+            raise
+        return False
+    return True
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """True for every way torch says so."""
+    known = isinstance(error, torch.OutOfMemoryError | MemoryError)
+    return known or any(said in str(error) for said in _SAID_BY_TORCH)
+
+
+def bytes_of_one(checkpoint: Checkpoint, length: int) -> int:
+    """Lower bound of what one text needs: its states, one MLP, one block's attention scores."""
+    config = checkpoint.model.config
+    itemsize = next(checkpoint.model.parameters()).element_size()
+    inner = getattr(config, "intermediate_size", None) or 4 * checkpoint.hidden_size
+    scores = config.num_attention_heads * length * length
+    return itemsize * (length * (2 * checkpoint.hidden_size + int(inner)) + scores)
+
+
+def _free_bytes(checkpoint: Checkpoint) -> int:
+    if checkpoint.model.device.type == "cuda":
+        return int(torch.cuda.mem_get_info(checkpoint.model.device)[0])
+    return int(psutil.virtual_memory().available)
+
+
+def _mib(n_bytes: int) -> str:
+    return f"{n_bytes / 2**20:,.1f} MiB"

@@ -1,0 +1,246 @@
+"""One text through one model, everything kept: states, attention maps, inputs and outputs of parts.
+
+The pass and its layers are `forward`'s; hooks add the attention maps (eager attention returns them)
+and the inputs and outputs of each block's attention and MLP.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, Float32, Int64
+
+from layerwise.errors import LayerwiseError
+from layerwise.extraction.forward import forward
+from layerwise.extraction.load import Checkpoint, attention_kernel
+from layerwise.extraction.store import BEFORE_NORM, Layer
+from layerwise.measures.traces import ModuleStates, Trace
+
+# Within a block: the attention, the module whose output is the attention's contribution to the
+# residual stream, and the same two of the MLP. BLOOM's attention and MLP add the residual stream
+# themselves, so their last linear map gives the contribution; OPT has no MLP module.
+_USUAL = ("self_attn", "self_attn", "mlp", "mlp")
+_GPT = ("attn", "attn", "mlp", "mlp")
+PARTS = {
+    "apertus": _USUAL,
+    "bloom": ("self_attention", "self_attention.dense", "mlp", "mlp.dense_4h_to_h"),
+    "falcon": ("self_attention", "self_attention", "mlp", "mlp"),
+    "gemma": _USUAL,
+    "gemma2": _USUAL,
+    "gpt2": _GPT,
+    "gpt_neo": _GPT,
+    "gpt_neox": ("attention", "attention", "mlp", "mlp"),
+    "gptj": _GPT,
+    "llama": _USUAL,
+    "mistral": _USUAL,
+    "opt": ("self_attn", "self_attn", "fc1", "fc2"),
+    "phi3": _USUAL,
+    "stablelm": _USUAL,
+}
+_NAMES = ("attention_input", "attention_output", "mlp_input", "mlp_output")
+_WIDER = {"float16": "bfloat16 or float32", "bfloat16": "float32"}
+# Rows of a float32 map sum to 1 but for rounding; 16-bit entries are off by up to 2^-8 each.
+_ROW_SUM = {"float32": 1e-4, "float16": 1e-2, "bfloat16": 3e-2}
+Keep = Callable[[int, str, torch.Tensor], None]
+
+
+def trace(
+    checkpoint: Checkpoint,
+    text: str,
+    *,
+    attention: bool = False,
+    modules: bool = False,
+    autocast: bool = False,
+) -> Trace:
+    """Run one text, alone and unpadded, special tokens as the tokenizer adds them.
+
+    Attention maps come from eager attention only, which can overflow in half precision where the
+    fused kernel of an unwatched pass does not. The papers' notebooks ran both, one where they asked
+    for maps, the other elsewhere, and so does this function. NaN in a map is a finding of Paper 3:
+    such maps are returned, and so are the states that follow from them. All other numbers are
+    finite.
+
+    Args:
+        attention: keep the attention map of every block.
+        modules: keep inputs and outputs of every block's attention and MLP.
+        autocast: compute under torch's bfloat16 autocast, whatever the model's dtype.
+
+    Raises:
+        LayerwiseError: for a text without tokens, states or logits that are not finite, a layer of
+            zeros, attention maps that are missing or whose rows do not sum to one, or a block that
+            does not call the parts it is known to have.
+    """
+    tokens = _tokenize(checkpoint, text)
+    states: dict[Layer, np.ndarray] = {}
+    maps: dict[int, np.ndarray] = {}
+    parts: list[dict[str, np.ndarray]] = [{} for _ in checkpoint.blocks]
+
+    def see(layer: Layer, hidden: torch.Tensor) -> None:
+        states[layer] = _array(hidden[0])
+
+    def keep(block: int, name: str, value: torch.Tensor) -> None:
+        parts[block][name] = _array(value.reshape(-1, value.shape[-1]))
+
+    with torch.inference_mode(), contextlib.ExitStack() as stack:
+        stack.enter_context(attention_kernel(checkpoint.model, "eager" if attention else "sdpa"))
+        if autocast:
+            device = checkpoint.model.device.type
+            stack.enter_context(torch.autocast(device, dtype=torch.bfloat16))
+        if attention:
+            stack.enter_context(_watch_maps(checkpoint, maps))
+        if modules:
+            stack.enter_context(_watch_parts(checkpoint, keep))
+        logits = _logits(checkpoint, forward(checkpoint, tokens, see))
+    dtype = "bfloat16" if autocast else checkpoint.dtype
+    if attention:
+        _check_maps(checkpoint, maps, dtype)
+    _check_finite(checkpoint, text, dtype, states, logits, maps)
+    return Trace(
+        dtype=checkpoint.dtype,
+        tokens=tokens[0].cpu().numpy(),
+        embedding=_embedding(checkpoint, tokens),
+        states=tuple(states[layer] for layer in range(checkpoint.n_layers + 1)),
+        before_norm=states[BEFORE_NORM],
+        logits=logits,
+        attention=tuple(maps[block] for block in sorted(maps)),
+        modules=_module_states(checkpoint, parts) if modules else (),
+    )
+
+
+def _tokenize(checkpoint: Checkpoint, text: str) -> Int64[torch.Tensor, "1 token"]:
+    ids = checkpoint.tokenizer(text).input_ids
+    if not ids:
+        raise LayerwiseError(
+            f"a trace needs at least one token, the tokenizer of {checkpoint.name} finds none in "
+            f"{text!r:.60}; leave the text out"
+        )
+    return torch.tensor([ids], device=checkpoint.model.device)
+
+
+def _array(tensor: torch.Tensor) -> np.ndarray:
+    """A copy: some blocks add to a module's output in place after it was seen."""
+    copied: np.ndarray = tensor.to("cpu", torch.float32, copy=True).numpy()
+    return copied
+
+
+def _embedding(
+    checkpoint: Checkpoint, tokens: Int64[torch.Tensor, "1 token"]
+) -> Float32[np.ndarray, "token embedding"]:
+    # Rows of the table: Gemma's embedding module multiplies them by sqrt(hidden) by itself.
+    table = checkpoint.model.get_input_embeddings().weight.detach()
+    return _array(table[tokens[0].to(table.device)])
+
+
+def _logits(
+    checkpoint: Checkpoint, hidden: Float[torch.Tensor, "1 token hidden"]
+) -> Float32[np.ndarray, " vocabulary"]:
+    # All tokens at once, as the model does: 16-bit kernels depend on the number of rows.
+    logits = checkpoint.head(hidden)[0, -1]
+    cap = getattr(checkpoint.model.config, "final_logit_softcapping", None)  # Gemma 2
+    return _array(logits if cap is None else torch.tanh(logits / cap) * cap)
+
+
+@contextlib.contextmanager
+def _watch_maps(checkpoint: Checkpoint, maps: dict[int, np.ndarray]) -> Iterator[None]:
+    name = PARTS[checkpoint.family][0]
+
+    def save(block: int) -> Callable[[Any, Any, Any], None]:
+        def hook(module: Any, args: Any, out: Any) -> None:
+            found = out[1] if isinstance(out, tuple) and len(out) > 1 else None
+            if found is not None:
+                maps[block] = _array(found[0])
+
+        return hook
+
+    with contextlib.ExitStack() as stack:
+        for number, block in enumerate(checkpoint.blocks):
+            module = operator.attrgetter(name)(block)
+            stack.callback(module.register_forward_hook(save(number)).remove)
+        yield
+
+
+@contextlib.contextmanager
+def _watch_parts(checkpoint: Checkpoint, keep: Keep) -> Iterator[None]:
+    def enter(block: int, name: str) -> Callable[[Any, Any, Any], None]:
+        return lambda module, args, kwargs: keep(
+            block, name, args[0] if args else kwargs["hidden_states"]
+        )
+
+    def leave(block: int, name: str) -> Callable[[Any, Any, Any], None]:
+        return lambda module, args, out: keep(block, name, out if torch.is_tensor(out) else out[0])
+
+    paths = zip(_NAMES, PARTS[checkpoint.family], strict=True)
+    getters = {name: operator.attrgetter(path) for name, path in paths}
+    with contextlib.ExitStack() as stack:
+        for number, block in enumerate(checkpoint.blocks):
+            for name, get in getters.items():
+                if name.endswith("_input"):
+                    handle = get(block).register_forward_pre_hook(
+                        enter(number, name), with_kwargs=True
+                    )
+                else:
+                    handle = get(block).register_forward_hook(leave(number, name))
+                stack.callback(handle.remove)
+        yield
+
+
+def _module_states(
+    checkpoint: Checkpoint, parts: list[dict[str, np.ndarray]]
+) -> tuple[ModuleStates, ...]:
+    for number, found in enumerate(parts):
+        if missing := sorted(set(_NAMES) - set(found)):
+            raise LayerwiseError(
+                f"{checkpoint.name}: block {number} never showed its {', '.join(missing)}; its "
+                f"config makes {checkpoint.family} call other modules than {PARTS}; set "
+                "slow_but_exact to false, or add its parts"
+            )
+    return tuple(ModuleStates(**found) for found in parts)
+
+
+def _check_maps(checkpoint: Checkpoint, maps: dict[int, np.ndarray], dtype: str) -> None:
+    if len(maps) != checkpoint.n_layers:
+        raise LayerwiseError(
+            f"{checkpoint.name}: every block must return its attention map, {len(maps)} of "
+            f"{checkpoint.n_layers} did; the architecture needs eager attention that gives them"
+        )
+    for block, found in maps.items():
+        sums = found.sum(axis=-1)
+        off = float(np.abs(sums[~np.isnan(sums)] - 1).max(initial=0.0))
+        if off > _ROW_SUM[dtype]:
+            raise LayerwiseError(
+                f"{checkpoint.name}: rows of attention must sum to 1, block {block} is off by "
+                f"{off:.3g}; dropout may be on, or what the block returns is no softmax"
+            )
+
+
+def _check_finite(
+    checkpoint: Checkpoint,
+    text: str,
+    dtype: str,
+    seen: dict[Layer, np.ndarray],
+    logits: np.ndarray,
+    maps: dict[int, np.ndarray],
+) -> None:
+    broken = [block for block, found in maps.items() if not np.isfinite(found).all()]
+    last = min(broken, default=checkpoint.n_layers)  # layers behind a broken map follow from it
+    checked = {
+        f"states at layer {layer}": values
+        for layer, values in seen.items()
+        if not broken or (layer != BEFORE_NORM and layer <= last)
+    }
+    for place, values in {**checked, **({} if broken else {"logits": logits})}.items():
+        if not np.isfinite(values).all():
+            advice = f"try {_WIDER[dtype]}" if dtype in _WIDER else "check the weights"
+            raise LayerwiseError(
+                f"{checkpoint.name}: {place} are not finite in {dtype} for {text!r:.60}; {advice}"
+            )
+        if not values.any():
+            raise LayerwiseError(
+                f"{checkpoint.name}: {place} are all zero for {text!r:.60}; check the weights, "
+                "or do without device 'auto'"
+            )

@@ -1,0 +1,199 @@
+"""Tiny checkpoints with random weights: every step runs, the numbers mean nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import sys
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+import torch
+import transformers
+
+from layerwise.errors import LayerwiseError
+from layerwise.extraction.twin_configs import POSITIONS, VOCABULARY, twin_config
+from layerwise.inputs.models import Model, Shape, twin_of
+
+BOS = "<s>"
+NOISE = 0.1  # spread that a twin's norm weights and biases get
+# In the manner of Llama 3.1's: the rendered text opens with the BOS token, which a tokenizer that
+# adds one as well then puts there twice.
+CHAT_TEMPLATE = """\
+{{- bos_token }}
+{%- for message in messages %}
+{{- "<|start|>" + message.role + "<|end|>\\n\\n" + message.content + "<|done|>" }}
+{%- endfor %}
+{%- if add_generation_prompt %}{{- "<|start|>assistant<|end|>\\n\\n" }}{%- endif %}
+"""
+
+
+def _gpt_neox(shape: Shape, scale: float) -> Any:
+    return transformers.GPTNeoXConfig(
+        hidden_size=shape.hidden_size,
+        num_hidden_layers=shape.n_layers,
+        num_attention_heads=shape.n_heads,
+        intermediate_size=4 * shape.hidden_size,
+        vocab_size=VOCABULARY,
+        max_position_embeddings=POSITIONS,
+        initializer_range=scale,
+        bos_token_id=0,
+        eos_token_id=0,
+    )
+
+
+def _gpt2(shape: Shape, scale: float) -> Any:
+    return transformers.GPT2Config(
+        n_embd=shape.hidden_size,
+        n_layer=shape.n_layers,
+        n_head=shape.n_heads,
+        vocab_size=VOCABULARY,
+        n_positions=POSITIONS,
+        initializer_range=scale,
+        bos_token_id=0,
+        eos_token_id=0,
+    )
+
+
+def _opt(shape: Shape, scale: float) -> Any:
+    return transformers.OPTConfig(
+        hidden_size=shape.hidden_size,
+        word_embed_proj_dim=shape.hidden_size,
+        num_hidden_layers=shape.n_layers,
+        num_attention_heads=shape.n_heads,
+        ffn_dim=4 * shape.hidden_size,
+        vocab_size=VOCABULARY,
+        max_position_embeddings=POSITIONS,
+        init_std=scale,
+        bos_token_id=0,
+        eos_token_id=0,
+        pad_token_id=1,
+    )
+
+
+def _llama(shape: Shape, scale: float) -> Any:
+    return transformers.LlamaConfig(
+        hidden_size=shape.hidden_size,
+        num_hidden_layers=shape.n_layers,
+        num_attention_heads=shape.n_heads,
+        num_key_value_heads=max(1, shape.n_heads // 2),
+        intermediate_size=2 * shape.hidden_size,
+        vocab_size=VOCABULARY,
+        max_position_embeddings=POSITIONS,
+        initializer_range=scale,
+        bos_token_id=0,
+        eos_token_id=0,
+    )
+
+
+_CONFIGS = {"gpt_neox": _gpt_neox, "gpt2": _gpt2, "opt": _opt, "llama": _llama}
+
+
+def build_tiny(model: Model, texts: Sequence[str], folder: Path, seed: int = 0) -> Path:
+    """Save a random-weight checkpoint of the declared family and shape into `folder`.
+
+    Its byte-level BPE tokenizer is trained on `texts`. The same arguments give the same bytes;
+    torch's global generator is left as it was. Returns `folder`.
+
+    Raises:
+        LayerwiseError: for a family without a tiny checkpoint, or no text to train on.
+    """
+    if model.family not in _CONFIGS:
+        raise LayerwiseError(
+            f"{model.slug}: tiny checkpoints exist for {', '.join(_CONFIGS)}, not {model.family}"
+        )
+    # 1/sqrt(hidden): the default 0.02 would leave all layers of so narrow a model alike
+    config = _CONFIGS[model.family](model.shape, model.shape.hidden_size**-0.5)
+    _check_texts(model, texts)
+    keep_bars_out_of_logs()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network = transformers.AutoModelForCausalLM.from_config(config)
+    network.to(getattr(torch, model.dtype)).save_pretrained(folder)
+    _train_tokenizer(texts, model.shape.adds_bos).save_pretrained(folder)
+    return folder
+
+
+def build_twin(model: Model, texts: Sequence[str], folder: Path, seed: int = 0) -> Path:
+    """Save the random-weight twin of a model of the registry into `folder`, in float32.
+
+    Family, number of layers, heads, key and value heads and the flags of the architecture are the
+    model's (`tiny_configs`), the sizes are those of `twin_of(model)`. Every norm weight and every
+    bias is moved by normal noise of spread 0.1, so that code that forgets one gives other numbers.
+    A model for chat gets a template whose text opens with the BOS token. Determinism and tokenizer
+    as in `build_tiny`. Returns `folder`.
+
+    Raises:
+        LayerwiseError: for no text to train the tokenizer on.
+    """
+    _check_texts(model, texts)
+    keep_bars_out_of_logs()
+    twin = twin_of(model)
+    config = transformers.AutoConfig.for_model(twin.family, **twin_config(twin))
+    with torch.random.fork_rng(devices=[]), _only_errors():
+        # twins of one shape must differ, or statistics over models see ties
+        torch.manual_seed(zlib.crc32(f"{seed} {model.slug}".encode()))
+        network = transformers.AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+        _perturb(network)
+    network.save_pretrained(folder)
+    tokenizer = _train_tokenizer(texts, twin.shape.adds_bos)
+    if model.chat:
+        tokenizer.chat_template = CHAT_TEMPLATE
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@contextlib.contextmanager
+def _only_errors() -> Iterator[None]:
+    """Without remarks on missing kernels, which a tiny checkpoint does not need."""
+    logging = transformers.utils.logging
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+
+
+def _check_texts(model: Model, texts: Sequence[str]) -> None:
+    if not texts:
+        raise LayerwiseError(f"{model.slug}: a tokenizer needs at least one text, found none")
+
+
+def _perturb(network: Any) -> None:
+    """Move every norm weight (1, or 0 where the norm adds 1 itself) and every bias (0)."""
+    with torch.no_grad():
+        for module in network.modules():
+            is_norm = "Norm" in type(module).__name__
+            for name, value in module.named_parameters(recurse=False):
+                if name == "bias" or (is_norm and name == "weight"):
+                    value += NOISE * torch.randn_like(value)
+
+
+def keep_bars_out_of_logs() -> None:
+    """Switch transformers' and the hub's progress bars off unless a terminal shows this process."""
+    if not sys.stderr.isatty() or multiprocessing.parent_process() is not None:
+        transformers.utils.logging.disable_progress_bar()
+
+
+def _train_tokenizer(texts: Sequence[str], adds_bos: bool) -> Any:
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=VOCABULARY,
+        special_tokens=[BOS, "<pad>"],
+        initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    if adds_bos:
+        tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
+            single=f"{BOS} $A", special_tokens=[(BOS, tokenizer.token_to_id(BOS))]
+        )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token=BOS, eos_token=BOS, pad_token="<pad>"
+    )

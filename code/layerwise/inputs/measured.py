@@ -1,0 +1,119 @@
+"""Measured numbers in the place of the published ones.
+
+Studies measure parts of the published files, by file and JSON Pointer (`studies.Fragments`). Laid
+over the published tables they give tables of the same structure, from which `replay` derives the
+same statistics. A published value that was not measured is gone: only the structure of the files,
+what they call their models, and the constants that the notebooks typed are left.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from layerwise.errors import LayerwiseError
+from layerwise.files import read_json, write_json
+from layerwise.inputs.published import Cell, Published, Value, leaves
+
+NAN = "NaN"  # strict JSON has none: half precision leaves some layers without a number
+BEYOND = "beyond/"  # files of ours: what was measured and never published
+# What an entry of a published file is about; not a result.
+IDENTITY = frozenset((
+    "model", "model_name", "model_display", "model_hf_name", "hf_name", "path", "family", "lab",
+    "arch", "type", "variant", "category", "layer", "role", "expected", "marker",
+))  # fmt: skip
+# Constants of the methods: an estimate and a reference curve that notebooks typed.
+SETTINGS = ("notebook 004", "notebook Llama")
+
+Fragments = Mapping[str, Mapping[str, Any]]
+
+
+def merge(fragments: Iterable[Fragments]) -> dict[str, dict[str, Any]]:
+    """All fragments together.
+
+    Raises:
+        LayerwiseError: if two of them claim the same place.
+    """
+    merged: dict[str, dict[str, Any]] = {}
+    for found in fragments:
+        for file, parts in found.items():
+            taken = merged.setdefault(file, {})
+            for key, value in parts.items():
+                if key in taken:
+                    raise LayerwiseError(
+                        f"{file}{key}: measured twice; one extraction or study may fill a place, "
+                        "remove one of them"
+                    )
+                taken[key] = value
+    return merged
+
+
+def measured(published: Published, fragments: Fragments) -> Published:
+    """Tables of the published structure with the measured numbers in their places.
+
+    Reading a number that was not measured raises `NotMeasured`.
+
+    Raises:
+        LayerwiseError: if a fragment holds what no published table can: text, for example.
+    """
+    cells: dict[Cell, Value] = {}
+    unmeasured: set[Cell] = set()
+    constant: set[Cell] = set()
+    places = {file: tuple(parts) for file, parts in fragments.items()}
+    for (file, key), value in published.cells.items():
+        kept = is_identity(key) or file in SETTINGS
+        replacing = [place for place in places.get(file, ()) if _below(key, place)]
+        # an entry that was measured keeps its name; a list in it may have got shorter
+        if replacing and not (kept and not any(_in_list(key, place) for place in replacing)):
+            continue
+        cells[file, key] = value if kept else None
+        (constant if kept else unmeasured).add((file, key))
+    for file, parts in fragments.items():
+        for place, part in parts.items():
+            for key, value in leaves(place, part):
+                cells[file, key] = value
+                unmeasured.discard((file, key))
+    return Published(cells, unmeasured=frozenset(unmeasured), kept=frozenset(constant))
+
+
+def _below(key: str, place: str) -> bool:
+    return key == place or key.startswith(f"{place}/")
+
+
+def _in_list(key: str, place: str) -> bool:
+    return any(name.isdigit() for name in key.removeprefix(place).split("/"))
+
+
+def is_identity(key: str) -> bool:
+    """Whether a cell says what an entry is about; no result, and known without a measurement."""
+    return key.rpartition("/")[2].lower() in IDENTITY
+
+
+def write_fragments(path: Path, document: dict[str, Any]) -> None:
+    """Write a survey or the merged fragments as strict JSON, NaN as a word."""
+    write_json(path, _words(document))
+
+
+def read_fragments(path: Path) -> Any:
+    """Read what `write_fragments` wrote."""
+    return _numbers(read_json(path))
+
+
+def _words(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {str(name): _words(entry) for name, entry in node.items()}
+    if isinstance(node, list | tuple):
+        return [_words(entry) for entry in node]
+    if isinstance(node, float) and math.isnan(node):
+        return NAN
+    return node
+
+
+def _numbers(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {name: _numbers(entry) for name, entry in node.items()}
+    if isinstance(node, list):
+        return [_numbers(entry) for entry in node]
+    return math.nan if node == NAN else node

@@ -1,0 +1,175 @@
+"""The published repository: fetch its statement pairs, prompts and result files, verified.
+
+Every file is held against the sha256 of `published/registry.csv`. A mirror (a folder or an
+address, by argument or by the environment variable LAYERWISE_MIRROR) can stand in for upstream.
+`prompts.json` is no file of upstream: it is made from the notebooks that
+`published/prompt_sets.csv` lists, in one canonical form, so that a mirror that holds it gives the
+same bytes.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from layerwise.errors import LayerwiseError
+from layerwise.files import atomic_path, sha256_of
+from layerwise.inputs.mirrors import (
+    MIRROR_VARIABLE,
+    Mirror,
+    MissingFile,
+    Pin,
+    open_mirror,
+    require_inside,
+)
+from layerwise.inputs.notebooks import NotebookPrompts, prompts_document
+
+COMMIT = "e3c7f94beb01a75e6774173ee3beeff3806d209c"
+ADDRESS = f"https://raw.githubusercontent.com/buk81/uniformity-asymmetry/{COMMIT}/"
+
+DATASET = "dataset.json"
+PROMPTS = "prompts.json"
+DATA_FILES = (DATASET, PROMPTS)
+PUBLISHED = Path(__file__).resolve().parents[3] / "published"
+RETRIES = 3
+
+
+@dataclass(frozen=True)
+class Registry:
+    """Pins by path in the upstream repository, and where the prompts stand."""
+
+    pins: dict[str, Pin]
+    prompt_sets: tuple[NotebookPrompts, ...]
+
+
+def read_registry(folder: Path = PUBLISHED) -> Registry:
+    """Read `registry.csv` (path, sha256, bytes) and `prompt_sets.csv` of `folder`.
+
+    Raises:
+        LayerwiseError: if a table is missing or has other columns, or a path leads out of the
+            repository that it is in.
+    """
+    pins = {
+        row["path"]: Pin(row["sha256"], int(row["bytes"]))
+        for row in _rows(folder / "registry.csv", ("path", "sha256", "bytes"))
+    }
+    columns = ("study", "notebook", "sha256", "variable")
+    prompt_sets = tuple(
+        NotebookPrompts(*(row[column] for column in columns))
+        for row in _rows(folder / "prompt_sets.csv", columns)
+    )
+    for path in (*pins, *(entry.notebook for entry in prompt_sets)):
+        require_inside(folder, path)
+    return Registry(pins, prompt_sets)
+
+
+def fetch(
+    target: Path,
+    mirror: str | Path | None = None,
+    *,
+    published: Path = PUBLISHED,
+    retries: int = RETRIES,
+) -> None:
+    """Put `dataset.json` and `prompts.json` into the folder `target`, whole and verified.
+
+    Nothing is downloaded where both are there already; nothing is written unless both came whole.
+
+    Args:
+        mirror: a folder or an http(s) address laid out like upstream; by default the environment
+            variable LAYERWISE_MIRROR, else upstream itself.
+        published: the folder of `registry.csv` and `prompt_sets.csv`.
+        retries: how often a failed download is tried again, after 1, 2, ... seconds.
+
+    Raises:
+        LayerwiseError: distinct for no network, a missing file, a cut transfer and wrong bytes.
+    """
+    if target.exists() and not target.is_dir():
+        raise LayerwiseError(f"{target}: the data go into a folder, this is a file; move it away")
+    registry = read_registry(published)
+    if all(_is_whole(target / name, registry.pins[name]) for name in DATA_FILES):
+        return
+    contents = {name: _read(name, mirror, registry, retries) for name in DATA_FILES}
+    for name, content in contents.items():
+        with atomic_path(target / name) as part:
+            part.write_bytes(content)
+
+
+def verify_data(folder: Path, *, published: Path = PUBLISHED) -> None:
+    """Check that `folder` holds the pinned `dataset.json` and `prompts.json`.
+
+    Raises:
+        LayerwiseError: naming the first file that is missing or altered.
+    """
+    registry = read_registry(published)
+    for name in DATA_FILES:
+        path = folder / name
+        if not path.is_file():
+            raise LayerwiseError(f"{path}: the data are not here; run `layerwise fetch`")
+        if not _is_whole(path, registry.pins[name]):
+            raise LayerwiseError(
+                f"{path}: the data must be the pinned ones with sha256 "
+                f"{registry.pins[name].sha256}, found {sha256_of(path)}; run `layerwise fetch`"
+            )
+
+
+def result_file(
+    path: str,
+    mirror: str | Path | None = None,
+    *,
+    published: Path = PUBLISHED,
+    retries: int = RETRIES,
+) -> bytes:
+    """Verified bytes of one published file, by its path in the upstream repository.
+
+    Raises:
+        LayerwiseError: if the registry does not list it, or as for `fetch`.
+    """
+    registry = read_registry(published)
+    if path not in registry.pins:
+        raise LayerwiseError(
+            f"{path}: no published file of this name in {published / 'registry.csv'}; "
+            "check the path or pin the file there"
+        )
+    return _read(path, mirror, registry, retries)
+
+
+def _read(path: str, mirror: str | Path | None, registry: Registry, retries: int) -> bytes:
+    name = mirror or os.environ.get(MIRROR_VARIABLE)
+    source = open_mirror(str(name or ADDRESS), retries)
+    if path != PROMPTS:
+        return source.read(path, registry.pins[path])
+    if not name:
+        return _prompts(source, registry)
+    try:
+        return source.read(path, registry.pins[path])
+    except MissingFile as absent:
+        try:  # a plain copy of the upstream repository has the notebooks only
+            return _prompts(source, registry)
+        except MissingFile:
+            raise LayerwiseError(
+                f"{absent}: it holds neither this file nor all the notebooks that it is made from"
+            ) from None
+
+
+def _prompts(source: Mirror, registry: Registry) -> bytes:
+    content = prompts_document(
+        registry.prompt_sets, lambda entry: source.read(entry.notebook, Pin(entry.sha256))
+    )
+    registry.pins[PROMPTS].check(f"{PROMPTS}, made from the notebooks", content)
+    return content
+
+
+def _is_whole(path: Path, pin: Pin) -> bool:
+    return path.is_file() and sha256_of(path) == pin.sha256
+
+
+def _rows(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
+    if not path.is_file():
+        raise LayerwiseError(f"{path}: the table is missing; restore it from the repository")
+    with path.open(newline="", encoding="utf-8") as handle:
+        reader = csv.DictReader(handle)
+        if tuple(reader.fieldnames or ()) != columns:
+            raise LayerwiseError(f"{path}: the first line must be {','.join(columns)}")
+        return list(reader)

@@ -1,0 +1,240 @@
+"""The ledger: every number or label that a paper or one of its notebooks prints or saves.
+
+`claims/paperN.yaml` keeps tables as tables. An entry is one claim or a family of them: its `for`
+names the variables that the id runs over, each an entry of `sets` (or an attribute of another
+variable, written `size.layers`). In the templates `{size}` is the name of a member as it stands
+in ids, `{size[slug]}` one of its attributes. `readings` are other readings of the claim's rule, as
+{text: statistic}: where the stated one differs from print, they say which one gives it, if any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from layerwise.errors import LayerwiseError
+from layerwise.inputs.published import Published, Value, pointer
+
+KINDS = ("computed", "declared", "cited")
+FULL = "full"
+Printed = Value | list[Any]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One printed number or label, and the statistic that answers it."""
+
+    id: str
+    paper: int
+    where: str
+    quantity: str
+    kind: str
+    printed: Printed  # None: it went to a screen and was never saved
+    decimals: int | str | None  # "full": every digit is published; None: not a number
+    tolerance: str
+    statistic: str | None  # analysis:document:/json/pointer
+    source_file: str | None
+    source_key: str | None
+    model: str | None
+    unit: str | None
+    why: str | None  # why nothing can be checked, or what a reader should know
+    readings: Mapping[str, str] = field(default_factory=dict)  # other readings: their statistics
+    unpublished: bool = False  # its statistic cannot be had from published numbers, even as given
+    unmeasured: str | None = None  # why no measurement of ours can answer it
+
+
+class _Member:
+    """A member of a set inside a template: `{x}` is its name, `{x[attribute]}` an attribute."""
+
+    def __init__(self, name: Any, attributes: Mapping[str, Any]) -> None:
+        self.name, self.attributes = name, attributes
+
+    def __format__(self, _: str) -> str:
+        return str(self.name)
+
+    def __getitem__(self, attribute: str) -> Any:
+        return self.attributes[attribute]
+
+
+def read_ledger(folder: Path, published: Published) -> list[Claim]:
+    """Every claim of `claims/paper*.yaml`, in order.
+
+    Raises:
+        LayerwiseError: naming file and claim for an unknown field, kind or set, a template that
+            names something unknown, a printed number that is not published, or an id twice.
+    """
+    claims: list[Claim] = []
+    seen: dict[str, Path] = {}
+    files = sorted(folder.glob("paper*.yaml"))
+    if not files:
+        raise LayerwiseError(f"{folder}: no ledger (paper1.yaml, ...) here; restore the folder")
+    for path in files:
+        document = _read_yaml(path)
+        for entry in document["claims"]:
+            for claim in _expand(path, document, entry, published):
+                if claim.id in seen:
+                    raise LayerwiseError(
+                        f"{path}: claim {claim.id} is listed twice (also in {seen[claim.id]}); "
+                        "an id names one claim"
+                    )
+                seen[claim.id] = path
+                claims.append(claim)
+    return claims
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise LayerwiseError(f"{path}: not valid YAML: {error}") from None
+    missing = {"paper", "claims"} - set(document or {})
+    if missing:
+        raise LayerwiseError(f"{path}: a ledger needs the keys paper and claims, lacks {missing}")
+    return document
+
+
+def _expand(
+    path: Path, document: dict[str, Any], entry: dict[str, Any], published: Published
+) -> Iterator[Claim]:
+    known = set(Claim.__dataclass_fields__) | {"for"}
+    name = entry.get("id", "(no id)")
+    unknown = set(entry) - known
+    if unknown or "id" not in entry:
+        raise LayerwiseError(f"{path}: claim {name}: unknown fields {sorted(unknown)} or no id")
+    kind = entry.get("kind", "computed")
+    if kind not in KINDS:
+        raise LayerwiseError(
+            f"{path}: claim {name}: kind must be one of {', '.join(KINDS)}, found {kind!r}"
+        )
+    for variables in _combinations(path, name, document.get("sets", {}), entry.get("for", {})):
+        try:
+            yield _claim(document["paper"], kind, entry, variables, published)
+        except (KeyError, IndexError) as error:
+            raise LayerwiseError(
+                f"{path}: claim {name}: a template names {error}, which its variables "
+                f"({', '.join(variables) or 'none'}) do not have"
+            ) from None
+        except LayerwiseError as error:
+            raise LayerwiseError(f"{path}: claim {name}: {error}") from None
+
+
+def _combinations(
+    path: Path, name: str, sets: Mapping[str, Any], wanted: Mapping[str, Any]
+) -> Iterator[dict[str, _Member]]:
+    def extend(chosen: dict[str, _Member], rest: list[tuple[str, Any]]) -> Iterator[dict]:
+        if not rest:
+            yield chosen
+            return
+        (variable, source), *others = rest
+        if isinstance(source, str):
+            owner, _, attribute = source.partition(".")
+            if attribute and owner in chosen:
+                source = chosen[owner][attribute]
+            elif source in sets:
+                source = sets[source]
+            else:
+                raise LayerwiseError(f"{path}: claim {name}: no set {source!r}; add it to `sets`")
+        members = source if isinstance(source, dict) else {member: {} for member in source}
+        for member, attributes in members.items():
+            empty = [key for key, value in (attributes or {}).items() if value is None]
+            if empty:  # a comma in an unquoted text starts a new key
+                raise LayerwiseError(
+                    f"{path}: claim {name}: {variable} {member!r} has keys without a value, "
+                    f"{', '.join(map(repr, empty))}; quote texts that hold a comma"
+                )
+            yield from extend({**chosen, variable: _Member(member, attributes or {})}, others)
+
+    yield from extend({}, list(wanted.items()))
+
+
+def _claim(
+    paper: int,
+    kind: str,
+    entry: dict[str, Any],
+    variables: dict[str, _Member],
+    published: Published,
+) -> Claim:
+    fill = partial(_fill, entry, variables)
+    printed, file, key = _printed(entry.get("printed"), variables, published)
+    decimals = entry.get("decimals")
+    if isinstance(decimals, str) and "{" in decimals:
+        decimals = int(decimals.format(**variables))
+    return Claim(
+        id=fill("id") or "",
+        paper=paper,
+        where=fill("where") or "",
+        quantity=fill("quantity") or "",
+        kind=kind,
+        printed=printed,
+        decimals=decimals,
+        tolerance=entry.get("tolerance", "exact"),
+        statistic=fill("statistic"),
+        source_file=fill("source_file") or file,
+        source_key=fill("source_key") or key,
+        model=fill("model"),
+        unit=fill("unit"),
+        why=fill("why"),
+        readings={
+            text.format(**variables): statistic.format(**variables)
+            for text, statistic in entry.get("readings", {}).items()
+        },
+        unpublished=bool(entry.get("unpublished", False)),
+        unmeasured=fill("unmeasured"),
+    )
+
+
+def _fill(entry: dict[str, Any], variables: dict[str, _Member], field: str) -> str | None:
+    value = entry.get(field)
+    return None if value is None else str(value).format(**variables)
+
+
+def _printed(
+    printed: Any, variables: dict[str, _Member], published: Published
+) -> tuple[Printed, str | None, str | None]:
+    """The value in print, and the published file and key it stands in."""
+    if isinstance(printed, str):
+        return _number_or_text(printed.format(**variables)), None, None
+    if not isinstance(printed, dict):
+        return printed, None, None
+    if "cells" in printed:  # a table: nested mappings, one level per variable of `by`
+        cell = printed["cells"]
+        for variable in printed["by"]:
+            cell = cell[variables[variable].name]
+        return (_number_or_text(cell) if isinstance(cell, str) else cell), None, None
+    file = printed["file"].format(**variables)
+    if "keys" in printed:
+        keys = [key.format(**variables) for key in printed["keys"]]
+        return [published[file, key] for key in keys], file, ", ".join(keys)
+    key = printed["key"].format(**variables)
+    value = published.value(file, key)
+    if printed.get("length"):
+        if not isinstance(value, list):
+            raise LayerwiseError(f"{key} of {file} must be a list to be counted, found {value!r}")
+        return len(value), file, key
+    return value, file, key
+
+
+def _number_or_text(text: str) -> Value:
+    try:
+        return float(text) if "." in text else int(text)
+    except ValueError:
+        return text
+
+
+def statistic_parts(claim: Claim, statistic: str | None) -> tuple[str, str, str]:
+    """Analysis, document and JSON Pointer of a statistic that a claim selects.
+
+    Raises:
+        LayerwiseError: if the selection is not of the form analysis:document:/pointer.
+    """
+    parts = (statistic or "").split(":", 2)
+    if len(parts) != 3 or not parts[2].startswith(pointer("")):
+        raise LayerwiseError(
+            f"claim {claim.id}: a statistic is analysis:document:/json/pointer, found {statistic!r}"
+        )
+    return parts[0], parts[1], parts[2]

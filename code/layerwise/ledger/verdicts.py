@@ -1,0 +1,241 @@
+"""Compare a printed number with the statistic that answers it, and say how it fares.
+
+Source `published`
+    agrees          recomputed from published values and equal at the printed decimals
+    differs         the stated method gives another value; both are shown
+    follows         the rounding of a published full-precision number that itself needs weights
+    needs weights   nothing published to derive it from
+    not checkable   no rule, or no printed value to compare with
+    declared        a setting, not a result
+Source `full`: reproduced (within the band of its tolerance class), differs, not measured,
+    not checkable, declared. Source `mini` measures nothing: its random weights stand in for the
+    models, so every claim that has a statistic there is `not measured`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from layerwise.errors import LayerwiseError
+from layerwise.inputs.published import split_pointer
+from layerwise.ledger.claims import FULL, Claim, statistic_parts
+
+VERDICTS = (
+    "agrees",
+    "reproduced",
+    "differs",
+    "follows",
+    "needs weights",
+    "not measured",
+    "not checkable",
+    "declared",
+)
+
+# Relative and absolute band of a measurement against print (source full). The half-precision band
+# is an assumption until a repeated run has measured its noise.
+TOLERANCES: Mapping[str, tuple[float, float]] = {
+    "exact": (0.0, 0.0),
+    "float64": (1e-12, 0.0),
+    "float32": (1e-5, 1e-7),
+    "half": (1e-2, 2e-3),
+}
+STORED = (1e-12, 0.0)  # recomputing from stored full-precision numbers
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """The statistics of one source.
+
+    documents: {analysis: {document: result}}; results have the published files' keys.
+    derived: {"analysis:document:/pointer": [published file and key, ...]}, what was recomputed
+        from published numbers; every other number of a `published` document is given, not derived.
+    given: {"analysis:document:/pointer": "file#/pointer"}: what stands below the one was published
+        below the other.
+    """
+
+    source: str
+    documents: Mapping[str, Mapping[str, Any]]
+    derived: Mapping[str, list[str]] = field(default_factory=dict)
+    given: Mapping[str, str] = field(default_factory=dict)
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
+    undefined: Mapping[str, str] = field(default_factory=dict)  # measured, but without a value: why
+
+    def inputs(self, statistic: str) -> list[str]:
+        """The published cells a statistic rests on; of a given one, where it was published."""
+        if statistic in self.derived:
+            return self.derived[statistic]
+        below = [key for key in self.given if f"{statistic}/".startswith(f"{key}/")]
+        if not below:
+            return []
+        start = max(below, key=len)
+        return [self.given[start] + statistic[len(start) :]]
+
+
+_MISSING = object()
+
+
+def select(claim: Claim, statistics: Statistics, statistic: str | None = None) -> Any:
+    """The statistic a claim selects, or another reading of it; None where this source has none.
+
+    Raises:
+        LayerwiseError: if the selection is malformed or matches several statistics.
+    """
+    statistic = statistic or claim.statistic
+    if statistic is None:
+        return None
+    analysis, document, key = statistic_parts(claim, statistic)
+    documents = statistics.documents.get(analysis, {})
+    if document not in documents:
+        document = statistics.stand_ins.get(document, document)
+    node = documents.get(document, _MISSING)
+    for name in split_pointer(key):
+        if isinstance(node, list) and name.isdigit() and int(name) < len(node):
+            node = node[int(name)]
+        elif isinstance(node, dict) and name in node:
+            node = node[name]
+        else:
+            return None
+    if isinstance(node, dict) and claim.printed is not None:
+        raise LayerwiseError(
+            f"claim {claim.id}: the selection {statistic} matches {len(node)} statistics; "
+            "name one of them"
+        )
+    return node
+
+
+def judge(claim: Claim, statistics: Statistics) -> dict[str, Any]:
+    """The record of one claim: printed, recomputed, verdict, cause, provenance.
+
+    Raises:
+        LayerwiseError: if the claim's tolerance class is unknown or its selection ambiguous.
+    """
+    if claim.tolerance not in TOLERANCES:
+        raise LayerwiseError(
+            f"claim {claim.id}: tolerance must be one of {', '.join(TOLERANCES)}, "
+            f"found {claim.tolerance!r}"
+        )
+    value = select(claim, statistics)
+    absent = value is None and claim.statistic is not None
+    if statistics.source == "published" and absent and not claim.unpublished:
+        raise LayerwiseError(
+            f"claim {claim.id}: the selection {claim.statistic} matches no statistic; correct "
+            "it, or mark the claim `unpublished` if published numbers cannot give it"
+        )
+    rule = _judge_published if statistics.source == "published" else _judge_measured
+    derived = claim.statistic in statistics.derived
+    verdict, cause = rule(claim, value, derived, statistics.source)
+    if verdict == "not measured" and value is None:
+        cause = statistics.undefined.get(claim.statistic or "", cause)
+    if verdict == "differs":
+        cause = difference(claim, value, statistics)
+    shown = value if not isinstance(value, dict) else None
+    if statistics.source == "published" and not derived and verdict not in ("follows", "differs"):
+        shown = None  # a published number is not its own recomputation
+    inputs = [] if shown is None else statistics.inputs(claim.statistic or "")
+    return {
+        "id": claim.id,
+        "paper": claim.paper,
+        "where": claim.where,
+        "quantity": claim.quantity,
+        "model": claim.model,
+        "unit": claim.unit,
+        "kind": claim.kind,
+        "decimals": claim.decimals,
+        "published": claim.printed,
+        "recomputed": shown,
+        "verdict": verdict,
+        "tolerance": claim.tolerance,
+        "cause": cause,
+        "provenance": {
+            "file": claim.source_file,
+            "key": claim.source_key,
+            "statistic": claim.statistic,
+            "inputs": inputs,
+        },
+    }
+
+
+def _judge_published(
+    claim: Claim, value: Any, derived: bool, source: str
+) -> tuple[str, str | None]:
+    if claim.kind == "declared":
+        return "declared", claim.why
+    if claim.statistic is None:
+        return "not checkable", claim.why
+    if claim.printed is None:
+        return ("not checkable" if derived else "needs weights"), claim.why
+    if derived:
+        if equal(claim.printed, value, claim.decimals, STORED):
+            return "agrees", claim.why
+        return "differs", None
+    if value is not None and isinstance(claim.decimals, int) and not _counts(claim):
+        if equal(claim.printed, value, claim.decimals, STORED):
+            return "follows", claim.why
+        return "differs", None
+    return "needs weights", claim.why
+
+
+def _counts(claim: Claim) -> bool:
+    return claim.tolerance == "exact"
+
+
+def _judge_measured(claim: Claim, value: Any, derived: bool, source: str) -> tuple[str, str | None]:
+    if claim.kind == "declared":
+        return "declared", claim.why
+    if claim.statistic is None:
+        return "not checkable", claim.why
+    if value is None:
+        return "not measured", claim.unmeasured
+    if source == "mini":
+        return "not measured", "random weights stand in for the model; the number means nothing"
+    if claim.printed is None:
+        return "not checkable", claim.why
+    decimals = None if claim.decimals == FULL else claim.decimals
+    if equal(claim.printed, value, decimals, TOLERANCES[claim.tolerance]):
+        return "reproduced", claim.why
+    return "differs", None
+
+
+def equal(printed: Any, value: Any, decimals: int | str | None, band: tuple[float, float]) -> bool:
+    """Whether a recomputed value is what is printed.
+
+    Labels, booleans and counts must be equal; lists entry by entry; numbers at the printed
+    decimals, or within the (relative, absolute) band, whichever is wider.
+    """
+    if isinstance(printed, list):
+        return (
+            isinstance(value, list)
+            and len(printed) == len(value)
+            and all(equal(p, v, decimals, band) for p, v in zip(printed, value, strict=True))
+        )
+    numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (printed, value))
+    if not numbers:
+        return type(printed) is type(value) and printed == value
+    if not (math.isfinite(printed) and math.isfinite(value)):
+        return False
+    relative, absolute = band
+    slack = max(relative * abs(printed), absolute)
+    if isinstance(decimals, int):
+        # half a unit of the last printed decimal; the factor absorbs binary rounding of the print
+        slack = max(slack, 0.5 * 10.0**-decimals * (1 + 1e-9) if decimals else 0.0)
+    return abs(printed - value) <= slack
+
+
+def difference(claim: Claim, value: Any, statistics: Statistics) -> str:
+    """One line: what is printed, what the stated method gives, which other reading gives print."""
+    line = f"printed {claim.printed!r}, the stated method gives {value!r}"
+    giving, others = [], []
+    for text, statistic in claim.readings.items():
+        other = select(claim, statistics, statistic)
+        if other is not None and equal(claim.printed, other, claim.decimals, STORED):
+            giving.append(text)
+        else:
+            others.append(f"{text} gives {other!r}")
+    if giving:
+        line += f"; {' and '.join(giving)} would give what is printed"
+    elif others:
+        line += f"; {', '.join(others)}"
+    return f"{line}; {claim.why}" if claim.why else line

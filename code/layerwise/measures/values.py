@@ -1,0 +1,152 @@
+"""Values of one model: everything the statistics need, small enough to keep."""
+
+from __future__ import annotations
+
+import dataclasses
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from layerwise.errors import LayerwiseError
+from layerwise.files import atomic_path
+
+POOLED = ("mean_pooled", "last_token", "first_token")  # readings of the last layer
+ANISOTROPY = (
+    "eigenvalue_variance",
+    "first_pc_share",
+    "effective_rank",
+    "mean_cosine_to_mean",
+    "var_top10",
+    "var_top50",
+)
+# A mean pairwise cosine above this: all vectors are equal. The offset of norms takes 2e-10 / norm
+# off the cosine of equal vectors.
+IDENTICAL = 1 - 1e-6
+
+
+@dataclass(frozen=True)
+class Values:
+    """Values of one model; a reading is a layer and a pooling, a side is 0 (A) or 1 (B)."""
+
+    model: str
+    display: str
+    n_layers: int
+    hidden_size: int
+    n_prompts: int
+    seed: int
+    n_permutations: int
+    k_stable: int
+    layers: tuple[int, ...]  # sampled, ascending
+    k_values: tuple[int, ...]
+    categories: tuple[str, ...]
+    readings: tuple[str, ...]
+    category_of_pair: Int[np.ndarray, " pair"]
+    preferences: Float[np.ndarray, " pair"]  # NLL(B) - NLL(A), nats
+    nll: Float[np.ndarray, "side pair"]  # mean over the predicted tokens, nats
+    uniformity: Float[np.ndarray, "reading category side"]
+    pair_metrics: Float[np.ndarray, "layer metric pair"]
+    pair_metrics_before_norm: Float[np.ndarray, "metric pair"]  # of the last layer
+    pair_metrics_all_tokens: Float[np.ndarray, "layer metric pair"]
+    bin_asymmetry: dict[int, Float[np.ndarray, "layer perm k"]]
+    bin_preference: dict[int, Float[np.ndarray, "layer perm k"]]
+    stable_asymmetry: Float[np.ndarray, "layer bin"]
+    stable_preference: Float[np.ndarray, " bin"]
+    anisotropy: Float[np.ndarray, "measure depth"]  # layers 0..n_layers, then before the norm
+    eigenvalues: Float[np.ndarray, "depth kept"]  # no depth without prompts
+
+    @property
+    def n_pairs(self) -> int:
+        return len(self.preferences)
+
+    def asymmetries(self, reading: str) -> Float[np.ndarray, " category"]:
+        """UA of each category."""
+        uniformity = self.uniformity[self.readings.index(reading)]
+        return uniformity[:, 0] - uniformity[:, 1]
+
+    def all_identical(self, reading: str) -> bool:
+        """True where every statement has the same vector, as the first token after a BOS has."""
+        uniformity = self.uniformity[self.readings.index(reading)]
+        all_zero = not np.any(uniformity)  # a BOS that is also the padding token
+        return bool(np.all(uniformity > IDENTICAL) or all_zero)
+
+    def category_preferences(self) -> Float[np.ndarray, " category"]:
+        """Mean preference of each category, nats."""
+        return np.array(
+            [
+                self.preferences[self.category_of_pair == number].mean()
+                for number in range(len(self.categories))
+            ]
+        )
+
+    def save(self, path: Path) -> None:
+        """Write an npz file atomically."""
+        arrays: dict[str, np.ndarray] = {}
+        for name, value in vars(self).items():
+            if isinstance(value, dict):
+                arrays |= {f"{name}_{k}": array for k, array in value.items()}
+            else:
+                arrays[name] = np.asarray(value)
+        with atomic_path(path) as part, part.open("wb") as handle:
+            np.savez(handle, allow_pickle=False, **arrays)
+
+
+def load(path: Path) -> Values:
+    """Read what `Values.save` wrote.
+
+    Raises:
+        LayerwiseError: if the file is missing, is no values file, or lacks a field.
+    """
+    try:
+        with path.open("rb") as handle, np.load(handle, allow_pickle=False) as found:
+            arrays = dict(found)
+    except FileNotFoundError:
+        raise LayerwiseError(f"{path}: no such file; run `layerwise measure` first") from None
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+        raise LayerwiseError(
+            f"{path}: not a values file; run `layerwise measure` for this model again"
+        ) from None
+    fields: dict[str, object] = {}
+    try:
+        k_values = arrays["k_values"].tolist()
+        for field in dataclasses.fields(Values):
+            kind = str(field.type)
+            if kind.startswith("dict"):
+                fields[field.name] = {k: arrays[f"{field.name}_{k}"] for k in k_values}
+            elif kind.startswith("tuple"):
+                fields[field.name] = tuple(arrays[field.name].tolist())
+            else:
+                array = arrays[field.name]
+                fields[field.name] = array.item() if kind in ("str", "int") else array
+    except KeyError as error:
+        raise LayerwiseError(
+            f"{path}: lacks {error}, it was written by another version; "
+            "run `layerwise measure` for this model again"
+        ) from None
+    return Values(**fields)  # type: ignore[arg-type]
+
+
+def sampled_layers(
+    n_layers: int, *, layers: Sequence[int] | None = None, layer_step: int = 4
+) -> tuple[int, ...]:
+    """The given layers, ascending, or every layer_step-th from 0 and the last (notebook 002).
+
+    Raises:
+        LayerwiseError: if a layer is not one of 0..n_layers, or the step is not positive.
+    """
+    if layers is None:
+        if layer_step < 1:
+            raise LayerwiseError(f"layer_step must be at least 1, found {layer_step}")
+        return tuple(sorted({*range(0, n_layers + 1, layer_step), n_layers}))
+    if not layers:
+        raise LayerwiseError("layers must name at least one layer, found none")
+    outside = [layer for layer in layers if not 0 <= layer <= n_layers]
+    if outside:
+        raise LayerwiseError(
+            f"a layer is a number from 0 to n_layers = {n_layers}, "
+            f"found {', '.join(map(str, outside))}; choose layers of this model"
+        )
+    return tuple(sorted(set(layers)))

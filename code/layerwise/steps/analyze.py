@@ -1,0 +1,181 @@
+"""The papers' analyses of a user's own model, pairs and prompts."""
+
+import contextlib
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import layerwise
+from layerwise.errors import LayerwiseError, TextError
+from layerwise.experiments.reduction import measure
+from layerwise.extraction.hidden_states import extract
+from layerwise.extraction.load import Checkpoint, load_model
+from layerwise.extraction.store import HiddenStates
+from layerwise.figures.style import save
+from layerwise.files import dated, write_json, write_text
+from layerwise.inputs.pairs import StatementPairs, place_of, read_pairs
+from layerwise.inputs.prompts import read_prompts
+from layerwise.measures.values import Values, sampled_layers
+from layerwise.pages.own_model import OF_WEIGHTS, figures, of_weights, page
+from layerwise.pages.own_model.cautions import cautions
+from layerwise.pages.report import Drawn
+from layerwise.steps.infer import PER_MODEL, from_values
+from layerwise.steps.report import caption_of
+
+LEFT_OUT = "it was left out by --without"
+
+
+def run(
+    model: str,
+    pairs: Path,
+    prompts: Path,
+    out: Path,
+    *,
+    revision: str | None,
+    dtype: str,
+    device: str,
+    layers: Sequence[int] | None,
+    seed: int,
+    without: Sequence[str] = (),
+) -> str:
+    """Write one result file per analysis to `out`, then their figures, tables and page.
+
+    Everything but the seed and the layers is as published. `without` names measurements of
+    `of_weights` to leave out. `out/hidden_states` serves a later run.
+
+    Inputs are checked before the model is loaded. After an error nothing is left behind; after a
+    kill the next run goes on from the last finished shard.
+    """
+    statement_pairs, texts = read_pairs(pairs), read_prompts(prompts)
+    if out.exists() and not out.is_dir():
+        raise LayerwiseError(f"{out}: --out must be a folder, found a file; choose another place")
+    page.require_templates()
+    checkpoint = load_model(model, revision=revision, dtype=dtype, device=device)
+    sampled = sampled_layers(checkpoint.n_layers, layers=layers)
+    made = [folder for folder in _folders(out) if not folder.exists()]
+    try:
+        states = extract(checkpoint, statement_pairs.statements, texts, out / "hidden_states")
+    except LayerwiseError as error:
+        _remove(made)
+        if not isinstance(error, TextError):
+            raise
+        place = place_of(statement_pairs, error.number) if error.kind == "statements" else ""
+        file = f"{pairs}: {place}" if place else str(prompts)
+        raise LayerwiseError(f"{file}: {error}") from None
+    try:
+        values = measure(states, statement_pairs, layers=sampled, seed=seed)
+        results = {
+            name: from_values(name, {"model": values}, {"seed": seed})["model"]
+            for name in PER_MODEL
+        }
+        further, absent = _of_weights(checkpoint, texts, without)
+        drawn = figures.draw(results, checkpoint.display)
+        own = _own(values, states, statement_pairs, {**results, **further}, absent)
+    except LayerwiseError as error:
+        _remove(made)
+        raise LayerwiseError(f"{pairs} with {model}: {error}") from None
+    _write({**results, **further}, own, drawn, out)
+    return _said({**results, **further}, own, out)
+
+
+def _of_weights(
+    checkpoint: Checkpoint, texts: Sequence[str], without: Sequence[str]
+) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """What Paper 3 measures, and why the rest of it is not there.
+
+    A model can lack one of them, say slices of the weights that are known, and have all else.
+    """
+    measured = {
+        "gains": lambda: of_weights.gains(checkpoint, texts),
+        "spectral": lambda: of_weights.spectral(checkpoint),
+    }
+    found, absent = {}, {}
+    for name in OF_WEIGHTS:
+        if name in without:
+            absent[name] = LEFT_OUT
+            continue
+        try:
+            found[name] = measured[name]()
+        except LayerwiseError as error:
+            absent[name] = str(error)
+    return found, absent
+
+
+def _own(
+    values: Values,
+    states: HiddenStates,
+    pairs: StatementPairs,
+    results: Mapping[str, Mapping[str, Any]],
+    absent: Mapping[str, str],
+) -> page.Own:
+    index, draws = states.index, results["category_bootstrap"]
+    counts = np.bincount(pairs.category_of_pair)
+    by_category = zip(pairs.categories, counts, strict=True)
+    settings = {
+        "model": index["model"],
+        "revision": index["revision"],
+        "dtype": index["dtype"],
+        "device": index["device"],
+        "pairs": "; ".join(f"{name}: {count}" for name, count in by_category),
+        "prompts": str(index["n_prompts"]),
+        "layers": ", ".join(map(str, values.layers)),
+        "seed": str(values.seed),
+        "resamples": f"{draws['n_bootstrap']} for an interval of {draws['ci_level']:.0%}",
+        "layerwise": layerwise.__version__,
+        "torch": index["torch"],
+        "transformers": index["transformers"],
+    }
+    warned = cautions(
+        values,
+        sum(index["prompt_lengths"]),
+        n_resamples=draws["n_bootstrap"],
+        level=draws["ci_level"],
+    )
+    display = str(index["display"])
+    return page.Own(display, list(settings.items()), warned, absent, page.sections_of(results))
+
+
+def _write(
+    results: Mapping[str, dict[str, Any]], own: page.Own, drawn: Mapping[str, Figure], out: Path
+) -> None:
+    """Everything but the hidden states; what an earlier run had and this one has not goes."""
+    for name, result in results.items():
+        write_json(out / f"{name}.json", dated(result))
+    for name in own.absent:
+        (out / f"{name}.json").unlink(missing_ok=True)
+    for name, figure in drawn.items():
+        save(figure, out / "figures", name)
+    pictures = [
+        Drawn(name, analysis, caption_of(name), (out / "figures" / f"{name}.png").read_bytes())
+        for name, analysis in figures.FIGURES.items()
+    ]
+    write_text(out / "tables.tex", page.tex(own))
+    write_text(out / "index.html", page.html(own, pictures))
+
+
+def _said(results: Mapping[str, Any], own: page.Own, out: Path) -> str:
+    lines = [
+        f"{', '.join(f'{name}.json' for name in results)} in {out}",
+        f"the page: {out / 'index.html'}; tables: {out / 'tables.tex'}; figures: {out / 'figures'}",
+        *(f"warning: {caution}" for caution in own.cautions),
+        *(f"no {name}.json: {reason}" for name, reason in own.absent.items()),
+    ]
+    return "\n".join(lines)
+
+
+def _folders(out: Path) -> list[Path]:
+    """What a run may make, the deepest first."""
+    return [out / "hidden_states.partial", out / "hidden_states", out, *out.parents]
+
+
+def _remove(made: list[Path]) -> None:
+    for folder in made:
+        if folder.name.startswith("hidden_states"):
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            with contextlib.suppress(OSError):  # somebody else put a file there, or it never was
+                folder.rmdir()
