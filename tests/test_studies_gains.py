@@ -13,7 +13,8 @@ import torch
 
 from layerwise.analyses import replay
 from layerwise.errors import LayerwiseError
-from layerwise.experiments import Subject, bench, clean, gpt2_ln, gptj, hunt, sweep, twin
+from layerwise.experiments import Subject
+from layerwise.experiments.table import EXPERIMENTS, HUNT, SWEEP, measure_experiment
 from layerwise.extraction.load import Checkpoint
 from layerwise.extraction.tracing import trace
 from layerwise.inputs.measured import measured
@@ -56,10 +57,14 @@ def subject(checkpoint: Checkpoint, slug: str, published: Published, **prompts: 
 
 
 @cache
-def rows_of(study: Any, name: str, slug: str, dtype: str) -> Any:
+def rows_of(study: str, name: str, slug: str, dtype: str) -> Any:
     """Fragments of a study with a row per prompt, measured once."""
     published = read_published(ROOT / "published")
-    return study.fragments(subject(built(name, dtype), slug, published))
+    return measure_experiment(study, subject(built(name, dtype), slug, published))
+
+
+def below(found: dict[str, Any], row: str) -> dict[str, Any]:
+    return {key.removeprefix(f"{row}/"): value for key, value in found.items()}
 
 
 def outputs(checkpoint: Checkpoint, text: str) -> tuple[Any, list[torch.Tensor]]:
@@ -91,83 +96,83 @@ def ratios(checkpoint: Checkpoint, text: str) -> list[float]:
 @pytest.mark.parametrize(
     ("study", "name", "slug", "row", "prefix"),
     [
-        (sweep, "gpt_neox", "pythia-1p4b", "/models/4", "residual_gain"),
-        (hunt, "opt_350m", "opt-350m", "/tested_results/4", "gain_no_ln"),
-        (hunt, "falcon", "falcon-7b", "/tested_results/0", "gain_no_ln"),
-        (hunt, "bloom", "bloom-1b1", "/tested_results/11", "gain_no_ln"),
-        (clean, "gptj", "gpt-j-6b", "/results/gpt-j-6b", "gain_no_ln"),
+        ("sweep", "gpt_neox", "pythia-1p4b", "/models/4", "residual_gain"),
+        ("hunt", "opt_350m", "opt-350m", "/tested_results/4", "gain_no_ln"),
+        ("hunt", "falcon", "falcon-7b", "/tested_results/0", "gain_no_ln"),
+        ("hunt", "bloom", "bloom-1b1", "/tested_results/11", "gain_no_ln"),
+        ("clean", "gptj", "gpt-j-6b", "/results/gpt-j-6b", "gain_no_ln"),
     ],
 )
 def test_gains_with_and_without_the_final_norm(
-    study: Any, name: str, slug: str, row: str, prefix: str, published: Published
+    study: str, name: str, slug: str, row: str, prefix: str, published: Published
 ) -> None:
     checkpoint = built(name)
-    found = study.fragments(subject(checkpoint, slug, published))
-    texts = PROMPTS[study.PROMPTS]["prompts"]
+    found = measure_experiment(study, subject(checkpoint, slug, published))
+    texts = PROMPTS[EXPERIMENTS[study].prompts]["prompts"]
     want = np.array([ratios(checkpoint, text) for text in texts])
-    entry = found[study.FILE][row]
+    entry = below(found[EXPERIMENTS[study].file], row)
     near = partial(pytest.approx, rel=1e-5)
     assert entry[f"{prefix}_mean"] == near(want[:, -2].mean())
     assert entry[f"{prefix}_std"] == near(want[:, -2].std())
     assert entry["gain_with_ln_mean"] == near(want[:, -1].mean())
     assert entry["gain_with_ln_std"] == near(want[:, -1].std())
     assert entry["all_layer_gains"] == near(want.mean(axis=0).tolist())
-    flag = "is_dampening_no_ln" if study is clean else "is_dampening"
+    flag = "is_dampening_no_ln" if study == "clean" else "is_dampening"
     assert entry[flag] is bool(want[:, -2].mean() < 1)
     shape = {"n_layers": 3, "n_heads": 4, "d_model": 16, "d_head": 4, "rho": 1.0}
     assert {key: entry[key] for key in shape} == shape
-    if study is sweep:
+    if study == "sweep":
         assert entry["residual_gain_all"] == near(want[:, -2].tolist())
-    if study is hunt:  # dense, so foretold to damp
+    if study == "hunt":  # dense, so foretold to damp
         assert entry["h25_prediction_correct"] is bool(want[:, -2].mean() < 1)
-    readings = found[f"beyond/{study.__name__.rpartition('.')[2]}"][f"/{slug}"]["gains"]
-    assert readings["penultimate"]["all"] == near(want[:, -2].tolist())
-    assert readings["final_norm"]["mean"] == near(want[:, -1].mean())
+    readings = found[f"beyond/{study}"][f"/{slug}"]["gains"]
+    assert readings["penultimate"] == near(want[:, -2].tolist())
+    assert np.mean(readings["final_norm"]) == near(want[:, -1].mean())
     blocks = [[v.norm().item() for v in outputs(checkpoint, text)[1]] for text in texts]
-    assert readings["last_block"]["all"] == near([norms[-1] / norms[-2] for norms in blocks])
-    keys = {key for file, key in published.cells if file == study.FILE}
+    assert readings["last_block"] == near([norms[-1] / norms[-2] for norms in blocks])
+    keys = {key for file, key in published.cells if file == EXPERIMENTS[study].file}
     assert {f"{row}/{key}" for key in entry if not isinstance(entry[key], list)} <= keys
 
 
 @pytest.mark.parametrize(
     ("study", "name", "slug", "dtype", "model"),
     [
-        (bench, "gpt_neox", "pythia-6p9b", "float16", "Pythia-6.9B"),
-        (bench, "gemma", "gemma-7b", "float16", "Gemma-7B"),
-        (twin, "mistral", "mistral-7b-instruct", "bfloat16", "Mistral-7B-Instruct"),
-        (gpt2_ln, "gpt2", "gpt2-large", "float32", "GPT2-Large"),
-        (gptj, "gptj", "gpt-j-6b", "bfloat16", "GPT-J-6B"),
+        ("bench", "gpt_neox", "pythia-6p9b", "float16", "Pythia-6.9B"),
+        ("bench", "gemma", "gemma-7b", "float16", "Gemma-7B"),
+        ("twin", "mistral", "mistral-7b-instruct", "bfloat16", "Mistral-7B-Instruct"),
+        ("gpt2_ln", "gpt2", "gpt2-large", "float32", "GPT2-Large"),
+        ("gptj", "gptj", "gpt-j-6b", "bfloat16", "GPT-J-6B"),
     ],
 )
 def test_a_row_per_prompt(
-    study: Any, name: str, slug: str, dtype: str, model: str, published: Published
+    study: str, name: str, slug: str, dtype: str, model: str, published: Published
 ) -> None:
     checkpoint = built(name, dtype)
     found = rows_of(study, name, slug, dtype)
-    table = published.document(study.FILE)
+    table = published.document(EXPERIMENTS[study].file)
     about = [row for row, entry in enumerate(table) if entry["Model"] == model]
-    assert list(found[study.FILE]) == [f"/{row}" for row in about]
+    assert list(found[EXPERIMENTS[study].file]) == [f"/{row}" for row in about]
     assert len(about) == 25
     counts = dict.fromkeys(CATEGORIES, 0)
     for row in about:
         category = table[row]["Category"]
-        text = PROMPTS[study.PROMPTS]["prompts"][category][counts[category]]
+        text = PROMPTS[EXPERIMENTS[study].prompts]["prompts"][category][counts[category]]
         counts[category] += 1
-        cells = found[study.FILE][f"/{row}"]
+        cells = found[EXPERIMENTS[study].file][f"/{row}"]
         out, blocks = outputs(checkpoint, text)
         norms = [state.norm().item() for state in blocks]  # in the model's dtype
         assert cells["Last_Gain"] == pytest.approx(norms[-1] / norms[-2], rel=1e-6)
         assert cells["Total_Amp"] == pytest.approx(norms[-1] / norms[0], rel=1e-6)
         entropy, top = _output(study, out.logits[0, -1])
         assert cells["Entropy"] == pytest.approx(entropy, rel=1e-5)
-        assert cells["Top_Prob"] == pytest.approx(top, rel=1e-3 if study is bench else 1e-5)
+        assert cells["Top_Prob"] == pytest.approx(top, rel=1e-3 if study == "bench" else 1e-5)
         assert set(cells) <= set(table[row])
         assert cells["Norm_Type"] == table[row]["Norm_Type"]
         assert cells.get("Complexity") == table[row].get("Complexity")
 
 
-def _output(study: Any, logits: torch.Tensor) -> tuple[float, float]:
-    if study is bench:
+def _output(study: str, logits: torch.Tensor) -> tuple[float, float]:
+    if study == "bench":
         half = torch.softmax(logits.float(), dim=-1).half().numpy()
         return float(scipy.stats.entropy(half)), float(half.max())
     p = np.clip(torch.softmax(logits.float(), dim=-1).numpy().astype(np.float64), 1e-10, 1.0)
@@ -175,16 +180,15 @@ def _output(study: Any, logits: torch.Tensor) -> tuple[float, float]:
 
 
 def test_decimals_of_the_benchmark_are_the_shortest() -> None:
-    found = rows_of(bench, "gpt_neox", "pythia-6p9b", "float16")
-    for cells in found[bench.FILE].values():
+    found = rows_of("bench", "gpt_neox", "pythia-6p9b", "float16")
+    for cells in found[EXPERIMENTS["bench"].file].values():
         assert cells["Entropy"] == float(str(np.float32(cells["Entropy"])))
         assert cells["Top_Prob"] == float(str(np.float16(cells["Top_Prob"])))
 
 
 def test_beyond_holds_every_reading() -> None:
-    found = rows_of(gptj, "gptj", "gpt-j-6b", "bfloat16")
-    beyond = found["beyond/gptj"]["/gpt-j-6b"]
-    readings = beyond["gains"]
+    found = rows_of("gptj", "gptj", "gpt-j-6b", "bfloat16")
+    readings = found["beyond/gptj"]["/gpt-j-6b"]["gains"]
     assert set(readings) == {
         "penultimate",
         "final_norm",
@@ -196,25 +200,25 @@ def test_beyond_holds_every_reading() -> None:
         "token_final_norm",
         "total_amplification",
     }
-    rows = found[gptj.FILE].values()
-    assert readings["last_block_rounded"]["all"] == [cells["Last_Gain"] for cells in rows]
-    assert readings["last_block"]["std"] == pytest.approx(np.std(readings["last_block"]["all"]))
-    assert len(beyond["entropy"]["all"]) == 25
+    rows = found[EXPERIMENTS["gptj"].file].values()
+    assert readings["last_block_rounded"] == [cells["Last_Gain"] for cells in rows]
     json.dumps(found, allow_nan=False)
 
 
 def test_prompts_that_do_not_fit_the_rows(published: Published) -> None:
     short = {"benchmark": {"prompts": {"Factual": ["a b"]}}}
     given = subject(built("gpt_neox", "float16"), "pythia-6p9b", published, **short)
-    with pytest.raises(LayerwiseError, match=r"about Pythia-6.9B ask for the prompts .*'Factual'"):
-        bench.fragments(given)
+    with pytest.raises(LayerwiseError, match=r"about pythia-6.9b ask for the prompts .*'Factual'"):
+        measure_experiment("bench", given)
 
 
 def test_replay_derives_from_fragments(published: Published) -> None:
-    tuned = rows_of(twin, "mistral", "mistral-7b-instruct", "bfloat16")[twin.FILE]
+    tuned = rows_of("twin", "mistral", "mistral-7b-instruct", "bfloat16")[EXPERIMENTS["twin"].file]
     # rows 0..24 are the base model's, 25..49 the tuned one's
     base = {f"/{int(row[1:]) - 25}": {"Last_Gain": 2 * tuned[row]["Last_Gain"]} for row in tuned}
-    work = replay("twins", measured(published, {twin.FILE: {**base, **tuned}}), **DRAWS)
+    work = replay(
+        "twins", measured(published, {EXPERIMENTS["twin"].file: {**base, **tuned}}), **DRAWS
+    )
     mean = np.mean([cells["Last_Gain"] for cells in tuned.values()])
     assert work.documents["Mistral-7B"]["Instruct_Gain"] == pytest.approx(mean)
     assert work.documents["Mistral-7B"]["Delta"] == pytest.approx(-mean)
@@ -225,10 +229,10 @@ def test_replay_derives_from_fragments(published: Published) -> None:
 
 def test_replay_derives_the_sweep_from_fragments(published: Published) -> None:
     given = subject(built("gpt_neox"), "pythia-70m", published)
-    found = sweep.fragments(given)[sweep.FILE]
-    tables = measured(published, {sweep.FILE: found})
+    found = measure_experiment("sweep", given)[SWEEP]
+    tables = measured(published, {SWEEP: found})
     work = replay("depth_gain", tables, **DRAWS)
-    entry = found["/models/0"]
+    entry = below(found, "/models/0")
     derived = work.documents["family"]["models"][0]
     assert derived["residual_gain_mean"] == pytest.approx(entry["residual_gain_mean"])
     assert derived["gain_with_ln_mean"] == pytest.approx(entry["gain_with_ln_mean"])
@@ -239,8 +243,8 @@ def test_replay_derives_the_sweep_from_fragments(published: Published) -> None:
 
 def all_expanding(published: Published) -> Published:
     """The sweep and the hunt of models that all expand, with few heads."""
-    fragments: dict[str, Any] = {sweep.FILE: {}, hunt.FILE: {}}
-    for file, group in ((sweep.FILE, "models"), (hunt.FILE, "tested_results")):
+    fragments: dict[str, Any] = {SWEEP: {}, HUNT: {}}
+    for file, group in ((SWEEP, "models"), (HUNT, "tested_results")):
         for row in range(len(published.document(file)[group])):
             entry = {
                 "n_layers": 3 + row,
@@ -248,7 +252,7 @@ def all_expanding(published: Published) -> Published:
                 "d_model": 64,
                 "all_layer_gains": [2.0, 1.5, 3.0],
             }
-            more = {"residual_gain_all": [1.4, 1.6 + row / 100]} if file == sweep.FILE else {}
+            more = {"residual_gain_all": [1.4, 1.6 + row / 100]} if file == SWEEP else {}
             fragments[file][f"/{group}/{row}"] = {**entry, **more}
     return measured(published, fragments)
 
@@ -271,7 +275,7 @@ def test_statistics_without_both_classes(published: Published) -> None:
 
 def test_models_count_once_all_are_measured(published: Published) -> None:
     given = subject(built("gpt_neox"), "pythia-70m", published)
-    tables = measured(published, {sweep.FILE: sweep.fragments(given)[sweep.FILE]})
+    tables = measured(published, {SWEEP: measure_experiment("sweep", given)[SWEEP]})
     work = replay("crowding", tables, **DRAWS)
     assert "pooled:/n_models" not in work.derived
 

@@ -50,15 +50,12 @@ def _surveyed(
         loaded.append(dtype)
         return SimpleNamespace(folder=tmp_path)
 
-    def study(name: str) -> Any:
-        def fragments(subject: Subject) -> dict[str, Any]:
-            if name == broken:
-                raise LayerwiseError(f"{name} overflows in {subject.dtype}; try bfloat16")
-            return {SWEEP: {f"/models/{STUDIES.index(name)}": {"residual_gain_mean": 1.5}}}
+    def fragments(name: str, subject: Subject) -> dict[str, Any]:
+        if name == broken:
+            raise LayerwiseError(f"{name} overflows in {subject.dtype}; try bfloat16")
+        return {SWEEP: {f"/models/{STUDIES.index(name)}": {"residual_gain_mean": 1.5}}}
 
-        return SimpleNamespace(fragments=fragments)
-
-    monkeypatch.setattr(survey, "import_module", lambda name: study(name.rpartition(".")[2]))
+    monkeypatch.setattr(survey, "measure_experiment", fragments)
     monkeypatch.setattr(survey.Weights, "open", lambda *args: None)
     found = survey.survey(model, load, {}, published)
     assert loaded == ["float16", "float32"]

@@ -1,81 +1,59 @@
-"""Gains of every layer over a set of prompts: what the sweep, the hunt and the clean pair share."""
+"""Gains of every layer over a set of prompts: the sweep, the hunt and the clean pair (Paper 3)."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float64
 
-from layerwise.experiments import Fragments, Subject
-from layerwise.inputs.published import pointer
+from layerwise.experiments import Subject
 from layerwise.measures.residual_gain import gain_definitions, layer_gains
-from layerwise.statistics.gains import head_density
+from layerwise.statistics.gains import dampens, head_density
 
 
-@dataclass(frozen=True)
-class DepthGains:
-    """One model's gains; entry n-2 is the last without the final norm, n-1 the one with it."""
+def measure(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+    """Gains of the last token, under the names of all three files.
 
-    gains: Float64[np.ndarray, "prompt block"]
-    shape: Mapping[str, Any]  # of the model, under the names of the result files
-    readings: Mapping[str, Any]  # the last gain under every definition, beyond the published one
-
-    @property
-    def no_ln(self) -> Float64[np.ndarray, " prompt"]:
-        """Gain of the second-last block."""
-        return self.gains[:, -2]
-
-    @property
-    def with_ln(self) -> Float64[np.ndarray, " prompt"]:
-        """Gain of the last block and the final norm."""
-        return self.gains[:, -1]
-
-    @property
-    def all_layers(self) -> list[float]:
-        """Mean over the prompts, block by block."""
-        means: list[float] = self.gains.mean(axis=0).tolist()
-        return means
-
-
-def measure(subject: Subject, texts: Sequence[str]) -> DepthGains:
-    """Run every text and take the gains of its last token."""
-    gains, readings = [], []
-    for text in texts:
-        trace = subject.trace(text)
-        gains.append(layer_gains(trace))
-        readings.append(gain_definitions(trace))
+    Entry n-2 of `all_layer_gains` is the last without the final norm, entry n-1 the one with it.
+    The hunt's `norm_type` is a typed guess, and left out.
+    """
+    traces = [subject.trace(text) for text in texts]
+    gains = np.array([layer_gains(trace) for trace in traces])
     n_heads, hidden = subject.weights.n_heads, subject.weights.hidden_size
-    return DepthGains(
-        gains=np.array(gains),
-        shape={
-            "n_layers": len(gains[0]),
-            "n_heads": n_heads,
-            "d_model": hidden,
-            "d_head": hidden // n_heads,  # of the notebooks; Gemma's heads are wider
-            "rho": head_density(n_heads, hidden),
-        },
-        readings=summaries(readings),
-    )
-
-
-def summaries(readings: Sequence[Mapping[str, float]]) -> dict[str, Any]:
-    """Per definition of the gain: every prompt, mean, population SD."""
-    columns = {name: [reading[name] for reading in readings] for name in readings[0]}
+    second_last, last = gains[:, -2], gains[:, -1]
+    mean = float(second_last.mean())
     return {
-        name: {"all": column, "mean": float(np.mean(column)), "std": float(np.std(column))}
-        for name, column in columns.items()
+        "n_layers": gains.shape[1],
+        "n_hidden_states": gains.shape[1] + 1,
+        "n_heads": n_heads,
+        "d_model": hidden,
+        "d_head": hidden // n_heads,  # of the notebooks; Gemma's heads are wider
+        "rho": head_density(n_heads, hidden),
+        "residual_gain_mean": mean,
+        "residual_gain_std": float(second_last.std()),
+        "residual_gain_all": second_last.tolist(),
+        "gain_no_ln_mean": mean,
+        "gain_no_ln_std": float(second_last.std()),
+        "gain_with_ln_mean": float(last.mean()),
+        "gain_with_ln_std": float(last.std()),
+        "all_layer_gains": gains.mean(axis=0).tolist(),
+        "is_dampening": dampens(mean),
+        "is_dampening_no_ln": dampens(mean),
+        "is_dampening_with_ln": dampens(float(last.mean())),
+        "h25_prediction_correct": (head_density(n_heads, hidden) >= 0.2) == dampens(mean),
+        "beyond": {"gains": readings([gain_definitions(trace) for trace in traces])},
     }
 
 
-def dotted(slug: str) -> str:
-    """The model's name in result files: pythia-1p4b is pythia-1.4b (case aside)."""
-    return re.sub(r"(\d)p(\d)", r"\1.\2", slug)
+def readings(found: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
+    """The last gain of every prompt, by its definition."""
+    return {name: [one[name] for one in found] for name in found[0]}
 
 
-def beyond(study: str, subject: Subject, readings: Mapping[str, Any]) -> Fragments:
-    """The last gain under every definition, with and without the final norm."""
-    return {f"beyond/{study}": {pointer(subject.model.slug): {"gains": dict(readings)}}}
+def summaries(found: Sequence[Mapping[str, float]]) -> dict[str, Any]:
+    """Per definition of the gain: every prompt, mean, population SD."""
+    return {
+        name: {"all": gains, "mean": float(np.mean(gains)), "std": float(np.std(gains))}
+        for name, gains in readings(found).items()
+    }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
 
 from layerwise.errors import LayerwiseError
 from layerwise.experiments import Subject
@@ -21,7 +20,7 @@ def texts(subject: Subject, name: str) -> list[str]:
     Raises:
         LayerwiseError: if the set is missing or has another shape.
     """
-    found = _set(subject, name)
+    found = subject.prompt_set(name)
     if not isinstance(found, list) or not found:
         raise LayerwiseError(
             f"prompts: {name!r} must be a list of texts, found {type(found).__name__}; "
@@ -37,7 +36,7 @@ def text(subject: Subject, place: tuple[str, str]) -> str:
         LayerwiseError: if the set or the text is missing.
     """
     name, entry = place
-    found = _set(subject, name)
+    found = subject.prompt_set(name)
     if not isinstance(found, dict) or entry not in found:
         raise LayerwiseError(
             f"prompts: {name!r} must name a text {entry!r}, it does not; fetch the prompts again"
@@ -47,7 +46,7 @@ def text(subject: Subject, place: tuple[str, str]) -> str:
 
 def named_texts(subject: Subject, name: str) -> dict[str, str]:
     """All texts of a set of named ones, in its order."""
-    return {entry: text(subject, (name, entry)) for entry in _set(subject, name)}
+    return {entry: text(subject, (name, entry)) for entry in subject.prompt_set(name)}
 
 
 def published_slug(subject: Subject, slugs: Collection[str]) -> str:
@@ -72,12 +71,3 @@ def published_name(subject: Subject, names: Mapping[str, str]) -> str:
         LayerwiseError: see `published_slug`.
     """
     return names[published_slug(subject, names)]
-
-
-def _set(subject: Subject, name: str) -> Any:
-    if name not in subject.prompts:
-        raise LayerwiseError(
-            f"prompts: no set is called {name!r}; there are {', '.join(subject.prompts)}; "
-            "fetch the prompts again"
-        )
-    return subject.prompts[name]["prompts"]

@@ -6,12 +6,12 @@ import gc
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from layerwise.errors import LayerwiseError
 from layerwise.experiments import STUDIES, Fragments, Subject
+from layerwise.experiments.table import measure_experiment
 from layerwise.extraction import tracing
 from layerwise.extraction.load import Checkpoint, load_registered, require_accelerator
 from layerwise.extraction.projections import Weights
@@ -66,7 +66,7 @@ def survey(
             for study in [name for name, of in wanted.items() if _loaded(of) == dtype]:
                 advance(0, f"{study} in {dtype}")
                 try:
-                    found.append(import_module(f"layerwise.experiments.{study}").fragments(subject))
+                    found.append(measure_experiment(study, subject))
                 except LayerwiseError as error:
                     failed[study] = str(error)
                     if shown:
