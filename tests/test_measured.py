@@ -13,7 +13,7 @@ from layerwise.analyses import ANALYSES, MEASURED_DIRECTLY, replay
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.measured import (
     IDENTITY,
-    SETTINGS,
+    is_setting,
     measured,
     merge,
     read_fragments,
@@ -109,7 +109,7 @@ def test_a_place_is_a_whole_name(published: Published) -> None:
 
 def test_constants_of_the_methods_stay(published: Published, nothing: Published) -> None:
     tables = nothing
-    kept = [cell for cell in published.cells if cell[0] in SETTINGS]
+    kept = [cell for cell in published.cells if is_setting(*cell)]
     assert kept
     assert all(tables[cell] == published[cell] for cell in kept)
     others = [c for c in published.cells if c not in kept]

@@ -65,19 +65,19 @@ ANALYSES: dict[str, Callable[[Replay, Draws], None]] = {
     "crowding": crowding.derive,
     "mlp_scaling": mlp_scaling.derive,
     "laws": laws.derive,
-    "critical_layer": critical_layer.derive,
     "sequence_gains": sequence_gains.derive,
-    "sheaf_trace": sheaf_trace.derive,
-    "spectral_norms": spectral_norms.derive,
     "thermodynamic_benchmark": thermodynamic_benchmark.derive,
     "unembedding": unembedding.derive,
     "sensitivity": sensitivity.derive,
 }
 
 TABLES: dict[str, Mapping[str, Document]] = {
+    "critical_layer": critical_layer.DOCUMENTS,
     "depth_gain": depth_gain.DOCUMENTS,
     "gemma_anisotropy": gemma_anisotropy.DOCUMENTS,
     "neutral_control": neutral_control.DOCUMENTS,
+    "sheaf_trace": sheaf_trace.DOCUMENTS,
+    "spectral_norms": spectral_norms.DOCUMENTS,
     "twins": twins.DOCUMENTS,
 }
 

@@ -2,206 +2,155 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from layerwise.analyses.documents import Draws, Replay
-from layerwise.analyses.once_measured import once_measured
-from layerwise.analyses.series import R, rows_by, series, whole
+from layerwise.analyses.derivation import Document, Rule, Rules
+from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.analyses.series import R, whole
 from layerwise.analyses.sheaf_trace import EXTENDED, V2, extended_layer, trace_layer
-from layerwise.inputs.published import NotMeasured, Published, pointer
 from layerwise.statistics import critical_layer
-from layerwise.statistics.critical_layer import Formula
+from layerwise.statistics.critical_layer import Formula, depth_error, relative_error
 
 CROSS = R + "l_star_cross_heritage_20260106_104357.json"
 SIGNS = R + "l_star_sign_change_20260106_111315.json"
 PAPER = "Paper 3"  # the coefficients stand in its text
-LEFT_OUT = "Mistral-7B-v0.1"  # its L* is 0
-N_PROMPTS = 5
-ARGMAX_ERROR = 15.7  # percent of depth: a constant of the sign-change notebook
+LEFT_OUT = "mistralai/Mistral-7B-v0.1"  # of the calibration: its L* is 0
+LAYERS = "individual_L_stars"
 WITHIN = 2  # layers that a calibration layer may be missed by
 
-
-def derive(work: Replay, draws: Draws) -> None:
-    """The fit to the calibration models, and predictions and errors of both definitions."""
-    _calibration(work)
-    for document, file in (("argmax", CROSS), ("sign_change", SIGNS)):
-        given = work.published.document(file)
-        work.start(document, given, {"": (file, "")})
-        _validation(work, document, file, given["results"])
-    _sign_change(work, work.published.document(SIGNS)["results"])
+Predict = Callable[[Entry], float]
 
 
-def printed_formula(published: Published) -> Formula:
+def printed(paper: Entry) -> Formula:
     """The formula with the coefficients in print; measured layers are held against the same."""
-    if published.unmeasured:
-        return critical_layer.PRINTED
-    return Formula(
-        *(published.number(PAPER, f"/l_star/{c}") for c in ("constant", "depth", "heads"))
+    return Formula(*(paper.l_star[c] for c in ("constant", "depth", "heads")))
+
+
+# --- the fit to the models of the trace runs ---
+
+
+def calibrated(e: Evidence) -> list[Entry]:
+    """The models that the formula was fitted to."""
+    models = [*e[V2].results, *e[EXTENDED].extended_results]
+    return [m for m in models if m.model != LEFT_OUT]
+
+
+def layer(m: Entry) -> int:
+    """L* of a calibration model, of whichever run."""
+    return trace_layer(m) if "traces_multihead" in m else extended_layer(m)
+
+
+def fit(e: Evidence) -> Formula:
+    """The formula with the coefficients that fit best."""
+    models = calibrated(e)
+    return critical_layer.fit_formula(
+        [m.n_layers for m in models], [m.n_heads for m in models], [layer(m) for m in models]
     )
 
 
-@dataclass(frozen=True)
-class Point:
-    """A calibration model: blocks, heads, and how to find its L*."""
-
-    n_layers: int
-    n_heads: int
-    layer: Callable[[], int]
+def predictions(of: Formula) -> Predict:
+    """The formula's L* of a calibration model."""
+    return lambda m: of.layer(m.n_layers, m.n_heads)
 
 
-def _points(published: Published) -> list[Point]:
-    """The calibration models.
-
-    Raises:
-        NotMeasured: if one of them was not.
-    """
-    runs = ((V2, "results", trace_layer), (EXTENDED, "extended_results", extended_layer))
-    points = []
-    for file, group, find in runs:
-        entries = published.document(file)[group]
-        for model, row in rows_by(entries, "model").items():
-            if model != LEFT_OUT:
-                if entries[row]["n_layers"] is None:
-                    raise NotMeasured(f"{file}: {model} was not measured")
-                n, heads = int(entries[row]["n_layers"]), int(entries[row]["n_heads"])
-                points.append(Point(n, heads, partial(find, published, row, n)))
-    return points
+def in_percent_of_depth(e: Evidence, predict: Predict) -> float:
+    """Mean error over the calibration models."""
+    return float(np.mean([depth_error(predict(m), layer(m), m.n_layers) for m in calibrated(e)]))
 
 
-def _calibration(work: Replay) -> None:
-    published = work.published
+def in_percent_of_layer(e: Evidence, predict: Predict) -> float:
+    """The same, each relative to the model's L*."""
+    return float(np.mean([relative_error(predict(m), layer(m)) for m in calibrated(e)]))
 
-    def fit() -> Formula:
-        points = _points(published)
-        return critical_layer.fit_formula(
-            [p.n_layers for p in points],
-            [p.n_heads for p in points],
-            [p.layer() for p in points],
-        )
 
-    def error(predict: Callable[[Point], float]) -> float:
-        errors = [
-            critical_layer.depth_error(predict(p), p.layer(), p.n_layers)
-            for p in _points(published)
-        ]
-        return float(np.mean(errors))
-
-    def relative(predict: Callable[[Point], float]) -> float:
-        errors = [critical_layer.relative_error(predict(p), p.layer()) for p in _points(published)]
-        return float(np.mean(errors))
-
-    def by(formula: Formula) -> Callable[[Point], float]:
-        return lambda point: formula.layer(point.n_layers, point.n_heads)
-
-    def half(point: Point) -> float:
-        return point.n_layers / 2
-
-    work.start("calibration", {}, {})
-    statistics: dict[str, Callable[[], Any]] = {
-        "/constant": lambda: fit().constant,
-        "/depth": lambda: fit().depth,
-        "/heads": lambda: fit().heads,
-        "/error/printed_coefficients": lambda: error(by(printed_formula(published))),
-        "/error/fitted_coefficients": lambda: error(by(fit())),
-        "/error/half_depth": lambda: whole(error(half)),
-        "/relative_error/printed_coefficients": lambda: relative(by(printed_formula(published))),
-        "/relative_error/fitted_coefficients": lambda: relative(by(fit())),
-        "/relative_error/half_depth": lambda: whole(relative(half)),
+def errors(mean: Callable[[Evidence, Predict], float]) -> Rules:
+    """That mean for the printed coefficients, the fitted ones and the middle of the network."""
+    return {
+        "printed_coefficients": lambda e: mean(e, predictions(printed(e[PAPER]))),
+        "fitted_coefficients": lambda e: mean(e, predictions(fit(e))),
+        "half_depth": lambda e: whole(mean(e, lambda m: m.n_layers / 2)),
     }
-    for key, compute in statistics.items():
-        work.derive("calibration", key, compute)
 
 
-def _empirical(published: Published, file: str, row: int) -> float:
-    """Mean L* over the prompts: of the sign-change run from its prompts, of the other as given."""
-    key = pointer("results", row)
-    if file == SIGNS:
-        return float(np.mean(_prompts(published, row)))
-    return published.number(file, f"{key}/L_star_empirical")
+CALIBRATION: Rules = (
+    {c: lambda e, c=c: getattr(fit(e), c) for c in ("constant", "depth", "heads")}
+    | {f"error/{name}": rule for name, rule in errors(in_percent_of_depth).items()}
+    | {f"relative_error/{name}": rule for name, rule in errors(in_percent_of_layer).items()}
+)
+
+# --- the two validations: L the blocks, H the heads of a model ---
 
 
-def _prompts(published: Published, row: int) -> np.ndarray:
-    key = pointer("results", row, "individual_L_stars")
-    return series(published, SIGNS, key, N_PROMPTS)
+def predicted(m: Entry) -> float:
+    """The printed formula's L*."""
+    return printed(m.of(PAPER)).layer(m.L, m.H)
 
 
-def _validation(work: Replay, document: str, file: str, results: list[dict[str, Any]]) -> None:
-    published = work.published
-
-    def predicted(row: int) -> float:
-        n, heads = (int(published.number(file, pointer("results", row, q))) for q in "LH")
-        return printed_formula(published).layer(n, heads)
-
-    def error(row: int) -> float:
-        n = int(published.number(file, pointer("results", row, "L")))
-        return critical_layer.depth_error(predicted(row), _empirical(published, file, row), n)
-
-    def relative(row: int) -> float:
-        return critical_layer.relative_error(predicted(row), _empirical(published, file, row))
-
-    def mean_error(rows: list[int]) -> float:
-        return float(np.mean([error(row) for row in rows]))
-
-    rows = list(range(len(results)))
-
-    def counted(name: str) -> int:
-        names = {published[file, pointer("results", row, name)] for row in rows}
-        return once_measured(published, lambda: mean_error(rows), len(names))
-
-    for row in rows:
-        key = pointer("results", row)
-        work.derive(document, f"{key}/L_star_predicted", predicted, row)
-        work.derive(document, f"{key}/error_pct", error, row)
-        work.derive(document, f"{key}/relative_error_pct", relative, row)
-    labs = [result["lab"] for result in results]
-    for lab in dict.fromkeys(labs):
-        mine = [row for row in rows if labs[row] == lab]
-        work.derive(document, pointer("by_lab", lab), mean_error, mine)
-    statistics: dict[str, Callable[[], Any]] = {
-        "/overall_mape": lambda: mean_error(rows),
-        "/overall_relative_error": lambda: float(np.mean([relative(row) for row in rows])),
-        "/verdict": lambda: critical_layer.verdict(mean_error(rows)),
-        "/n_models": lambda: counted("model"),
-        "/n_labs": lambda: counted("lab"),
-    }
-    if file == SIGNS:
-        statistics["/improvement_pp"] = lambda: _typed_error(published) - mean_error(rows)
-    for key, compute in statistics.items():
-        work.derive(document, key, compute)
+def empirical(m: Entry) -> float:
+    """Mean L* over the prompts; the arg-max run stores nothing below it."""
+    return float(np.mean(m[LAYERS][:])) if LAYERS in m else m.L_star_empirical
 
 
-def _typed_error(published: Published) -> float:
-    """Mean error of the other run, which the sign-change notebook typed to compare with."""
-    if published.unmeasured:
-        return ARGMAX_ERROR
-    return published.number(SIGNS, "/comparison_v2_argmax")
+def error(m: Entry) -> float:
+    """Of the formula, in percent of depth."""
+    return depth_error(predicted(m), empirical(m), m.L)
 
 
-def _sign_change(work: Replay, results: list[dict[str, Any]]) -> None:
-    """What only the sign-change run stores: the prompts' L* and the layers to compare with."""
-    published = work.published
+def relative(m: Entry) -> float:
+    """The same in percent of L*."""
+    return relative_error(predicted(m), empirical(m))
 
-    def sd(row: int) -> float:
-        return float(np.std(_prompts(published, row)))
 
-    def near(row: int) -> bool:
-        layer = published.number(SIGNS, pointer("results", row, "L_star_calibration"))
-        return bool(abs(_empirical(published, SIGNS, row) - layer) < WITHIN)
+def mean(of: Callable[[Entry], float], models: Iterable[Entry]) -> float:
+    """Mean over models."""
+    return float(np.mean([of(m) for m in models]))
 
-    def met() -> str:
-        keys = [pointer("results", row, "L_star_calibration") for row in range(len(results))]
-        if any((SIGNS, key) in published.unmeasured for key in keys):
-            raise NotMeasured(f"{SIGNS}: not all models were measured")
-        compared = [row for row, key in enumerate(keys) if published.cells[SIGNS, key] is not None]
-        return f"{sum(near(row) for row in compared)}/{len(compared)}"
 
-    for row in range(len(results)):
-        key = pointer("results", row)
-        work.derive("sign_change", f"{key}/L_star_empirical", _empirical, published, SIGNS, row)
-        work.derive("sign_change", f"{key}/L_star_std", sd, row)
-    work.derive("sign_change", "/calibration_consistency", met)
+def by_lab(f: Entry) -> dict[str, Callable[[], float]]:
+    """The mean error of each lab's models."""
+    labs = dict.fromkeys(m.lab for m in f.results)
+    return {lab: partial(mean, error, [m for m in f.results if m.lab == lab]) for lab in labs}
+
+
+def near(m: Entry) -> bool:
+    """Whether the calibration layer is met."""
+    return abs(empirical(m) - m.L_star_calibration) < WITHIN
+
+
+def met(f: Entry) -> str:
+    """How many of the calibration layers that there are."""
+    found = [near(m) for m in f.results if m.L_star_calibration is not None]
+    return f"{sum(found)}/{len(found)}"
+
+
+OF_MODEL: dict[str, Rule] = {
+    "L_star_predicted": predicted,
+    "error_pct": error,
+    "relative_error_pct": relative,
+}
+OF_PROMPTS: dict[str, Rule] = {
+    "L_star_empirical": empirical,
+    "L_star_std": lambda m: float(np.std(m[LAYERS][:])),
+}
+OVER_MODELS: dict[str, Rule] = {
+    "by_lab": by_lab,
+    "overall_mape": lambda f: mean(error, f.results),
+    "overall_relative_error": lambda f: mean(relative, f.results),
+    "verdict": lambda f: critical_layer.verdict(mean(error, f.results)),
+    "n_models": lambda f: len([error(m) for m in f.results]),
+    "n_labs": lambda f: len({m.lab: error(m) for m in f.results}),
+}
+AGAINST_OTHERS: dict[str, Rule] = {
+    "improvement_pp": lambda f: f.comparison_v2_argmax - mean(error, f.results),
+    "calibration_consistency": met,
+}
+DOCUMENTS = {
+    "calibration": Document(None, {"": CALIBRATION}),
+    "argmax": Document(CROSS, {"results/*": OF_MODEL, "": OVER_MODELS}),
+    "sign_change": Document(
+        SIGNS, {"results/*": OF_MODEL | OF_PROMPTS, "": OVER_MODELS | AGAINST_OTHERS}
+    ),
+}

@@ -39,6 +39,7 @@ PROFILE = {
     "is_flatter_than_measured": lambda f: bool(
         spread(f) < np.ptp(f.of(ANISOTROPY).intrinsic_dim_ratio[:])
     ),
+    "gauge_theory_test/gemma_profile_range": spread,
     "gauge_theory_test/is_flatter": lambda f: spread(f) < f.gauge_theory_test.pythia_profile_range,
 } | {name: lambda f, of=attrgetter(name): of(bell(f)) for name in BELL}
 DOCUMENTS = {"gemma-2b": Document(GEMMA, {"": PROFILE})}

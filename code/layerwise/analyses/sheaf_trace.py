@@ -3,163 +3,181 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
-from layerwise.analyses.documents import Draws, Replay
-from layerwise.analyses.series import R, rows_by, series, whole
-from layerwise.inputs.published import NotMeasured, Published, pointer
+from layerwise.analyses.derivation import Document, Rule, Rules
+from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.analyses.series import R, whole
 from layerwise.statistics import critical_layer
+from layerwise.statistics.critical_layer import legacy_argmax
 
 V2 = R + "H4_v2_validation_20260106_015547.json"
 V1 = R + "H4_validation_20260106_014132.json"
 EXTENDED = R + "H4_v2_extended_20260106_012606.json"
 MAPS = R + "restriction_maps_results.json"
-MAPPED = "pythia-1.4b"
+TRACED = ("pythia-160m", "pythia-410m", "opt-125m", "gpt2")
+# Of the extended run, and what is said of the mean trace: a NaN among the layers leaves a word.
+PACKED = {
+    "pythia-1b": "mean_trace_mh",
+    "pythia-2.8b": "mean_trace_mh_word",
+    "pythia-6.9b": "mean_trace_mh_word",
+    "Mistral-7B-v0.1": "mean_trace_mh",
+    "gemma-2b": "mean_trace_mh",
+}
 FACTOR = 2  # the script's rule: expanders' mean trace over twice that of dampeners
 DRAFT_LAYER = 10  # where the draft puts the smallest ratio
 
 
-def derive(work: Replay, draws: Draws) -> None:
-    """Means, L* and findings of the three trace runs and of the restriction maps."""
-    published = work.published
-    _traces(work, published.document(V2)["results"], published.document(V1)["results"])
-    extended = published.document(EXTENDED)["extended_results"]
-    for model, row in rows_by(extended, "model").items():
-        place, n = pointer("extended_results", row), len(extended[row]["traces_mh"])
-        work.start(model, {}, {"": (EXTENDED, place)})
-        work.derive(model, "/L_star", extended_layer, published, row, n)
-        key = "/mean_trace_mh"
-        traces = extended[row]["traces_mh"]  # of None where nothing was measured
-        known = None not in traces and not np.any(np.isnan(traces))
-        work.derive(
-            model, key if known else f"{key}_word", _mean_or_nan, published, place + "/traces_mh", n
-        )
-    work.start(MAPPED, {}, {"": (MAPS, "")})
-    n = len(published.document(MAPS)["restriction_maps"]["contraction_ratios"])
-    for key, compute in _maps(published, n).items():
-        work.derive(MAPPED, key, compute)
+def mean(m: Entry, series: str) -> float:
+    """Mean over the layers; of the run's traces, `traces_<series>`."""
+    return float(np.mean(m[f"traces_{series}"][:]))
 
 
-def trace_layer(published: Published, row: int, n: int) -> int:
-    """L* of the second trace run: the steepest layer of the single-slice trace."""
-    key = pointer("results", row, "traces_full")
-    return critical_layer.steepest(series(published, V2, key, n))
+def prior(m: Entry) -> float:
+    """The a-priori L*, from the gain typed into the script."""
+    return critical_layer.layer_from_gain(m.n_layers, m.known_gain)
 
 
-def extended_layer(published: Published, row: int, n: int) -> int:
+def trace_layer(m: Entry) -> int:
+    """L* of the second run: the steepest layer of the single-slice trace."""
+    return critical_layer.steepest(m.traces_full[:])
+
+
+def extended_layer(m: Entry) -> int:
     """L* of the extended run: the steepest layer of the multi-head trace."""
-    key = pointer("extended_results", row, "traces_mh")
-    return critical_layer.steepest(series(published, EXTENDED, key, n))
+    return critical_layer.steepest(m.traces_mh[:])
 
 
-def _mean_or_nan(published: Published, key: str, n: int) -> float | str:
-    """The mean over the layers; one NaN makes it NaN, which is given as that word."""
-    mean = float(np.mean(series(published, EXTENDED, key, n)))
-    return "NaN" if np.isnan(mean) else mean
+def gap_layer(m: Entry) -> int:
+    """L* of either run's spectral gaps: the largest."""
+    return legacy_argmax(m.spectral_gaps[:])
 
 
-def _traces(work: Replay, second: list[dict[str, Any]], first: list[dict[str, Any]]) -> None:
-    published = work.published
-    rows, first_rows = rows_by(second, "model"), rows_by(first, "model")
-    n = {model: len(second[row]["traces_full"]) for model, row in rows.items()}
+def mean_or_word(m: Entry) -> float | str:
+    """The mean multi-head trace; one NaN makes it NaN, which is given as that word."""
+    found = mean(m, "mh")
+    return "NaN" if np.isnan(found) else found
 
-    def mean(model: str, name: str) -> float:
-        return float(
-            np.mean(series(published, V2, pointer("results", rows[model], name), n[model]))
-        )
 
-    def prior(model: str) -> float:
-        known = published.number(V2, pointer("results", rows[model], "known_gain"))
-        return critical_layer.layer_from_gain(n[model], known)
+def expand_over_dampen(e: Evidence, series: str) -> float:
+    """Mean trace of the models that the script calls expanders over that of the dampeners."""
+    models = e[V2].results
+    above, below = (
+        np.mean([mean(m, series) for m in models if m.behavior == kind])
+        for kind in ("EXPAND", "DAMPEN")
+    )
+    return float(above / below)
 
-    def of(model: str, name: str, find: Callable[[np.ndarray], Any], file: str = V2) -> int:
-        row = (rows if file == V2 else first_rows)[model]
-        return int(find(series(published, file, pointer("results", row, name), n[model])))
 
-    def behavior(model: str) -> str:
-        word = second[rows[model]]["behavior"]
-        if word is None:
-            raise NotMeasured(f"{V2}: the traces of {model} were not measured")
-        return str(word)
+def gpt2_over_opt(e: Evidence) -> int:
+    """Ratio of the mean multi-head traces, to a whole number."""
+    above, below = (e[V2].results.row(model=name) for name in ("gpt2", "opt-125m"))
+    return whole(mean(above, "multihead") / mean(below, "multihead"))
 
-    def ratio(name: str) -> float:
-        means = {
-            kind: np.mean([mean(m, name) for m in rows if behavior(m) == kind])
-            for kind in ("EXPAND", "DAMPEN")
-        }
-        return float(means["EXPAND"] / means["DAMPEN"])
 
-    for model, row in rows.items():
-        origins = {
-            "": (V2, pointer("results", row)),
-            "/first": (V1, pointer("results", first_rows[model])),
-        }
-        work.start(model, {}, origins)
-        for kind in ("full", "multihead"):
-            work.derive(model, f"/mean_trace_{kind}", mean, model, f"traces_{kind}")
-        work.derive(model, "/whole_trace", lambda m=model: whole(mean(m, "traces_multihead")))
-        work.derive(model, "/L_star_trace", trace_layer, published, row, n[model])
-        work.derive(model, "/L_star_spectral", of, model, "spectral_gaps", np.argmax)
-        work.derive(model, "/L_star_apriori", prior, model)
-        finders = {
-            "gap_max": ("spectral_gaps", np.argmax),
-            "lambda2_max": ("lambda_2", np.argmax),
-            "inflection": ("spectral_gaps", critical_layer.inflection),
-        }
-        for name, (key, find) in finders.items():
-            work.derive(model, f"/first/L_star_{name}", of, model, key, find, V1)
-    findings: dict[str, Callable[[], Any]] = {
-        "/gpt2_over_opt": lambda: whole(
-            mean("gpt2", "traces_multihead") / mean("opt-125m", "traces_multihead")
-        ),
-        "/expand_over_dampen/full": lambda: ratio("traces_full"),
-        "/expand_over_dampen/multihead": lambda: ratio("traces_multihead"),
-        "/discriminates/full": lambda: ratio("traces_full") > FACTOR,
-        "/discriminates/multihead": lambda: ratio("traces_multihead") > FACTOR,
-        "/mean_layer_error": lambda: float(
-            np.mean([abs(prior(m) - trace_layer(published, rows[m], n[m])) for m in rows])
-        ),
-        "/ratio_sd": lambda: float(
-            np.std([mean(m, "traces_multihead") / mean(m, "traces_full") for m in rows])
-        ),
-        "/first_mean_depth": lambda: float(
-            np.mean([of(m, "spectral_gaps", np.argmax, V1) / n[m] for m in first_rows])
-        ),
+def over(file: str, statistic: Callable[..., object], quantity: Callable[[Entry], float]) -> Rule:
+    """A statistic of a quantity over the models of a run."""
+    return lambda e: float(statistic([quantity(m) for m in e[file].results]))  # type: ignore[arg-type]
+
+
+SECOND_RUN: dict[str, Rule] = {
+    "mean_trace_full": lambda m: mean(m, "full"),
+    "mean_trace_multihead": lambda m: mean(m, "multihead"),
+    "whole_trace": lambda m: whole(mean(m, "multihead")),
+    "L_star_trace": trace_layer,
+    "L_star_spectral": gap_layer,
+    "L_star_apriori": prior,
+    "L_star_ratio_apriori": lambda m: prior(m) / m.n_layers,
+    "L_star_ratio_trace": lambda m: trace_layer(m) / m.n_layers,
+}
+FIRST_RUN: dict[str, Rule] = {
+    "L_star_gap_max": gap_layer,
+    "L_star_lambda2_max": lambda m: legacy_argmax(m.lambda_2[:]),
+    "L_star_inflection": lambda m: critical_layer.inflection(m.spectral_gaps[:]),
+    "max_spectral_gap": lambda m: float(np.max(m.spectral_gaps[:])),
+    "mean_spectral_gap": lambda m: float(np.mean(m.spectral_gaps[:])),
+    "spectral_gap_at_half": lambda m: m.spectral_gaps[len(m.spectral_gaps) // 2],
+}
+STUDY: Rules = {
+    "gpt2_over_opt": gpt2_over_opt,
+    "expand_over_dampen/full": lambda e: expand_over_dampen(e, "full"),
+    "expand_over_dampen/multihead": lambda e: expand_over_dampen(e, "multihead"),
+    "discriminates/full": lambda e: expand_over_dampen(e, "full") > FACTOR,
+    "discriminates/multihead": lambda e: expand_over_dampen(e, "multihead") > FACTOR,
+    "mean_layer_error": over(V2, np.mean, lambda m: abs(prior(m) - trace_layer(m))),
+    "ratio_sd": over(V2, np.std, lambda m: mean(m, "multihead") / mean(m, "full")),
+    "first_mean_depth": over(V1, np.mean, lambda m: gap_layer(m) / m.n_layers),
+}
+
+
+# NaN of half-precision attention takes part where it did: it wins `argmin`, and is no number.
+def ratios(f: Entry) -> Float[np.ndarray, " layer"]:
+    """Contraction ratios of the restriction maps."""
+    return f.restriction_maps.contraction_ratios[:]
+
+
+def smallest(f: Entry) -> int:
+    """The layer of the smallest ratio."""
+    return int(np.argmin(ratios(f)))
+
+
+def before(f: Entry) -> float:
+    """Mean ratio before that layer; NaN where it is the first: nothing stands before it."""
+    return float(np.mean(ratios(f)[: smallest(f)])) if smallest(f) else np.nan
+
+
+def draft_ratio(f: Entry) -> float:
+    """The ratio that the draft calls the smallest."""
+    return f.restriction_maps.contraction_ratios[DRAFT_LAYER]
+
+
+RATIOS: Rules = {
+    "restriction_maps/L_star_min_contraction": smallest,
+    "restriction_maps/L_star_inflection": lambda f: critical_layer.inflection(ratios(f)),
+    "validation/contraction_before_Lstar": lambda f: before(f) < 1,
+    "validation/expansion_after_Lstar": lambda f: bool(
+        np.mean(ratios(f)[smallest(f) :]) > before(f)
+    ),
+    "nan_layers": lambda f: int(np.sum(np.isnan(ratios(f)))),
+    "smallest_finite_layer": lambda f: int(np.nanargmin(ratios(f))),
+    "all_below_1": lambda f: bool(np.nanmax(ratios(f)) < 1),
+    "draft_ratio": draft_ratio,
+    "draft_ratio_to_first": lambda f: draft_ratio(f) / f.restriction_maps.contraction_ratios[0],
+}
+
+
+def traced(model: str) -> Document:
+    """A model of the two trace scripts."""
+
+    def of(e: Evidence, file: str) -> Entry:
+        return e[file].results.row(model=model)
+
+    first = {f"first/{name}": lambda e, r=rule: r(of(e, V1)) for name, rule in FIRST_RUN.items()}
+    second = {name: lambda e, r=rule: r(of(e, V2)) for name, rule in SECOND_RUN.items()}
+    return Document(
+        None,
+        {"": second | first},
+        places=lambda e: {"": of(e, V2).cell, "/first": of(e, V1).cell},
+        shows=False,
+    )
+
+
+def packed(model: str, name: str) -> Document:
+    """A model of the extended run."""
+    return Document(
+        lambda e: e[EXTENDED].extended_results.row(model=model),
+        {"": {"L_star": extended_layer, name: mean_or_word}},
+        shows=False,
+    )
+
+
+DOCUMENTS = (
+    {model: traced(model) for model in TRACED}
+    | {model: packed(model, name) for model, name in PACKED.items()}
+    | {
+        "study": Document(None, {"": STUDY}),
+        "pythia-1.4b": Document(MAPS, {"": RATIOS}, shows=False),
     }
-    work.start("study", {}, {})
-    for key, compute in findings.items():
-        work.derive("study", key, compute)
-
-
-def _maps(published: Published, n: int) -> dict[str, Callable[[], Any]]:
-    """NaN of half-precision attention takes part where it did: it wins `argmin`, is no number."""
-    key = "/restriction_maps/contraction_ratios"
-
-    def ratios() -> np.ndarray:
-        return series(published, MAPS, key, n)
-
-    def at(layer: int) -> float:
-        return published.number(MAPS, key + pointer(layer))
-
-    def smallest() -> int:
-        return int(np.argmin(ratios()))
-
-    def before() -> float:
-        """NaN where the smallest is the first: nothing stands before it."""
-        return float(np.mean(ratios()[: smallest()])) if smallest() else np.nan
-
-    return {
-        "/restriction_maps/L_star_min_contraction": smallest,
-        "/restriction_maps/L_star_inflection": lambda: critical_layer.inflection(ratios()),
-        "/validation/contraction_before_Lstar": lambda: before() < 1,
-        "/validation/expansion_after_Lstar": lambda: bool(
-            np.mean(ratios()[smallest() :]) > before()
-        ),
-        "/nan_layers": lambda: int(np.sum(np.isnan(ratios()))),
-        "/smallest_finite_layer": lambda: int(np.nanargmin(ratios())),
-        "/all_below_1": lambda: bool(np.nanmax(ratios()) < 1),
-        "/draft_ratio": lambda: at(DRAFT_LAYER),
-        "/draft_ratio_to_first": lambda: at(DRAFT_LAYER) / at(0),
-    }
+)

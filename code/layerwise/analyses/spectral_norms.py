@@ -3,156 +3,168 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from operator import eq, ne
 
 import numpy as np
 
-from layerwise.analyses.documents import Draws, Replay
-from layerwise.analyses.series import R, one_digit, rows_by, series, single, whole
-from layerwise.inputs.published import Published, pointer
+from layerwise.analyses.derivation import Document, Rule, Rules
+from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.analyses.gain_files import HUNT, SWEEP
+from layerwise.analyses.series import R, one_digit, single, whole
 from layerwise.statistics.correlation import pearson_p, pearson_r
 from layerwise.statistics.ranks import mann_whitney
 
 SPECTRAL = R + "restriction_map_spectral_20260105_202448.json"
 OPT = R + "OPT_anomaly_20260106_013155.json"
-SWEEP = R + "pythia_family_NO_FINAL_LN_20260105_174820.json"
-HUNT = R + "high_rho_hunt_NO_FINAL_LN_20260105_184728.json"
+MODELS = (
+    "pythia-160m", "pythia-410m", "gpt-neo-125M", "opt-125m", "opt-350m", "bloom-560m", "gpt2",
+)  # fmt: skip
+INVESTIGATED = ("opt-125m", "gpt2", "pythia-160m")
 MATRICES = ("W_V", "W_O", "W_Q", "W_K")
 LEVEL = 0.05  # of significance: the paper's prediction is read as a correlation
 
-
-def derive(work: Replay, draws: Draws) -> None:
-    """Layer means per model; ratios, tests and correlations over the models."""
-    published = work.published
-    results = published.document(SPECTRAL)["results"]
-    rows = rows_by(results, "model")
-    opt = published.document(OPT)["attention_analysis"]
-    for model, row in rows.items():
-        full_name = results[row]["model"]
-        attention = pointer("attention_analysis", full_name)
-        origins = {"": (SPECTRAL, pointer("results", row)), "/attention": (OPT, attention)}
-        work.start(model, results[row], origins)
-        n = len(results[row]["W_V_spectral_norm"])
-        for matrix in MATRICES:
-            for name in ("mean", "std"):
-                key = pointer(f"{matrix}_{name}_spectral")
-                work.derive(model, key, layer_moment, published, row, n, matrix, name)
-        work.derive(model, "/W_V_over_W_O", ratio, published, row, n)
-        work.derive(model, "/ratio_of_rounded", ratio_of_rounded, published, row, n)
-        work.derive(model, "/mean_of_ratios", mean_of_ratios, published, row, n)
-        work.derive(model, "/W_V_mean_frobenius", frobenius, published, row, n)
-        if full_name in opt:
-            layers = len(opt[full_name]["entropy_by_layer"])
-            work.derive(model, "/attention/mean_entropy", entropy, published, attention, layers)
-    work.start("study", {}, {})
-    for key, compute in _over_models(published, results, rows).items():
-        work.derive("study", key, compute)
+OfModel = Callable[[Entry], float]
+ELEUTHER, META = "EleutherAI", "Meta"
 
 
-def layer_moment(published: Published, row: int, n: int, matrix: str, name: str) -> float:
-    """Mean or population SD over the layers, in single precision like the norms."""
-    key = pointer("results", row, f"{matrix}_spectral_norm")
-    return float(getattr(np, name)(single(series(published, SPECTRAL, key, n))))
+def moment(m: Entry, matrix: str, of: Callable[[np.ndarray], np.floating] = np.mean) -> float:
+    """Mean (or population SD) over the layers, in single precision like the norms."""
+    return float(of(single(m[f"{matrix}_spectral_norm"][:])))
 
 
-def ratio(published: Published, row: int, n: int) -> float:
+def value(m: Entry) -> float:
+    """Layer mean of W_V."""
+    return moment(m, "W_V")
+
+
+def ratio(m: Entry) -> float:
     """Layer mean of W_V over layer mean of W_O."""
-    value, output = (layer_moment(published, row, n, m, "mean") for m in ("W_V", "W_O"))
-    return value / output
+    return value(m) / moment(m, "W_O")
 
 
-def ratio_of_rounded(published: Published, row: int, n: int) -> float:
-    """The ratio of the two layer means as figure 3 prints them, with two decimals."""
-    value, output = (round(layer_moment(published, row, n, m, "mean"), 2) for m in ("W_V", "W_O"))
-    return value / output
-
-
-def mean_of_ratios(published: Published, row: int, n: int) -> float:
+def mean_of_ratios(m: Entry) -> float:
     """Layer mean of W_V over W_O, layer by layer."""
-    place = pointer("results", row)
-    value, output = (
-        series(published, SPECTRAL, f"{place}/{m}_spectral_norm", n) for m in ("W_V", "W_O")
-    )
-    return float(np.mean(value / output))
+    return float(np.mean(m.W_V_spectral_norm[:] / m.W_O_spectral_norm[:]))
 
 
-def frobenius(published: Published, row: int, n: int) -> float:
-    """Layer mean of the Frobenius norm of W_V."""
-    key = pointer("results", row, "W_V_frobenius_norm")
-    return float(np.mean(series(published, SPECTRAL, key, n)))
-
-
-def entropy(published: Published, attention: str, n: int) -> float:
-    """Mean attention entropy over the layers that have one: half precision left some NaN."""
-    return float(np.nanmean(series(published, OPT, f"{attention}/entropy_by_layer", n)))
-
-
-def late_square(published: Published, row: int, n: int) -> float:
+def late_square(m: Entry) -> float:
     """Mean squared spectral norm of W_V over the last third of the layers."""
-    layers = range(n - n // 3, n)
-    key = pointer("results", row, "W_V_spectral_norm")
-    return float(np.mean(series(published, SPECTRAL, key, layers) ** 2))
+    n = len(m.W_V_spectral_norm)
+    return float(np.mean(m.W_V_spectral_norm[n - n // 3 :] ** 2))
 
 
-def gain_places(published: Published) -> dict[str, tuple[str, str]]:
-    """Where each model's residual gain of the last but one block stands: sweep, or else hunt."""
-    files = ((HUNT, "tested_results", "gain_no_ln_mean"), (SWEEP, "models", "residual_gain_mean"))
-    return {
-        model: (file, pointer(group, row, name))
-        for file, group, name in files
-        for model, row in rows_by(published.document(file)[group], "model").items()
+def attention(m: Entry) -> Entry:
+    """What the OPT investigation measured of a model's attention."""
+    return m.of(OPT).attention_analysis[m.model]
+
+
+def layer_mean(values: Entry) -> float:
+    """Mean over the layers that have a number: half precision left some NaN; NaN for none."""
+    numbers = values[:][~np.isnan(values[:])]
+    return float(np.mean(numbers)) if len(numbers) else np.nan
+
+
+# --- over the models ---
+
+
+def of_lab(e: Evidence, is_lab: Callable[[str, str], bool], lab: str) -> list[Entry]:
+    """The models that are (or are not) of a lab."""
+    return [m for m in e[SPECTRAL].results if is_lab(m.lab, lab)]
+
+
+def pythia(e: Evidence) -> list[Entry]:
+    """The Pythia models."""
+    return [m for m in e[SPECTRAL].results if "/pythia-" in m.model]
+
+
+def quotient(of: OfModel, above: list[Entry], below: list[Entry]) -> float:
+    """Mean over some models over the mean over others."""
+    return float(np.mean([of(m) for m in above]) / np.mean([of(m) for m in below]))
+
+
+def lab_test(e: Evidence) -> tuple[float, float]:
+    """U and p of the mean W_V norm, EleutherAI against the others."""
+    above, below = (of_lab(e, is_lab, ELEUTHER) for is_lab in (eq, ne))
+    return mann_whitney(*(np.array([value(m) for m in models]) for models in (above, below)))
+
+
+def gained(e: Evidence) -> list[tuple[Entry, Entry, str]]:
+    """Each model that has a residual gain of the last but one block: where, in sweep or hunt."""
+    places = {
+        m.model.rpartition("/")[2]: (m, name)
+        for models, name in (
+            (e[HUNT].tested_results, "gain_no_ln_mean"),
+            (e[SWEEP].models, "residual_gain_mean"),
+        )
+        for m in models
     }
+    named = [(m, m.model.rpartition("/")[2]) for m in e[SPECTRAL].results]
+    return [(m, *places[name]) for m, name in named if name in places]
 
 
-def _over_models(
-    published: Published, results: list[dict[str, Any]], rows: dict[str, int]
-) -> dict[str, Callable[[], Any]]:
-    n = {model: len(results[row]["W_V_spectral_norm"]) for model, row in rows.items()}
-    lab = {model: results[row]["lab"] for model, row in rows.items()}
-    pythia = [model for model in rows if model.startswith("pythia")]
-    eleuther = [model for model in rows if lab[model] == "EleutherAI"]
-    others = [model for model in rows if lab[model] != "EleutherAI"]
-    meta = [model for model in rows if lab[model] == "Meta"]
-    places = gain_places(published)
-    gained = [model for model in rows if model in places]
+def prediction(e: Evidence) -> tuple[float, float]:
+    """r and p of the ratio with the residual gain."""
+    models = gained(e)
+    r = pearson_r(
+        np.array([ratio(m) for m, _, _ in models]), np.array([at[name] for _, at, name in models])
+    )
+    return r, float(pearson_p(r, len(models)))
 
-    def each(function: Callable[..., float], models: list[str], *more: str) -> np.ndarray:
-        return np.array([function(published, rows[m], n[m], *more) for m in models])
 
-    def over(function: Callable[..., float], above: list[str], below: list[str], *more: str) -> Any:
-        return lambda: float(
-            np.mean(each(function, above, *more)) / np.mean(each(function, below, *more))
-        )
+def frobenius_ratio(e: Evidence) -> float:
+    """GPT-2 over OPT-125m."""
+    above, below = (e[OPT].W_V_analysis[name] for name in ("gpt2", "facebook/opt-125m"))
+    return above.mean_frobenius / below.mean_frobenius
 
-    def test() -> tuple[float, float]:
-        return mann_whitney(
-            *(each(layer_moment, models, "W_V", "mean") for models in (eleuther, others))
-        )
 
-    def r() -> float:
-        gains = np.array([published.number(*places[model]) for model in gained])
-        return pearson_r(each(ratio, gained), gains)
+OF_MODEL: dict[str, Rule] = {
+    f"{matrix}_{name}_spectral": lambda m, matrix=matrix, of=of: moment(m, matrix, of)
+    for matrix in MATRICES
+    for name, of in (("mean", np.mean), ("std", np.std))
+} | {
+    "W_V_over_W_O": ratio,
+    # of the layer means as figure 3 prints them
+    "ratio_of_rounded": lambda m: round(value(m), 2) / round(moment(m, "W_O"), 2),
+    "mean_of_ratios": mean_of_ratios,
+    "W_V_mean_frobenius": lambda m: float(np.mean(m.W_V_frobenius_norm[:])),
+}
+OF_ATTENTION: dict[str, Rule] = {
+    "attention/mean_entropy": lambda m: layer_mean(attention(m).entropy_by_layer),
+    "attention/mean_sparsity": lambda m: layer_mean(attention(m).sparsity_by_layer),
+}
+STUDY: Rules = {
+    "value_ratio": lambda e: whole(quotient(value, of_lab(e, eq, ELEUTHER), of_lab(e, eq, META))),
+    "value_to_output_ratio": lambda e: whole(quotient(ratio, pythia(e), of_lab(e, eq, META))),
+    "mann_whitney/u": lambda e: lab_test(e)[0],
+    "mann_whitney/p": lambda e: lab_test(e)[1],
+    "prediction/r": lambda e: prediction(e)[0],
+    "prediction/p": lambda e: prediction(e)[1],
+    "prediction/predicts": lambda e: prediction(e)[1] < LEVEL,
+    "late_square_ratio/others": lambda e: one_digit(
+        quotient(late_square, pythia(e), of_lab(e, ne, ELEUTHER))
+    ),
+    "late_square_ratio/meta": lambda e: one_digit(
+        quotient(late_square, pythia(e), of_lab(e, eq, META))
+    ),
+    "frobenius_ratio": frobenius_ratio,
+}
 
-    def norms_ratio() -> float:
-        keys = (
-            f"{pointer('W_V_analysis', m)}/mean_frobenius" for m in ("gpt2", "facebook/opt-125m")
-        )
-        above, below = (published.number(OPT, key) for key in keys)
-        return above / below
 
-    value = over(layer_moment, eleuther, meta, "W_V", "mean")
-    value_to_output = over(ratio, pythia, meta)
-    late_others, late_meta = (over(late_square, pythia, below) for below in (others, meta))
-    statistics: dict[str, Callable[[], Any]] = {
-        "/value_ratio": lambda: whole(value()),
-        "/value_to_output_ratio": lambda: whole(value_to_output()),
-        "/mann_whitney/u": lambda: test()[0],
-        "/mann_whitney/p": lambda: test()[1],
-        "/prediction/r": r,
-        "/prediction/p": lambda: pearson_p(r(), len(gained)),
-        "/prediction/predicts": lambda: bool(pearson_p(r(), len(gained)) < LEVEL),
-        "/late_square_ratio/others": lambda: one_digit(late_others()),
-        "/late_square_ratio/meta": lambda: one_digit(late_meta()),
-        "/frobenius_ratio": norms_ratio,
-    }
-    return statistics
+def document(model: str) -> Document:
+    """One model's norms, and its attention where the OPT investigation looked at it."""
+
+    def of(e: Evidence) -> Entry:
+        return e[SPECTRAL].results.row(model=model)
+
+    if model not in INVESTIGATED:
+        return Document(of, {"": OF_MODEL})
+    places = {"": of, "/attention": lambda e: attention(of(e))}
+    return Document(
+        of,
+        {"": OF_MODEL | OF_ATTENTION},
+        places=lambda e: {key: entry(e).cell for key, entry in places.items()},
+        shows={""},
+    )
+
+
+DOCUMENTS = {model: document(model) for model in MODELS} | {"study": Document(None, {"": STUDY})}

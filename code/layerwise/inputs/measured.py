@@ -24,8 +24,12 @@ IDENTITY = frozenset((
     "model", "model_name", "model_display", "model_hf_name", "hf_name", "path", "family", "lab",
     "arch", "type", "variant", "category", "layer", "role", "expected", "marker",
 ))  # fmt: skip
-# Constants of the methods: an estimate and a reference curve that notebooks typed.
-SETTINGS = ("notebook 004", "notebook Llama")
+# Constants of the methods, typed into notebooks or fitted before: as "file#key", or "#name" of
+# what is called so in any file.
+SETTINGS = (
+    "notebook 004#", "notebook Llama#", "Paper 3#/l_star/", "#behavior", "#known_gain",
+    "#L_star_calibration", "#comparison_v2_argmax", "#pythia_profile_range",
+)  # fmt: skip
 
 Fragments = Mapping[str, Mapping[str, Any]]
 
@@ -63,7 +67,7 @@ def measured(published: Published, fragments: Fragments) -> Published:
     constant: set[Cell] = set()
     places = {file: tuple(parts) for file, parts in fragments.items()}
     for (file, key), value in published.cells.items():
-        kept = is_identity(key) or file in SETTINGS
+        kept = is_identity(key) or is_setting(file, key)
         replacing = [place for place in places.get(file, ()) if _below(key, place)]
         # an entry that was measured keeps its name; a list in it may have got shorter
         if replacing and not (kept and not any(_in_list(key, place) for place in replacing)):
@@ -89,6 +93,13 @@ def _in_list(key: str, place: str) -> bool:
 def is_identity(key: str) -> bool:
     """Whether a cell says what an entry is about; no result, and known without a measurement."""
     return key.rpartition("/")[2].lower() in IDENTITY
+
+
+def is_setting(file: str, key: str) -> bool:
+    """Whether a cell is a constant of a method, the same whatever is measured."""
+    return f"#{key.rpartition('/')[2]}" in SETTINGS or any(
+        f"{file}#{key}".startswith(start) for start in SETTINGS if not start.startswith("#")
+    )
 
 
 def write_fragments(path: Path, document: dict[str, Any]) -> None:
