@@ -49,12 +49,6 @@ from layerwise.inputs.published import Published
 
 ANALYSES: dict[str, Callable[[Replay, Draws], None]] = {
     "validation": validation.derive,
-    "layers": layers.derive,
-    "category_bootstrap": category_bootstrap.derive,
-    "bins": bins.derive,
-    "pairs": pairs.derive,
-    "anisotropy": anisotropy.derive,
-    "scaling": scaling.derive,
     "cross_model": cross_model.derive,
     "template": template.derive,
     "phases": phases.derive,
@@ -73,6 +67,12 @@ ANALYSES: dict[str, Callable[[Replay, Draws], None]] = {
 
 TABLES: dict[str, Mapping[str, Document]] = {
     "critical_layer": critical_layer.DOCUMENTS,
+    "layers": layers.DOCUMENTS,
+    "category_bootstrap": category_bootstrap.DOCUMENTS,
+    "bins": bins.DOCUMENTS,
+    "pairs": pairs.DOCUMENTS,
+    "anisotropy": anisotropy.DOCUMENTS,
+    "scaling": scaling.DOCUMENTS,
     "depth_gain": depth_gain.DOCUMENTS,
     "gemma_anisotropy": gemma_anisotropy.DOCUMENTS,
     "neutral_control": neutral_control.DOCUMENTS,

@@ -1,89 +1,93 @@
-"""The anisotropy profile (notebook 004)."""
+"""The anisotropy profile of Pythia-6.9B (notebook 004)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from functools import partial
+from operator import attrgetter
 
 import numpy as np
 
+from layerwise.analyses.categories import SLUG, includes_zero
 from layerwise.analyses.category_bootstrap import BOOTSTRAP
-from layerwise.analyses.documents import SLUG, Draws, Replay, includes_zero
+from layerwise.analyses.derivation import Document, Rules
+from layerwise.analyses.evidence import Entry
 from layerwise.analyses.pairs import PAIRS
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.published import ANISOTROPY, PROMPTS, Published, pointer
+from layerwise.inputs.published import ANISOTROPY, PROMPTS
 from layerwise.statistics import profile
 
-SHARES, RANKS = "intrinsic_dim_ratio", "effective_rank"
+BELL = ("is_bell_curve", "phase1_slope", "phase1_r", "phase2_slope", "phase2_r")
 
 
-def derive(work: Replay, draws: Draws) -> None:
-    """L*, the bell test and the readings of the profile, from the published series."""
-    published = work.published
-    work.start(SLUG, published.document(ANISOTROPY), {"": (ANISOTROPY, "")})
-    n = len(work.documents[SLUG][SHARES])
-
-    def series(name: str) -> list[float]:
-        return [published.number(ANISOTROPY, pointer(name, layer)) for layer in range(n)]
-
-    def bell(name: str) -> Any:
-        return getattr(profile.bell_test(series(SHARES)), name)
-
-    def change(layer: int) -> float:
-        after, before = (
-            published.number(ANISOTROPY, pointer(SHARES, at)) for at in (layer, layer - 1)
-        )
-        return after - before
-
-    def rounded_change(layer: int) -> float:
-        after, before = (
-            round(published.number(ANISOTROPY, pointer(SHARES, at)), 3) for at in (layer, layer - 1)
-        )
-        return after - before
-
-    def typed() -> int:
-        """The layer that notebook 004 compares with; it typed the number."""
-        return int(published.number("notebook 004", "/PAPER2_L_STAR_ESTIMATE"))
-
-    statistics: dict[str, Callable[[], Any]] = {
-        "category_inversion": lambda: category_inversion(published),
-        "n_layers": lambda: n - 1,
-        "n_prompts": lambda: int(published.number(PROMPTS, "/anisotropy/n_prompts")),
-        "L_star_anisotropy": lambda: bell("l_star"),
-        "L_star_paper2": lambda: inversion_layer(published),
-        "gap": lambda: abs(typed() - bell("l_star")),
-        "match_verdict": lambda: profile.match_verdict(bell("l_star"), typed()),
-        "effective_rank_min_layer": lambda: int(np.argmin(series(RANKS))),
-        "three_phases": lambda: profile.three_phases(bell("l_star"), typed(), n - 1),
-        "spectrum_layers": lambda: profile.spectrum_layers(bell("l_star"), n - 1),
-    }
-    for name, compute in statistics.items():
-        work.derive(SLUG, pointer(name), compute)
-    for name in ("is_bell_curve", "phase1_slope", "phase1_r", "phase2_slope", "phase2_r"):
-        work.derive(SLUG, pointer(name), bell, name)
-    for layer in range(1, n):
-        work.derive(SLUG, pointer("share_change", layer), change, layer)
-        work.derive(SLUG, pointer("rounded_share_change", layer), rounded_change, layer)
+def bell(f: Entry) -> profile.BellTest:
+    """The shape of the profile around its peak."""
+    return profile.bell_test(f.intrinsic_dim_ratio[:].tolist())
 
 
-def inversion_layer(published: Published) -> int:
+def peak(f: Entry) -> int:
+    """The layer of the largest share."""
+    return bell(f).l_star
+
+
+def n_layers(f: Entry) -> int:
+    """Blocks: the profile begins before the first one."""
+    return len(f.intrinsic_dim_ratio) - 1
+
+
+def estimate(f: Entry) -> int:
+    """The layer of Paper 2 that notebook 004 compares with; it typed the number."""
+    return int(f.of("notebook 004").PAPER2_L_STAR_ESTIMATE)
+
+
+def inversion_layer(f: Entry) -> int:
     """Paper 2's inversion: the first tested layer whose pair-level r is negative.
 
     Raises:
         LayerwiseError: if no r is negative.
     """
-    for layer in sorted(map(int, published.document(PAIRS)["results"])):
-        if published.number(PAIRS, pointer("results", layer, "centroid_asymmetry", "r")) < 0:
+    results = f.of(PAIRS).results
+    for layer in sorted(map(int, results)):
+        if results[layer].centroid_asymmetry.r < 0:
             return layer
     raise LayerwiseError(f"{PAIRS}: no layer has a negative r, so there is no inversion layer")
 
 
-def category_inversion(published: Published) -> int | None:
+def category_inversion(f: Entry) -> int | None:
     """Another reading: the first layer whose r over the categories is stably negative."""
-    layers = sorted(map(int, published.document(BOOTSTRAP)["layer_results"]))
-    for layer in layers:
-        key = pointer("layer_results", layer)
-        negative = published.number(BOOTSTRAP, f"{key}/r") < 0
-        if negative and not includes_zero(published, BOOTSTRAP, key):
+    results = f.of(BOOTSTRAP).layer_results
+    for layer in sorted(map(int, results)):
+        if results[layer].r < 0 and not includes_zero(results[layer]):
             return layer
     return None
+
+
+def change(f: Entry, layer: int, decimals: int | None = None) -> float:
+    """Share of a layer less that of the layer before it; of rounded shares, where decimals are."""
+    after, before = f.intrinsic_dim_ratio[layer], f.intrinsic_dim_ratio[layer - 1]
+    return after - before if decimals is None else round(after, decimals) - round(before, decimals)
+
+
+def changes(f: Entry, decimals: int | None = None) -> Rules:
+    """The change of every layer."""
+    layers = range(1, len(f.intrinsic_dim_ratio))
+    return {str(layer): partial(change, f, layer, decimals) for layer in layers}
+
+
+PROFILE: Rules = {
+    "n_layers": n_layers,
+    "n_prompts": lambda f: int(f.of(PROMPTS).anisotropy.n_prompts),
+    "L_star_anisotropy": peak,
+    "gap": lambda f: abs(estimate(f) - peak(f)),
+    "match_verdict": lambda f: profile.match_verdict(peak(f), estimate(f)),
+    "effective_rank_min_layer": lambda f: int(np.argmin(f.effective_rank)),
+    "three_phases": lambda f: profile.three_phases(peak(f), estimate(f), n_layers(f)),
+    "spectrum_layers": lambda f: profile.spectrum_layers(peak(f), n_layers(f)),
+    "share_change": changes,
+} | {name: lambda f, of=attrgetter(name): of(bell(f)) for name in BELL}
+OF_PAPER_2: Rules = {
+    "L_star_paper2": inversion_layer,
+    "category_inversion": category_inversion,
+    "rounded_share_change": partial(changes, decimals=3),
+}
+DOCUMENTS = {SLUG: Document(ANISOTROPY, {"": {**PROFILE, **OF_PAPER_2}})}
+READER = Document(ANISOTROPY, {"": {**PROFILE, "L_star_paper2": estimate}})

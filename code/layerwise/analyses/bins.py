@@ -1,86 +1,111 @@
-"""Random bins against categories (notebook 000)."""
+"""r of UA and preference over random bins, against categories (notebook 000)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from layerwise.analyses.category_bootstrap import BOOTSTRAP
-from layerwise.analyses.documents import (
+from layerwise.analyses.categories import (
+    OVER_CATEGORIES,
     SLUG,
-    Draws,
-    Replay,
+    ends,
     includes_zero,
-    interval,
     n_categories,
-    p_value,
     total_pairs,
 )
-from layerwise.inputs.published import Published, pointer
+from layerwise.analyses.category_bootstrap import BOOTSTRAP
+from layerwise.analyses.derivation import Document, Rules
+from layerwise.analyses.evidence import Entry
 from layerwise.statistics import rules
+from layerwise.statistics.correlation import MIN_POINTS, pearson_p
 from layerwise.statistics.random_bins import stable_labels
 
 BINS = "Results/pythia/option_a_bins_20260102_140002.json"
 TYPED = "notebook 000"  # its n = 6 table was typed by hand, with two decimals
 
 
-def derive(work: Replay, draws: Draws) -> None:
-    """p values, flags and the comparison with n = 6, which the notebook makes with its table."""
-    published = work.published
-    given = published.document(BINS)
-    sampled = [int(layer) for layer in given["bootstrap_results"]]
-    typed = published.document(TYPED)["original_results"]
-    origins = {"": (BINS, ""), "/original_results": (TYPED, "/original_results")}
-    work.start(SLUG, {**given, "original_results": typed}, origins)
-
-    def n_bins(published: Published) -> int:
-        k = int(published.number(BINS, "/k_bins"))
-        labels = stable_labels(total_pairs(published), k, draws.seed)
-        return int(np.sum(np.bincount(labels, minlength=k) >= 2))
-
-    for layer in sampled:
-        key = pointer("bootstrap_results", layer)
-        work.derive(SLUG, f"{key}/p_value", p_value, published, BINS, f"{key}/r", n_bins)
-        work.derive(SLUG, f"{key}/includes_zero", includes_zero, published, BINS, key)
-        work.derive(SLUG, f"{key}/n_bins", n_bins, published)
-    for key, compute in _comparison(published, sampled).items():
-        work.derive(SLUG, key, compute)
+def n_bins(f: Entry) -> int:
+    """Bins that hold two pairs or more."""
+    k = int(f.of(BINS).k_bins)
+    labels = stable_labels(total_pairs(f), k, f.draws.seed)
+    return int(np.sum(np.bincount(labels, minlength=k) >= 2))
 
 
-def _comparison(published: Published, sampled: list[int]) -> dict[str, Callable[[], Any]]:
-    def intervals(file: str, group: str) -> dict[int, rules.Ends]:
-        return {layer: interval(published, file, pointer(group, layer)) for layer in sampled}
+def p_value(of_layer: Entry) -> float:
+    """Two-sided p over the bins; 1 where there are too few of them for an r, as published."""
+    n = n_bins(of_layer)
+    return float(pearson_p(of_layer.r, n)) if n >= MIN_POINTS else 1.0
 
-    def original() -> dict[int, rules.Ends]:
-        return intervals(TYPED, "original_results")
 
-    def new() -> dict[int, rules.Ends]:
-        return intervals(BINS, "bootstrap_results")
+def original(f: Entry) -> Entry:
+    """The results over categories that the notebook compares with."""
+    return f.of(TYPED).original_results
 
-    def change(layer: int) -> Callable[[], str]:
-        before, after = pointer("original_results", layer), pointer("bootstrap_results", layer)
-        return lambda: rules.change(
-            interval(published, TYPED, before), interval(published, BINS, after)
-        )
 
-    statistics: dict[str, Callable[[], Any]] = {
-        "/comparison/original_n": lambda: n_categories(published),
-        "/comparison/new_n": lambda: int(published.number(BINS, "/k_bins")),
-        "/comparison/original_sig_layers": lambda: rules.count_significant(original()),
-        "/comparison/new_sig_layers": lambda: rules.count_significant(new()),
-        "/comparison/mid_layer_now_significant": lambda: rules.mid_layer_significant(
-            {
-                layer: interval(published, BINS, pointer("bootstrap_results", layer))
-                for layer in rules.MID_LAYERS
-            }
-        ),
-        "/comparison/ci_width_reduction_pct": lambda: rules.width_reduction(original(), new()),
-        "/widths/mean_width_n6": lambda: rules.mean_width(original()),
-        "/widths/mean_width_n20": lambda: rules.mean_width(new()),
-        "/widths/reduction_from_full_precision_pct": lambda: rules.width_reduction(
-            intervals(BOOTSTRAP, "layer_results"), new()
-        ),
+def intervals(results: Entry, layers: Iterable[str | int]) -> dict[int, rules.Ends]:
+    """Ends by layer."""
+    return {int(layer): ends(results[layer]) for layer in layers}
+
+
+def before(f: Entry) -> dict[int, rules.Ends]:
+    """Intervals over categories."""
+    return intervals(original(f), f.bootstrap_results)
+
+
+def after(f: Entry) -> dict[int, rules.Ends]:
+    """Intervals over bins."""
+    return intervals(f.bootstrap_results, f.bootstrap_results)
+
+
+def change(f: Entry, layer: str) -> str:
+    """What the bins do to the significance of a layer."""
+    return rules.change(ends(original(f)[layer]), ends(f.bootstrap_results[layer]))
+
+
+def mid_layer_significant(f: Entry) -> bool:
+    """Whether layer 8 or 12 excludes zero over the bins."""
+    tested = [layer for layer in rules.MID_LAYERS if str(layer) in f.bootstrap_results]
+    return rules.mid_layer_significant(intervals(f.bootstrap_results, tested))
+
+
+def over_categories(f: Entry) -> dict[str, dict[str, Any]]:
+    """The model's own intervals over categories, with the keys of a published interval."""
+    given = ("r", "ci_lower", "ci_upper")
+    return {
+        layer: {name: found[name] for name in given}
+        | {name: rule(found) for name, rule in OVER_CATEGORIES.items()}
+        for layer, found in original(f).items()
     }
-    return statistics | {pointer("change", layer): change(layer) for layer in sampled}
+
+
+OF_LAYER: Rules = {"p_value": p_value, "includes_zero": includes_zero, "n_bins": n_bins}
+OF_MODEL: Rules = {
+    "comparison/original_n": n_categories,
+    "comparison/new_n": lambda f: int(f.k_bins),
+    "comparison/original_sig_layers": lambda f: rules.count_significant(before(f)),
+    "comparison/new_sig_layers": lambda f: rules.count_significant(after(f)),
+    "comparison/mid_layer_now_significant": mid_layer_significant,
+    "comparison/ci_width_reduction_pct": lambda f: rules.width_reduction(before(f), after(f)),
+    "change": lambda f: {layer: partial(change, f, layer) for layer in f.bootstrap_results},
+    "widths/mean_width_n6": lambda f: rules.mean_width(before(f)),
+    "widths/mean_width_n20": lambda f: rules.mean_width(after(f)),
+}
+IN_PRINT: Rules = {
+    "widths/reduction_from_full_precision_pct": lambda f: rules.width_reduction(
+        intervals(f.of(BOOTSTRAP).layer_results, f.bootstrap_results), after(f)
+    )
+}
+DOCUMENTS = {
+    SLUG: Document(
+        BINS,
+        {"": {**OF_MODEL, **IN_PRINT}, "bootstrap_results/*": OF_LAYER},
+        places={"": (BINS, ""), "/original_results": (TYPED, "/original_results")},
+    )
+}
+READER = Document(
+    BINS,
+    {"": {**OF_MODEL, "original_results": over_categories}, "bootstrap_results/*": OF_LAYER},
+)

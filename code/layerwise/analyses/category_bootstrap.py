@@ -2,73 +2,78 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
 
 import numpy as np
 
-from layerwise.analyses.documents import (
-    N_LAYERS,
+from layerwise.analyses.categories import (
+    OVER_CATEGORIES,
     SLUG,
     UA_FILES,
-    Draws,
-    Replay,
     asymmetries,
-    includes_zero,
-    n_categories,
-    p_value,
+    ends,
     preferences,
     r_over_categories,
 )
-from layerwise.analyses.of_values import category_bootstrap
-from layerwise.inputs.published import Published, pointer
+from layerwise.analyses.derivation import Document, Rules
+from layerwise.analyses.evidence import Draws, Entry
+from layerwise.analyses.scaling import depth
 from layerwise.statistics import rules
 from layerwise.statistics.bootstrap import Interval, advance, correlation_interval
 
 BOOTSTRAP = "Results/pythia/bootstrap_ci_20260102_132830.json"
 
 
-def derive(work: Replay, draws: Draws) -> None:
-    """p values, flags and regimes; r and interval of the last layer, replayed from its stream."""
-    published = work.published
-    given = published.document(BOOTSTRAP)
-    work.start(SLUG, given, {"": (BOOTSTRAP, "")})
-    sampled = [int(layer) for layer in given["layer_results"]]
-    for layer in sampled:
-        key = pointer("layer_results", layer)
-        work.derive(SLUG, f"{key}/p_value", p_value, published, BOOTSTRAP, f"{key}/r", n_categories)
-        work.derive(SLUG, f"{key}/includes_zero", includes_zero, published, BOOTSTRAP, key)
-
-    def last_layer() -> Interval:
-        return _last_layer_interval(published, len(sampled) - 1, draws)
-
-    last = pointer("layer_results", N_LAYERS)
-    work.derive(SLUG, f"{last}/r", r_over_categories, published, UA_FILES[SLUG])
-    work.derive(SLUG, f"{last}/ci_lower", lambda: last_layer().low)
-    work.derive(SLUG, f"{last}/ci_upper", lambda: last_layer().high)
-
-    first, end_of_mid = rules.mid_range(N_LAYERS)
-    mid = [layer for layer in sampled if first <= layer <= end_of_mid]
-    late = [layer for layer in sampled if layer >= rules.late_from(N_LAYERS)]
-
-    def regimes(name: str, layers: list[int]) -> Any:
-        results = {
-            str(layer): {
-                end: published.number(BOOTSTRAP, pointer("layer_results", layer, end))
-                for end in ("r", "ci_lower", "ci_upper")
-            }
-            for layer in layers
-        }
-        return category_bootstrap.summarise(results, N_LAYERS)[name]
-
-    for name in given["summary"]:
-        layers = mid if "mid" in name else late if "late" in name else []
-        work.derive(SLUG, pointer("summary", name), regimes, name, layers)
+def mid_layers(f: Entry) -> list[int]:
+    """Sampled layers between 20 and 50 percent of depth."""
+    first, last = rules.mid_range(depth(f))
+    return [int(layer) for layer in f.layer_results if first <= int(layer) <= last]
 
 
-def _last_layer_interval(published: Published, n_before: int, draws: Draws) -> Interval:
-    """The stream is first advanced over the layers drawn before the last one."""
-    x = np.array(asymmetries(published, UA_FILES[SLUG]))
-    y = np.array(preferences(published, UA_FILES[SLUG]))
+def late_layers(f: Entry) -> list[int]:
+    """Sampled layers from 75 percent of depth on."""
+    return [int(layer) for layer in f.layer_results if int(layer) >= rules.late_from(depth(f))]
+
+
+def some_stable(f: Entry, layers: list[int], *, positive: bool) -> bool:
+    """Whether some of the layers has r of that sign and an interval that excludes zero."""
+    tested = {layer: f.layer_results[layer] for layer in layers}
+    return rules.some_stable(
+        {layer: found.r for layer, found in tested.items()},
+        {layer: ends(found) for layer, found in tested.items()},
+        positive=positive,
+    )
+
+
+def last_interval(of_layer: Entry) -> Interval:
+    """Interval of the last layer, drawn after those of all layers before it."""
+    ua = of_layer.of(UA_FILES[SLUG])
+    n_before = len(of_layer.of(BOOTSTRAP).layer_results) - 1
+    return _drawn(tuple(asymmetries(ua)), tuple(preferences(ua)), n_before, of_layer.draws)
+
+
+@cache
+def _drawn(x: tuple[float, ...], y: tuple[float, ...], n_before: int, draws: Draws) -> Interval:
     stream = np.random.RandomState(draws.seed)
     advance(stream, len(x), n_before * draws.n_resamples * len(x))
-    return correlation_interval(x, y, stream, draws.n_resamples, draws.level)
+    return correlation_interval(np.array(x), np.array(y), stream, draws.n_resamples, draws.level)
+
+
+RULES: dict[str, Rules] = {
+    "": {
+        "summary/mid_layer_range": lambda f: list(rules.mid_range(depth(f))),
+        "summary/mid_layers_tested": mid_layers,
+        "summary/any_mid_layer_stable": lambda f: some_stable(f, mid_layers(f), positive=True),
+        "summary/late_layers_tested": late_layers,
+        "summary/any_late_layer_stable": lambda f: some_stable(f, late_layers(f), positive=False),
+    },
+    "layer_results/*": OVER_CATEGORIES,
+}
+# the states of the last layer are those that the file on UA is about
+LAST: Rules = {
+    "r": lambda m: r_over_categories(m.of(UA_FILES[SLUG])),
+    "ci_lower": lambda m: last_interval(m).low,
+    "ci_upper": lambda m: last_interval(m).high,
+}
+DOCUMENTS = {SLUG: Document(BOOTSTRAP, {**RULES, "layer_results/32": LAST})}
+READER = Document(BOOTSTRAP, RULES)

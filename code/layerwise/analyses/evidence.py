@@ -73,6 +73,10 @@ class Evidence:
             )
         return Entry(self, file, "", self._document(file))
 
+    def of(self, file: str) -> Entry:
+        """The same, as an entry says it of the other files of its source."""
+        return self[file]
+
     def part(self, file: str, key: str) -> Any:
         """What stands at a JSON Pointer, not recorded; None for what was not measured."""
         node = self._document(file)

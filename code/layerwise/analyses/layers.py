@@ -2,54 +2,71 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from layerwise.analyses.documents import (
-    N_LAYERS,
-    SLUG,
-    UA_FILES,
-    Draws,
-    Replay,
-    n_categories,
-    p_value,
-    r_over_categories,
-)
-from layerwise.inputs.published import pointer
+from layerwise.analyses.categories import SLUG, UA_FILES, n_categories, r_over_categories
+from layerwise.analyses.derivation import Document, Rules
+from layerwise.analyses.evidence import Entry
+from layerwise.analyses.scaling import depth
 from layerwise.statistics import curves
+from layerwise.statistics.correlation import pearson_p
 
 LAYERS = "Results/pythia/layer_analysis_20260102_122534.json"
+PREFIX = "layer_"
 
 
-def derive(work: Replay, draws: Draws) -> None:
-    """p values and words from r; r itself where the category values are published."""
-    published = work.published
-    given = published.document(LAYERS)
-    work.start(SLUG, {**given, "n_layers": N_LAYERS}, {"": (LAYERS, "")})
+def p_value(strategy: Entry) -> float | None:
+    """Two-sided p over the categories; None where there is no r (see `band`)."""
+    r = strategy.correlation
+    return None if r is None else float(pearson_p(r, n_categories(strategy)))
 
-    def r(strategy: str) -> float:
-        return published.number(LAYERS, pointer("strategies", strategy, "correlation"))
 
-    def band(strategy: str) -> str:
-        return curves.band(r(strategy))
+def band(strategy: Entry) -> str | None:
+    """Word for r; None where a token reading has the same state in every statement."""
+    r = strategy.correlation
+    return None if r is None else curves.band(r)
 
-    def curve() -> tuple[list[int], list[float]]:
-        names = [name for name in given["strategies"] if name.startswith("layer_")]
-        return [int(name.removeprefix("layer_")) for name in names], [r(name) for name in names]
 
-    def sign_changes() -> list[dict[str, Any]]:
-        return curves.sign_changes(*curve(), N_LAYERS)
+def bands(f: Entry) -> Rules:
+    """A word for every r."""
+    return {name: partial(band, strategy) for name, strategy in f.strategies.items()}
 
-    for strategy in given["strategies"]:
-        key = pointer("strategies", strategy)
-        work.derive(
-            SLUG, f"{key}/p_value", p_value, published, LAYERS, f"{key}/correlation", n_categories
-        )
-        if strategy in ("mean_pooled", f"layer_{N_LAYERS}"):
-            work.derive(SLUG, f"{key}/correlation", r_over_categories, published, UA_FILES[SLUG])
-        work.derive(SLUG, pointer("summary", "bands", strategy), band, strategy)
-    work.derive(SLUG, "/summary/sign_changes", sign_changes)
-    work.derive(
-        SLUG,
-        "/summary/pooling_verdict",
-        lambda: curves.pooling_verdict(r("mean_pooled"), r("last_token")),
-    )
+
+def curve(f: Entry) -> dict[int, float]:
+    """r by layer, as sampled."""
+    return {
+        int(name.removeprefix(PREFIX)): strategy.correlation
+        for name, strategy in f.strategies.items()
+        if name.startswith(PREFIX)
+    }
+
+
+def sign_changes(f: Entry) -> list[dict[str, Any]]:
+    """Neighbouring sampled layers between which r changes its sign."""
+    r = curve(f)
+    return curves.sign_changes(list(r), list(r.values()), depth(f))
+
+
+def pooling(f: Entry) -> str | None:
+    """What the mean over tokens does, beside the last token alone."""
+    mean, last = f.strategies.mean_pooled.correlation, f.strategies.last_token.correlation
+    return None if last is None else curves.pooling_verdict(mean, last)
+
+
+RULES: dict[str, Rules] = {
+    "": {
+        "n_layers": depth,
+        "summary/bands": bands,
+        "summary/sign_changes": sign_changes,
+        "summary/no_sign_change": lambda f: curves.no_sign_change(list(curve(f).values())),
+        "summary/pooling_verdict": pooling,
+    },
+    "strategies/*": {"p_value": p_value},
+}
+# the states of the last layer are those that the file on UA is about
+LAST: Rules = {"correlation": lambda strategy: r_over_categories(strategy.of(UA_FILES[SLUG]))}
+DOCUMENTS = {
+    SLUG: Document(LAYERS, {**RULES, "strategies/mean_pooled": LAST, "strategies/layer_32": LAST})
+}
+READER = Document(LAYERS, RULES)

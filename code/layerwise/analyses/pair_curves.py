@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.pairs import PAIRS
 from layerwise.inputs.published import Published, pointer, split_pointer
 from layerwise.statistics import rules
@@ -28,6 +29,19 @@ class PairCurve:
     ends: tuple[str, str] = ("ci_lower", "ci_upper")
     summary_row: int = 0  # in SUMMARY
     first_row: int = 0  # in CONSOLIDATED, whose rows go on by layer
+
+    def tests(self, f: Entry | Evidence, metric: str | None = None) -> dict[int, Entry]:
+        """r and interval by sampled layer, ascending."""
+        group = f.of(self.file)[self.group]
+        found = {layer: group[layer] for layer in sorted(map(int, group))}
+        if self.metric:
+            found = {layer: test[metric or self.metric] for layer, test in found.items()}
+        return found
+
+    def ends_of(self, test: Entry) -> rules.Ends:
+        """Ends of the interval of one of the tests."""
+        low, high = (test[end] for end in self.ends)
+        return low, high
 
     def key(self, layer: int, metric: str | None = None) -> str:
         place = pointer(self.group, layer)

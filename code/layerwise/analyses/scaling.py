@@ -1,66 +1,98 @@
-"""The layer curves of the Pythia family (notebook 002)."""
+"""The layer curves of the Pythia family: does their peak move with size? (notebook 002)"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from layerwise.analyses.documents import (
-    UA_FILES,
-    Draws,
-    Replay,
-    n_categories,
-    p_value,
-    r_over_categories,
-)
-from layerwise.analyses.of_values import scaling
-from layerwise.inputs.published import Published, pointer, split_pointer
+import numpy as np
+from jaxtyping import Float
+
+from layerwise.analyses.categories import UA_FILES, n_categories, r_over_categories
+from layerwise.analyses.derivation import Document, Rule, Rules
+from layerwise.analyses.evidence import Entry
+from layerwise.statistics import curves
+from layerwise.statistics.correlation import pearson_p
 
 SCALING = "Results/pythia/pythia_scaling_20260102_131212.json"
-LAST_LAYER = {"Pythia-6.9B": "pythia-6p9b", "Pythia-12B": "pythia-12b"}  # category values known
+OWN = "Pythia-6.9B"  # the size that the notebooks on layers are about
 
 
-def derive(work: Replay, draws: Draws) -> None:
-    """p values, extremes, sign changes and peaks from r; r of the last layer where it can be."""
-    published = work.published
-    given = published.document(SCALING)
-    work.start("family", given, {"": (SCALING, "")})
+def depth(f: Entry) -> int:
+    """Blocks of the model of the notebooks on layers."""
+    return int(f.of(SCALING).models[OWN].n_layers)
 
-    def row_of(display: str) -> dict[str, Any]:
-        sampled = _layers(published, display)
-        r = [_r(published, display, layer) for layer in sampled]
-        return scaling.summarise_model(display, sampled, r, sampled[-1])
 
-    for row, display in enumerate(given["models"]):
-        sampled = _layers(published, display)
-        for layer in sampled:
-            key = pointer("models", display, "layer_results", layer)
-            r_key = f"{key}/correlation"
-            work.derive(
-                "family", f"{key}/p_value", p_value, published, SCALING, r_key, n_categories
-            )
-        summary = pointer("summary", row)
-        work.derive("family", summary, row_of, display)
-        # These two rest on less than the whole curve.
-        work.derive("family", f"{summary}/n_layers", max, sampled)
-        work.derive("family", f"{summary}/final_r", _r, published, display, sampled[-1])
-        if display in LAST_LAYER:
-            key = pointer("models", display, "layer_results", sampled[-1], "correlation")
-            file = UA_FILES[LAST_LAYER[display]]
-            work.derive("family", key, r_over_categories, published, file)
-    work.derive(
-        "family",
-        "/peak_analysis",
-        lambda: scaling.peak_analysis([row_of(name)["max_pos_pct"] for name in given["models"]]),
+def model(row: Entry) -> Entry:
+    """The model that a row of the summary is about."""
+    return row.of(SCALING).models[row.model]
+
+
+def sampled(row: Entry) -> list[int]:
+    """Its sampled layers, ascending."""
+    return sorted(map(int, model(row).layer_results))
+
+
+def curve(row: Entry) -> tuple[list[int], list[float]]:
+    """Its sampled layers and their r."""
+    layers = sampled(row)
+    return layers, [model(row).layer_results[layer].correlation for layer in layers]
+
+
+def peak(row: Entry, *, largest: bool) -> tuple[float, int]:
+    """(r, layer) of the largest or smallest r, whatever its sign."""
+    return curves.peak(*curve(row), largest=largest)
+
+
+def peak_pct(row: Entry, *, largest: bool = True) -> float:
+    """Depth of that layer, percent of the blocks."""
+    return curves.depth_pct(peak(row, largest=largest)[1], model(row).n_layers)
+
+
+def sign_changes(row: Entry) -> list[dict[str, Any]]:
+    """Neighbouring sampled layers between which r changes its sign."""
+    return curves.sign_changes(*curve(row), model(row).n_layers)
+
+
+def over_peaks(statistic: Callable[[Float[np.ndarray, " model"]], Any]) -> Rule:
+    """A statistic of the depths of all peaks, percent."""
+    return lambda f: statistic(np.array([peak_pct(row) for row in f.summary]))
+
+
+OF_MODEL: Rules = {
+    "n_layers": lambda row: int(model(row).n_layers),
+    "max_pos_r": lambda row: peak(row, largest=True)[0],
+    "max_pos_layer": lambda row: peak(row, largest=True)[1],
+    "max_pos_pct": peak_pct,
+    "max_neg_r": lambda row: peak(row, largest=False)[0],
+    "max_neg_layer": lambda row: peak(row, largest=False)[1],
+    "max_neg_pct": lambda row: peak_pct(row, largest=False),
+    "final_r": lambda row: model(row).layer_results[sampled(row)[-1]].correlation,
+    "sign_changes": sign_changes,
+    "n_sign_changes": lambda row: len(sign_changes(row)),
+}
+OVER_MODELS: Rules = {
+    "peak_analysis/mean_peak_pct": over_peaks(lambda depths: float(np.mean(depths))),
+    "peak_analysis/std_peak_pct": over_peaks(lambda depths: float(np.std(depths))),
+    "peak_analysis/peaks_stable": over_peaks(lambda depths: curves.peaks_stable(depths.tolist())),
+}
+OF_LAYER: Rules = {"p_value": lambda m: float(pearson_p(m.correlation, n_categories(m)))}
+
+
+def last(slug: str) -> Rules:
+    """r of the last layer, whose states the file on UA is about."""
+    return {"correlation": lambda m: r_over_categories(m.of(UA_FILES[slug]))}
+
+
+READER = Document(SCALING, {"": OVER_MODELS, "summary/*": OF_MODEL})
+DOCUMENTS = {
+    "family": Document(
+        SCALING,
+        {
+            **READER.rules,
+            "models/*/layer_results/*": OF_LAYER,
+            "models/Pythia-6.9B/layer_results/32": last("pythia-6p9b"),
+            "models/Pythia-12B/layer_results/36": last("pythia-12b"),
+        },
     )
-
-
-def _layers(published: Published, display: str) -> list[int]:
-    """Sampled layers of a model; the last one is its number of blocks."""
-    place = ["models", display, "layer_results"]
-    names = [split_pointer(key) for key in published.keys(SCALING)]
-    return sorted({int(name[3]) for name in names if name[:3] == place})
-
-
-def _r(published: Published, display: str, layer: int) -> float:
-    key = pointer("models", display, "layer_results", layer, "correlation")
-    return published.number(SCALING, key)
+}

@@ -1,0 +1,83 @@
+"""What several analyses derive from the categories of the statement pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float
+
+from layerwise.analyses.derivation import Rule
+from layerwise.analyses.evidence import Entry
+from layerwise.inputs.published import DATASET
+from layerwise.statistics import rules
+from layerwise.statistics.correlation import pearson_p, pearson_r
+
+SLUG = "pythia-6p9b"  # the model of Paper 2's notebooks on layers
+UA_FILES = {
+    "pythia-6p9b": "Results/pythia/pythia_6.9b_ua_results_20260102_002828.json",
+    "pythia-12b": "Results/pythia/pythia_12b_ua_results_20260102_003540.json",
+}
+SERIES = ("the asymmetry of the categories", "the preference of the categories")
+
+
+def categories(f: Entry) -> list[str]:
+    """The categories of the statement pairs, in the order of the streams."""
+    return list(f.of(DATASET))
+
+
+def n_categories(f: Entry) -> int:
+    """Points of a correlation over the categories."""
+    return len(f.of(DATASET))
+
+
+def n_pairs(f: Entry, category: str) -> int:
+    """Pairs of a category."""
+    return int(f.of(DATASET)[category].n_pairs)
+
+
+def total_pairs(f: Entry) -> int:
+    """Pairs of all categories."""
+    return sum(n_pairs(f, category) for category in categories(f))
+
+
+def asymmetry(of_category: Entry) -> float:
+    """UA of a category: its two mean pairwise cosines, subtracted."""
+    return of_category.uniformity_a - of_category.uniformity_b
+
+
+def asymmetries(ua: Entry) -> Float[np.ndarray, " category"]:
+    """UA by category, of a file on one model."""
+    return np.array([asymmetry(ua[category]) for category in categories(ua)])
+
+
+def preferences(ua: Entry) -> Float[np.ndarray, " category"]:
+    """Mean preference by category, nats."""
+    return np.array([ua[category].output_preference for category in categories(ua)])
+
+
+def r_over_categories(ua: Entry) -> float:
+    """r of UA and preference over the categories.
+
+    Raises:
+        LayerwiseError: if one of them is the same in all categories.
+    """
+    return pearson_r(asymmetries(ua), preferences(ua), SERIES)
+
+
+def ends(interval: Entry) -> rules.Ends:
+    """The ends of a published interval."""
+    return interval.ci_lower, interval.ci_upper
+
+
+def includes_zero(interval: Entry) -> bool:
+    """Whether a published interval includes 0."""
+    return rules.includes_zero(ends(interval))
+
+
+OVER_CATEGORIES: dict[str, Rule] = {
+    "p_value": lambda m: float(pearson_p(m.r, n_categories(m))),
+    "includes_zero": includes_zero,
+}
+OVER_PAIRS: dict[str, Rule] = {
+    "p_value": lambda m: float(pearson_p(m.r, total_pairs(m))),
+    "includes_zero": includes_zero,
+}
