@@ -12,8 +12,8 @@ import scipy.stats
 from layerwise import analyses as replay_module
 from layerwise.analyses import ANALYSES as WITHOUT_TABLE
 from layerwise.analyses import TABLES, replay
+from layerwise.analyses.categories import UA_FILES
 from layerwise.analyses.category_bootstrap import BOOTSTRAP
-from layerwise.analyses.documents import UA_FILES
 from layerwise.analyses.pairs import PAIRS
 from layerwise.analyses.validation import PAPER1
 from layerwise.errors import LayerwiseError

@@ -48,13 +48,11 @@ from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published
 
 ANALYSES: dict[str, Callable[[Replay, Draws], None]] = {
-    "validation": validation.derive,
     "cross_model": cross_model.derive,
     "template": template.derive,
     "phases": phases.derive,
     "consolidated": consolidated.derive,
     "calibration": calibration.derive,
-    "output_correlation": output_correlation.derive,
     "lab_heritage": lab_heritage.derive,
     "crowding": crowding.derive,
     "mlp_scaling": mlp_scaling.derive,
@@ -78,8 +76,13 @@ TABLES: dict[str, Mapping[str, Document]] = {
     "neutral_control": neutral_control.DOCUMENTS,
     "sheaf_trace": sheaf_trace.DOCUMENTS,
     "spectral_norms": spectral_norms.DOCUMENTS,
+    "output_correlation": output_correlation.DOCUMENTS,
     "twins": twins.DOCUMENTS,
+    "validation": validation.DOCUMENTS,
 }
+
+# What a reader's own model has, over the files that `experiments.of_pairs.reader` fills.
+READER: dict[str, Document] = {"validation": validation.READER}
 
 # Over measured values these are computed from the values themselves: by `infer`, which runs what
 # Paper 2's notebooks ran on hidden states, and by `sensitivity`.

@@ -38,18 +38,22 @@ class Document:
         of: what the rules read: a published file, or a function of the evidence that gives an
             entry; None where they read several files and are given the evidence itself.
         rules: tables by the place they are about: "" is the whole, "results/*" every entry of
-            `results`, whose rules are given that entry. Keys are those of the document, "a/b" for
-            what is nested.
+            `results`, whose rules are given that entry (an underscore begins the name of what is
+            said about the other entries, and `*` leaves it out). Keys are those of the document,
+            "a/b" for what is nested.
         places: where the papers' files have the document, {key: cell} or a function of the
             evidence that gives it; by default all of it is at the place that the rules read.
         shows: which of these parts are shown as they were published, before statistics take their
             places: all, none, or the keys that begin them.
+        at: where in the document the rules' keys begin, if not at its top: `rows`, say, of what is
+            a bare list in the file.
     """
 
     of: str | Callable[[Evidence], Entry] | None
     rules: Mapping[str, Rules]
     places: Mapping[str, Cell] | Callable[[Evidence], Mapping[str, Cell]] | None = None
     shows: bool | Collection[str] = True
+    at: str = ""
 
     def source(self, evidence: Evidence) -> Any:
         """What the rules read."""
@@ -60,7 +64,7 @@ class Document:
     def cells(self, evidence: Evidence) -> Mapping[str, Cell]:
         """Where the papers' files have it."""
         if self.places is None:
-            return {} if self.of is None else {"": self.source(evidence).cell}
+            return {} if self.of is None else {self._start: self.source(evidence).cell}
         return self.places(evidence) if callable(self.places) else self.places
 
     def is_shown(self, key: str) -> bool:
@@ -73,7 +77,11 @@ class Document:
         for place, rules in self.rules.items():
             for key, entry in _places(source, place.split("/") if place else []):
                 for name, rule in rules.items():
-                    yield key + pointer(*name.split("/")), partial(rule, entry)
+                    yield self._start + key + pointer(*name.split("/")), partial(rule, entry)
+
+    @property
+    def _start(self) -> str:
+        return pointer(*self.at.split("/")) if self.at else ""
 
 
 @dataclass
@@ -149,9 +157,9 @@ def _places(entry: Any, path: list[str]) -> Iterator[tuple[str, Any]]:
         return
     name, *rest = path
     if name != EVERY:
-        names: list[str | int] = [name]
+        names: Collection[str | int] = [name]
     else:
-        names = entry.keys() if entry.is_object else list(range(len(entry)))
+        names = [of for of in entry if of[0] != "_"] if entry.is_object else range(len(entry))
     for one in names:
         for key, below in _places(entry[one], rest):
             yield pointer(one) + key, below

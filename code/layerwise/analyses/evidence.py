@@ -52,6 +52,8 @@ class Evidence:
         self.cells, self.draws = cells, draws
         # what fills a cell that was not measured: set by `analyses.evidence_of`
         self.rules: Mapping[Cell, Callable[[], Any]] = {}
+        self._derived: dict[Cell, tuple[Any, Recording]] = {}
+        self._pending: set[Cell] = set()
         self._recordings: list[Recording] = []
         self._document = cache(cells.document)
 
@@ -107,11 +109,26 @@ class Evidence:
         try:
             value = self.cells[file, key]
         except NotMeasured:
-            if (file, key) not in self.rules:
-                raise
-            return self.rules[file, key]()  # evaluated each time: what it reads is recorded
+            return self._derive((file, key))
         for recording in self._recordings:
             recording.cells.add((file, key))
+        return value
+
+    def _derive(self, cell: Cell) -> Any:
+        """The value of a cell by its rule, once; what the rule read was read."""
+        if cell not in self._derived:
+            if cell not in self.rules or cell in self._pending:
+                # a rule that reads its own cell is another reading of what must be measured
+                raise NotMeasured(f"{cell[1]!r} of {cell[0]} was not measured")
+            self._pending.add(cell)
+            try:
+                with self.recording() as read:
+                    self._derived[cell] = self.rules[cell](), read
+            finally:
+                self._pending.remove(cell)
+        value, read = self._derived[cell]
+        for recording in self._recordings:
+            recording.cells |= read.cells
         return value
 
 
@@ -130,6 +147,11 @@ class Entry:
     def cell(self) -> Cell:
         """File and JSON Pointer."""
         return self._file, self._key
+
+    @property
+    def called(self) -> str:
+        """The name under which it stands in its document."""
+        return split_pointer(self._key)[-1]
 
     @property
     def is_object(self) -> bool:
@@ -206,18 +228,25 @@ class Entry:
             found = found[name]
         return found
 
-    def row(self, **column: str) -> Entry:
-        """The one entry of a list whose column has a value; an owner before a slash is no part.
+    def row(self, **columns: str) -> Entry:
+        """The one entry of a list with these names; an owner before a slash is no part of a name.
 
         Raises:
             LayerwiseError: if none has, or several have.
         """
-        ((name, value),) = column.items()
-        rows = [n for n, entry in enumerate(self._node) if _short(entry[name]) == _short(value)]
+        wanted = {name: _short(value) for name, value in columns.items()}
+        names = [{name: entry[name] for name in wanted} for entry in self._node]
+        rows = [
+            number
+            for number, found in enumerate(names)
+            if {name: _short(value) for name, value in found.items()} == wanted
+        ]
         if len(rows) != 1:
+            said = "; ".join(" ".join(map(str, found.values())) for found in names)
             raise Missing(
-                f"{self._file}: one entry of {self._key} must have {name} {value!r}, "
-                f"{len(rows)} have; there are {', '.join(str(e[name]) for e in self._node)}"
+                f"{self._file}: one entry of {self._key} must have "
+                f"{', '.join(f'{name} {value!r}' for name, value in columns.items())}, "
+                f"{len(rows)} have; there are {said}"
             )
         return self[rows[0]]
 

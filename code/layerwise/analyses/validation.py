@@ -1,16 +1,16 @@
-"""UA and preference over the categories (notebook 003)."""
+"""Uniformity asymmetry and output preference over the categories, last layer (notebook 003)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from layerwise.analyses.documents import (
+from layerwise.analyses.categories import (
+    SLUG,
     UA_FILES,
-    Draws,
-    Replay,
     asymmetries,
     asymmetry,
     categories,
@@ -19,7 +19,9 @@ from layerwise.analyses.documents import (
     r_over_categories,
     total_pairs,
 )
-from layerwise.inputs.published import Published, pointer
+from layerwise.analyses.derivation import Document, Rule, Rules
+from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.inputs.published import pointer
 from layerwise.statistics import rules
 from layerwise.statistics.bootstrap import mean_interval
 from layerwise.statistics.effect_size import cohens_d
@@ -31,85 +33,83 @@ PAPER1 = {
     "apertus": "Results/results_apertus_20251231_150219.json",
 }
 OUTPUT_CORRELATION = "extended_results/data/correlation_analysis.json"
+TYPED = "notebook 003"  # lists Paper 1's models on scientific facts, with three decimals
 FACTS = "scientific_facts"
 
 
-def derive(work: Replay, draws: Draws) -> None:
-    """Both Pythia models, and Paper 1's values on scientific facts under `reference`."""
-    published = work.published
-    typed = published.document("notebook 003")["reference_models"]
-    for slug, file in UA_FILES.items():
-        origins = {"": (file, ""), "/_reference": ("notebook 003", "/reference_models")}
-        work.start(slug, {**published.document(file), "_reference": typed}, origins)
-        for category in categories(published):
-            for name, compute in _of_category(published, file, category).items():
-                work.derive(slug, pointer(category, name), compute)
-        for name, compute in _over_categories(published, file, draws).items():
-            work.derive(slug, pointer("_global_stats", name), compute)
-        _words(work, slug, file)
-    given = published.document(OUTPUT_CORRELATION)["rlhf_masking"]
-    origins = {
-        pointer(model, "pref"): (OUTPUT_CORRELATION, pointer("rlhf_masking", model, "pref"))
-        for model in PAPER1
-    }
-    work.start("reference", {model: {"pref": given[model]["pref"]} for model in PAPER1}, origins)
-    for model, file in PAPER1.items():
-        work.derive("reference", pointer(model, "ua"), asymmetry, published, file, FACTS)
+def share(of_category: Entry) -> float:
+    """Percent of pairs that prefer A: the nearest that a whole number of pairs can give."""
+    n = n_pairs(of_category, of_category.called)
+    return round(of_category.pct_prefer_a / 100 * n) / n * 100
 
 
-def _of_category(published: Published, file: str, category: str) -> dict[str, Callable[[], Any]]:
-    def share() -> float:
-        """The nearest share that a whole number of pairs can give."""
-        printed = published.number(file, pointer(category, "pct_prefer_a"))
-        n = n_pairs(published, category)
-        return round(printed / 100 * n) / n * 100
-
-    return {
-        "n_pairs": lambda: n_pairs(published, category),
-        "pct_prefer_a": share,
-        "asymmetry": lambda: asymmetry(published, file, category),
-    }
+def mean_bounds(f: Entry) -> list[float]:
+    """Interval of the mean UA."""
+    draws = f.draws
+    found = mean_interval(asymmetries(f), draws.n_resamples, draws.level, draws.seed)
+    return [found.low, found.high]
 
 
-def _over_categories(published: Published, file: str, draws: Draws) -> dict[str, Callable[[], Any]]:
-    def ua() -> np.ndarray:
-        return np.array(asymmetries(published, file))
-
-    def interval_of_mean() -> list[float]:
-        found = mean_interval(ua(), draws.n_resamples, draws.level, draws.seed)
-        return [found.low, found.high]
-
-    return {
-        "total_pairs": lambda: total_pairs(published),
-        "mean_asymmetry": lambda: float(np.mean(ua())),
-        "std_asymmetry": lambda: float(np.std(ua())),
-        "bootstrap_95ci": interval_of_mean,
-        "cohens_d": lambda: cohens_d(ua()),
-        "ua_output_correlation": lambda: r_over_categories(published, file),
-        "mean_output_preference": lambda: float(np.mean(preferences(published, file))),
-    }
+def aligned(of_category: Entry) -> str:
+    """Whether UA and preference point the same way."""
+    return rules.aligned(asymmetry(of_category), of_category.output_preference)
 
 
-def _words(work: Replay, slug: str, file: str) -> None:
-    published = work.published
+def on_facts(word: Callable[[Entry], str]) -> Rule:
+    """A word about scientific facts, where there is such a category."""
+    return lambda f: word(f[FACTS]) if FACTS in f else None
 
-    def both(category: str) -> tuple[float, float]:
-        preference = published.number(file, pointer(category, "output_preference"))
-        return asymmetry(published, file, category), preference
 
-    def r() -> float:
-        return r_over_categories(published, file)
+OF_CATEGORY: Rules = {
+    "n_pairs": lambda m: n_pairs(m, m.called),
+    "pct_prefer_a": share,
+    "asymmetry": asymmetry,
+}
+GLOBAL: Rules = {
+    "total_pairs": total_pairs,
+    "mean_asymmetry": lambda f: float(np.mean(asymmetries(f))),
+    "std_asymmetry": lambda f: float(np.std(asymmetries(f))),
+    "bootstrap_95ci": mean_bounds,
+    "cohens_d": lambda f: cohens_d(asymmetries(f)),
+    "ua_output_correlation": r_over_categories,
+    "mean_output_preference": lambda f: float(np.mean(preferences(f))),
+}
+WORDS: Rules = {
+    "aligned": lambda f: {name: partial(aligned, f[name]) for name in categories(f)},
+    "interpretation": lambda f: rules.coupling(r_over_categories(f)),
+    "sf_label": on_facts(lambda m: rules.facts_label(asymmetry(m))),
+    "key_question": on_facts(lambda m: rules.key_question(asymmetry(m), m.output_preference)),
+    "summary_text": lambda f: rules.summary_branch(r_over_categories(f)),
+}
+RULES: dict[str, Rules] = {
+    "": {f"_global_stats/{name}": rule for name, rule in GLOBAL.items()}
+    | {f"_verdicts/{name}": rule for name, rule in WORDS.items()},
+    "*": OF_CATEGORY,
+}
 
-    def aligned(category: str) -> str:
-        return rules.aligned(*both(category))
 
-    for category in categories(published):
-        work.derive(slug, pointer("_verdicts", "aligned", category), aligned, category)
-    words: dict[str, Callable[[], str]] = {
-        "interpretation": lambda: rules.coupling(r()),
-        "sf_label": lambda: rules.facts_label(asymmetry(published, file, FACTS)),
-        "key_question": lambda: rules.key_question(*both(FACTS)),
-        "summary_text": lambda: rules.summary_branch(r()),
-    }
-    for name, compute in words.items():
-        work.derive(slug, pointer("_verdicts", name), compute)
+def facts_in_paper_1(evidence: Evidence, model: str) -> float:
+    """Paper 1's UA of scientific facts."""
+    return asymmetry(evidence[PAPER1[model]][FACTS])
+
+
+REFERENCE: Rules = {f"{model}/ua": partial(facts_in_paper_1, model=model) for model in PAPER1}
+DOCUMENTS = {
+    slug: Document(file, RULES, {"": (file, ""), "/_reference": (TYPED, "/reference_models")})
+    for slug, file in UA_FILES.items()
+} | {
+    "reference": Document(
+        None,
+        {"": REFERENCE},
+        {f"/{m}/pref": (OUTPUT_CORRELATION, pointer("rlhf_masking", m, "pref")) for m in PAPER1},
+    )
+}
+READER = Document(UA_FILES[SLUG], RULES)
+
+# What the notebook lists beside its own model: Paper 1's models on scientific facts.
+LISTED: dict[str, dict[str, Any]] = {
+    "Llama-3.1-8B": {"ua": -0.013, "pref": 1.165, "interpretation": "MASKED (RLHF)"},
+    "Gemma-2-9B": {"ua": 0.021, "pref": 1.138, "interpretation": "Weak"},
+    "Mistral-7B": {"ua": 0.010, "pref": 0.972, "interpretation": "MASKED (RLHF)"},
+    "Apertus-8B": {"ua": 0.109, "pref": 1.278, "interpretation": "ALIGNED (no RLHF)"},
+}

@@ -82,6 +82,18 @@ def measured(published: Published, fragments: Fragments) -> Published:
     return Published(cells, unmeasured=frozenset(unmeasured), kept=frozenset(constant))
 
 
+def alone(fragments: Fragments) -> Published:
+    """The tables of one model that has no published place: its fragments, texts included."""
+    parts = ((file, *part) for file, parts in fragments.items() for part in parts.items())
+    return Published(
+        {
+            (file, key): value
+            for file, place, part in parts
+            for key, value in leaves(place, part, texts=True)
+        }
+    )
+
+
 def _below(key: str, place: str) -> bool:
     return key == place or key.startswith(f"{place}/")
 

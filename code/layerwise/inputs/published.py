@@ -284,14 +284,16 @@ def _facts(file: str, document: Any) -> Iterator[tuple[str, Value]]:
         yield from leaves("", document)
 
 
-def leaves(key: str, value: Any) -> Iterator[tuple[str, Value]]:
-    """Numbers, booleans, labels and empty lists of a document, by their JSON Pointers."""
+def leaves(key: str, value: Any, *, texts: bool = False) -> Iterator[tuple[str, Value]]:
+    """Numbers, booleans, labels (or any texts) and empty lists of a document, by JSON Pointer."""
     if value == []:
         yield key, EMPTY_LIST
     elif isinstance(value, dict | list):
         for name, entry in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from leaves(key + pointer(str(name)), entry)
-    elif not isinstance(value, str) or (_LABEL.fullmatch(value) and not _TIME.match(value)):
+            yield from leaves(key + pointer(str(name)), entry, texts=texts)
+    elif (
+        texts or not isinstance(value, str) or (_LABEL.fullmatch(value) and not _TIME.match(value))
+    ):
         yield key, value
 
 

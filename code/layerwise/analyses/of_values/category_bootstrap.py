@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.analyses.of_values.validation import SERIES
+from layerwise.analyses.categories import SERIES
 from layerwise.measures.values import Values
 from layerwise.statistics import rules
 from layerwise.statistics.bootstrap import CorrelationInterval, correlation_intervals

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from layerwise.analyses.of_values.validation import SERIES
+from layerwise.analyses.categories import SERIES
 from layerwise.measures.values import POOLED, Values
 from layerwise.statistics import curves
 from layerwise.statistics.correlation import pearson_p, pearson_r

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from layerwise.analyses.categories import SERIES
 from layerwise.analyses.of_values import survival
-from layerwise.analyses.of_values.validation import SERIES
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import ANISOTROPY, Values
 from layerwise.statistics import profile

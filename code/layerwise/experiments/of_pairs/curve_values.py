@@ -10,7 +10,6 @@ import numpy as np
 from layerwise.analyses.bins import BINS
 from layerwise.analyses.bins import TYPED as TYPED_INTERVALS
 from layerwise.analyses.category_bootstrap import BOOTSTRAP
-from layerwise.analyses.documents import UA_FILES
 from layerwise.analyses.layers import LAYERS
 from layerwise.analyses.of_values import (
     bins,
@@ -18,7 +17,6 @@ from layerwise.analyses.of_values import (
     layers,
     pairs,
     scaling,
-    validation,
 )
 from layerwise.analyses.pair_curves import CONSOLIDATED, CURVES, METRIC, SUMMARY, PairCurve
 from layerwise.analyses.pairs import PAIRS
@@ -34,20 +32,6 @@ LLAMA_METRICS = tuple(METRICS)[:3]  # the Llama notebook stops after the cosines
 DECIMALS = 2  # of the tables that Paper 2's figure is drawn from
 
 Curve = Mapping[int, CorrelationInterval]
-
-
-def pythia_ua(values: Values, slug: str, **draws: Any) -> Fragments:
-    """UA and preference at the last layer (notebook 003); a file of ours where none was saved."""
-    document = validation.analyse(values, **draws)
-    found = {
-        name: entry
-        for name, entry in document.items()
-        if name not in ("_verdicts", "_reference", "_metadata")
-    }
-    found["_metadata"] = {"n_bootstrap": draws["n_resamples"], "random_seed": draws["seed"]}
-    if slug in UA_FILES:
-        return {UA_FILES[slug]: {"": found}}
-    return {"beyond/p1_pythia_ua": {pointer(slug): found}}
 
 
 def pythia_scaling(values: Values, display: str, published: Published) -> Fragments:

@@ -85,11 +85,11 @@ def _parts(
         return [curve_values.template(values, condition, **draws)]
     found: list[Fragments] = []
     if "p1_ua" in studies:
-        found.append(category_values.by_category(values, PAPER1[slug], **draws))
+        found.append(category_values.paper_1(values, PAPER1[slug]))
     if "p1_outcorr" in studies:
         found.append(category_values.outputs(values, PAPER1[slug], published))
     if "p1_pythia_ua" in studies:
-        found.append(curve_values.pythia_ua(values, slug, **draws))
+        found.append(category_values.pythia(values, slug))
     if "p2_scaling" in studies:
         found.append(curve_values.pythia_scaling(values, FAMILY[slug], published))
     if "p2_layers" in studies:
