@@ -8,7 +8,6 @@ import sys
 import pytest
 
 from layerwise import cli
-from layerwise.inputs.extractions import EXTRACTIONS
 from layerwise.inputs.models import read_models
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.steps.completion import script
@@ -84,7 +83,7 @@ def test_a_model_of_ones_own_is_a_folder(folder):
 
 
 def test_slugs_of_the_registry_are_offered(folder):
-    slugs = set(read_models(folder / "models.yaml")) | set(EXTRACTIONS)
+    slugs = set(read_models(folder / "models.yaml"))
     assert completions(folder, "extract", "") == sorted(slugs)
     assert completions(folder, "survey", "pythia-1b") == ["pythia-1b"]
 

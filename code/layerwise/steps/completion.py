@@ -10,15 +10,13 @@ import shtab
 
 from layerwise.analyses import ANALYSES, TABLES
 from layerwise.figures import papers
-from layerwise.inputs.extractions import EXTRACTIONS
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.steps import draw, infer
 
 # What is looked up when the key is pressed, in the folder that the verbs run in: ids of the judged
 # claims, slugs of the registry. (tcsh has no functions: it completes neither.)
 _IDS = r"""sed -n 's/^ *"id": "\(.*\)",$/\1/p' results/*/claims.json 2>/dev/null | sort -u"""
-_SLUGS = rf"""{{ sed -n 's/^  \([a-z0-9-]*\):$/\1/p' models.yaml 2>/dev/null
-    printf '%s\n' {" ".join(EXTRACTIONS)}; }} | sort -u"""
+_SLUGS = r"""sed -n 's/^  \([a-z0-9-]*\):$/\1/p' models.yaml 2>/dev/null | sort -u"""
 _LOOKED_UP = {
     "bash": """\
 _layerwise_claims() {{ compgen -W "$({ids})" -- "$1"; }}

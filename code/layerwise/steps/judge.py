@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.files import read_json, sha256_of, write_json
-from layerwise.inputs.models import read_models
 from layerwise.inputs.published import TYPED, read_published
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.verdicts import Statistics, judge
@@ -27,12 +26,7 @@ def read_statistics(source: str, folder: Path, models: Path) -> Statistics:
             given[f"{path.stem}:{key}"] = origin
         for key, reason in result.get("undefined", {}).items():
             undefined[f"{path.stem}:{key}"] = reason
-    stand_ins = {
-        model.stands_in_for: model.slug
-        for model in read_models(models).values()
-        if source == "mini" and model.stands_in_for
-    }
-    return Statistics(source, documents, derived, given, stand_ins, undefined)
+    return Statistics(source, documents, derived, given, undefined=undefined)
 
 
 def input_hashes(files: set[str], published: Path) -> dict[str, str]:

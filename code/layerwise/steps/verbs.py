@@ -90,11 +90,8 @@ def add_stages(verb: Verb) -> None:
 
 
 def _add_measuring(verb: Verb) -> None:
-    sub = verb("preflight", stage("preflight", "full"), "can the full reproduction run here?")
-    add_paths(sub, "models data params", "file of hardware and versions")
-    text = "build the tiny random-weight checkpoints of source mini"
-    sub = verb("build", stage("build"), text)
-    add_paths(sub, "models pairs prompts", "folder of the checkpoints")
+    sub = verb("preflight", stage("preflight"), "can the full reproduction run here?")
+    add_paths(sub, "models data", "file of hardware and versions")
     sub = verb(
         "extract",
         stage("extract"),
@@ -102,22 +99,19 @@ def _add_measuring(verb: Verb) -> None:
         "layerwise extract pythia-410m --pairs data/dataset.json --prompts data/prompts.json \\\n"
         "    --out results/full/hidden_states/pythia-410m",
     )
-    meaning = "a slug, or an extraction with its own settings"
-    sub.add_argument("key", metavar="SLUG", help=meaning)
-    meaning = "folder of built checkpoints (source mini)"
-    sub.add_argument("--checkpoints", type=Path, help=meaning)
-    sub.add_argument("--device", help="a torch device; default: cuda, for built checkpoints cpu")
+    sub.add_argument("key", metavar="KEY", help="an extraction of the registry")
+    sub.add_argument("--device", help="a torch device; default: cuda")
     add_paths(sub, "models pairs prompts params", "folder of the hidden states")
     sub = verb(
         "survey",
-        stage("survey", "full"),
+        stage("survey"),
         "every study of one model: gains, spectral norms, sheaf traces",
         "layerwise survey gpt2 --out results/full/surveys/gpt2.json",
     )
     sub.add_argument("slug", metavar="SLUG", help="a model of the registry")
     sub.add_argument("--device", help="a torch device; default: cuda")
     add_path(sub, "prompts", "data/prompts.json", "the fetched prompts")
-    add_paths(sub, "models published params", "file of the measured numbers")
+    add_paths(sub, "models published", "file of the measured numbers")
     text = "every study on tiny random-weight twins of all models"
     sub = verb("rehearse", stage("rehearse"), text)
     add_paths(sub, "models pairs prompts published params", "folder of surveys and values")
@@ -130,7 +124,7 @@ def _add_measuring(verb: Verb) -> None:
 def _add_statistics(verb: Verb) -> None:
     text = "what all models gave, in the published places"
     sub = verb("assemble", stage("assemble", "infer"), text)
-    add_paths(sub, "surveys values pairs published params", "file of the measured numbers")
+    add_paths(sub, "surveys values pairs published models params", "file of the measured numbers")
     text = "statistics that follow from the assembled measurements"
     sub = verb("derive", stage("derive", "infer"), text)
     add_path(sub, "measured", *_PATHS["measured"], dest="fragments", metavar="MEASURED")
