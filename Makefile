@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: help setup doctor test reproduce reproduce-full verify-lock archive docs bench bench-gpu
+.PHONY: help setup doctor test reproduce rehearse reproduce-full verify-lock archive docs bench bench-gpu
 .PHONY: docker-build docker-run docker-test lint lock clean
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -14,8 +14,6 @@ export SOURCE_DATE_EPOCH := 1767744000
 export FORCE_SOURCE_DATE := 1
 
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
-LATEX := texlive-latex-recommended texlive-latex-extra texlive-science latexmk
-
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 18
 
@@ -28,17 +26,14 @@ doctor: setup  ## what can run here, and what to do about what cannot
 test: setup  ## run the tests; skipped ones are listed with their reason
 	@OMP_NUM_THREADS=1 pytest -n auto --maxprocesses 4 --dist loadfile -rs
 
-reproduce: setup  ## recompute the published numbers and run the mini pipeline: offline, no GPU
-	@if command -v latexmk >/dev/null; then papers="typeset@published typeset@mini"; \
-	else papers="render-published render@mini"; \
-		echo "No latexmk: the papers stay LaTeX source. For PDFs: apt install $(LATEX)"; fi; \
-	dvc repro report-published report@mini $$papers
-	@layerwise summary published mini
+reproduce: setup  ## recompute what follows from the published numbers: offline, no GPU, a minute
+	@python -m layerwise.steps.run published
 
-reproduce-full: setup  ## measure every number again from the weights: network, GPU, LaTeX
-	layerwise fetch
-	dvc repro
-	@layerwise summary published mini full
+rehearse: setup  ## run the measured pipeline on random-weight twins in a scratch copy: offline, no GPU
+	@python -m layerwise.steps.rehearse
+
+reproduce-full: setup  ## measure every number again from the weights: network, GPU, LaTeX (`dvc repro`)
+	@python -m layerwise.steps.run all
 
 verify-lock: setup  ## prove from a bare clone that dvc.lock fits code and parameters; runs no stage
 	@python tests/lock_proof.py
@@ -73,10 +68,11 @@ bench: setup  ## measure speed against the notebooks' way (QUICK=1 for a short r
 bench-gpu: setup  ## the same on a GPU: seconds, memory, half-precision noise (TORCH=cuda)
 	@python benchmarks/gpu.py
 
-lint: setup  ## ruff, mypy and hadolint
+lint: setup  ## ruff, mypy, the contracts of imports, and hadolint
 	ruff check code tests benchmarks archive docs
 	ruff format --check code tests benchmarks archive docs
 	mypy
+	lint-imports --no-cache
 	hadolint Dockerfile
 
 # Needs uv, and the CPU build of torch where uv looks (UV_FIND_LINKS or UV_INDEX).
@@ -89,8 +85,7 @@ lock:  ## resolve the *.in files again, with hashes, for Python 3.11 and newer
 		{ echo "# Made by \`make lock\` from $$(basename $$name).in; do not edit."; cat $$lock; } >$$lock.part; \
 		mv $$lock.part $$lock; done
 
-clean:  ## remove what `make reproduce` and the tools made; .venv, data and results/full stay
-	rm -rf results/published results/mini figures/published figures/mini paper/generated
-	rm -rf report/published report/mini
+clean:  ## remove what `make reproduce` and the tools made; .venv, data and what was measured stay
+	rm -rf results/published/[!v]* figures/published report/published paper/generated paper/published.pdf
 	rm -rf dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find code tests benchmarks archive docs -name __pycache__ -prune -exec rm -rf {} +

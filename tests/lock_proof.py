@@ -6,7 +6,8 @@
 The clone has neither data nor results nor a cache, so nothing can be compared but the recorded
 checksums: of commands, code, parameters and the files in git against the tree, and of outputs
 against the stages that read them. A stage that would run again has changed since it was recorded.
-Stages that were never recorded are allowed only where they need a GPU: those of source full.
+Stages that were never recorded are allowed only where they need a GPU: all but those of the
+source `published`.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ def pipeline(root: Path) -> tuple[dict[str, list[str]], set[tuple[str, str]]]:
 
 
 def needs_a_gpu(outputs: list[str]) -> bool:
-    """Whether a stage belongs to source full: it writes to a place of that name."""
-    return any("full" in re.split(r"[/.]", path) for path in outputs)
+    """Whether a stage measures, or fetches what is measured: all but source `published`."""
+    return not any("published" in re.split(r"[/.]", path) for path in outputs)
 
 
 def prove(repository: Path) -> tuple[str, list[str]]:

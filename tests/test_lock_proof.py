@@ -19,21 +19,21 @@ pytestmark = [
 PIPELINE = {
     "stages": {
         "values": {
-            "cmd": "python values.py results/mini/values.txt",
+            "cmd": "python values.py results/published/values.txt",
             "deps": ["values.py"],
             "params": ["scale"],
-            "outs": ["results/mini/values.txt"],
+            "outs": ["results/published/values.txt"],
         },
         "table": {
-            "cmd": "python values.py results/mini/table.txt",
-            "deps": ["values.py", "results/mini/values.txt"],
-            "outs": ["results/mini/table.txt"],
+            "cmd": "python values.py results/published/table.txt",
+            "deps": ["values.py", "results/published/values.txt"],
+            "outs": ["results/published/table.txt"],
         },
         "survey": {
-            "cmd": "python values.py results/full/values.txt",
+            "cmd": "python values.py results/measured/values.txt",
             "deps": ["values.py"],
             "params": ["scale"],
-            "outs": ["results/full/values.txt"],
+            "outs": ["results/measured/values.txt"],
         },
     }
 }
@@ -51,7 +51,7 @@ def dvc(*arguments, root):
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """A small pipeline with one stage of source full; all of it run, recorded and committed."""
+    """A small pipeline with one stage of source measured; all of it run, recorded and committed."""
     root = tmp_path_factory.mktemp("recorded")
     git("init", "-q", root=root)
     dvc("init", "-q", root=root)
@@ -112,7 +112,9 @@ def test_what_is_not_committed_does_not_count(repository):
 
 def test_a_command_that_changed_since(repository):
     path = repository / "dvc.yaml"
-    path.write_text(path.read_text().replace("results/mini/table.txt", "results/mini/list.txt"))
+    path.write_text(
+        path.read_text().replace("results/published/table.txt", "results/published/list.txt")
+    )
     commit(repository)
     assert f"table: {CHANGED}" in prove(repository)[1]
 

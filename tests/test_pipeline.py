@@ -3,6 +3,8 @@
 import ast
 import inspect
 import re
+import subprocess
+import sys
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -11,36 +13,27 @@ import pytest
 import yaml
 from dvc.repo import Repo
 
-from layerwise.analyses import ANALYSES, MEASURED_DIRECTLY, READER
-from layerwise.inputs.models import extractions_of, read_models
-from layerwise.pages.records import INFERRED
+from layerwise.inputs.models import read_models
+from layerwise.steps import run
 
 ROOT = Path(__file__).resolve().parent.parent
-EXTRACTIONS = extractions_of(read_models(ROOT / "models.yaml"))
 CODE = ROOT / "code"
+# DVC's own use of pygtrie
+pytestmark = pytest.mark.filterwarnings("ignore:_NoneStep.value:DeprecationWarning")
 
-# What a verb reaches through names in its arguments, which no import statement shows.
-BY_NAME = {
-    "infer": ["code/layerwise/analyses/of_values"],
-    "draw": ["code/layerwise/figures"],
-    "redraw": ["code/layerwise/figures", "code/layerwise/statistics"],
-    "report": ["code/layerwise/figures"],  # captions are the modules' first lines
-}
-# Modules that a verb imports by name: what they import is reached as well.
-IMPORTED_BY_NAME = {
-    "survey": "code/layerwise/experiments",
-    "rehearse": "code/layerwise/experiments",
-}
+# What a step reaches by a name in its arguments or in a table, which no import statement shows.
+BY_NAME = {"draw": ["figures"], "page": ["figures"], "measure": ["experiments"]}
 
 
 @cache
 def stages():
     """Every stage of the resolved pipeline."""
-    return {stage.addressing: stage for stage in Repo(ROOT).index.stages if stage.cmd}
+    with Repo(ROOT) as repo:
+        return {stage.addressing: stage for stage in repo.index.stages if stage.cmd}
 
 
-def verb_of(stage):
-    return re.match(r"layerwise (\S+)", stage.cmd)[1]
+def step_of(stage):
+    return re.match(r"python -m layerwise\.steps\.(\w+)", stage.cmd)[1]
 
 
 @cache
@@ -61,21 +54,23 @@ def imports_of(path):
     return found
 
 
-def reached(verb):
-    """Every module that a verb's stage module reaches through imports."""
-    todo, done = {CODE / "layerwise" / "stages" / f"{verb}.py"}, set()
-    if verb in IMPORTED_BY_NAME:
-        todo |= set((ROOT / IMPORTED_BY_NAME[verb]).glob("*.py"))
+@cache
+def reached(step):
+    """Every module that a step reaches through imports."""
+    todo, done = {CODE / "layerwise" / "steps" / f"{step}.py"}, set()
+    todo |= {
+        path for room in BY_NAME.get(step, []) for path in (CODE / "layerwise" / room).rglob("*.py")
+    }
     while todo:
         path = todo.pop()
         done.add(path)
         todo |= imports_of(path) - done
-    done.discard(CODE / "layerwise" / "__init__.py")  # a docstring and the version
+    done.discard(CODE / "layerwise" / "__init__.py")  # the map of the rooms
     return {path.relative_to(ROOT).as_posix() for path in done}
 
 
 def deps_of(stage):
-    return {dep.def_path for dep in stage.deps if not dep.def_path.endswith((".yaml", ".lock"))}
+    return {dep.def_path for dep in stage.deps}
 
 
 def covered(path, deps):
@@ -83,153 +78,153 @@ def covered(path, deps):
 
 
 @pytest.mark.parametrize("name", sorted(stages()))
-def test_deps_cover_what_the_stage_imports(name):
-    stage = stages()[name]
-    missing = [path for path in reached(verb_of(stage)) if not covered(path, deps_of(stage))]
-    assert not missing, f"{name} imports {missing}, name them in its deps"
-
-
-@pytest.mark.parametrize("name", sorted(stages()))
-def test_no_dep_on_code_that_is_not_reached(name):
-    stage = stages()[name]
-    verb = verb_of(stage)
-    modules = [*reached(verb), *BY_NAME.get(verb, [])]
-    idle = [
-        dep
-        for dep in deps_of(stage)
-        if dep.startswith("code/layerwise/")
-        and not dep.startswith("code/layerwise/inputs/rehearsal")
-        and not any(covered(path, [dep]) or covered(dep, [path]) for path in modules)
-    ]
+def test_deps_are_what_the_step_imports(name):
+    deps, modules = deps_of(stages()[name]), reached(step_of(stages()[name]))
+    missing = sorted(path for path in modules if not covered(path, deps))
+    assert not missing, f"{name} imports {missing}, name them or their folder in its deps"
+    code = [dep for dep in deps if dep.startswith("code/")]
+    idle = [dep for dep in code if not any(covered(path, [dep]) for path in modules)]
     assert not idle, f"{name} does not reach {idle}"
 
 
-def test_outs_are_disjoint_and_outside_data():
+def test_outs_are_disjoint():
     outs = sorted(out.def_path for stage in stages().values() for out in stage.outs)
     for first, second in pairwise(outs):
         assert not covered(second, [first]), f"{second} is written by two stages"
-    assert not [out for out in outs if covered(out, ["data"])], "data/ belongs to data.dvc"
 
 
-def test_every_stage_is_described():
-    document = yaml.safe_load((ROOT / "dvc.yaml").read_text())
-    for name, stage in document["stages"].items():
-        assert stage.get("do", stage).get("desc") or stage.get("desc"), name
+def test_the_house_rules_of_the_pipeline():
+    """Small enough to be read at once, and described."""
+    text = (ROOT / "dvc.yaml").read_text()
+    assert len(text.splitlines()) < 220
+    assert len(stages()) <= 60
+    for name, stage in yaml.safe_load(text)["stages"].items():
+        assert stage.get("do", stage).get("desc"), name
 
 
 def test_every_parameter_is_used_by_the_stage_it_is_named_after():
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
-    wanted = {
-        name
+    read = {
+        (step_of(stage), section)
         for stage in stages().values()
         for dep in stage.deps
         if dep.def_path == "params.yaml"
-        for name in dep.params
+        for section in dep.params
     }
-    assert set(params) == wanted
+    assert {section for _, section in read} == set(params)
+    steps = {step for step, _ in read}
+    assert {(section, section) for section in params if section in steps} <= read
     sources = "".join(path.read_text() for path in CODE.rglob("*.py"))
     for section, choices in params.items():
         for key in choices:
-            used = re.search(rf"\b{key}\b", sources)
-            assert used, f"no code reads {section}.{key}"
+            assert re.search(rf"\b{key}\b", sources), f"no code reads {section}.{key}"
 
 
 def test_defaults_in_code_are_the_params():
     """`layerwise analyze` runs outside the repository on the defaults of the functions."""
     from layerwise.experiments.reduction import measure
     from layerwise.extraction.hidden_states import extract
-    from layerwise.steps.infer import PER_MODEL, import_module
 
-    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+    params = yaml.safe_load((ROOT / "params.yaml").read_text())["measure"]
 
     def defaults(function):
         parameters = inspect.signature(function).parameters.values()
         return {p.name: p.default for p in parameters if p.default is not p.empty}
 
-    assert defaults(extract)["tokens_per_batch"] == params["extract"]["tokens_per_batch"]
-    chosen = {**params["measure"], **params["measure"]["bins"]}
-    chosen.pop("bins")
+    assert defaults(extract)["tokens_per_batch"] == params["tokens_per_batch"]
+    chosen = {**params, **params["bins"]}
     for name, value in defaults(measure).items():
         if name != "layers":
             assert (list(value) if isinstance(value, tuple) else value) == chosen[name], name
-    for name in set(PER_MODEL) - set(READER):
-        module = import_module(f"layerwise.analyses.of_values.{name}")
-        analyse = defaults(module.analyse)
-        assert set(analyse) == set(module.PARAMETERS)
-        for key in module.PARAMETERS:
-            assert analyse[key] == params["infer"][key], (name, key)
 
 
-def test_models_of_the_pipeline_are_registered():
-    def named(verb):
-        return {
-            re.match(rf"layerwise {verb} (\S+)", stage.cmd)[1]
-            for stage in stages().values()
-            if verb_of(stage) == verb
-        }
-
-    models = read_models(ROOT / "models.yaml")
-    assert named("survey") == set(models)
-    assert set(EXTRACTIONS) <= named("extract")
+def graph():
+    with Repo(ROOT) as repo:
+        return {(a.addressing, b.addressing) for a, b in repo.index.graph.edges}
 
 
-def test_an_extraction_depends_on_the_entry_of_its_model():
-    for stage in stages().values():
-        if verb_of(stage) != "extract":
-            continue
-        key = re.match(r"layerwise extract (\S+)", stage.cmd)[1]
-        slug = EXTRACTIONS[key].slug if key in EXTRACTIONS else key
-        (entry,) = [dep.params for dep in stage.deps if dep.def_path == "models.yaml"]
-        assert list(entry) == [f"models.{slug}"]
-
-
-def test_every_extraction_is_measured_at_its_own_layers():
-    params = yaml.safe_load((ROOT / "params.yaml").read_text())
-    for key, extraction in EXTRACTIONS.items():
-        cmd = stages()[f"measure@{key}"].cmd
-        step = re.search(r"--layer-step (\d+)", cmd)
-        assert int(step[1] if step else params["measure"]["layer_step"]) == extraction.layer_step
-
-
-def test_measured_analyses_are_written_by_the_stages():
-    """One list in the code, one in dvc.yaml."""
-    inferred = {name for name in stages() if name.startswith("infer@mini-")}
-    assert inferred == {f"infer@mini-{name}" for name in INFERRED}
-    derived = [name for name in ANALYSES if name not in MEASURED_DIRECTLY]
-    for source in ("mini", "full"):
-        outs = {out.def_path for out in stages()[f"derive@{source}"].outs}
-        assert outs == {f"results/{source}/statistics/{name}.json" for name in derived}
-        read = deps_of(stages()[f"judge@{source}"])
-        assert {f"results/{source}/statistics/{name}.json" for name in ANALYSES} <= read
-
-
-def test_sources_run_without_a_gpu_reach_no_full_result():
+def test_published_needs_nothing_of_measured():
     """What `make reproduce` asks for depends on nothing that needs weights or upstream."""
-    graph = {name: deps_of(stage) for name, stage in stages().items()}
-    made_by = {out.def_path: name for name, stage in stages().items() for out in stage.outs}
-    todo, seen = (
-        [
-            "typeset@published",
-            "typeset@mini",
-            "report-published",
-            "report@mini",
-        ],
-        set(),
+    for reader, read in graph():
+        if reader.endswith("@published"):
+            assert read.endswith("@published"), (reader, read)
+    offline = [stage for name, stage in stages().items() if name.endswith("@published")]
+    assert len(offline) == 5
+    assert not [dep for stage in offline for dep in deps_of(stage) if covered(dep, ["data"])]
+
+
+# --- the run of it ------------------------------------------------------------------------------
+
+PIPELINE = """vars: [models.yaml]
+stages:
+  page:
+    foreach: [published, measured]
+    do:
+      desc: a page
+      cmd: python write.py ${item}
+      deps: [write.py]
+      outs: ["report/${item}"]
+  measure:
+    foreach: ${models}
+    do:
+      desc: a model
+      cmd: python write.py ${key}
+      outs: ["report/${key}"]
+"""
+WRITE = """import pathlib, sys
+print("words of a stage")
+if sys.argv[1] == "broken":
+    sys.exit(print("layerwise page: a rule; a fix", file=sys.stderr) or 2)
+path = pathlib.Path("report") / sys.argv[1] / "index.html"
+path.parent.mkdir(parents=True)
+path.write_text("")
+"""
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    """A pipeline of a page per source and one model."""
+    subprocess.run(
+        [sys.executable, "-m", "dvc", "init", "-q", "--no-scm"], cwd=tmp_path, check=True
     )
-    while todo:
-        name = todo.pop()
-        seen.add(name)
-        for dep in graph[name]:
-            assert not covered(dep, ["data"]), f"{name} needs data/"
-            todo += [made_by[dep]] if dep in made_by and made_by[dep] not in seen else []
-    assert not [name for name in seen if "full" in name or "pythia" in name]
+    (tmp_path / "dvc.yaml").write_text(PIPELINE)
+    (tmp_path / "models.yaml").write_text("models: {one: {}}\n")
+    (tmp_path / "write.py").write_text(WRITE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(run, "summary", lambda source: f"the answer of {source}")
+    return tmp_path
 
 
-def test_only_extraction_imports_torch():
-    """The CPU half works without torch installed."""
-    allowed = {"hidden_states", "forward", "packed", "weights", "tiny"}
-    allowed |= {"memory", "probes", "projections"}
-    for path in CODE.rglob("*.py"):
-        text = path.read_text()
-        if re.search(r"^\s*(import|from) (torch|transformers|accelerate)\b", text, re.M):
-            assert path.stem in allowed, path
+def test_a_run_counts_its_stages_and_ends_with_the_answer(small, capfd):
+    assert run.run("published") == "the answer of published"
+    assert (
+        capfd.readouterr().out.splitlines()[-1] == "layerwise: stage 1 of 1: page@published: a page"
+    )
+    assert run.run("published") == "the answer of published"
+    assert capfd.readouterr() == ("", "")  # nothing changed, nothing ran
+
+
+def test_a_run_of_all_begins_with_published(small, capfd):
+    assert run.run("all") == "the answer of published\nthe answer of measured"
+    shown = capfd.readouterr().out
+    assert re.findall(r"stage (\d) of (\d): (\S+):", shown) == [
+        ("1", "3", "page@published"), ("2", "3", "page@measured"), ("3", "3", "measure@one"),
+    ]  # fmt: skip
+    assert "words of a stage" not in shown
+
+
+def test_a_stage_that_fails_shows_its_log_and_no_advice_of_dvc_iv(small, capfd):
+    path = small / "dvc.yaml"
+    path.write_text(PIPELINE.replace("write.py ${item}", "write.py broken"))
+    with pytest.raises(
+        run.LayerwiseError, match="stage page@published failed; mend that, then run"
+    ):
+        run.run("published")
+    shown = capfd.readouterr()
+    assert "words of a stage" in shown.out
+    assert shown.err == "layerwise page: a rule; a fix\n"
+
+
+def test_models_of_the_pipeline_are_those_of_the_registry():
+    measured = {name.partition("@")[2] for name in stages() if name.startswith("measure@")}
+    assert measured in (set(), set(read_models(ROOT / "models.yaml")))

@@ -10,13 +10,11 @@ from layerwise.inputs.published import (
     TABLES,
     TYPED,
     Published,
-    check_tables,
     pointer,
     read_published,
     split_pointer,
-    transcribe,
-    write_tables,
 )
+from layerwise.inputs.transcription import check_tables, transcribe, write_tables
 
 
 @pytest.fixture

@@ -1,20 +1,19 @@
-"""Verbs on small inputs: what they write, what they say, what they refuse."""
+"""Steps on small inputs: what they write, what they say, what they refuse."""
 
 import hashlib
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from layerwise.analyses import ANALYSES
 from layerwise.errors import LayerwiseError
-from layerwise.pages.records import INFERRED
-from layerwise.steps import draw, infer, judge, measure, render, replay, scaling, summary, typeset
+from layerwise.steps import analyse, choices, judge, scaling
+from layerwise.steps.summary import summary
 from layerwise.steps.trace import as_lines, as_text, list_claims, trace
-from random_states import some_pairs, write_states
 
-PARAMS = {"n_resamples": 200, "level": 0.95, "seed": 42}
 CLAIM = "p2.nb003.6.9b.global.ci_lower"
 
 
@@ -22,9 +21,9 @@ CLAIM = "p2.nb003.6.9b.global.ci_lower"
 def results(root, tmp_path_factory):
     """A results folder with the published source, judged (few resamples)."""
     folder = tmp_path_factory.mktemp("results")
-    statistics = folder / "published" / "statistics"
-    for analysis in ANALYSES:
-        replay.run(analysis, root / "published", statistics / f"{analysis}.json", PARAMS)
+    params = folder / "params.yaml"
+    params.write_text("analyse: {n_resamples: 200, level: 0.95, seed: 42}\n")
+    analyse.run("published", folder / "published" / "statistics", root / "published", params=params)
     run_judge(root, folder)
     return folder
 
@@ -35,13 +34,13 @@ def copy(results, tmp_path):
 
 
 def run_judge(root, results, source="published", claims=None):
+    folder = results / source
     return judge.run(
         source,
-        claims or root / "claims",
-        root / "published",
-        root / "models.yaml",
-        results / source / "statistics",
-        results / source / "claims.json",
+        folder / "statistics",
+        folder / "claims.json",
+        claims=claims or root / "claims",
+        published=root / "published",
     )
 
 
@@ -49,12 +48,49 @@ def sha256(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-# --- replay, measure, infer ---------------------------------------------------------------------
+# --- the program --------------------------------------------------------------------------------
 
 
-def test_replay_writes_documents_and_their_inputs(results):
+def step(name, *arguments):
+    """A step as the pipeline starts it."""
+    command = [sys.executable, "-m", f"layerwise.steps.{name}", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["measured", "--out", "x"], "Missing option '--statistics'"),
+        (["nothing", "--statistics", "x", "--out", "x"], "'nothing' is not one of 'published'"),
+        (
+            ["published", "--statistics", "x", "--out", "x", "--published", "\x1b[2J"],
+            "layerwise judge: \\u001b[2J/dataset.csv: the table of published numbers is missing",
+        ),
+    ],
+)
+def test_a_step_refuses_in_a_sentence_iv(tmp_path, arguments, said):
+    done = step("judge", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_choices_iv(tmp_path):
+    params = tmp_path / "params.yaml"
+    with pytest.raises(LayerwiseError, match="no such file; run from the repository"):
+        choices(params, "analyse")
+    params.write_text("judge: {a: 1}\n")
+    assert choices(params, "judge") == {"a": 1}
+    with pytest.raises(LayerwiseError, match="no section 'analyse'; restore it"):
+        choices(params, "analyse")
+
+
+# --- analyse ------------------------------------------------------------------------------------
+
+
+def test_analyse_writes_documents_and_their_inputs(results):
     found = json.loads((results / "published" / "statistics" / "layers.json").read_text())
-    assert list(found) == ["analysis", "documents", "derived", "given"]
+    assert list(found)[:4] == ["analysis", "documents", "derived", "given"]
     assert found["analysis"] == "layers"
     file = "Results/pythia/layer_analysis_20260102_122534.json"
     assert found["given"] == {"pythia-6p9b:": f"{file}#"}
@@ -62,59 +98,16 @@ def test_replay_writes_documents_and_their_inputs(results):
     assert found["derived"][key] == [f"{file}#/strategies/layer_8/correlation"]
 
 
-def test_replay_unknown_analysis_iv(root, tmp_path):
-    with pytest.raises(LayerwiseError, match=r"analysis must be one of .* found 'sensibility'"):
-        replay.run("sensibility", root / "published", tmp_path / "x.json", PARAMS)
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.fixture(scope="module")
-def values(tmp_path_factory):
-    """Values of two models, from random states."""
-    folder = tmp_path_factory.mktemp("values")
-    pairs = some_pairs()
-    document = {name: {"pairs": []} for name in pairs.categories}
-    for number, sides in zip(
-        pairs.category_of_pair, zip(pairs.side_a, pairs.side_b, strict=True), strict=True
-    ):
-        document[pairs.categories[number]]["pairs"].append(sides)
-    (folder / "pairs.json").write_text(json.dumps(document))
-    params = {
-        "layer_step": 5,
-        "seed": 1,
-        "bins": {"k_values": [5], "n_permutations": 3, "k_stable": 6},
-    }
-    for seed, name in enumerate(("one", "two")):
-        write_states(folder / f"states-{name}", seed=seed)
-        said = measure.run(
-            folder / f"states-{name}", folder / "pairs.json", folder / f"{name}.npz", params
-        )
-        assert said == f"values of Some Model in {folder / name}.npz"
-    return folder
-
-
-def test_infer_names_documents_after_the_files(values, tmp_path):
-    infer.run("layers", [values / "one.npz", values / "two.npz"], tmp_path / "l.json", PARAMS)
-    found = json.loads((tmp_path / "l.json").read_text())
-    assert list(found["documents"]) == ["one", "two"]
-    assert (found["derived"], found["given"]) == ({}, {})
-    assert list(tmp_path.iterdir()) == [tmp_path / "l.json"]
-
-
-def test_infer_takes_its_parameters(values, tmp_path):
-    ends = []
-    for seed in (1, 2):
-        out = tmp_path / f"{seed}.json"
-        infer.run("category_bootstrap", [values / "one.npz"], out, {**PARAMS, "seed": seed})
-        ends.append(json.loads(out.read_text())["documents"]["one"]["layer_results"]["10"])
-    assert ends[0]["r"] == ends[1]["r"]
-    assert ends[0]["ci_lower"] != ends[1]["ci_lower"]
-
-
-def test_infer_unknown_analysis_iv(values, tmp_path):
-    with pytest.raises(LayerwiseError, match=r"analysis must be one of .*scaling, found 'all'"):
-        infer.run("all", [values / "one.npz"], tmp_path / "x.json", PARAMS)
-    assert not list(tmp_path.iterdir())
+def test_analyse_leaves_the_old_folder_when_it_fails_iv(copy, root, tmp_path):
+    statistics = copy / "published" / "statistics"
+    before = {path.name: path.read_bytes() for path in statistics.iterdir()}
+    tables = Path(shutil.copytree(root / "published", tmp_path / "published"))
+    table, file = tables / "paper3-gains.csv", "paper3/Results/pythia_family_NO_FINAL_LN"
+    rows = table.read_text().splitlines(keepends=True)
+    table.write_text("".join(row for row in rows if not row.startswith(file)))
+    with pytest.raises(LayerwiseError, match=f"no numbers of '{file}"):
+        analyse.run("published", statistics, tables, params=root / "params.yaml")
+    assert {path.name: path.read_bytes() for path in statistics.iterdir()} == before
 
 
 # --- judge, summary -----------------------------------------------------------------------------
@@ -146,46 +139,30 @@ def test_judge_leaves_the_old_file_when_it_fails_iv(copy, root, tmp_path):
     assert not list(copy.rglob("*.part"))
 
 
-def test_judge_uses_the_stand_ins_of_mini(copy, root):
-    """A claim on Pythia-6.9B is answered by the model that stands in for it."""
-    folder = copy / "mini" / "statistics"
-    folder.mkdir(parents=True)
-    document = {"strategies": {"layer_8": {"correlation": 0.125}}}
-    result = {"documents": {"mini-gpt-neox": document}, "derived": {}, "given": {}}
-    (folder / "layers.json").write_text(json.dumps(result))
-    run_judge(root, copy, "mini")
-    found = [r for r in list_claims("mini", copy, "not measured", 2) if r["recomputed"] is not None]
-    assert {record["recomputed"] for record in found} == {0.125}
-    assert list_claims("mini", copy, "differs", None) == []
-
-
 def test_summary_shows_every_verdict(results, tmp_path):
+    shutil.copytree(results, tmp_path / "results")
     document = json.loads((results / "published" / "claims.json").read_text())
-    text = summary.run(["published"], results, tmp_path / "figures", tmp_path / "paper")
-    assert f"source published: {len(document['claims'])} claims" in text
+    text = summary("published", tmp_path)
+    assert f"{len(document['claims'])} claims, source published" in text
     counts = document["counts"]
-    columns = len(counts)
     rows = {
-        line.rsplit(maxsplit=columns)[0].strip(): [int(n) for n in line.split()[-columns:]]
-        for line in text.splitlines()
-        if line.split()[-1:] and line.split()[-1].isdigit()
+        line.rsplit(maxsplit=len(counts))[0].strip(): [int(n) for n in line.split()[-len(counts) :]]
+        for line in text.splitlines()[3:]
     }
     for verdict in {verdict for paper in counts.values() for verdict in paper}:
         assert rows[verdict] == [paper.get(verdict, 0) for paper in counts.values()]
-    assert "not built: latexmk is missing" in text
     (tmp_path / "paper").mkdir()
     (tmp_path / "paper" / "published.pdf").write_bytes(b"%PDF")
-    text = summary.run(["published"], results, tmp_path / "figures", tmp_path / "paper")
-    assert str(tmp_path / "paper" / "published.pdf") in text
+    assert summary("published", tmp_path).endswith("paper/published.pdf")
 
 
-def test_not_judged_yet_iv(results):
+def test_not_judged_yet_iv(results, tmp_path):
     for ask in (
-        lambda: summary.run(["full"], results, Path("figures"), Path("paper")),
-        lambda: trace(CLAIM, "full", results),
-        lambda: list_claims("full", results, None, None),
+        lambda: summary("measured", tmp_path),
+        lambda: trace(CLAIM, "measured", results),
+        lambda: list_claims("measured", results, None, None),
     ):
-        with pytest.raises(LayerwiseError, match="not judged for source 'full' yet; run `make rep"):
+        with pytest.raises(LayerwiseError, match="not judged for source 'measured' yet; run `make"):
             ask()
 
 
@@ -201,10 +178,7 @@ def test_trace_names_statistic_inputs_stage_and_command(results):
     path = results / "published" / "statistics" / "validation.json"
     assert origin["statistics_file"] == str(path)
     assert origin["statistics_sha256"] == sha256(path)
-    assert (origin["stage"], origin["command"]) == (
-        "replay@validation",
-        "dvc repro replay@validation",
-    )
+    assert origin["command"] == "dvc repro analyse@published"
     assert len(origin["inputs"]) == 12
     assert f"{file}#/business/uniformity_a" in origin["inputs"]
     assert list(origin["input_files"]) == [file]
@@ -237,42 +211,12 @@ def test_trace_as_text_says_all_of_it(results):
         assert part in text, part
 
 
-def test_trace_of_a_measured_source_names_the_values(copy, root):
-    """The stages of the other sources have their own names."""
-    folder = copy / "mini" / "statistics"
-    folder.mkdir(parents=True)
-    (folder / "layers.json").write_text('{"documents": {}, "derived": {}, "given": {}}')
-    values = copy / "mini" / "values" / "tiny.npz"
-    values.parent.mkdir()
-    values.write_bytes(b"values")
-    run_judge(root, copy, "mini")
-    claim = next(
-        record["id"]
-        for record in list_claims("mini", copy, None, None)
-        if (record["provenance"]["statistic"] or "").startswith("layers:")
-    )
-    origin = trace(claim, "mini", copy)["provenance"]
-    assert origin["stage"] == "infer@mini-layers"
-    assert origin["command"] == "dvc repro infer@mini-layers"
-    assert origin["input_files"] == {str(values): sha256(values)}
-
-
 def test_trace_of_a_claim_without_statistic(results):
     claims = list_claims("published", results, "not checkable", None)
     without = [record for record in claims if record["provenance"]["statistic"] is None]
     text = as_text(trace(without[0]["id"], "published", results))
     assert "cause" in text
-    assert "stage" not in text
-
-
-def test_trace_stages_are_stages_of_the_pipeline(root):
-    """The recorded pipeline knows every stage that a trace names."""
-    lock = (root / "dvc.lock").read_text()
-    for analysis in ANALYSES:
-        assert f"\n  replay@{analysis}:\n" in lock
-    for analysis in INFERRED:
-        assert f"\n  infer@mini-{analysis}:\n" in lock
-    assert "\n  derive@mini:\n" in lock
+    assert "command" not in text
 
 
 def test_trace_unknown_id_iv(results):
@@ -330,7 +274,7 @@ def test_unknown_verdict_iv(results):
         (["trace", CLAIM], 0, CLAIM),
         (["trace", "p9.x"], 2, "no claim 'p9.x'"),
         (["claims", "--verdict", "wrong"], 2, "verdict must be one of"),
-        (["trace", CLAIM, "--source", "full"], 2, "not judged for source 'full'"),
+        (["trace", CLAIM, "--source", "measured"], 2, "not judged for source 'measured'"),
     ],
 )
 def test_reading_verbs(capsys, results, arguments, code, word):
@@ -351,111 +295,6 @@ def test_json_for_other_programs(capsys, results):
     assert main(["claims", "--paper", "3", "--json", "--results", str(results)]) == 0
     records = json.loads(capsys.readouterr().out)
     assert {record["paper"] for record in records} == {3}
-
-
-# --- draw, render, typeset ----------------------------------------------------------------------
-
-
-def test_draw_writes_both_forms(results, root, tmp_path):
-    out = tmp_path / "figures"
-    statistics = results / "published" / "statistics"
-    said = draw.run("layers", "published", statistics, root / "models.yaml", out)
-    assert said == f"layers in {out}"
-    assert sorted(path.name for path in out.iterdir()) == ["layers.pdf", "layers.png"]
-    assert (out / "layers.pdf").read_bytes().startswith(b"%PDF")
-
-
-def test_draw_leaves_reference_values_to_their_figure(results, root):
-    """Only models of the registry are drawn as models."""
-    statistics = results / "published" / "statistics"
-    documents = draw.documents_of("validation", statistics, root / "models.yaml")
-    assert list(documents) == ["Pythia-6.9B", "Pythia-12B"]
-
-
-def test_draw_unknown_figure_iv(results, root, tmp_path):
-    statistics = results / "published" / "statistics"
-    with pytest.raises(LayerwiseError, match=r"figure must be one of .*found 'sensibility'"):
-        draw.run("sensibility", "published", statistics, root / "models.yaml", tmp_path / "f")
-    assert not (tmp_path / "f").exists()
-
-
-def test_draw_missing_statistics_iv(root, tmp_path):
-    with pytest.raises(LayerwiseError, match=r"layers\.json: no such file"):
-        draw.run("layers", "mini", tmp_path, root / "models.yaml", tmp_path / "f")
-
-
-@pytest.fixture
-def report(results, tmp_path):
-    """A template of one line, a figure, and where the report goes."""
-    templates, figures = tmp_path / "templates", tmp_path / "figures"
-    templates.mkdir()
-    figures.mkdir()
-    (templates / "main.tex.j2").write_text(
-        r"\VAR{source} \VAR{claims | length} \VAR{figures.layers} \VAR{params.seed}"
-        r" \VAR{sensitivity.rows | length}" + "\n"
-    )
-    (figures / "layers.pdf").write_bytes(b"%PDF layers")
-    (figures / "layers.png").write_bytes(b"png")
-    claims = results / "published" / "claims.json"
-    sensitivity = tmp_path / "sensitivity.json"
-    sensitivity.write_text('{"documents": {"summary": {"rows": [1, 2, 3]}}}')
-
-    def run():
-        out = tmp_path / "tex"
-        given = (claims, sensitivity, figures, templates, out, {"seed": 42})
-        return render.run("published", *given)
-
-    return run, templates, tmp_path / "tex"
-
-
-def test_render_writes_a_folder_that_builds_anywhere(report, results):
-    run, _, tex = report
-    run()
-    n = len(json.loads((results / "published" / "claims.json").read_text())["claims"])
-    assert (tex / "report.tex").read_text() == f"published {n} figures/layers.pdf 42 3\n"
-    assert (tex / "figures" / "layers.pdf").read_bytes() == b"%PDF layers"
-    assert sorted(path.name for path in (tex / "figures").iterdir()) == ["layers.pdf"]
-
-
-def test_render_keeps_the_old_report_when_it_fails_iv(report):
-    run, templates, tex = report
-    run()
-    old = (tex / "report.tex").read_text()
-    (templates / "main.tex.j2").write_text(r"\VAR{nothing}")
-    with pytest.raises(LayerwiseError, match="may only use what the context holds"):
-        run()
-    assert (tex / "report.tex").read_text() == old
-
-
-def test_render_replaces_the_whole_folder(report):
-    run, _, tex = report
-    run()
-    (tex / "figures" / "old.pdf").write_bytes(b"old")
-    run()
-    assert not (tex / "figures" / "old.pdf").exists()
-
-
-def test_typeset_moves_the_pdf_out(tmp_path, monkeypatch):
-    tex = tmp_path / "tex"
-    tex.mkdir()
-    (tex / "report.tex").write_text("x")
-
-    def build(folder, name):
-        (folder / f"{name}.pdf").write_bytes(b"%PDF")
-        return folder / f"{name}.pdf"
-
-    monkeypatch.setattr(typeset, "build_pdf", build)
-    typeset.run(tex, tmp_path / "paper" / "x.pdf")
-    assert (tmp_path / "paper" / "x.pdf").read_bytes() == b"%PDF"
-    assert [path.name for path in tex.iterdir()] == ["report.tex"]
-
-
-def test_typeset_without_a_report_iv(tmp_path):
-    with pytest.raises(
-        LayerwiseError, match=r"no report\.tex here; render the report first|latexmk"
-    ):
-        typeset.run(tmp_path, tmp_path / "x.pdf")
-    assert not (tmp_path / "x.pdf").exists()
 
 
 # --- scaling ------------------------------------------------------------------------------------

@@ -7,9 +7,8 @@ Source `published`
     needs weights   nothing published to derive it from
     not checkable   no rule, or no printed value to compare with
     declared        a setting, not a result
-Source `full`: reproduced (within the band of its tolerance class), differs, not measured,
-    not checkable, declared. Source `mini` measures nothing: its random weights stand in for the
-    models, so every claim that has a statistic there is `not measured`.
+Source `measured`: reproduced (within the band of its tolerance class), differs, not measured,
+    not checkable, declared.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ VERDICTS = (
     "declared",
 )
 
-# Relative and absolute band of a measurement against print (source full). The half-precision band
-# is an assumption until a repeated run has measured its noise.
+# Relative and absolute band of a measurement against print. The half-precision band is an
+# assumption until a repeated run has measured its noise.
 TOLERANCES: Mapping[str, tuple[float, float]] = {
     "exact": (0.0, 0.0),
     "float64": (1e-12, 0.0),
@@ -60,7 +59,6 @@ class Statistics:
     documents: Mapping[str, Mapping[str, Any]]
     derived: Mapping[str, list[str]] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
-    stand_ins: Mapping[str, str] = field(default_factory=dict)
     undefined: Mapping[str, str] = field(default_factory=dict)  # measured, but without a value: why
 
     def inputs(self, statistic: str) -> list[str]:
@@ -88,8 +86,6 @@ def select(claim: Claim, statistics: Statistics, statistic: str | None = None) -
         return None
     analysis, document, key = statistic_parts(claim, statistic)
     documents = statistics.documents.get(analysis, {})
-    if document not in documents:
-        document = statistics.stand_ins.get(document, document)
     node = documents.get(document, _MISSING)
     for name in split_pointer(key):
         if isinstance(node, list) and name.isdigit() and int(name) < len(node):
@@ -189,8 +185,6 @@ def _judge_measured(claim: Claim, value: Any, derived: bool, source: str) -> tup
         return "not checkable", claim.why
     if value is None:
         return "not measured", claim.unmeasured
-    if source == "mini":
-        return "not measured", "random weights stand in for the model; the number means nothing"
     if claim.printed is None:
         return "not checkable", claim.why
     decimals = None if claim.decimals == FULL else claim.decimals

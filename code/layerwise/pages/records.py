@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from layerwise.analyses.of_values import INFERRED
 from layerwise.errors import LayerwiseError
 from layerwise.ledger.findings import origin, relative_difference
 from layerwise.ledger.verdicts import TOLERANCES, VERDICTS
@@ -127,10 +126,7 @@ def analysis_of(record: Mapping[str, Any]) -> str | None:
 
 def stage_of(source: str, analysis: str) -> str:
     """The pipeline stage that computes an analysis."""
-    if source == "published":
-        return f"replay@{analysis}"
-    # what is not computed from values follows from what was assembled
-    return f"infer@{source}-{analysis}" if analysis in INFERRED else f"derive@{source}"
+    return f"analyse@{source}"
 
 
 def view(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from layerwise.files import read_json, sha256_of, write_json
 from layerwise.inputs.published import TYPED, read_published
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.verdicts import Statistics, judge
+from layerwise.steps import Place, Source, program
 
 
-def read_statistics(source: str, folder: Path, models: Path) -> Statistics:
+def read_statistics(source: str, folder: Path) -> Statistics:
     """The statistics of one source, every analysis of the folder."""
     documents: dict[str, Any] = {}
     derived: dict[str, list[str]] = {}
@@ -26,7 +27,7 @@ def read_statistics(source: str, folder: Path, models: Path) -> Statistics:
             given[f"{path.stem}:{key}"] = origin
         for key, reason in result.get("undefined", {}).items():
             undefined[f"{path.stem}:{key}"] = reason
-    return Statistics(source, documents, derived, given, undefined=undefined)
+    return Statistics(source, documents, derived, given, undefined)
 
 
 def input_hashes(files: set[str], published: Path) -> dict[str, str]:
@@ -41,11 +42,15 @@ def input_hashes(files: set[str], published: Path) -> dict[str, str]:
 
 
 def run(
-    source: str, claims: Path, published: Path, models: Path, statistics: Path, out: Path
+    source: Source,
+    statistics: Place,
+    out: Place,
+    claims: Place = Path("claims"),
+    published: Place = Path("published"),
 ) -> str:
     """Judge every claim; counts per paper and verdict go to `verdicts.json` beside the records."""
     ledger = read_ledger(claims, read_published(published))
-    results = read_statistics(source, statistics, models)
+    results = read_statistics(source, statistics)
     records = [judge(claim, results) for claim in ledger]
     counts: dict[str, dict[str, int]] = {}
     for record in records:
@@ -63,3 +68,7 @@ def run(
     write_json(out.with_name("verdicts.json"), counts)
     write_json(out, document)
     return f"{len(records)} claims judged in {out}"
+
+
+if __name__ == "__main__":
+    program(run)

@@ -6,7 +6,6 @@ from typing import Any
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, revealed, sha256_of
 from layerwise.ledger.verdicts import VERDICTS
-from layerwise.pages.records import INFERRED, stage_of
 
 
 def read_records(source: str, results: Path) -> dict[str, Any]:
@@ -19,15 +18,13 @@ def read_records(source: str, results: Path) -> dict[str, Any]:
     if not path.is_file():
         raise LayerwiseError(
             f"{path}: the ledger was not judged for source {source!r} yet; run `make reproduce` "
-            "(or `make reproduce-full` for source full) first"
+            "(or `make reproduce-full` for source measured) first"
         )
     return read_json(path)
 
 
 def trace(claim_id: str, source: str, results: Path) -> dict[str, Any]:
-    """A claim's record with its inputs and the statistics file by hash, the stage, the command.
-
-    Inputs are the published files of its cells; for a measured source the values of every model.
+    """A claim's record with its inputs and the statistics file by hash, the command.
 
     Raises:
         LayerwiseError: if the ledger was not judged yet, the id is unknown, or the statistics
@@ -51,24 +48,16 @@ def trace(claim_id: str, source: str, results: Path) -> dict[str, Any]:
         if path.is_file() and sha256_of(path) != judged:
             raise LayerwiseError(
                 f"{path}: these statistics are not the ones that were judged; "
-                f"run `dvc repro {'judge-' if source == 'published' else 'judge@'}{source}` first"
+                f"run `dvc repro judge@{source}` first"
             )
         cells = record["provenance"]["inputs"]
         used = {file: document["inputs"][file] for file in {c.partition("#")[0] for c in cells}}
-        if source != "published":
-            measured = results / source / "measured.json"
-            values = sorted((results / source / "values").glob("*.npz"))
-            files = values if analysis in INFERRED else [measured] if measured.is_file() else []
-            used = {str(file): sha256_of(file) for file in files}
-        # a source need not have every analysis
-        stage = stage_of(source, analysis) if judged is not None else None
         record["provenance"] = {
             **record["provenance"],
             "statistics_file": str(path),
             "statistics_sha256": judged,
             "input_files": dict(sorted(used.items())),
-            "stage": stage,
-            "command": stage and f"dvc repro {stage}",
+            "command": f"dvc repro analyse@{source}",
         }
     return record
 
@@ -124,13 +113,10 @@ def as_text(record: dict[str, Any]) -> str:
         lines.append(f"  print from  {origin['file']} {origin['key'] or ''}".rstrip())
     if origin["statistic"]:
         lines.append(f"  statistic   {origin['statistic']}")
-    if origin["statistic"] and not origin["stage"]:
-        lines.append("  stage       none: this source does not measure it")
-    elif origin["statistic"]:
+    if origin["statistic"]:
         lines += [
             f"  in          {origin['statistics_file']}",
             f"  sha256      {origin['statistics_sha256'] or 'missing: run the stage'}",
-            f"  stage       {origin['stage']}",
             f"  command     {origin['command']}",
         ]
     for number, cell in enumerate(origin["inputs"]):

@@ -1,17 +1,31 @@
 """published numbers <- upstream's result files (needs the mirror or the network)."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import Annotated
 
-from layerwise.inputs.published import check_tables, transcribe, write_tables
+import typer
+
+from layerwise.inputs.transcription import check_tables, transcribe, write_tables
 from layerwise.inputs.upstream import result_file
+from layerwise.steps import Place, program
 
 
-def run(folder: Path, mirror: str | None, check: bool) -> str:
+def run(
+    out: Place = Path("published"),
+    mirror: Annotated[str | None, typer.Option()] = None,
+    check: Annotated[bool, typer.Option(help="compare only, write nothing")] = False,
+) -> str:
     """Transcribe every table, or compare the committed ones number by number."""
     tables = transcribe(lambda path: result_file(path, mirror))
     numbers = sum(text.count("\n") - 1 for text in tables.values())
     if check:
-        check_tables(folder, tables)
+        check_tables(out, tables)
         return f"{numbers} published numbers are what upstream's files say"
-    write_tables(folder, tables)
-    return f"{numbers} published numbers written to {folder}"
+    write_tables(out, tables)
+    return f"{numbers} published numbers written to {out}"
+
+
+if __name__ == "__main__":
+    program(run)

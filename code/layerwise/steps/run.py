@@ -1,0 +1,104 @@
+"""Run the pipeline's stages, counted, and end with what they found: what `make reproduce` calls."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+import yaml
+
+from layerwise.errors import LayerwiseError
+from layerwise.steps import Source, program
+from layerwise.steps.summary import summary
+
+LATEX = "texlive-latex-recommended texlive-latex-extra texlive-science latexmk"
+BEGUN = re.compile(r"(?:Running stage|Stage) '(.+?)'")
+DVC_ONLY_REPEATS = "failed to run: "  # what the stage itself has said
+
+
+def run(
+    what: Literal["published", "all"],
+    force: Annotated[bool, typer.Option(help="run also what did not change")] = False,
+) -> str:
+    """Bring the source `published` up to date, or all sources.
+
+    A stage whose inputs are as they were is left alone; its log is shown only if it fails.
+
+    Raises:
+        LayerwiseError: naming the stage that failed.
+    """
+    sources: list[Source] = ["published"] if what == "published" else ["published", "measured"]
+    stages = dict(_stages(Path("dvc.yaml")))
+    wanted = {name: desc for name, desc in stages.items() if _belongs(name, sources)}
+    ends = {"page", "paper"}
+    if not shutil.which("latexmk"):
+        print(f"layerwise: no latexmk, so no PDF; for one: apt install {LATEX}", flush=True)
+        wanted = {name: desc for name, desc in wanted.items() if not name.startswith("paper@")}
+        ends.remove("paper")
+    targets = [name for name in wanted if name.partition("@")[0] in ends]
+    if wanted == stages:
+        targets = []
+    command = [sys.executable, "-m", "dvc", "repro", *(["--force"] if force else []), *targets]
+    with subprocess.Popen(command, stdout=-1, stderr=-1, text=True, errors="replace") as dvc:
+        _follow(dvc, wanted)
+    return "\n".join(map(summary, sources))
+
+
+def _stages(path: Path) -> Iterator[tuple[str, str]]:
+    """Name and description of every stage of dvc.yaml, in the order of flow."""
+    document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    files = {name: yaml.safe_load(Path(name).read_text("utf-8")) for name in document["vars"]}
+    for name, stage in document["stages"].items():
+        if "foreach" not in stage:
+            yield name, stage["desc"]
+            continue
+        items: Any = stage["foreach"]
+        if isinstance(items, str):  # "${models}": a key of one of the files
+            (items,) = (file[items[2:-1]] for file in files.values() if items[2:-1] in file)
+        for item in items:
+            yield f"{name}@{item}", stage["do"]["desc"]
+
+
+def _belongs(name: str, sources: list[Source]) -> bool:
+    """Whether a stage is one of these sources'; all that is of one model is of `measured`."""
+    return (item if (item := name.partition("@")[2]) == "published" else "measured") in sources
+
+
+def _follow(dvc: subprocess.Popen[str], stages: dict[str, str]) -> None:
+    """Say which stage runs; DVC's own words, and those of stages that succeed, are left out."""
+    log: list[str] = []
+    errors = threading.Thread(target=_pass_on, args=(dvc,), daemon=True)
+    errors.start()
+    number, name = 0, ""
+    for line in dvc.stdout or ():
+        if begun := BEGUN.match(line):
+            name, log = begun[1], []
+            number += name in stages
+            if line.startswith("Running"):
+                print(
+                    f"layerwise: stage {number} of {len(stages)}: {name}: {stages.get(name)}",
+                    flush=True,
+                )
+        else:
+            log.append(line)
+    errors.join()
+    if dvc.wait():
+        sys.stdout.writelines(log)
+        raise LayerwiseError(f"stage {name} failed; mend that, then run it again to go on")
+
+
+def _pass_on(dvc: subprocess.Popen[str]) -> None:
+    for line in dvc.stderr or ():
+        if DVC_ONLY_REPEATS not in line:
+            sys.stderr.write(line)
+
+
+if __name__ == "__main__":
+    program(run)
