@@ -190,7 +190,7 @@ class Entry:
         return self._evidence.read(self._file, key)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
+        if name.startswith("__"):
             raise AttributeError(name)
         return self[name]
 

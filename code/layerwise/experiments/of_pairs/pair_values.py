@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.analyses.calibration_text import NUMERIC, WORDS
+from layerwise.analyses.calibration_text import WORDS
+from layerwise.analyses.categories import NUMERIC
 from layerwise.errors import LayerwiseError
 from layerwise.experiments import Fragments
 from layerwise.experiments.of_pairs import category_values, curve_values
