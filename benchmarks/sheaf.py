@@ -1,4 +1,4 @@
-"""Time the sheaf's traces, gaps and norms against the notebooks' way, both in one run.
+"""Time the sheaf's traces and norms against the notebooks' way, both in one run.
 
     python benchmarks/sheaf.py [--quick]
 
@@ -92,23 +92,6 @@ def dense_trace(n_tokens: int, width: int) -> None:
     report(name, slow, median_seconds(here, 9), f"within {gap:.1e} relative")
 
 
-def gap(n_tokens: int, corner: int) -> None:
-    """Two smallest eigenvalues of the Laplacian of a corner."""
-    a = attention(n_tokens, 1, 0)[0]
-    w = values(1)[0, 0, :, :corner][:corner]
-    naive = median_seconds(
-        lambda: np.linalg.eigvalsh(
-            laplacian(a, w.astype(np.float64)) + sheaf.TINY * np.eye(n_tokens * corner)
-        ),
-        5,
-    )
-    expected = np.linalg.eigvalsh(laplacian(a, w.astype(np.float64)))
-    one = sheaf.factored_spectrum(a, w)
-    off = abs(one.lambda_2 - expected[1])
-    here = median_seconds(lambda: sheaf.factored_spectrum(a, w), 9)
-    report(f"spectral gap, {n_tokens} tokens, corner {corner}", naive, here, f"within {off:.1e}")
-
-
 def maps_of_pairs(n_tokens: int, part: int) -> None:
     """Operator norms of the restriction maps of one block; the loop takes `part` of the pairs."""
     a = attention(n_tokens, 1, 0)[0]
@@ -121,7 +104,7 @@ def maps_of_pairs(n_tokens: int, part: int) -> None:
     slow *= len(pairs) / len(some)
     found = np.sqrt([a[pair] + sheaf.TINY for pair in some]) * spectral_norm(w)
     off = np.max(np.abs(found / expected - 1))
-    fast = median_seconds(lambda: sheaf.restriction_maps(a, spectral_norm(w)), 5)
+    fast = median_seconds(lambda: sheaf.contraction_ratio(a) * spectral_norm(w), 5)
     name = f"restriction maps, {n_tokens} tokens, {HIDDEN} wide"
     report(name, slow, fast, f"within {off:.1e} relative")
 
@@ -133,8 +116,6 @@ def main() -> None:
     print(f"{'':<44}{'notebook':>11}{'here':>13}{'ratio':>10}   agreement")
     traces(4 if quick else 12)
     dense_trace(6, 256 if quick else 768)
-    gap(6, 16)
-    gap(8, 32)
     maps_of_pairs(TOKENS, 2 if quick else 20)
 
 

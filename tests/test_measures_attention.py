@@ -32,34 +32,8 @@ def test_row_entropies_by_loop() -> None:
 def test_uniform_rows() -> None:
     maps = (np.tril(np.ones((6, 6))) / np.arange(1, 7)[:, None]).astype(np.float32)
     np.testing.assert_allclose(a.row_entropies(maps), np.log(np.arange(1, 7)), atol=1e-6)
-    assert a.flattened_entropy(maps) == pytest.approx(np.log(np.arange(1, 7)).sum(), rel=1e-5)
     assert a.sparsity(maps) == pytest.approx(5 / 12)  # the causal zeros
     assert a.sparsity(maps, limit=0.3) == pytest.approx((15 + 4 + 5 + 6) / 36)
-
-
-def test_flattened_entropy_normalised() -> None:
-    attention = causal(1, 7)[0]
-    raw = a.flattened_entropy(attention)
-    assert raw == pytest.approx(a.row_entropies(attention).sum(), abs=1e-6)
-    entries = attention[attention > 0] / 7
-    normalised = a.flattened_entropy(attention, normalised=True)
-    assert normalised == pytest.approx(-(entries * np.log(entries)).sum(), rel=1e-5)
-    assert normalised == pytest.approx(raw / 7 + np.log(7), rel=1e-5)
-
-
-def test_locality_of_known_maps() -> None:
-    assert a.locality(np.eye(5, dtype=np.float32)) == 1
-    assert a.locality(np.eye(5, dtype=np.float32)[:, ::-1].copy()) == pytest.approx(1 - 12 / 5 / 4)
-    first = np.zeros((4, 4), dtype=np.float32)
-    first[:, 0] = 1
-    assert a.locality(first) == pytest.approx(1 - (0 + 1 + 2 + 3) / 4 / 3)
-    assert a.locality(np.ones((1, 1), dtype=np.float32)) == 1
-
-
-def test_locality_by_loop() -> None:
-    attention = causal(1, 6)[0]
-    far = sum(float(attention[i, j]) * abs(i - j) for i in range(6) for j in range(6))
-    assert a.locality(attention) == pytest.approx(1 - far / attention.sum() / 5)
 
 
 def test_head_mean_in_the_dtype_of_the_notebook() -> None:
@@ -81,11 +55,3 @@ def test_nan_makes_its_row_nan_and_counts_as_dense() -> None:
     assert np.isnan(a.shifted_row_entropies(maps)).sum() == 1
     assert a.sparsity(maps) == pytest.approx(before - 1 / 32)  # one causal zero is gone
     assert np.isnan(a.head_mean(maps)[2]).all()
-    assert np.isnan(a.locality(maps[1]))
-
-
-def test_mean_that_skips_nan() -> None:
-    values = np.array([[1.0, np.nan, np.nan], [3.0, 4.0, np.nan]])
-    np.testing.assert_array_equal(a.skipping_nan_mean(values), [2.0, 4.0, np.nan])
-    whole = np.random.default_rng(0).normal(size=(4, 3))
-    np.testing.assert_allclose(a.skipping_nan_mean(whole), whole.mean(0))

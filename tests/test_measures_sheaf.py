@@ -76,7 +76,7 @@ def test_several_layers_at_once() -> None:
 def test_equation_4_is_zero_where_the_coded_trace_is_not(n: int, heads: int, seed: int) -> None:
     maps, w = attention(n, heads, seed), values(heads, 4, 6, seed)
     norms = sheaf.squared_norms(w)
-    printed = sheaf.printed_trace(sheaf.excess_mass(maps), norms)
+    printed = sheaf.mean_map_trace(sheaf.excess_mass(maps), norms)
     assert abs(printed) < 1e-6 * n * norms.sum()
     assert multihead(maps, w) > (0.01 * norms.min() if n > 1 else -1)
 
@@ -85,7 +85,7 @@ def test_equation_4_is_the_excess_of_the_rows() -> None:
     maps = attention(6, 2)
     maps[0, 3, 1] += 0.25
     norms = sheaf.squared_norms(values(2, 3, 5))
-    printed = sheaf.printed_trace(sheaf.excess_mass(maps), norms)
+    printed = sheaf.mean_map_trace(sheaf.excess_mass(maps), norms)
     assert printed == pytest.approx(0.125 * norms.sum(), rel=1e-5)
 
 
@@ -140,34 +140,13 @@ def test_token_factor_against_a_laplacian_built_block_by_block(n: int, width: in
     assert one.gap == one.lambda_2 - one.lambda_1
 
 
-def test_factored_spectrum_against_the_dense_one_where_rounding_is_small() -> None:
-    # attention both ways, so that no eigenvalue is as small as the rounding of the largest
-    a = np.random.default_rng(3).uniform(0.1, 1, size=(5, 5)).astype(np.float32)
-    w = (np.eye(4) + 0.1 * np.random.default_rng(4).normal(size=(4, 4))).astype(np.float32)
-    expected = np.linalg.eigvalsh(block_by_block(a, w, TINY))
-    one = sheaf.factored_spectrum(a, w)
-    assert [one.lambda_1, one.lambda_2] == pytest.approx(expected[:2], rel=1e-9)
-    assert one.trace == pytest.approx(expected.sum(), rel=1e-12)
-
-
-def test_factored_gap_is_free_of_the_dense_solvers_noise() -> None:
-    """Under causal attention the first token gives nothing away: M_00 = (n - 1) 1e-10."""
-    n, w = 6, np.diag(np.float32([1, 2, 3, 4]))
-    a = attention(n, 1)[0]
-    one = sheaf.factored_spectrum(a, w)
-    smallest = np.linalg.eigvalsh(sheaf.token_laplacian(a))[0]
-    assert one.lambda_1 == pytest.approx(smallest * 1, rel=1e-12)
-    assert one.gap == pytest.approx(smallest * (4 - 1), rel=1e-12)
-    assert 0 < one.gap < 1e-8
-
-
 def test_nan_attention_gives_the_published_words() -> None:
     a = attention(4, 1)[0]
     a[2, 1] = np.nan
     w = values(1, 3, 3)[0]
-    dense, factored = sheaf.laplacian_spectrum(a, w), sheaf.factored_spectrum(a, w)
+    dense = sheaf.laplacian_spectrum(a, w)
     assert dense.lambda_1 == 0
-    assert np.isnan([dense.lambda_2, dense.gap, dense.trace, factored.lambda_1]).all()
+    assert np.isnan([dense.lambda_2, dense.gap, dense.trace]).all()
     graph = sheaf.ascending(sheaf.graph_laplacian(a))
     assert np.isnan(graph).all()
     assert np.isnan(sheaf.smallest_products(graph, np.ones(3)).gap)
@@ -213,48 +192,36 @@ def test_products_are_those_of_the_kronecker_product() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(1, 7), st.integers(0, 1000))
-def test_restriction_maps_against_operator_norms_of_each(n: int, seed: int) -> None:
-    a, w = attention(n, 1, seed)[0], values(1, 4, 6, seed)[0]
-    top = float(np.linalg.norm(w.astype(np.float64), ord=2))
+def test_contraction_against_operator_norms_of_each_map(n: int, seed: int) -> None:
+    a, w = attention(n, 1, seed)[0], values(1, 4, 6, seed)[0].astype(np.float64)
     norms = [
-        np.linalg.norm(np.sqrt(a[i, j] + TINY) * w.astype(np.float64), ord=2)
-        for i in range(n)
-        for j in range(n)
+        np.linalg.norm(np.sqrt(a[i, j] + TINY) * w, ord=2)
+        for i, j in np.ndindex(n, n)
         if a[i, j] > 1e-8
     ]
-    one = sheaf.restriction_maps(a, top)
-    assert one.n_pairs == len(norms) == n * (n + 1) // 2
-    assert one.mean_norm == pytest.approx(np.mean(norms), rel=1e-6)
-    assert one.contraction_ratio == pytest.approx(np.mean(norms) / top, rel=1e-6)
-    assert one.contraction_ratio <= 1 + 1e-6
+    ratio = sheaf.contraction_ratio(a)
+    assert ratio == pytest.approx(np.mean(norms) / np.linalg.norm(w, ord=2), rel=1e-6)
+    assert ratio <= 1 + 1e-6
 
 
-def test_the_ratio_says_nothing_about_the_weights() -> None:
-    a = attention(6, 1)[0]
-    ratios = {sheaf.restriction_maps(a, norm).contraction_ratio for norm in (0.1, 1.0, 40.0)}
-    assert len(ratios) == 1
-
-
-def test_restriction_maps_where_no_pair_attends() -> None:
+def test_contraction_where_no_pair_attends() -> None:
     a = np.full((4, 4), 1e-9, np.float32)
     a[0, 0] = 5e-9
-    one = sheaf.restriction_maps(a, 2.0)
-    assert one.n_pairs == 10
-    expected = (np.sqrt(5.1e-9) + 9 * np.sqrt(1.1e-9)) / 10
-    assert one.contraction_ratio == pytest.approx(expected, rel=1e-6)
-    assert np.isnan(sheaf.restriction_maps(np.full((4, 4), np.nan, np.float32), 2.0).mean_norm)
+    expected = (np.sqrt(5.1e-9) + 9 * np.sqrt(1.1e-9)) / 10  # the ten largest
+    assert sheaf.contraction_ratio(a) == pytest.approx(expected, rel=1e-6)
+    assert np.isnan(sheaf.contraction_ratio(np.full((4, 4), np.nan, np.float32)))
 
 
 def test_a_nan_pair_is_left_out_while_another_attends() -> None:
     a = attention(3, 1)[0]
+    two = sheaf.contraction_ratio(a[:2, :2])
     a[2] = np.nan
-    assert sheaf.restriction_maps(a, 1.0).n_pairs == 3
+    assert sheaf.contraction_ratio(a) == two
 
 
-@pytest.mark.parametrize("spectrum", [sheaf.laplacian_spectrum, sheaf.factored_spectrum])
-def test_a_gap_needs_two_eigenvalues(spectrum) -> None:
+def test_a_gap_needs_two_eigenvalues() -> None:
     with pytest.raises(LayerwiseError, match="at least two eigenvalues, found 1; use a longer"):
-        spectrum(np.ones((1, 1), np.float32), np.ones((1, 1), np.float32))
+        sheaf.laplacian_spectrum(np.ones((1, 1), np.float32), np.ones((1, 1), np.float32))
     with pytest.raises(LayerwiseError, match="at least two eigenvalues, found 1"):
         sheaf.smallest_products(np.ones(1), np.ones(1))
     with pytest.raises(LayerwiseError, match="at least two tokens, found 1; use more text"):

@@ -307,16 +307,16 @@ def test_slices_and_missing_numbers() -> None:
     assert guarded["other"]["label"] == "spectral L_star_full: 3 to 5"
 
 
-def test_the_bell_of_the_anisotropy_study() -> None:
-    shape = {"L_star_anisotropy": 6, "phase2_slope": -0.1, "is_bell_curve": True}
-    before = {"L_star_anisotropy": 32, "phase2_slope": 0.0, "is_bell_curve": False}
+def test_the_bell_of_the_anisotropy_experiment() -> None:
+    """The share of the last layer makes the fall, and before the final norm it does not."""
+    shares = [0.1, 0.3, 0.9, 0.5, 0.2]
     fragments = {
-        "paper3/Results/anisotropy_results_gemma.json": {"": shape},
-        "beyond/aniso": {"/gemma-2b": {"before_norm": before}},
+        "paper3/Results/anisotropy_results_gemma.json": {"/intrinsic_dim_ratio": shares},
+        "beyond/aniso": {"/gemma-2b": {"last_share_before_norm": 0.95}},
     }
     (row,) = weight_sensitivity.analyse(fragments)["gemma-2b"]["rows"]
     assert (row["claim"], row["choice"], row["outcome"]) == ("bell", "before_norm", "lost")
-    assert (row["published"]["label"], row["other"]["label"]) == ("L6", "L32")
+    assert (row["published"]["label"], row["other"]["label"]) == ("L2", "L4")
 
 
 def test_combine_keeps_what_a_model_has() -> None:

@@ -23,20 +23,21 @@ import torch
 
 from layerwise.analyses import replay
 from layerwise.errors import LayerwiseError
-from layerwise.experiments import Fragments, Subject, lookup, opt
+from layerwise.experiments import Fragments, Subject, lookup
 from layerwise.experiments import ffn as ffn_study
 from layerwise.experiments import fourmodel as four_study
 from layerwise.experiments import llama23 as llama23_study
 from layerwise.experiments import mistral as mistral_study
 from layerwise.experiments import perhead as perhead_study
 from layerwise.experiments import scaling as scaling_study
+from layerwise.experiments.matrices import attention_shape
 from layerwise.experiments.streams import summary, without_first_token
+from layerwise.experiments.table import measure_experiment
 from layerwise.extraction import tracing
 from layerwise.extraction.projections import Weights
 from layerwise.inputs.measured import measured, merge, read_fragments, write_fragments
 from layerwise.inputs.published import Published, read_published
 from layerwise.measures import unembedding
-from layerwise.measures.conditioning import conditioning
 from layerwise.measures.module_gain import attention_gains, module_gain, module_gains
 from layerwise.measures.stream_norms import mean_token_norm, sequence_norms, token_norms
 from layerwise.measures.traces import Trace
@@ -107,8 +108,7 @@ def _subject(study: str, slug: str, trace: Any = None) -> Subject:
 
 @cache
 def _fragments(study: str, slug: str) -> Fragments:
-    found = import_module(f"layerwise.experiments.{study}").fragments(_subject(study, slug))
-    return dict(found)
+    return measure_experiment(study, _subject(study, slug))
 
 
 def _deep(study: str, slug: str) -> Fragments:
@@ -540,65 +540,45 @@ def _value_matrices(slug: str) -> list[torch.Tensor]:
 @pytest.mark.parametrize("slug", SUBJECTS["opt"])
 def test_opt_against_torch(slug: str) -> None:
     found = _fragments("opt", slug)[OPT]
-    key = opt.NAMES[slug].replace("/", "~1")
-    matrices, values = found[f"/W_V_analysis/{key}"], _value_matrices(slug)
-    s = torch.stack([torch.linalg.svdvals(w.double()) for w in values]).numpy()
-    _close(matrices["mean_spectral"], s[:, 0].mean())
-    _close(matrices["mean_frobenius"], np.sqrt((s**2).sum(1)).mean())
-    _close(matrices["mean_condition"], (s[:, 0] / s[:, -1]).mean(), rtol=1e-4)
-    beyond = _fragments("opt", slug)["beyond/opt"][f"/{slug}"]
-    same = beyond["legacy"]["spectral"] == beyond["correct"]["spectral"]
-    assert same == (slug != "pythia-160m")
-    assert beyond["legacy"]["rank"] == [16, 16, 16]
+    (of_values,) = {key.rpartition("/")[0] for key in found if key.startswith("/W_V_analysis")}
+    s = torch.stack([torch.linalg.svdvals(w.double()) for w in _value_matrices(slug)]).numpy()
+    _close(found[f"{of_values}/mean_spectral"], s[:, 0].mean())
+    _close(found[f"{of_values}/mean_frobenius"], np.sqrt((s**2).sum(1)).mean())
+    _close(found[f"{of_values}/mean_condition"], (s[:, 0] / s[:, -1]).mean(), rtol=1e-4)
     entropies, shares = [], []
     for text in PROMPTS["opt_anomaly"]["prompts"]:
         maps = _pass("opt", slug, text, output_attentions=True).attentions
         means = [m[0].mean(dim=0) for m in maps]
         entropies.append([float(-(a * torch.log(a + 1e-10)).sum(-1).mean()) for a in means])
         shares.append([float((a < 0.01).float().mean()) for a in means])
-    attention = found[f"/attention_analysis/{key}"]
-    _close(attention["entropy_by_layer"], np.mean(entropies, axis=0))
-    _close(attention["sparsity_by_layer"], np.mean(shares, axis=0))
-    _close(attention["mean_entropy"], np.mean(entropies))
-    _close(attention["mean_sparsity"], np.mean(shares))
+    attention = of_values.replace("W_V", "attention")
+    _close(found[f"{attention}/entropy_by_layer"], np.mean(entropies, axis=0))
+    _close(found[f"{attention}/sparsity_by_layer"], np.mean(shares, axis=0))
 
 
 def test_layers_without_an_entropy_are_left_out_of_its_mean(tmp_path: Path) -> None:
     subject = _subject("opt", "pythia-160m")
+    texts = PROMPTS["opt_anomaly"]["prompts"]
 
     def half_blind(text: str, **options: Any) -> Trace:
         trace = subject.trace(text, **options)
         maps = [m.copy() for m in trace.attention]
         maps[2][:] = np.nan
-        if text == PROMPTS["opt_anomaly"]["prompts"][0]:
+        if text == texts[0]:
             maps[1][0, -1, 0] = np.nan
         return replace(trace, attention=tuple(maps))
 
-    found = opt.fragments(_subject("opt", "pythia-160m", half_blind))
-    key = "/attention_analysis/EleutherAI~1pythia-160m"
-    attention, whole = found[OPT][key], _fragments("opt", "pythia-160m")[OPT][key]
-    assert attention["entropy_by_layer"][0] == whole["entropy_by_layer"][0]
-    second = subject.trace(PROMPTS["opt_anomaly"]["prompts"][1], attention=True).attention[1]
-    a = second.mean(axis=0).astype(np.float64)
-    _close(attention["entropy_by_layer"][1], np.mean(-np.sum(a * np.log(a + 1e-10), axis=1)))
-    assert math.isnan(attention["entropy_by_layer"][2])
-    _close(attention["mean_entropy"], np.mean(attention["entropy_by_layer"][:2]))
-    assert attention["sparsity_by_layer"][2] == 0  # NaN is not under the limit
-    write_fragments(tmp_path / "found.json", found)
+    found = attention_shape(_subject("opt", "pythia-160m", half_blind), texts)
+    whole = attention_shape(subject, texts)["entropy_by_layer"]
+    second = attention_shape(subject, texts[1:])["entropy_by_layer"]
+    assert found["entropy_by_layer"][:2] == [whole[0], second[1]]
+    assert math.isnan(found["entropy_by_layer"][2])
+    assert found["sparsity_by_layer"][2] == 0  # NaN is not under the limit
+    place = "/attention_analysis/EleutherAI~1pythia-160m"
+    write_fragments(tmp_path / "found.json", {OPT: {place: found}})
     tables = measured(_published(), read_fragments(tmp_path / "found.json"))
-    work = replay("spectral_norms", tables, **DRAWS)
-    mean = work.documents["pythia-160m"]["attention"]["mean_entropy"]
-    assert mean == pytest.approx(attention["mean_entropy"], rel=1e-12)
-
-
-def test_conditioning_degenerate() -> None:
-    flat = conditioning(np.ones((4, 3), np.float32))
-    assert flat.rank == 1
-    assert flat.spectral == pytest.approx(math.sqrt(12))
-    nothing = conditioning(np.zeros((2, 2), np.float32))
-    assert (nothing.rank, nothing.spectral) == (0, 0)
-    assert math.isnan(nothing.condition)
-    assert conditioning(np.diag([4.0, 0.5]).astype(np.float32)).condition == 8
+    means = replay("spectral_norms", tables, **DRAWS).documents["pythia-160m"]["attention"]
+    assert means["mean_entropy"] == pytest.approx(np.mean([whole[0], second[1]]), rel=1e-12)
 
 
 # --- token matrices -----------------------------------------------------------------------------

@@ -48,6 +48,11 @@ from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published
 
 ANALYSES: dict[str, Callable[[Replay, Draws], None]] = {
+    "cross_model": cross_model.derive,
+    "template": template.derive,
+    "phases": phases.derive,
+    "consolidated": consolidated.derive,
+    "calibration": calibration.derive,
     "lab_heritage": lab_heritage.derive,
     "crowding": crowding.derive,
     "mlp_scaling": mlp_scaling.derive,
@@ -71,12 +76,7 @@ TABLES: dict[str, Mapping[str, Document]] = {
     "neutral_control": neutral_control.DOCUMENTS,
     "sheaf_trace": sheaf_trace.DOCUMENTS,
     "spectral_norms": spectral_norms.DOCUMENTS,
-    "calibration": calibration.DOCUMENTS,
     "output_correlation": output_correlation.DOCUMENTS,
-    "cross_model": cross_model.DOCUMENTS,
-    "template": template.DOCUMENTS,
-    "phases": phases.DOCUMENTS,
-    "consolidated": consolidated.DOCUMENTS,
     "twins": twins.DOCUMENTS,
     "validation": validation.DOCUMENTS,
 }

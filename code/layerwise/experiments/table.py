@@ -9,32 +9,33 @@ from layerwise.experiments import (
     Experiment,
     Fragments,
     Subject,
-    aniso,
-    bentov,
+    attention_sheaf,
     crossarch,
     ffn,
     fourmodel,
-    h4,
-    h4ext,
     inputdep,
     llama23,
     llama_anom,
-    lstar,
+    matrices,
     mistral,
-    opt,
     perhead,
     rlhf,
-    rmap,
     scaling,
-    spectral,
+    together,
+    token_states,
 )
 from layerwise.experiments.depth_gains import measure as depth_gains
 from layerwise.experiments.prompt_rows import PromptRows, stored_in_half
+from layerwise.inputs.published import ANISOTROPY
 
 R = "paper3/Results/"
 HUNT = R + "high_rho_hunt_NO_FINAL_LN_20260105_184728.json"
 SWEEP = R + "pythia_family_NO_FINAL_LN_20260105_174820.json"
 CLEAN = R + "clean_residual_NO_FINAL_LN_20260105_173546.json"
+OPT = R + "OPT_anomaly_20260106_013155.json"
+EXTENDED_TRACES = R + "H4_v2_extended_20260106_012606.json"
+PACKED = ("pythia-1b", "pythia-2p8b", "pythia-6p9b", "mistral-7b", "gemma-2b")
+PROFILES = {"pythia-6p9b": ANISOTROPY, "gemma-2b": R + "anisotropy_results_gemma.json"}
 TUNED_BASES = {
     "mistral-7b": "Mistral-7B-Base",
     "gemma-7b": "Gemma-7B-Base",
@@ -67,14 +68,61 @@ EXPERIMENTS: Mapping[str, Callable[[Subject], Fragments]] = {
     "llama23": llama23.fragments,
     "crossarch": crossarch.fragments,
     "perhead": perhead.fragments,
-    "spectral": spectral.fragments,
-    "h4": h4.fragments,
-    "h4ext": h4ext.fragments,
-    "lstar": lstar.fragments,
-    "rmap": rmap.fragments,
-    "opt": opt.fragments,
-    "aniso": aniso.fragments,
-    "bentov": bentov.fragments,
+    # singular values of the projections (section 4.3, figures 3, A1 and A5)
+    "spectral": Experiment(
+        R + "restriction_map_spectral_20260105_202448.json", "results", matrices.projections
+    ),
+    # four texts (section 5.2.1): the two trace scripts, and the models that were read as packed
+    "h4": together(
+        Experiment(
+            R + "H4_v2_validation_20260106_015547.json",
+            "results",
+            attention_sheaf.second_script,
+            "sheaf_trace",
+        ),
+        Experiment(
+            R + "H4_validation_20260106_014132.json",
+            "results",
+            attention_sheaf.first_script,
+            "sheaf_trace",
+        ),
+    ),
+    "h4ext": Experiment(
+        EXTENDED_TRACES,
+        "extended_results",
+        attention_sheaf.packed_run,
+        "sheaf_trace",
+        dict.fromkeys(PACKED),
+    ),
+    # five texts (section 5.3, figure 5)
+    "lstar": together(
+        Experiment(
+            R + "l_star_cross_heritage_20260106_104357.json",
+            "results",
+            attention_sheaf.cross_heritage,
+            "l_star",
+        ),
+        Experiment(
+            R + "l_star_sign_change_20260106_111315.json",
+            "results",
+            attention_sheaf.sign_changes,
+            "l_star",
+        ),
+    ),
+    # one text (appendix D of the draft)
+    "rmap": Experiment(
+        {"pythia-1p4b": R + "restriction_maps_results.json"},
+        None,
+        attention_sheaf.restriction_maps,
+        "restriction_maps",
+    ),
+    # OPT-125M, GPT-2 and Pythia-160M, two texts in half precision (the OPT anomaly)
+    "opt": together(
+        Experiment(OPT, "W_V_analysis", matrices.value_sizes),
+        Experiment(OPT, "attention_analysis", matrices.attention_shape, "opt_anomaly"),
+    ),
+    # 16 texts (section 6 and supplement)
+    "aniso": Experiment(PROFILES, None, token_states.profile, "anisotropy"),
 }
 
 

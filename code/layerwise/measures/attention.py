@@ -1,4 +1,4 @@
-"""Attention maps: entropy, sparsity and locality, in the readings of Paper 3's notebooks.
+"""Attention maps: entropy and sparsity, in the readings of Paper 3's notebooks.
 
 A row holds the weights with which a token looks at all tokens and sums to 1. Half-precision maps
 can hold NaN: then a row's entropy is NaN, and a comparison with NaN is false.
@@ -7,7 +7,7 @@ can hold NaN: then a row's entropy is NaN, and a comparison with NaN is false.
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float, Float32, Float64
+from jaxtyping import Float32, Float64
 
 from layerwise.measures.precision import round_to
 
@@ -39,46 +39,9 @@ def shifted_row_entropies(
     return -np.sum(p * np.log(p), axis=-1)
 
 
-def flattened_entropy(
-    attention: Float32[np.ndarray, "row token"], *, normalised: bool = False
-) -> float:
-    """-sum a ln a over all positive entries of a map (Bentov point).
-
-    The rows sum to 1 each, so the map sums to its number n of tokens; `normalised` divides by that
-    sum first, which gives a probability: the result is then (raw / n) + ln n.
-    """
-    a = attention[attention > 0].astype(np.float64)
-    if normalised:
-        a /= a.sum()
-    return float(-np.sum(a * np.log(a)))
-
-
 def sparsity(attention: Float32[np.ndarray, "*head row token"], limit: float = SPARSE) -> float:
     """Share of entries under the limit, the causal zeros included: at least (n-1) / 2n.
 
     NaN is not under the limit (OPT anomaly).
     """
     return float(np.mean(attention < limit))
-
-
-def locality(attention: Float32[np.ndarray, "row token"]) -> float:
-    """1 - (mean distance |i-j| of the attention) / (n-1): 1 where tokens see themselves only.
-
-    For a single token 1.
-    """
-    n = len(attention)
-    if n == 1:
-        return 1.0
-    rows, columns = np.indices(attention.shape)
-    a = attention.astype(np.float64)
-    return float(1 - np.sum(a * np.abs(rows - columns)) / np.sum(a) / (n - 1))
-
-
-def skipping_nan_mean(
-    values: Float[np.ndarray, "prompt layer"],
-) -> Float[np.ndarray, " layer"]:
-    """Mean over prompts that leaves NaN out, NaN where nothing is left (pandas; OPT anomaly)."""
-    there = ~np.isnan(values)
-    total = np.where(there, values, 0.0).sum(axis=0)
-    count = there.sum(axis=0)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)

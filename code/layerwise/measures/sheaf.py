@@ -9,12 +9,10 @@ the weights; each is computed once, and every trace of the papers is a product o
 - `multihead_trace`: the sum over the heads (the trace scripts' `traces_multihead`);
 - `first_slice_trace`: the head-mean map with the first head's slice of W_V only (`traces_full`);
 - `mean_map_trace`: the head-mean map with the whole W_V;
-- `printed_trace`: equation 4 as printed, (sum(A) - n) |W_V|_F^2. The rows of a softmax sum to one,
-  so it is 0 but for rounding, and in half precision it is that rounding, enlarged.
+  with `excess_mass` it is equation 4 as printed, (sum(A) - n) |W_V|_F^2. The rows of a softmax sum
+  to one, so that is 0 but for rounding, and in half precision it is that rounding, enlarged.
 
-Eigenvalues of the Laplacian come from its factors: it is M (x) W^T W for the token matrix M of
-`token_laplacian`, so they are the products of the eigenvalues of the two. NaN of half-precision
-attention is passed on.
+NaN of half-precision attention is passed on.
 """
 
 from __future__ import annotations
@@ -69,13 +67,6 @@ def mean_map_trace(
 ) -> Float64[np.ndarray, "*layer"]:
     """Mass of the head-mean map times the squared norm of the whole W_V."""
     return np.asarray(masses.mean(axis=-1) * norms.sum(axis=-1))
-
-
-def printed_trace(
-    excess: Float64[np.ndarray, "*layer head"], norms: Float64[np.ndarray, "*layer head"]
-) -> Float64[np.ndarray, "*layer"]:
-    """Equation 4 for the head-mean map and the whole W_V; `excess` is `excess_mass` per head."""
-    return mean_map_trace(excess, norms)
 
 
 def evenly_chosen(n_tokens: int, most: int) -> list[int]:
@@ -169,8 +160,8 @@ def laplacian_spectrum(
     """Of the whole Laplacian M (x) W^T W plus the ridge, by one dense eigen-solver, as published.
 
     First trace script and restriction maps: a few tokens and a corner of W_V. The two eigenvalues
-    are the ridge and differ by 1e-14, which is what rounding leaves; `factored_spectrum` has no
-    such noise. With NaN the first is 0 and the second NaN, as the notebook stores it.
+    are the ridge and differ by 1e-14, which is what rounding leaves. With NaN the first
+    is 0 and the second NaN, as the notebook stores it.
 
     Raises:
         LayerwiseError: for a Laplacian of fewer than two rows.
@@ -184,51 +175,18 @@ def laplacian_spectrum(
     return Smallest(float(first), float(second), trace)
 
 
-def factored_spectrum(
-    attention: Float[np.ndarray, "token token"], value: Float32[np.ndarray, "corner corner"]
-) -> Smallest:
-    """The same eigenvalues from the two factors, without the ridge: exact to their own rounding.
+def contraction_ratio(attention: Float32[np.ndarray, "token token"]) -> float:
+    """Mean operator norm of a head's restriction maps over that of W, without building one.
 
-    Raises:
-        LayerwiseError: for a Laplacian of fewer than two rows.
-    """
-    tokens, gram = token_laplacian(attention), corner_gram(value, len(value))
-    trace = float(np.trace(tokens) * np.trace(gram))
-    _require_two(len(tokens) * len(gram))
-    if not np.isfinite(trace):
-        return Smallest(np.nan, np.nan, trace)
-    singular = np.linalg.svd(value.astype(np.float64), compute_uv=False)
-    products = np.sort(np.outer(np.linalg.eigvalsh(tokens), singular**2), axis=None)
-    return Smallest(float(products[0]), float(products[1]), trace)
-
-
-@dataclass(frozen=True)
-class RestrictionMaps:
-    """The maps of one head in one block: sqrt(A_ij + 1e-10) W over pairs of tokens."""
-
-    contraction_ratio: float  # mean operator norm over that of W
-    mean_norm: float  # of the maps
-    n_pairs: int
-
-
-def restriction_maps(
-    attention: Float32[np.ndarray, "token token"], value_norm: float
-) -> RestrictionMaps:
-    """Operator norms of the restriction maps, without building one: |sqrt(a) W| = sqrt(a) |W|.
-
-    Pairs are those with A_ij > 1e-8, or the 10 largest where there is none; a NaN compares false
-    and then counts as largest. The ratio cannot exceed 1, whatever the weights are.
-
-    Args:
-        attention: map of one head.
-        value_norm: spectral norm of W_V.
+    |sqrt(a) W| = sqrt(a) |W|, so it is the mean of sqrt(A_ij + 1e-10) and cannot exceed 1, whatever
+    the weights are. Pairs are those with A_ij > 1e-8, or the 10 largest where there is none; a NaN
+    compares false and then counts as largest.
     """
     a = attention.astype(np.float64).ravel()
     chosen = a[a > LEAST]
     if not len(chosen):
         chosen = np.sort(a)[-N_LARGEST:]  # NaN sorts last
-    ratio = float(np.mean(np.sqrt(chosen + TINY)))
-    return RestrictionMaps(ratio, ratio * value_norm, len(chosen))
+    return float(np.mean(np.sqrt(chosen + TINY)))
 
 
 def _require_two(n: int) -> None:

@@ -19,6 +19,7 @@ from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint, load_local, one_thread
 from layerwise.extraction.twins import build_twin
 from layerwise.files import publish_folder, read_json
+from layerwise.inputs.extractions import EXTRACTIONS
 from layerwise.inputs.models import Model, read_models
 from layerwise.inputs.pairs import StatementPairs, read_pairs
 from layerwise.inputs.prompts import read_prompts
@@ -34,7 +35,7 @@ def run(
 
     Writes `OUT/surveys/SLUG.json` and `OUT/values/KEY.npz`, a model per process at a time.
     """
-    papers = list(read_models(models).values())
+    papers = [model for model in read_models(models).values() if not model.built]
     part = out.with_name(out.name + ".part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
@@ -50,7 +51,7 @@ def run(
 
 def _effort(model: Model) -> tuple[int, int]:
     """What takes longest starts first, so that no core waits for it at the end."""
-    return len(model.extractions), len(model.experiments)
+    return sum(e.slug == model.slug for e in EXTRACTIONS.values()), len(model.studies)
 
 
 def _run_all(work: Callable[[Model], None], papers: list[Model]) -> None:
@@ -105,7 +106,9 @@ def _values(
     folder: Path,
     params: dict[str, Any],
 ) -> None:
-    for extraction in model.extractions.values():
+    for extraction in EXTRACTIONS.values():
+        if extraction.slug != model.slug:
+            continue
         states = extract(
             _Twin(model, twin)(extraction.dtype),
             pairs.statements,

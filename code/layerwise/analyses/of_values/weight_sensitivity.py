@@ -7,14 +7,15 @@ each; here they are set side by side.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from layerwise.statistics.profile import bell_test
 from layerwise.statistics.survival import Finding, compare
 
 BEYOND = "beyond/"
-BELL = "beyond/aniso"  # has the shape of the profile before the final norm
-BELL_FILE = "paper3/Results/anisotropy_results_{}.json"  # and these, by family, behind it
+BELL = "beyond/aniso"  # has the last share before the final norm
+BELL_FILE = "paper3/Results/anisotropy_results_{}.json"  # and these, by family, the others
 LEGACY, CORRECT = "legacy", "correct"
 LAYER, GUARDED = "L_star", "_guarded"  # names of critical layers, and of those found without NaN
 VALUE, OUTPUT = "W_V", "W_O"  # mean spectral norms
@@ -36,15 +37,16 @@ def analyse(fragments: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, A
     rows = {slug: _norms(studies) + _layers(studies) for slug, studies in both.items()}
     for place, entry in fragments.get(BELL, {}).items():
         slug = place.removeprefix("/")
-        published = fragments[BELL_FILE.format(slug.partition("-")[0])][""]
-        row = compare("bell", "before_norm", _bell(published), _bell(entry["before_norm"]))
+        shares = fragments[BELL_FILE.format(slug.partition("-")[0])]["/intrinsic_dim_ratio"]
+        before = [*shares[:-1], entry["last_share_before_norm"]]
+        row = compare("bell", "before_norm", _bell(shares), _bell(before))
         rows.setdefault(slug, []).append(row)
     return {slug: {"rows": found} for slug, found in rows.items() if found}
 
 
-def _bell(shape: Mapping[str, Any]) -> Finding:
-    layer = f"L{shape['L_star_anisotropy']}"
-    return Finding(float(shape["phase2_slope"]), bool(shape["is_bell_curve"]), layer)
+def _bell(shares: Sequence[float]) -> Finding:
+    shape = bell_test(shares)
+    return Finding(shape.phase2_slope, shape.is_bell_curve, f"L{shape.l_star}")
 
 
 def _norms(studies: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:

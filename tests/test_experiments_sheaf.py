@@ -1,10 +1,9 @@
-"""Sheaf studies on twins, against plain passes of transformers and loops over their own weights."""
+"""Experiments on twins, against plain passes of transformers and loops over their own weights."""
 
 from __future__ import annotations
 
 import json
 from functools import cache, partial
-from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,27 +13,19 @@ import pytest
 import torch
 import transformers
 
-from layerwise.analyses import replay
-from layerwise.errors import LayerwiseError
-from layerwise.experiments import (
-    Fragments,
-    Subject,
-    aniso,
-    bentov,
-    h4,
-    h4ext,
-    lstar,
-    rmap,
-    spectral,
-)
+from layerwise.analyses import TABLES, replay
+from layerwise.analyses.derivation import evidence_of
+from layerwise.analyses.evidence import Draws
+from layerwise.experiments import Fragments, Subject, attention_sheaf, matrices, token_states
+from layerwise.experiments.attention_sheaf import SLICINGS
+from layerwise.experiments.table import measure_experiment
 from layerwise.extraction import tracing
 from layerwise.extraction.load import load_local
 from layerwise.extraction.projections import Weights
-from layerwise.inputs.measured import IDENTITY, measured, merge
+from layerwise.inputs.measured import is_identity, measured, merge
 from layerwise.inputs.models import read_models
-from layerwise.inputs.published import ANISOTROPY, Published, read_published
+from layerwise.inputs.published import Published, read_published
 from layerwise.measures.traces import Trace
-from layerwise.statistics import profile
 from tiny_checkpoints import twin_folder
 
 ROOT = Path(__file__).parents[1]
@@ -84,20 +75,14 @@ def subject(slug: str, dtype: str) -> Subject:
 
 
 @cache
-def found(study: str, slug: str, dtype: str) -> Fragments:
-    return import_module(f"layerwise.experiments.{study}").fragments(subject(slug, dtype))
+def found(experiment: str, slug: str, dtype: str) -> Fragments:
+    return measure_experiment(experiment, subject(slug, dtype))
 
 
-def entry(study: str, slug: str, dtype: str, file: str, place: str = "") -> dict[str, Any]:
-    """The part of a file that a study measured."""
-    parts = found(study, slug, dtype)[file]
-    (where,) = parts
-    assert where == place or not place
-    return parts[where]
-
-
-def beyond(study: str, slug: str, dtype: str) -> dict[str, Any]:
-    return found(study, slug, dtype)[f"beyond/{study}"][f"/{slug}"]
+@cache
+def of_texts(measure: Any, slug: str, dtype: str, texts: str) -> dict[str, Any]:
+    """What a measure gives of a twin and a set of texts."""
+    return measure(subject(slug, dtype), PROMPTS[texts]["prompts"])
 
 
 @cache
@@ -175,34 +160,22 @@ def looped_traces(slug: str, dtype: str, slicing: str) -> dict[str, np.ndarray]:
     return {"full": np.mean(full, axis=0), "multihead": np.mean(multihead, axis=0)}
 
 
-def published_keys(file: str, place: str) -> set[str]:
-    """Keys of a published entry that are no names."""
-    node = tables().document(file)
-    for name in filter(None, place.split("/")):
-        node = node[int(name)] if isinstance(node, list) else node[name]
-    return {key for key in node if key not in IDENTITY}
-
-
-H4_MODELS = ("pythia-160m", "pythia-410m", "opt-125m", "gpt2")
+second_script = partial(
+    of_texts, attention_sheaf.second_script, dtype="float32", texts="sheaf_trace"
+)
 
 
 @pytest.mark.parametrize("slug", ["pythia-160m", "opt-125m", "gpt2"])
 def test_traces_of_the_second_script_against_a_loop(slug: str) -> None:
-    row = entry("h4", slug, "float32", h4.SECOND)
+    row = second_script(slug=slug)
     expected = looped_traces(slug, "float32", "legacy")
     for name in ("full", "multihead"):
         np.testing.assert_allclose(row[f"traces_{name}"], expected[name], rtol=1e-5)
-        assert row[f"mean_trace_{name}"] == pytest.approx(np.mean(expected[name]), rel=1e-5)
-    assert row["L_star_trace"] == np.argmax(np.abs(np.gradient(expected["full"])))
-    assert row["L_star_ratio_trace"] == row["L_star_trace"] / 3
-    behavior, gain = h4.TYPED[slug]
-    assert (row["behavior"], row["known_gain"]) == (behavior, gain)
-    assert row["L_star_apriori"] == pytest.approx(1.5 * (1 + np.tanh(5 * (gain - 1))))
 
 
 @pytest.mark.parametrize("slug", ["pythia-160m", "gpt2"])
 def test_gaps_of_the_second_script_against_a_loop(slug: str) -> None:
-    row = entry("h4", slug, "float32", h4.SECOND)
+    row = second_script(slug=slug)
     rows: dict[str, list[list[float]]] = {"lambda_2": [], "gaps": [], "graph": []}
     for text in PROMPTS["sheaf_trace"]["prompts"]:
         for values in rows.values():
@@ -223,7 +196,7 @@ def test_gaps_of_the_second_script_against_a_loop(slug: str) -> None:
 
 @pytest.mark.parametrize("slug", ["pythia-160m", "gpt2"])
 def test_first_script_against_a_laplacian_block_by_block(slug: str) -> None:
-    row = entry("h4", slug, "float32", h4.FIRST)
+    row = of_texts(attention_sheaf.first_script, slug, "float32", "sheaf_trace")
     traces, lambda_2 = [], []
     for text in PROMPTS["sheaf_trace"]["prompts"]:
         traces.append([])
@@ -243,50 +216,37 @@ def test_first_script_against_a_laplacian_block_by_block(slug: str) -> None:
             lambda_2[-1].append(np.linalg.eigvalsh(whole + 1e-10 * np.eye(n * d))[1])
     np.testing.assert_allclose(row["traces"], np.mean(traces, axis=0), rtol=1e-6)
     np.testing.assert_allclose(row["lambda_2"], np.mean(lambda_2, axis=0), atol=1e-13)
-    gaps = np.array(row["spectral_gaps"])
-    assert row["L_star_gap_max"] == np.argmax(gaps)
-    assert row["L_star_lambda2_max"] == np.argmax(row["lambda_2"])
-    assert row["spectral_gap_at_half"] == gaps[1]
-    assert (row["max_spectral_gap"], row["mean_spectral_gap"]) == (gaps.max(), gaps.mean())
-
-
-@pytest.mark.parametrize("slug", H4_MODELS)
-def test_keys_of_both_scripts_are_those_published(slug: str) -> None:
-    for file in h4.FILES:
-        ((place, row),) = found("h4", slug, "float32")[file].items()
-        assert set(row) == published_keys(file, place)
-        assert tables()[file, f"{place}/model"].rpartition("/")[2] == slug
 
 
 def test_slices_differ_only_where_the_projections_are_interleaved() -> None:
-    for slug, fused in (("pythia-160m", True), ("opt-125m", False), ("gpt2", False)):
-        both = beyond("h4", slug, "float32")
-        assert (both["legacy"] != both["correct"]) is fused
-    both = beyond("lstar", "opt-350m", "float16")
-    assert both["legacy"] == both["correct"]
+    for slug, fused in (("pythia-160m", True), ("opt-125m", False)):
+        norms = [attention_sheaf.squared_norms(subject(slug, "float32"), s) for s in SLICINGS]
+        assert np.array_equal(*norms) is not fused
+        both = [[np.sum(v**2) for v in per_head(slug, "float32", 0, s)] for s in SLICINGS]
+        for norm, expected in zip(norms, both, strict=True):
+            np.testing.assert_allclose(norm[0], expected, rtol=1e-5)
 
 
-def test_correct_slices_against_a_loop() -> None:
-    expected = looped_traces("pythia-160m", "float32", "correct")
-    both = beyond("h4", "pythia-160m", "float32")
-    for name in ("full", "multihead"):
-        np.testing.assert_allclose(both["correct"][f"traces_{name}"], expected[name], rtol=1e-5)
-    assert not np.allclose(both["legacy"]["traces_full"], expected["full"], rtol=1e-3)
-    assert both["correct"]["nan_layers"] == []
-    assert both["correct"]["L_star_full"] == both["correct"]["L_star_full_guarded"]
+@pytest.mark.parametrize("slicing", SLICINGS)
+def test_layers_beyond_the_file_are_those_of_their_slices(slicing: str) -> None:
+    expected = looped_traces("pythia-160m", "float32", slicing)
+    layers = second_script(slug="pythia-160m")["beyond"][slicing]
+    for name, series in expected.items():
+        assert layers[f"L_star_{name}"] == np.argmax(np.abs(np.gradient(series)))
+        assert layers[f"L_star_{name}_guarded"] == layers[f"L_star_{name}"]
 
 
 @pytest.mark.parametrize("slug", ["mistral-7b", "gemma-2b"])
-def test_extended_traces_repeat_shared_heads(slug: str) -> None:
+def test_the_packed_run_fills_nothing_and_repeats_shared_heads(slug: str) -> None:
     parts = found("h4ext", slug, "float16")
     assert list(parts) == ["beyond/h4ext"]  # nothing in the place of the packed bytes
-    further = beyond("h4ext", slug, "float16")
-    expected = looped_traces(slug, "float16", "correct")
-    for slicing in ("legacy", "correct"):
-        np.testing.assert_allclose(
-            further[slicing]["traces_multihead"], expected["multihead"], rtol=1e-4
-        )
-    assert further["n_heads"] == network(slug, "float16").config.num_attention_heads
+    expected = looped_traces(slug, "float16", "correct")["multihead"]
+    layer = np.argmax(np.abs(np.gradient(expected)))
+    assert parts["beyond/h4ext"][f"/{slug}"]["correct"]["L_star_multihead"] == layer
+    norms = attention_sheaf.squared_norms(subject(slug, "float16"), "correct")
+    np.testing.assert_allclose(
+        norms[0], [np.sum(v**2) for v in per_head(slug, "float16", 0, "correct")], rtol=1e-3
+    )
 
 
 def fake(states: list[np.ndarray], n_heads: int = 2, slug: str = "pythia-160m") -> Subject:
@@ -328,28 +288,21 @@ def test_l_star_by_hand_with_nan_layers() -> None:
     sizes = [4 * (1 + block) ** 2 for block in range(6)]
     t = [1.0, 3.0, 2.0, 2.0, np.nan, np.nan]
     one = fake(excess_maps([-a / b for a, b in zip(t, sizes, strict=True)]))
-    parts = lstar.fragments(one)
-    (argmax,), (signs,) = (parts[file].values() for file in lstar.FILES)
+    argmax = attention_sheaf.cross_heritage(one, ["a", "b"])
     assert (argmax["L_star_empirical"], argmax["L_star_std"]) == (4, 0)  # the first NaN step
-    assert signs["individual_L_stars"] == [1] * 5
-    assert (signs["L_star_empirical"], signs["detection_method"]) == (1, "sign_change")
-    predicted = 6 * (0.11 + 0.012 * 6 + 4.9 / 2)
-    assert argmax["L_star_predicted"] == pytest.approx(predicted)
-    assert argmax["error_pct"] == pytest.approx(100 * abs(predicted - 4) / 6)
-    further = parts["beyond/lstar"]["/pythia-160m"]
-    assert further["nan_layers"] == [[4, 5]] * 5
-    assert further["legacy"]["argmax_guarded"] == 1
-    assert further["largest_excess"] == pytest.approx(max(1 / 4, 3 / 16), rel=1e-3)
+    assert (argmax["L"], argmax["H"]) == (6, 2)
+    signs = attention_sheaf.sign_changes(one, ["a", "b"])
+    assert (signs["individual_L_stars"], signs["detection_method"]) == ([1, 1], "sign_change")
+    assert signs["beyond"]["legacy"]["argmax"] == 4
+    assert signs["beyond"]["legacy"]["argmax_guarded"] == 1
 
 
 def test_attention_of_nan_alone_has_no_guarded_layer() -> None:
-    parts = lstar.fragments(fake(excess_maps([np.nan] * 4)))
-    further = parts["beyond/lstar"]["/pythia-160m"]
-    assert further["legacy"]["argmax_guarded"] is None
-    assert further["legacy"]["coded_argmax_guarded_sd"] is None
-    assert further["largest_excess"] is None
-    (argmax,) = parts[lstar.ARGMAX].values()
-    assert argmax["L_star_empirical"] == 1
+    one = fake(excess_maps([np.nan] * 4))
+    assert attention_sheaf.cross_heritage(one, ["a"])["L_star_empirical"] == 1
+    beyond = attention_sheaf.sign_changes(one, ["a"])["beyond"]["legacy"]
+    assert beyond["argmax_guarded"] is None
+    assert beyond["coded_argmax_guarded"] is None
 
 
 def turn_of_three(t: list[float]) -> int:
@@ -371,44 +324,33 @@ def test_l_star_against_a_loop(slug: str) -> None:
         ]
         layers.append(int(np.argmax(np.abs(np.diff(t)))) + 1)
         signs.append(t)
-    row = entry("lstar", slug, "float16", lstar.ARGMAX)
-    assert row["L_star_empirical"] == np.mean(layers)
-    assert row["L_star_std"] == np.std(layers)
-    by_sign = entry("lstar", slug, "float16", lstar.SIGNS)
+    row = of_texts(attention_sheaf.cross_heritage, slug, "float16", "l_star")
+    assert (row["L_star_empirical"], row["L_star_std"]) == (np.mean(layers), np.std(layers))
+    by_sign = of_texts(attention_sheaf.sign_changes, slug, "float16", "l_star")
     assert by_sign["individual_L_stars"] == [turn_of_three(t) for t in signs]
-    assert by_sign["L_star_calibration"] == {"pythia-160m": 7}.get(slug)
-    for file in lstar.FILES:
-        ((place, keys),) = found("lstar", slug, "float16")[file].items()
-        assert set(keys) == published_keys(file, place)
 
 
-def test_spectral_norms_against_a_decomposition() -> None:
-    for slug in ("pythia-160m", "gpt-neo-125m", "gpt2", "bloom-560m"):
-        ((place, row),) = found("spectral", slug, "float32")[spectral.FILE].items()
-        both = beyond("spectral", slug, "float32")
-        assert set(row) == published_keys(spectral.FILE, place) - {"color"}
-        for slicing in ("legacy", "correct"):
-            s = [
-                np.linalg.svd(w_v(slug, "float32", b, slicing), compute_uv=False) for b in range(3)
-            ]
-            np.testing.assert_allclose(both[slicing]["W_V_by_layer"], [v[0] for v in s], rtol=1e-6)
-            assert both[slicing]["W_V"] == pytest.approx(np.mean([v[0] for v in s]), rel=1e-6)
-            if slicing == "legacy":
-                p = [v / v.sum() for v in s]
-                ranks = [np.exp(-np.sum(q * np.log(q))) for q in p]
-                np.testing.assert_allclose(row["W_V_spectral_norm"], [v[0] for v in s], rtol=1e-6)
-                np.testing.assert_allclose(row["W_V_effective_rank"], ranks, rtol=1e-6)
-                frobenius = [np.sqrt(np.sum(v**2)) for v in s]
-                np.testing.assert_allclose(row["W_V_frobenius_norm"], frobenius, rtol=1e-6)
-                assert row["W_V_std_spectral"] == pytest.approx(np.std([v[0] for v in s]), rel=1e-5)
-        same = both["legacy"]["W_V"] == both["correct"]["W_V"]
-        assert same is (FAMILIES[slug] not in ("gpt_neox", "bloom"))
-        assert both["legacy"]["W_O"] == both["correct"]["W_O"]
+@pytest.mark.parametrize("slug", ["pythia-160m", "gpt-neo-125m", "gpt2", "bloom-560m"])
+def test_spectral_norms_against_a_decomposition(slug: str) -> None:
+    row = matrices.projections(subject(slug, "float32"), None)
+    for slicing in SLICINGS:
+        s = [np.linalg.svd(w_v(slug, "float32", b, slicing), compute_uv=False) for b in range(3)]
+        norms = [v[0] for v in s]
+        assert row["beyond"][slicing]["W_V"] == pytest.approx(np.mean(norms), rel=1e-6)
+        if slicing == "legacy":
+            ranks = [np.exp(-np.sum(p * np.log(p))) for p in (v / v.sum() for v in s)]
+            frobenius = [np.sqrt(np.sum(v**2)) for v in s]
+            np.testing.assert_allclose(row["W_V_spectral_norm"], norms, rtol=1e-6)
+            np.testing.assert_allclose(row["W_V_effective_rank"], ranks, rtol=1e-6)
+            np.testing.assert_allclose(row["W_V_frobenius_norm"], frobenius, rtol=1e-6)
+    legacy, correct = (row["beyond"][slicing] for slicing in SLICINGS)
+    assert (legacy["W_V"] == correct["W_V"]) is (FAMILIES[slug] not in ("gpt_neox", "bloom"))
+    assert legacy["W_O"] == correct["W_O"]
 
 
 def test_restriction_maps_against_one_matrix_per_pair() -> None:
     slug, text = "pythia-1p4b", PROMPTS["restriction_maps"]["prompts"]
-    row = entry("rmap", slug, "float16", rmap.FILE)
+    row = attention_sheaf.restriction_maps(subject(slug, "float16"), text)
     for block, heads in enumerate(maps(slug, "float16", text)):
         a, w = heads[0], w_v(slug, "float16", block, "legacy")
         top = np.linalg.norm(w, ord=2)
@@ -426,13 +368,7 @@ def test_restriction_maps_against_one_matrix_per_pair() -> None:
         assert measured_row["contraction_ratios"] == pytest.approx(np.mean(norms) / top, rel=1e-6)
         expected = np.mean(-np.sum(p * np.log(p), axis=1))
         assert measured_row["attention_entropies"] == pytest.approx(expected, rel=1e-6)
-    ratios = np.array(row["restriction_maps"]["contraction_ratios"])
-    assert row["restriction_maps"]["L_star_min_contraction"] == np.argmin(ratios)
     assert row["seq_len"] == len(maps(slug, "float16", text)[0][0])
-    assert set(row) == published_keys(rmap.FILE, "")
-    for part in ("restriction_maps", "sheaf_laplacian"):
-        assert set(row[part]) == published_keys(rmap.FILE, part)
-    assert row["validation"]["contraction_before_Lstar"] in (True, bool(np.argmin(ratios)))
 
 
 def test_restriction_maps_with_nan_layers() -> None:
@@ -440,39 +376,27 @@ def test_restriction_maps_with_nan_layers() -> None:
     for block, weight in enumerate((0.3, 0.2, 0.4)):  # ratios fall, then rise
         blocks[block][0] = np.eye(3) * weight
     blocks[3][:] = np.nan
-    parts = rmap.fragments(fake(blocks, slug="pythia-1p4b"))
-    row, further = parts[rmap.FILE][""], parts["beyond/rmap"]["/pythia-1p4b"]
+    row = attention_sheaf.restriction_maps(fake(blocks), "a")
     ratios = row["restriction_maps"]["contraction_ratios"]
     assert ratios[:3] == pytest.approx([0.3**0.5, 0.2**0.5, 0.4**0.5], rel=1e-6)
     assert np.isnan(ratios[3])
-    assert row["restriction_maps"]["L_star_min_contraction"] == 3
-    assert row["restriction_maps"]["L_star_inflection"] == 2
     assert row["sheaf_laplacian"]["lambda_1"][3] == 0
     assert np.isnan(row["sheaf_laplacian"]["spectral_gaps"][3])
-    assert row["validation"] == {
+    file = "paper3/Results/restriction_maps_results.json"
+    fragments = {file: {f"/{part}": row[part] for part in ("restriction_maps", "n_layers")}}
+    maps_of = replay("sheaf_trace", measured(tables(), fragments), **DRAWS).documents["pythia-1.4b"]
+    assert maps_of["restriction_maps"] == {"L_star_min_contraction": 3, "L_star_inflection": 2}
+    assert maps_of["validation"] == {
         "contraction_before_Lstar": True,
         "expansion_after_Lstar": False,  # a mean with a NaN is not larger
     }
-    assert further["nan_layers"] == [3]
-    assert further["L_star_min_contraction_guarded"] == 1
-    assert further["L_star_inflection_guarded"] == 1
-
-
-def test_a_smallest_ratio_at_the_first_layer_has_nothing_before_it() -> None:
-    blocks = excess_maps([0.0] * 3)
-    blocks[0][0] = np.eye(3) * 0.01
-    row = rmap.fragments(fake(blocks, slug="pythia-1p4b"))[rmap.FILE][""]
-    assert row["restriction_maps"]["L_star_min_contraction"] == 0
-    assert row["validation"] == {
-        "contraction_before_Lstar": False,
-        "expansion_after_Lstar": False,
-    }
+    assert (maps_of["nan_layers"], maps_of["smallest_finite_layer"]) == (1, 1)
 
 
 @pytest.mark.parametrize("slug", ["pythia-6p9b", "gemma-2b"])
 def test_anisotropy_against_the_whole_covariance(slug: str) -> None:
-    row = entry("aniso", slug, "float16", aniso.FILES[slug])
     texts = PROMPTS["anisotropy"]["prompts"]
+    row = token_states.profile(subject(slug, "float16"), texts)
     passes = [plain(slug, "float16", text).hidden_states for text in texts]
     shares, variations = [], []
     for layer in range(4):
@@ -488,100 +412,67 @@ def test_anisotropy_against_the_whole_covariance(slug: str) -> None:
         assert row["avg_cos_sim"][layer] == pytest.approx(np.mean(cosines), abs=1e-4)
         variations.append(np.std(norms) / np.mean(norms))
     np.testing.assert_allclose(row["intrinsic_dim_ratio"], shares, atol=1e-4)
-    np.testing.assert_allclose(beyond("aniso", slug, "float16")["norm_cv"], variations, atol=1e-3)
-    assert set(row) == published_keys(aniso.FILES[slug], "")
-    bell = profile.bell_test(row["intrinsic_dim_ratio"])
-    assert (row["L_star_anisotropy"], row["phase1_r"]) == (bell.l_star, bell.phase1_r)
+    np.testing.assert_allclose(row["norm_cv"], variations, atol=1e-3)
+    assert row["beyond"]["last_share_before_norm"] != shares[-1]
 
 
-def test_gemma_is_held_against_the_typed_range() -> None:
-    row = entry("aniso", "gemma-2b", "float16", aniso.GEMMA)
-    test = row["gauge_theory_test"]
-    assert test["pythia_profile_range"] == 0.934
-    assert test["is_flatter"] is bool(np.ptp(row["intrinsic_dim_ratio"]) < 0.934)
-    assert row["profile_variance"] == pytest.approx(np.var(row["intrinsic_dim_ratio"]))
-
-
-@pytest.mark.parametrize("slug", ["pythia-160m", "gpt2"])
-def test_bentov_point_against_a_loop(slug: str) -> None:
-    parts = found("bentov", slug, "float32")
-    assert list(parts) == ["beyond/bentov"]
-    row = beyond("bentov", slug, "float32")
-    localities, entropies, traces = [], [], []
-    for block, heads in enumerate(maps(slug, "float32", PROMPTS["restriction_maps"]["prompts"])):
-        a = heads.mean(axis=0)
-        n = len(a)
-        distance = sum(a[i, j] * abs(i - j) for i, j in np.ndindex(n, n)) / a.sum()
-        localities.append(1 - distance / (n - 1))
-        p = a[a > 1e-10] / a.sum()
-        entropies.append(-np.sum(p * np.log(p)))
-        traces.append(off_diagonal(a) * np.sum(w_v(slug, "float32", block, "correct") ** 2))
-    np.testing.assert_allclose(row["localities"], localities, atol=1e-6)
-    np.testing.assert_allclose(row["entropies"], entropies, atol=1e-5)
-    np.testing.assert_allclose(row["traces_correct"], traces, rtol=1e-5)
-    assert row["L_star_locality"] == np.argmax(np.abs(np.gradient(localities)))
-    assert (row["L_star_half"], row["distance"]) == (1, abs(row["L_star_locality"] - 1))
-    assert bentov.FILES == ()
-
-
-MEASURED = (
-    *(("spectral", slug, "float32") for slug in FAMILIES if slug in (
-        "pythia-160m", "pythia-410m", "gpt-neo-125m", "opt-125m", "opt-350m", "bloom-560m", "gpt2"
-    )),
-    *(("h4", slug, "float32") for slug in H4_MODELS),
-    *(("lstar", slug, "float16") for slug in (
-        "pythia-160m", "pythia-410m", "opt-125m", "opt-350m", "bloom-560m", "gpt2"
-    )),
-    ("rmap", "pythia-1p4b", "float16"),
-    ("aniso", "pythia-6p9b", "float16"),
-    ("aniso", "gemma-2b", "float16"),
-)  # fmt: skip
-# What no study here measures: the packed bytes, and other studies' numbers.
+OF_FLOAT32 = {
+    "spectral": (
+        "pythia-160m", "pythia-410m", "gpt-neo-125m", "opt-125m", "opt-350m", "bloom-560m", "gpt2",
+    ),
+    "h4": ("pythia-160m", "pythia-410m", "opt-125m", "gpt2"),
+}  # fmt: skip
+OF_FLOAT16 = {
+    "lstar": ("pythia-160m", "pythia-410m", "opt-125m", "opt-350m", "bloom-560m", "gpt2"),
+    "opt": ("pythia-160m", "opt-125m", "gpt2"),
+    "rmap": ("pythia-1p4b",),
+    "aniso": ("gemma-2b",),
+}
+# What no experiment here measures: the packed bytes, and other experiments' numbers.
 ELSEWHERE = {
     "critical_layer": ("calibration:",),
     "sheaf_trace": ("Mistral", "gemma-2b", "pythia-1b", "pythia-2.8b", "pythia-6.9b"),
-    "spectral_norms": ("study:/prediction", "study:/frobenius_ratio"),
-    "gemma_anisotropy": (),
+    "spectral_norms": ("study:/prediction",),
+    "gemma_anisotropy": ("gemma-2b:/is_flatter_than_measured",),
 }
 
 
-@pytest.mark.parametrize("analysis", ELSEWHERE)
-def test_every_statistic_of_these_studies_is_measured(analysis: str) -> None:
-    fragments = merge(found(*which) for which in MEASURED)
-    works = [
-        replay(analysis, which, **DRAWS) for which in (tables(), measured(tables(), fragments))
+@cache
+def all_measured() -> Published:
+    """The published files with the numbers of twins in their places."""
+    parts = [
+        found(experiment, slug, dtype)
+        for dtype, of in (("float32", OF_FLOAT32), ("float16", OF_FLOAT16))
+        for experiment, slugs in of.items()
+        for slug in slugs
     ]
-    wanted = {
-        key
-        for key in works[0].derived
-        if not key.startswith(ELSEWHERE[analysis])
-        and "attention/" not in key
-        # twins of these models have three layers
-        and not any(key.endswith(f"_norm/{layer}") for layer in range(3, 24))
-    }
+    return measured(tables(), merge(parts))
+
+
+@pytest.mark.parametrize("analysis", ELSEWHERE)
+def test_every_statistic_of_these_experiments_is_measured(analysis: str) -> None:
+    works = [replay(analysis, which, **DRAWS) for which in (tables(), all_measured())]
+    wanted = {key for key in works[0].derived if not key.startswith(ELSEWHERE[analysis])}
     assert wanted <= set(works[1].derived)
     assert not any(key.startswith(ELSEWHERE[analysis] or "-") for key in works[1].derived)
 
 
-def test_constants_that_stand_in_for_published_ones() -> None:
-    file = aniso.GEMMA
-    assert tables().number(file, "/gauge_theory_test/pythia_profile_range") == aniso.PYTHIA_RANGE
-    assert tables().number(ANISOTROPY, "/L_star_paper2") == profile.PAPER2_LAYER
-    for place, row in enumerate(tables().document(h4.SECOND)["results"]):
-        slug = row["model"].rpartition("/")[2]
-        assert h4.TYPED[slug] == (row["behavior"], row["known_gain"]), place
-    for row in tables().document(h4ext.LEFT_OUT)["extended_results"]:
-        name = row["model"].rpartition("/")[2].lower().replace(".", "p").replace("-v0p1", "")
-        assert h4ext.TYPED[name] == (row["behavior"], row["known_gain"])
-    for row in tables().document(lstar.SIGNS)["results"]:
-        slug = row["model"].rpartition("/")[2]
-        assert lstar.CALIBRATION.get(slug) == row["L_star_calibration"]
+# Their files hold a copy, as text, of what stands in the rows, or what no weights give.
+NO_NUMBERS = ("summary", "models_tested", "timestamp")
 
 
-def test_restriction_maps_need_their_text() -> None:
-    one = fake(excess_maps([0.0] * 3), slug="pythia-1p4b")
-    broken = Subject(
-        one.model, one.dtype, one.trace, one.weights, {"restriction_maps": {}}, one.published
-    )
-    with pytest.raises(LayerwiseError, match="'restriction_maps' must be one text, found NoneType"):
-        rmap.fragments(broken)
+def test_what_is_filled_and_what_is_derived_cover_these_files() -> None:
+    evidence = evidence_of(all_measured(), Draws(**DRAWS), TABLES)
+    cells = evidence.cells
+    files = {file for file, key in cells.cells if (file, key) not in cells.unmeasured | cells.kept}
+    ours = {file for file in files if "/Results/" in file}
+    assert len(ours) == 8
+    missing = {
+        (file, key)
+        for file, key in cells.unmeasured
+        if file in ours and (file, key) not in evidence.rules and not is_identity(key)
+        if not any(name in key for name in NO_NUMBERS)
+    }
+    assert not missing
+    filled = set(cells.cells) - cells.unmeasured - cells.kept
+    assert not filled & set(evidence.rules)

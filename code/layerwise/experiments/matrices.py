@@ -1,0 +1,73 @@
+"""The attention's matrices block by block, and what they make of texts (Paper 3, section 4.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from layerwise.experiments import Subject
+from layerwise.measures.attention import head_mean, row_entropies, sparsity
+from layerwise.measures.spectral import Spectrum, singular_values, spectrum
+
+MATRICES = ("W_V", "W_O", "W_Q", "W_K")
+COMPARED = ("W_V", "W_O")  # means beyond the file, of both slicings
+
+
+def projections(subject: Subject, _: None) -> dict[str, Any]:
+    """Whole matrices, biases left out, the legacy slices of fused projections."""
+    blocks = range(subject.weights.n_layers)
+    found = {name: [_spectra(subject, block, name) for block in blocks] for name in MATRICES}
+    entry: dict[str, Any] = {"n_layers": len(blocks)}
+    for name, of in found.items():
+        rows = [asdict(legacy) for legacy, _ in of]
+        entry |= {f"{name}_{key}": [row[key] for row in rows] for key in rows[0]}
+    beyond = {
+        slicing: {
+            name: float(np.mean([both[n].spectral_norm for both in found[name]]))
+            for name in COMPARED
+        }
+        for n, slicing in enumerate(("legacy", "correct"))
+    }
+    return entry | {"beyond": beyond}
+
+
+def _spectra(subject: Subject, block: int, name: str) -> tuple[Spectrum, Spectrum]:
+    """Legacy and correct: for most architectures both are the same."""
+    legacy, correct = (subject.weights.matrix(block, name, s) for s in ("legacy", "correct"))
+    first = spectrum(legacy)
+    return first, first if np.array_equal(legacy, correct) else spectrum(correct)
+
+
+def value_sizes(subject: Subject, _: None) -> dict[str, float]:
+    """W_V of the OPT investigation, of which only means over the blocks were saved."""
+    weights = subject.weights
+    blocks = [
+        singular_values(weights.matrix(block, "W_V", "legacy")) for block in range(weights.n_layers)
+    ]
+    return {
+        "mean_frobenius": float(np.mean([np.sqrt(np.sum(s**2)) for s in blocks])),
+        "mean_spectral": float(np.mean([s[0] for s in blocks])),
+        "mean_condition": float(np.mean([s[0] / s[-1] if s[-1] > 0 else np.nan for s in blocks])),
+    }
+
+
+def attention_shape(subject: Subject, texts: Sequence[str]) -> dict[str, list[float]]:
+    """Entropy and sparsity of head-mean maps, mean over those texts that have a number.
+
+    Half precision leaves some of Pythia's layers without an entropy; means leave NaN out, as
+    pandas does.
+    """
+    maps = [
+        [head_mean(block) for block in subject.trace(text, attention=True).attention]
+        for text in texts
+    ]
+    entropies = np.array([[np.mean(row_entropies(block)) for block in of] for of in maps])
+    missing = np.isnan(entropies)
+    totals, counts = np.where(missing, 0.0, entropies).sum(axis=0), (~missing).sum(axis=0)
+    return {
+        "entropy_by_layer": np.where(counts, totals / np.maximum(counts, 1), np.nan).tolist(),
+        "sparsity_by_layer": np.mean([[sparsity(a) for a in of] for of in maps], axis=0).tolist(),
+    }
