@@ -42,7 +42,7 @@ from layerwise.analyses import (
 )
 from layerwise.analyses.derivation import Derivation, Document, derive, evidence_of
 from layerwise.analyses.documents import Replay
-from layerwise.analyses.evidence import Draws
+from layerwise.analyses.evidence import Draws, Evidence
 from layerwise.analyses.of_values import INFERRED
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published
@@ -89,21 +89,30 @@ READER: dict[str, Document] = {"validation": validation.READER}
 MEASURED_DIRECTLY = (*INFERRED, "sensitivity")
 
 
-def replay(
-    analysis: str, published: Published, *, n_resamples: int, level: float, seed: int
-) -> Replay | Derivation:
-    """Documents of one analysis; what in them was derived or given, from which published cells.
+def analyse(name: str, evidence: Evidence) -> Derivation | Replay:
+    """The documents of one analysis; what in them was derived or given, from which cells.
 
     Raises:
-        LayerwiseError: if the analysis is unknown or a number it needs is not published.
+        LayerwiseError: if the analysis is unknown or a number that it needs is not published.
     """
-    known = (*TABLES, *ANALYSES)
-    if analysis not in known:
-        raise LayerwiseError(f"analysis must be one of {', '.join(known)}, found {analysis!r}")
-    if analysis in TABLES:
-        evidence = evidence_of(published, Draws(n_resamples, level, seed), TABLES)
-        return derive(TABLES[analysis], evidence)
-    work = Replay(published)
-    ANALYSES[analysis](work, Draws(n_resamples, level, seed))
+    if name in TABLES:
+        return derive(TABLES[name], evidence)
+    if name not in ANALYSES:
+        known = ", ".join((*TABLES, *ANALYSES))
+        raise LayerwiseError(f"analysis must be one of {known}, found {name!r}")
+    work = Replay(evidence.cells)
+    ANALYSES[name](work, evidence.draws)
     work.settle()
     return work
+
+
+def analyse_all(evidence: Evidence) -> dict[str, Derivation | Replay]:
+    """Every analysis over the numbers of one source."""
+    return {name: analyse(name, evidence) for name in (*TABLES, *ANALYSES)}
+
+
+def replay(
+    analysis: str, published: Published, *, n_resamples: int, level: float, seed: int
+) -> Derivation | Replay:
+    """One analysis over tables alone."""
+    return analyse(analysis, evidence_of(published, Draws(n_resamples, level, seed), TABLES))

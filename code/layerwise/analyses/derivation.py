@@ -143,11 +143,22 @@ def _evaluated(
                 raise
             undefined[f"{name}:{key}"] = str(error)
             continue
+        except (TypeError, ValueError) as error:
+            raise _not_a_number(evidence, read.cells) or error from error
         if isinstance(value, Mapping) and value and all(map(callable, value.values())):
             pending[:0] = [(key + pointer(of), rule) for of, rule in value.items()]
             continue
         only_settings = bool(read.cells) and read.cells <= evidence.cells.kept
         yield key, value, read.inputs, read.names if not read.cells else only_settings
+
+
+def _not_a_number(evidence: Evidence, cells: Collection[Cell]) -> LayerwiseError | None:
+    """What is wrong with the numbers that a rule could not compute with, if something is."""
+    wrong = [cell for cell in sorted(cells) if not isinstance(evidence.cells[cell], int | float)]
+    if not wrong:
+        return None
+    said = "; ".join(f"{key!r} of {file}: {evidence.cells[file, key]!r}" for file, key in wrong)
+    return LayerwiseError(f"published/: a number must stand where a rule computes, found {said}")
 
 
 def _places(entry: Any, path: list[str]) -> Iterator[tuple[str, Any]]:
@@ -159,7 +170,9 @@ def _places(entry: Any, path: list[str]) -> Iterator[tuple[str, Any]]:
     if name != EVERY:
         names: Collection[str | int] = [name]
     else:
-        names = [of for of in entry if of[0] != "_"] if entry.is_object else range(len(entry))
+        names = (
+            [of for of in entry if not of.startswith("_")] if entry.is_object else range(len(entry))
+        )
     for one in names:
         for key, below in _places(entry[one], rest):
             yield pointer(one) + key, below

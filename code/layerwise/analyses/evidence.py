@@ -94,7 +94,7 @@ class Evidence:
         try:
             yield recording
         finally:
-            self._recordings.remove(recording)
+            self._recordings.pop()  # blocks are nested: the innermost ends first
 
     def read(self, file: str, key: str) -> Any:
         """The value of a cell; recorded.

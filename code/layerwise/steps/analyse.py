@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from layerwise.analyses import ANALYSES, TABLES, replay
+from layerwise.analyses import TABLES, analyse_all
+from layerwise.analyses.derivation import evidence_of
+from layerwise.analyses.evidence import Draws
 from layerwise.files import publish_folder, write_json
 from layerwise.inputs.published import read_published
 from layerwise.steps import Place, Source, choices, program
@@ -22,16 +24,16 @@ def run(
     Raises:
         LayerwiseError: if a published number is missing or does not give a statistic.
     """
-    numbers, draws = read_published(published), choices(params, "analyse")
+    draws = Draws(**choices(params, "analyse"))
+    evidence = evidence_of(read_published(published), draws, TABLES)
     part = out.with_name(f"{out.name}.part")
     shutil.rmtree(part, ignore_errors=True)
-    names = (*TABLES, *ANALYSES)
-    for name in names:
-        found = replay(name, numbers, **draws)
+    analyses = analyse_all(evidence)
+    for name, found in analyses.items():
         document = {"documents": found.documents, "derived": found.derived, "given": found.given}
         write_json(part / f"{name}.json", {"analysis": name, **document})
     publish_folder(part, out)
-    return f"{len(names)} analyses of the {source} numbers in {out}"
+    return f"{len(analyses)} analyses of the {source} numbers in {out}"
 
 
 if __name__ == "__main__":

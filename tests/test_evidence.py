@@ -1,0 +1,221 @@
+"""Rules over recorded numbers: what they read, what is derived from what, and what stays out."""
+
+import numpy as np
+import pytest
+
+from layerwise.analyses.derivation import Document, derive, derived_cells, evidence_of
+from layerwise.analyses.evidence import Draws, Evidence
+from layerwise.errors import LayerwiseError
+from layerwise.inputs.measured import alone, measured
+from layerwise.inputs.published import NotMeasured
+
+DRAWS = Draws(100, 0.95, 42)
+PRINT = {
+    "gains": {
+        "": {
+            "models": [
+                {"model": "org/Small", "n": 2, "gains": [1.0, 2.0], "mean": 1.5},
+                {"model": "large", "n": 3, "gains": [3.0, 5.0], "mean": 4.0},
+            ],
+            "largest": 4.0,
+            "_settings": {"seed": 42},
+        }
+    },
+    "labels": {"": {"a/b": "high", "n": 2}},
+}
+OF_MODEL = {"mean": lambda m: float(np.mean(m.gains))}
+FAMILY = Document(
+    "gains",
+    {"": {"largest": lambda f: max(m.mean for m in f.models)}, "models/*": OF_MODEL},
+)
+
+
+def in_print():
+    return Evidence(alone(PRINT), DRAWS)
+
+
+def weighed(fragments, **documents):
+    """Evidence of these measurements in the places of what is in print."""
+    return evidence_of(measured(alone(PRINT), fragments), DRAWS, {"analysis": documents})
+
+
+def derived(document, evidence):
+    return derive({"it": document}, evidence)
+
+
+# --- entries --------------------------------------------------------------------------------------
+
+
+def test_an_entry_reads_like_the_document():
+    f = in_print()["gains"]
+    assert [m.n for m in f.models] == [2, 3]
+    assert f.models[-1].gains[-1] == f.at("models", 1, "gains", 1) == 5.0
+    assert np.array_equal(f.models[0].gains, [1.0, 2.0])
+    assert f.models[0].gains[1:].tolist() == [2.0]
+    assert [m.n for m in f.models[1:]] == [3]
+    assert list(f) == f.keys() == ["models", "largest", "_settings"]
+    assert ("largest" in f, "smallest" in f, len(f.models)) == (True, False, 2)
+    assert f["_settings"].seed == f._settings.seed == 42
+    assert f.of("labels")["a/b"] == "high"
+    assert (f.models[1].called, f.models[1].cell) == ("1", ("gains", "/models/1"))
+
+
+def test_a_row_is_found_by_names_without_owner_and_case():
+    models = in_print()["gains"].models
+    assert models.row(model="small").n == models.row(model="org/SMALL").n == 2
+    with pytest.raises(
+        LayerwiseError, match=r"one entry of /models must have model 'tiny', 0 have"
+    ):
+        models.row(model="tiny")
+    with pytest.raises(LayerwiseError, match="there are org/Small; large"):
+        models.row(model="tiny")
+
+
+def test_what_is_read_is_recorded_and_nothing_else():
+    evidence = in_print()
+    with evidence.recording() as outer:
+        with evidence.recording() as inner:
+            assert evidence["gains"].models[0].gains[1] == 2.0
+        assert evidence["gains"].models[0].model == "org/Small"
+        assert len(evidence["gains"].models[1].gains) == 2
+    assert inner.inputs == outer.inputs == ["gains#/models/0/gains/1"]
+    assert (inner.names, outer.names) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        (lambda e: e["gains"].models[0].median, "gains: nothing stands at /models/0/median; there "
+         "are model, n, gains, mean"),
+        (lambda e: e["gains"].models[2], "gains: nothing stands at /models/2; there are 2 entries"),
+        (lambda e: e["labels"]["a"], "labels: nothing stands at /a; there are a/b, n"),
+        (lambda e: e["losses"], "no numbers of 'losses'"),
+    ],
+)  # fmt: skip
+def test_missing_iv(read, said):
+    with pytest.raises(LayerwiseError) as error:
+        read(in_print())
+    assert said in str(error.value)
+
+
+# --- documents ------------------------------------------------------------------------------------
+
+
+def test_each_statistic_names_what_it_read():
+    found = derived(FAMILY, in_print())
+    assert found.documents["it"]["models"][1] == PRINT["gains"][""]["models"][1]
+    assert found.given == {"it:": "gains#"}
+    assert found.derived == {
+        "it:/largest": ["gains#/models/0/mean", "gains#/models/1/mean"],
+        "it:/models/0/mean": ["gains#/models/0/gains/0", "gains#/models/0/gains/1"],
+        "it:/models/1/mean": ["gains#/models/1/gains/0", "gains#/models/1/gains/1"],
+    }
+
+
+def test_a_rule_over_two_files_that_gives_a_table_of_rules():
+    def per_model(e):
+        return {m.called: lambda m=m: {"times": m.n * e["labels"].n} for m in e["gains"].models}
+
+    found = derived(Document(None, {"": {"by/model": per_model}}), in_print())
+    assert found.documents["it"] == {"by": {"model": {"0": {"times": 4}, "1": {"times": 6}}}}
+    inputs = ["gains#/models/1/n", "labels#/n"]
+    assert found.derived["it:/by/model/1"] == found.derived["it:/by/model/1/times"] == inputs
+
+
+def test_places_and_shown_parts():
+    places = {"": ("gains", ""), "/label": ("labels", "/a~1b")}
+    rules = {"": {"largest": lambda f: 7.0}}
+    found = derived(Document("gains", rules, places, shows=("/label",)), in_print())
+    assert found.documents["it"] == {"label": "high", "largest": 7.0}
+    assert found.given == {"it:/label": "labels#/a~1b"}
+    rows = Document(lambda e: e["gains"].models, {"*": OF_MODEL}, at="rows")
+    found = derived(rows, in_print())
+    assert found.given == {"it:/rows": "gains#/models"}
+    assert set(derived_cells(rows, in_print())) == {("gains", f"/models/{n}/mean") for n in (0, 1)}
+
+
+def test_every_entry_but_what_is_said_about_them():
+    document = Document("gains", {"*": {"there": lambda m: True}})
+    keys = [key for key, _ in document.thunks(in_print())]
+    assert keys == ["/models/there", "/largest/there"]
+
+
+def test_a_label_in_place_of_a_number_iv():
+    document = Document("labels", {"": {"half": lambda f: f["a/b"] / f.n}})
+    with pytest.raises(LayerwiseError, match=r"must stand .* found '/a~1b' of labels: 'high'$"):
+        derived(document, in_print())
+    with pytest.raises(TypeError, match="unsupported"):  # a mistake in a rule is no bad number
+        derived(Document("labels", {"": {"sum": lambda f: f.n + "1"}}), in_print())
+
+
+# --- over measured numbers ------------------------------------------------------------------------
+
+ONE = {"gains": {"/models/0/gains": [2.0, 4.0]}}
+BOTH = {"gains": {f"/models/{n}/gains": [2.0, 4.0 + n] for n in (0, 1)}}
+
+
+def test_a_number_that_nobody_measured_is_derived_from_what_was():
+    found = derived(FAMILY, weighed(BOTH, family=FAMILY))
+    assert found.documents["it"]["largest"] == 3.5
+    assert found.derived["it:/largest"] == [
+        f"gains#/models/{model}/gains/{prompt}" for model in (0, 1) for prompt in (0, 1)
+    ]
+
+
+def test_a_derived_number_is_computed_once_and_its_inputs_are_read_each_time():
+    calls = []
+    mean = {"mean": lambda m: calls.append(m.called) or float(np.mean(m.gains))}
+    document = Document("gains", {"models/*": mean})
+    evidence = weighed(BOTH, family=document)
+    for _ in range(2):
+        with evidence.recording() as read:
+            assert evidence["gains"].models[0].mean == 3.0
+        assert read.inputs == ["gains#/models/0/gains/0", "gains#/models/0/gains/1"]
+    assert calls == ["0"]
+
+
+def test_what_needs_an_unmeasured_number_stays_out():
+    evidence = weighed(ONE, family=FAMILY)
+    found = derived(FAMILY, evidence)
+    assert set(found.derived) == {"it:/models/0/mean"}
+    assert found.documents["it"]["largest"] is None
+    with pytest.raises(NotMeasured, match="'/models/1/gains/0' of gains was not measured"):
+        _ = evidence["gains"].models[1].mean
+
+
+def test_a_rule_that_reads_its_own_cell_is_no_source_of_it():
+    rounded = Document("gains", {"": {"largest": lambda f: round(f.largest)}})
+    assert derived(rounded, weighed(ONE, family=rounded)).derived == {}
+    filled = weighed({"gains": {"/largest": 2.6}}, family=rounded)
+    assert derived(rounded, filled).documents["it"]["largest"] == 3
+
+
+@pytest.mark.parametrize(("fragments", "there"), [({}, False), (ONE, True)])
+def test_a_constant_is_there_with_any_number_of_its_document(fragments, there):
+    rules = {**FAMILY.rules, "": {"bound": lambda f: 0.05, "n": lambda f: len(names(f))}}
+
+    def names(f):
+        return {m.model for m in f.models}
+
+    found = derived(Document("gains", rules), weighed(fragments))
+    assert ("it:/bound" in found.derived) == there
+    assert "it:/n" not in found.derived  # names alone are not counted as measured
+
+
+def test_names_alone_are_no_statistic_in_print_either():
+    names = Document("gains", {"": {"n": lambda f: len({m.model for m in f.models})}})
+    assert derived(names, in_print()).derived == {}
+    read = Document("gains", {"": {"n": lambda f: len({m.model: m.mean for m in f.models})}})
+    assert derived(read, in_print()).documents["it"]["n"] == 2
+
+
+def test_what_has_no_value_is_undefined_over_measured_numbers_alone():
+    def none(f):
+        raise LayerwiseError(f"a mean of {len(f.models[0].gains[:])} numbers does not exist")
+
+    document = Document("gains", {"": {"largest": none}, "models/*": OF_MODEL})
+    found = derived(document, weighed(ONE))
+    assert found.undefined == {"it:/largest": "a mean of 2 numbers does not exist"}
+    assert "it:/models/0/mean" in found.derived
+    with pytest.raises(LayerwiseError, match="does not exist"):
+        derived(document, in_print())
