@@ -9,31 +9,28 @@ import scipy.stats
 
 from layerwise.analyses import gain_files as files
 from layerwise.analyses import lab_heritage, replay
+from layerwise.analyses.evidence import Draws, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published, read_published
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.verdicts import judge
 from layerwise.statistics import attention_trace, gains
-from layerwise.statistics.contingency import chi_square_p, fisher_exact
-from layerwise.statistics.ranks import mann_whitney
-from layerwise.statistics.student import line, mean_test, power_law, standard_error
+from layerwise.statistics.lines import power_law
+from layerwise.statistics.ranks import mann_whitney, spearman
+from layerwise.statistics.two_samples import pooled_d, pooled_t, require_sample
 from replayed import statistics_of
 
 ANALYSES = ("depth_gain", "lab_heritage", "crowding", "mlp_scaling", "laws")
 DRAWS = {"n_resamples": 10000, "level": 0.95, "seed": 42}
-TABLES = [
-    [[4, 1], [2, 9]],
-    [[5, 0], [3, 8]],
-    [[4, 1], [0, 11]],
-    [[7, 5], [2, 9]],
-    [[3, 3], [3, 3]],
-    [[10, 2], [3, 15]],
-]
 
 
 @pytest.fixture(scope="module")
 def published(root):
     return read_published(root / "published")
+
+
+def evidence(published):
+    return Evidence(published, Draws(**DRAWS))
 
 
 def judged(root, published):
@@ -108,7 +105,13 @@ def test_pythia_160m_expands_inside_the_printed_range(published, documents):
 
 def test_labs_of_the_counted_models(published):
     """The ledger says that the result files name five labs and the GPT-2 test a sixth."""
-    assert set(files.labs(published)) == {"EleutherAI", "Meta", "BigScience", "TII", "StabilityAI"}
+    assert set(lab_heritage.labs(evidence(published)[files.HUNT])) == {
+        "EleutherAI",
+        "Meta",
+        "BigScience",
+        "TII",
+        "StabilityAI",
+    }
     sweep = {entry["model"].split("-")[0] for entry in published.document(files.SWEEP)["models"]}
     assert sweep == {"pythia"}
 
@@ -128,32 +131,6 @@ def test_bound_is_exceeded_by_one_size(published, documents):
         if entry["residual_gain_mean"] > 10 ** (1 / entry["n_layers"])
     ]
     assert above == ["pythia-1b"]
-
-
-def test_gpt2_and_gptj_against_scipy(published, documents):
-    for document, file in (("gpt2", files.GPT2), ("gptj", files.GPTJ)):
-        rows = published.document(file)
-        for model, test in documents["lab_heritage"][document]["tests"].items():
-            values = [row["Last_Gain"] for row in rows if row["Model"] == model]
-            entropies = [row["Entropy"] for row in rows if row["Model"] == model]
-            less = scipy.stats.ttest_1samp(values, 1, alternative="less")
-            r = scipy.stats.pearsonr(entropies, np.abs(np.array(values) - 1))
-            assert len(values) == 25
-            assert test["t"] == pytest.approx(less.statistic, rel=1e-12)
-            assert test["p_less"] == pytest.approx(less.pvalue, rel=1e-12)
-            assert [test["bentov_r"], test["bentov_p"]] == pytest.approx(list(r), rel=1e-11)
-
-
-def test_scaling_law_against_scipy(published, documents):
-    models = published.document("paper3/Results/scaling_law_multi_pythia_results.json")["models"]
-    fit = scipy.stats.linregress(
-        np.log10([model["n_params"] for model in models]),
-        np.log10([model["mlp_gains"][-1] for model in models]),
-    )
-    found = documents["mlp_scaling"]["family"]["scaling_law"]
-    assert found["exponent_alpha"] == pytest.approx(fit.slope, rel=1e-12)
-    assert found["exponent_std_err"] == pytest.approx(fit.stderr, rel=1e-12)
-    assert found["p_value"] == pytest.approx(fit.pvalue, rel=1e-11)
 
 
 def test_spectral_norms_separate_the_labs_entirely(published, documents):
@@ -180,7 +157,7 @@ def test_inputs_of_the_depth_correlation(records, published):
 
 def test_a_gain_at_the_limit_changes_what_rests_on_it_and_no_more(root, records, published):
     """OPT-350m at 1 expands: Meta's share, Fisher's table and the density rule follow."""
-    cell = (files.HUNT, f"/tested_results/4/{files.LAYERS}/22")
+    cell = (files.HUNT, "/tested_results/4/all_layer_gains/22")
     assert published.cells[cell] < 1
     after = judged(root, Published({**published.cells, cell: 1.0}))
     changed = {i for i, r in after.items() if r["recomputed"] != records[i]["recomputed"]}
@@ -194,38 +171,27 @@ def test_a_gain_at_the_limit_changes_what_rests_on_it_and_no_more(root, records,
 # --- tables and ranks ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_tables_against_scipy(table):
-    table = np.array(table)
-    chi_square = scipy.stats.chi2_contingency(table, correction=False)
-    assert fisher_exact(table) == pytest.approx(scipy.stats.fisher_exact(table).pvalue, rel=1e-12)
-    assert chi_square_p(table) == pytest.approx(chi_square.pvalue, rel=1e-12)
-
-
-def test_fisher_exact_against_naive():
+def test_fisher_against_naive(published):
     """Every way to give the six damping models to the 16, one by one."""
-    observed = [4, 1]
-    weights = {}
+    f = evidence(published)[files.HUNT]
+    assert lab_heritage.signs(f).tolist() == [[4, 1], [2, 9]]
+    assert lab_heritage.signs(f, 2).tolist() == [[4, 1], [0, 11]]
+    assert gains.sign_table([0.9], [1.0, 0.9]).tolist() == [[1, 0], [1, 1]]
+    ways = {}
     for chosen in itertools.combinations(range(16), 6):
         first = sum(model < 5 for model in chosen)
-        weights[first] = weights.get(first, 0) + 1
-    extreme = sum(way for way in weights.values() if way <= weights[observed[0]])
-    assert fisher_exact(np.array([[4, 1], [2, 9]])) == extreme / math.comb(16, 6)
+        ways[first] = ways.get(first, 0) + 1
+    extreme = sum(way for way in ways.values() if way <= ways[4]) / math.comb(16, 6)
+    assert lab_heritage.fisher_p(lab_heritage.signs(f)) == pytest.approx(extreme, rel=1e-13)
 
 
-@pytest.mark.parametrize("test", [fisher_exact, chi_square_p])
-@pytest.mark.parametrize("table", [[[0, 0], [2, 9]], [[0, 3], [0, 9]], [[-1, 3], [2, 2]]])
-def test_tables_iv(test, table):
-    with pytest.raises(LayerwiseError, match="counts and no empty row or column, found"):
-        test(np.array(table))
-
-
-@pytest.mark.parametrize(("m", "n"), [(3, 4), (1, 1), (5, 2), (6, 6)])
-def test_mann_whitney_against_scipy(m, n):
-    rng = np.random.default_rng(m + n)
-    x, y = rng.standard_normal(m) + 0.7, rng.standard_normal(n)
-    expected = scipy.stats.mannwhitneyu(x, y, method="exact")
-    assert mann_whitney(x, y) == pytest.approx((expected.statistic, expected.pvalue), rel=1e-12)
+def test_tables_degenerate():
+    empty = np.array([[0, 3], [0, 9]])
+    assert lab_heritage.fisher_p(empty) == 1
+    with pytest.raises(
+        LayerwiseError, match=r"no empty row or column, found \[\[0, 3\], \[0, 9\]\]"
+    ):
+        lab_heritage.chi_square_p(empty)
 
 
 def test_mann_whitney_iv():
@@ -237,56 +203,36 @@ def test_mann_whitney_iv():
         mann_whitney(np.array([]), np.array([2.0]))
 
 
-# --- Student's t --------------------------------------------------------------------------------
+def test_spearman_sees_order_only_iv():
+    x = np.array([0.1, 3.0, 3.0, -2.0, 8.0])
+    assert spearman(x, x**3).r == pytest.approx(1)
+    assert spearman(x, -x).r == pytest.approx(-1)
+    with pytest.raises(LayerwiseError, match="y is constant"):
+        spearman(np.arange(4.0), np.ones(4))
 
 
-@pytest.mark.parametrize("shift", [-0.3, 0.3])
-def test_mean_test_against_scipy(shift):
-    values = np.random.default_rng(5).standard_normal(12) + 1 + shift
-    both, less = (scipy.stats.ttest_1samp(values, 1, alternative=a) for a in ("two-sided", "less"))
-    found = mean_test(values, 1.0)
-    assert (found.t, found.p) == pytest.approx((both.statistic, both.pvalue), rel=1e-12)
-    assert found.p_less == pytest.approx(less.pvalue, rel=1e-12)
-
-
-def test_line_against_scipy():
-    rng = np.random.default_rng(6)
-    x = rng.standard_normal(9)
-    y = 0.4 * x + rng.standard_normal(9) + 3
-    expected, found = scipy.stats.linregress(x, y), line(x, y)
-    assert found.slope_error == pytest.approx(expected.stderr, rel=1e-12)
-    assert (found.slope, found.intercept) == pytest.approx(
-        (expected.slope, expected.intercept), rel=1e-12
-    )
-    assert (found.r, found.p) == pytest.approx((expected.rvalue, expected.pvalue), rel=1e-11)
-
-
-def test_line_degenerate():
-    exact = line(np.arange(4.0), 2 * np.arange(4.0) + 1)
-    assert (exact.slope, exact.intercept) == (2.0, 1.0)
-    assert exact.slope_error == pytest.approx(0, abs=1e-7)
-
-
-def test_power_law_against_its_exponent():
+def test_a_power_law_against_its_exponent_and_least_squares():
     x = np.array([1.0, 10.0, 50.0, 200.0])
     fit = power_law(x, 3 * x**0.35)
     assert (fit.slope, 10**fit.intercept) == pytest.approx((0.35, 3), rel=1e-12)
+    noisy = power_law(x, y := np.array([1.0, 2.0, 9.0, 8.0]))
+    expected = scipy.stats.linregress(np.log10(x), np.log10(y))
+    assert (noisy.slope, noisy.slope_error) == pytest.approx((expected[0], expected[4]), rel=1e-12)
     with pytest.raises(LayerwiseError, match="above zero, the smallest are 1 and -2"):
         power_law(x, np.array([1.0, -2.0, 1.0, 3.0]))
 
 
-def test_standard_error_against_scipy():
-    values = np.array([1.0, 2.0, 4.5])
-    assert standard_error(values) == pytest.approx(scipy.stats.sem(values), rel=1e-15)
+@pytest.mark.parametrize("values", [[1.0], [1.0, np.inf], [2.0, 2.0, 2.0]])
+def test_a_sample_for_a_t_test_iv(values):
+    with pytest.raises(LayerwiseError, match="two finite values that vary, found"):
+        require_sample(np.array(values))
 
 
-def test_student_iv():
-    with pytest.raises(LayerwiseError, match="at least two finite values"):
-        standard_error(np.array([1.0]))
-    with pytest.raises(LayerwiseError, match="at least two finite values"):
-        mean_test(np.array([1.0, np.inf]), 1.0)
-    with pytest.raises(LayerwiseError, match="values that vary, found 3 times 2"):
-        mean_test(np.full(3, 2.0), 1.0)
+def test_effect_size_in_single_precision():
+    x, y = (np.array(v, dtype=np.float32) for v in ([1.1, 2.3, 3.7], [0.4, 0.9, 5.3]))
+    exact = (np.mean(x) - np.mean(y)) / np.sqrt((np.var(x, ddof=1) + np.var(y, ddof=1)) / 2)
+    assert pooled_d(x, y) == pytest.approx(exact, rel=1e-6)
+    assert pooled_t(x, y).t != pooled_t(x.astype(np.float64), y.astype(np.float64)).t
 
 
 # --- rules of the gains -------------------------------------------------------------------------
@@ -304,8 +250,7 @@ def test_limits_of_the_words():
     assert [gains.p_text(p) for p in (0.0009, 0.001, 0.0357)] == ["< 0.001", "0.001", "0.036"]
     assert not gains.majority(2, 4)
     assert gains.majority(3, 4)
-    assert not gains.below({"a": 0.04, "b": 0.05}, 0.05)
-    assert gains.layer_counts([0.5, 1.0, 2.0]) == (1, 1)
+    assert gains.layer_counts(np.array([0.5, 1.0, 2.0])) == (1, 1)
 
 
 def test_density_rule():
@@ -340,13 +285,6 @@ def test_share_iv():
         gains.share([])
     assert gains.percent([True, True, True, False]) == 75
     assert isinstance(gains.percent([True]), int)
-
-
-def test_table_of_signs(published):
-    labs = files.labs(published)
-    assert lab_heritage.table(published, labs).tolist() == [[4, 1], [2, 9]]
-    assert lab_heritage.table(published, labs, 2).tolist() == [[4, 1], [0, 11]]
-    assert gains.sign_table([0.9], [1.0, 0.9]).tolist() == [[1, 0], [1, 1]]
 
 
 # --- equation 4 ---------------------------------------------------------------------------------

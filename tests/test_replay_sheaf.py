@@ -14,12 +14,11 @@ from layerwise.analyses import TABLES, replay, series, sheaf_trace, spectral_nor
 from layerwise.analyses import critical_layer as formula
 from layerwise.analyses.derivation import derived_cells
 from layerwise.analyses.evidence import Draws, Evidence
-from layerwise.analyses.thermodynamic_benchmark import ROWS
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published, read_published, split_pointer
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.verdicts import judge
-from layerwise.statistics import critical_layer, norm_ratios, samples
+from layerwise.statistics import critical_layer, norm_ratios
 from replayed import statistics_of
 
 ANALYSES = (
@@ -254,67 +253,6 @@ def test_missing_number_iv(works, published, analysis):
         replay(analysis, Published(cells), **DRAWS)
     assert file in str(error.value)
     assert key in str(error.value)
-
-
-def test_label_in_place_of_a_number_iv(published):
-    cells = {**published.cells, (ROWS, "/0/Entropy"): "high"}
-    with pytest.raises(LayerwiseError, match="must be a number, found 'high'"):
-        replay("thermodynamic_benchmark", Published(cells), **DRAWS)
-
-
-# --- two samples --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_spearman_against_scipy(seed):
-    stream = np.random.default_rng(seed)
-    x, y = stream.integers(0, 6, 25).astype(float), stream.normal(size=25)
-    assert samples.ranks(x) == pytest.approx(scipy.stats.rankdata(x))
-    assert samples.spearman_r(x, y) == pytest.approx(scipy.stats.spearmanr(x, y).statistic)
-
-
-@given(st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=12, unique=True))
-def test_spearman_sees_order_only(values):
-    x = np.array(values)
-    assert samples.spearman_r(x, samples.ranks(x) ** 3) == pytest.approx(1)
-    assert samples.spearman_r(x, -samples.ranks(x)) == pytest.approx(-1)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_pooled_t_and_d_against_scipy(seed):
-    stream = np.random.default_rng(seed)
-    x, y = stream.normal(size=5), stream.normal(1, 2, size=8)
-    t, p = samples.pooled_t(x, y)
-    expected = scipy.stats.ttest_ind(x, y)
-    assert t == pytest.approx(expected.statistic, rel=1e-12)
-    assert p == pytest.approx(expected.pvalue, rel=1e-12)
-    spread = math.sqrt((x.var(ddof=1) + y.var(ddof=1)) / 2)
-    assert samples.pooled_d(x, y) == pytest.approx((x.mean() - y.mean()) / spread, rel=1e-12)
-
-
-def test_samples_keep_single_precision():
-    x = np.array([1.1, 2.3, 3.7], dtype=np.float32)
-    y = np.array([0.4, 0.9, 5.3], dtype=np.float32)
-    exact = samples.pooled_t(x.astype(np.float64), y.astype(np.float64))[0]
-    found = samples.pooled_t(x, y)[0]
-    assert found == pytest.approx(exact, rel=1e-5)
-    assert found != exact
-
-
-@pytest.mark.parametrize("function", [samples.pooled_t, samples.pooled_d])
-def test_samples_iv(function):
-    x, constant = np.array([1.0, 2.0]), np.array([1.0, 1.0])
-    with pytest.raises(LayerwiseError, match="at least two finite values"):
-        function(x, np.array([1.0]))
-    with pytest.raises(LayerwiseError, match="at least two finite values"):
-        function(np.array([1.0, math.nan]), x)
-    with pytest.raises(LayerwiseError, match="both are constant"):
-        function(constant, constant + 1)
-
-
-def test_spearman_iv():
-    with pytest.raises(LayerwiseError, match="y is constant"):
-        samples.spearman_r(np.arange(4.0), np.ones(4))
 
 
 # --- L* -----------------------------------------------------------------------------------------

@@ -2,169 +2,135 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from layerwise.analyses import gain_files as files
-from layerwise.analyses.documents import Draws, Replay
-from layerwise.analyses.once_measured import once_measured
-from layerwise.inputs.published import Published
+from layerwise.analyses.derivation import Document, Rule, Rules
+from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.analyses.gain_files import (
+    CLEAN,
+    HUNT,
+    SWEEP,
+    density,
+    final_gain,
+    gain,
+    gains_of,
+    models,
+)
 from layerwise.statistics import gains
 from layerwise.statistics.correlation import pearson_p, pearson_r
 
-DOCUMENTS = {"family": files.SWEEP, "hunt": files.HUNT, "clean": files.CLEAN}
 PAIR = ("pythia-6.9b", "gpt-j-6B")
-Selection = list[tuple[str, str]]  # file and key of each model
 
 
-def derive(work: Replay, draws: Draws) -> None:
-    """The density rule within the Pythia family, on the hunt's models, on the pair, on all."""
-    published = work.published
-    keys = {file: files.models(published, file) for file in DOCUMENTS.values()}
-    for document, file in DOCUMENTS.items():
-        work.start(document, published.document(file), {"": (file, "")})
-        for key in keys[file].values():
-            for name, compute in _of_model(published, file, key).items():
-                work.derive(document, f"{key}/{name}", compute)
-        models = [(file, key) for key in keys[file].values()]
-        for name, compute in _over_models(published, models).items():
-            work.derive(document, f"/density_rule/{name}", compute)
-    for document, statistics in _saved(published, keys).items():
-        for name, compute in statistics.items():
-            work.derive(document, name, compute)
-    work.start("pooled", {}, {})
-    # The model that is in both has more prompts in the sweep.
-    union = {
-        name: (file, key) for file in (files.HUNT, files.SWEEP) for name, key in keys[file].items()
-    }
-    pooled = list(union.values())
-    work.derive("pooled", "/n_models", _measured_models, published, keys, pooled)
-    for name, compute in _over_models(published, pooled).items():
-        work.derive("pooled", f"/density_rule/{name}", compute)
+def points(some: list[Entry]) -> tuple[list[float], list[float]]:
+    """Densities and mean gains of models."""
+    return [density(m) for m in some], gains_of(some)
 
 
-def read(published: Published, models: Selection) -> tuple[list[float], list[float]]:
-    """Densities and mean gains of the models."""
-    densities = [files.density(published, file, key) for file, key in models]
-    return densities, [files.gain(published, file, key) for file, key in models]
+def everyone(f: Entry) -> list[Entry]:
+    """The models of a file."""
+    return list(models(f).values())
 
 
-def count(published: Published, keys: Mapping[str, Mapping[str, str]]) -> int:
-    """Models of the sweep and the hunt, each once whoever is named as its owner."""
-    return len(
-        {
-            str(published[file, f"{key}/model"]).split("/")[-1]
-            for file in (files.SWEEP, files.HUNT)
-            for key in keys[file].values()
-        }
-    )
+def pooled(e: Evidence) -> list[Entry]:
+    """Models of the hunt and the sweep; that of both has more prompts in the sweep."""
+    return list((models(e[HUNT]) | models(e[SWEEP])).values())
 
 
-def _measured_models(
-    published: Published, keys: Mapping[str, Mapping[str, str]], models: Selection
-) -> int:
-    return once_measured(published, lambda: read(published, models), count(published, keys))
+def correlation(f: Entry) -> dict[str, float]:
+    """r of density and gain, and its p."""
+    densities, found = points(everyone(f))
+    r = pearson_r(np.array(densities), np.array(found))
+    return {"r": r, "p": float(pearson_p(r, len(found)))}
 
 
-def _of_model(published: Published, file: str, key: str) -> dict[str, Callable[[], Any]]:
-    def gain() -> float:
-        return files.gain(published, file, key)
-
-    statistics: dict[str, Callable[[], Any]] = {
-        "rho": lambda: files.density(published, file, key),
-        "class": lambda: "DAMPEN" if gains.dampens(gain()) else "EXPAND",
-    }
-    if file == files.CLEAN:
-        last = "gain_with_ln_mean"
-        statistics |= {
-            "gain_no_ln_mean": gain,
-            last: lambda: files.layer_gain(published, file, key, before_last=0),
-            "is_dampening_no_ln": lambda: gains.dampens(gain()),
-        }
-    if file == files.HUNT:
-
-        def right() -> bool:
-            densities, found = read(published, [(file, key)])
-            return gains.density_accuracy(densities, found) == 1
-
-        statistics["h25_prediction_correct"] = right
-    return statistics
+def accuracy(f: Entry) -> float:
+    """Share of a file's models whose side the density foretells."""
+    return gains.density_accuracy(*points(everyone(f)))
 
 
-def _over_models(published: Published, models: Selection) -> dict[str, Callable[[], Any]]:
-    def right(densities: list[float], found: list[float]) -> list[bool]:
-        pairs = zip(densities, found, strict=True)
-        return [gains.density_accuracy([density], [gain]) == 1 for density, gain in pairs]
+def percent(densities: list[float], found: list[float]) -> int | float:
+    """Percent of models whose side the density foretells."""
+    pairs = zip(densities, found, strict=True)
+    return gains.percent([gains.density_accuracy([d], [g]) == 1 for d, g in pairs])
 
-    def right_behind_norm() -> list[bool]:
-        densities = [files.density(published, file, key) for file, key in models]
-        last = [files.layer_gain(published, file, key, before_last=0) for file, key in models]
-        return right(densities, last)
 
-    return {
-        "accuracy_pct": lambda: gains.percent(right(*read(published, models))),
-        "accuracy_pct_final_norm": lambda: gains.percent(right_behind_norm()),
-        "constant_accuracy": lambda: gains.constant_accuracy(
-            [files.gain(published, file, key) for file, key in models]
+def as_foretold(f: Entry, high: bool) -> float:
+    """Share of the models on one side of the limit that are what it foretells.
+
+    Raises:
+        LayerwiseError: if no model is on that side.
+    """
+    chosen = [m for m in everyone(f) if (density(m) >= gains.DENSITY_LIMIT) == high]
+    return gains.share([gains.dampens(found) == high for found in gains_of(chosen)])
+
+
+def ratio(f: Entry) -> float:
+    """Density of the pair's first model over that of the second."""
+    first, second = (density(models(f)[name]) for name in PAIR)
+    return first / second
+
+
+def over(select: Callable[[Any], list[Entry]]) -> dict[str, Rule]:
+    """How right the density rule is on some models."""
+    rules: Rules = {
+        "accuracy_pct": lambda f: percent(*points(select(f))),
+        "accuracy_pct_final_norm": lambda f: percent(
+            [density(m) for m in select(f)], [final_gain(m) for m in select(f)]
         ),
-        "explains": lambda: gains.density_explains(*read(published, models)),
+        "constant_accuracy": lambda f: gains.constant_accuracy(gains_of(select(f))),
+        "explains": lambda f: gains.density_explains(*points(select(f))),
     }
+    return {f"density_rule/{name}": rule for name, rule in rules.items()}
 
 
-def _saved(
-    published: Published, keys: Mapping[str, Mapping[str, str]]
-) -> dict[str, dict[str, Callable[[], Any]]]:
-    def of(file: str) -> tuple[list[float], list[float]]:
-        return read(published, [(file, key) for key in keys[file].values()])
-
-    def r(file: str) -> float:
-        densities, found = of(file)
-        return pearson_r(np.array(densities), np.array(found))
-
-    def p(file: str) -> float:
-        return float(pearson_p(r(file), len(keys[file])))
-
-    def as_foretold(high: bool) -> float | str:
-        chosen = [
-            key
-            for key in keys[files.SWEEP].values()
-            if (files.density(published, files.SWEEP, key) >= gains.DENSITY_LIMIT) == high
-        ]
-        if not chosen:
-            return files.UNDEFINED
-        found = files.gains_of(published, files.SWEEP, chosen)
-        return gains.share([gains.dampens(gain) == high for gain in found])
-
-    def separating() -> list[float] | str:
-        densities, found = of(files.SWEEP)
-        separable = gains.separable(densities, found)
-        return gains.separating_interval(densities, found) if separable else files.UNDEFINED
-
-    def accuracy(file: str) -> float:
-        return gains.density_accuracy(*of(file))
-
-    def ratio() -> float:
-        first, second = (files.density(published, files.HUNT, keys[files.HUNT][m]) for m in PAIR)
-        return first / second
-
-    return {
-        "family": {
-            "/analysis/rho_gain_correlation": lambda: r(files.SWEEP),
-            "/analysis/correlation_p_value": lambda: p(files.SWEEP),
-            "/analysis/high_rho_dampen_rate": lambda: as_foretold(True),
-            "/analysis/low_rho_expand_rate": lambda: as_foretold(False),
-            "/separating_interval": separating,
+OF_MODEL: Rules = {
+    "rho": density,
+    "class": lambda m: "DAMPEN" if gains.dampens(gain(m)) else "EXPAND",
+}
+OF_FAMILY = over(everyone) | {
+    "analysis/rho_gain_correlation": lambda f: correlation(f)["r"],
+    "analysis/correlation_p_value": lambda f: correlation(f)["p"],
+    "analysis/high_rho_dampen_rate": lambda f: as_foretold(f, high=True),
+    "analysis/low_rho_expand_rate": lambda f: as_foretold(f, high=False),
+    "separating_interval": lambda f: gains.separating_interval(*points(everyone(f))),
+}
+OF_HUNT = over(everyone) | {
+    "h25_accuracy": accuracy,
+    "h25_verdict": lambda f: gains.density_verdict(accuracy(f)),
+    "density_ratio": ratio,
+    "rho_gain": correlation,
+}
+OF_PAIR = over(everyone) | {
+    "h25_accuracy": lambda f: 100 * accuracy(f),
+    "h25_verdict": lambda f: gains.density_verdict(accuracy(f)),
+}
+DOCUMENTS = {
+    "family": Document(SWEEP, {"": OF_FAMILY, "models/*": OF_MODEL}),
+    "hunt": Document(
+        HUNT,
+        {
+            "": OF_HUNT,
+            "tested_results/*": {
+                **OF_MODEL,
+                "h25_prediction_correct": lambda m: gains.density_accuracy(*points([m])) == 1,
+            },
         },
-        "hunt": {
-            "/h25_accuracy": lambda: accuracy(files.HUNT),
-            "/h25_verdict": lambda: gains.density_verdict(accuracy(files.HUNT)),
-            "/density_ratio": ratio,
-            "/rho_gain": lambda: {"r": r(files.HUNT), "p": p(files.HUNT)},
+    ),
+    "clean": Document(
+        CLEAN,
+        {
+            "": OF_PAIR,
+            "results/*": {
+                **OF_MODEL,
+                "gain_no_ln_mean": gain,
+                "gain_with_ln_mean": final_gain,
+                "is_dampening_no_ln": lambda m: gains.dampens(gain(m)),
+            },
         },
-        "clean": {
-            "/h25_accuracy": lambda: 100 * accuracy(files.CLEAN),
-            "/h25_verdict": lambda: gains.density_verdict(accuracy(files.CLEAN)),
-        },
-    }
+    ),
+    "pooled": Document(None, {"": over(pooled) | {"n_models": lambda e: len(gains_of(pooled(e)))}}),
+}

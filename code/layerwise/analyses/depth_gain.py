@@ -9,28 +9,18 @@ import numpy as np
 
 from layerwise.analyses.derivation import Document
 from layerwise.analyses.evidence import Entry
+from layerwise.analyses.gain_files import SWEEP, final_gain, gain
 from layerwise.statistics import gains
 from layerwise.statistics.correlation import pearson_p, pearson_r
 
-SWEEP = "paper3/Results/pythia_family_NO_FINAL_LN_20260105_174820.json"
 AXIS = (0.82, 1.38)  # the gains that figure A4 shows; points outside are clipped to its edges
 EXCEPTION = "pythia-1b"
-
-
-def mean_gain(m: Entry) -> float:
-    """Mean over the prompts of the second-last block's gain."""
-    return float(np.mean(m.residual_gain_all))
-
-
-def final_gain(m: Entry) -> float:
-    """Mean gain of the last block, which is taken behind the final norm."""
-    return m.all_layer_gains[-1]
 
 
 def correlation(
     models: Iterable[Entry],
     x: Callable[[int], float],
-    y: Callable[[Entry], float] = mean_gain,
+    y: Callable[[Entry], float] = gain,
 ) -> dict[str, float]:
     """r and p of a function of depth with the gains."""
     of_depth = np.array([x(m.n_layers) for m in models], dtype=np.float64)
@@ -40,7 +30,7 @@ def correlation(
 
 def bound(models: Iterable[Entry]) -> str:
     """Whether the mean gains keep equation 3's bound."""
-    return gains.bound_word([mean_gain(m) for m in models], [m.n_layers for m in models])
+    return gains.bound_word([gain(m) for m in models], [m.n_layers for m in models])
 
 
 def inner_bound(models: Iterable[Entry]) -> str:
@@ -60,23 +50,23 @@ def only(values: Iterable[Any]) -> Any:
 
 OF_SIZE = {
     "n_layers": lambda m: len(m.all_layer_gains[:]),
-    "residual_gain_mean": mean_gain,
+    "residual_gain_mean": gain,
     "residual_gain_std": lambda m: float(np.std(m.residual_gain_all)),
     "gain_with_ln_mean": final_gain,
-    "is_dampening": lambda m: gains.dampens(mean_gain(m)),
-    "class": lambda m: "dampener" if gains.dampens(mean_gain(m)) else "expander",
+    "is_dampening": lambda m: gains.dampens(gain(m)),
+    "class": lambda m: "dampener" if gains.dampens(gain(m)) else "expander",
 }
 OVER_SIZES = {
-    "n_models": lambda f: len([mean_gain(m) for m in f.models]),
+    "n_models": lambda f: len([gain(m) for m in f.models]),
     "n_prompts": lambda f: only(len(m.residual_gain_all[:]) for m in f.models),
     "depth_gain/depth": lambda f: correlation(f.models, float),
     "depth_gain/inverse_depth": lambda f: correlation(f.models, lambda n: 1 / n),
     "depth_gain/bound": lambda f: correlation(f.models, gains.depth_bound),
     "depth_gain/final_norm": lambda f: correlation(f.models, float, final_gain),
     "figure_a4/outside": lambda f: sum(
-        not AXIS[0] <= gain <= AXIS[1] for m in f.models for gain in m.residual_gain_all
+        not AXIS[0] <= one <= AXIS[1] for m in f.models for one in m.residual_gain_all
     ),
-    "figure_a4/n_dampening": lambda f: sum(gains.dampens(mean_gain(m)) for m in f.models),
+    "figure_a4/n_dampening": lambda f: sum(gains.dampens(gain(m)) for m in f.models),
     "bound/word": lambda f: bound(f.models),
     "bound/word_without_1b": lambda f: bound([m for m in f.models if m.model != EXCEPTION]),
     "bound/word_inner_blocks": lambda f: inner_bound(f.models),

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
+from scipy import stats
 
-from layerwise.analyses import gain_files as files
 from layerwise.analyses import layer_norm_tests
-from layerwise.analyses.documents import Draws, Replay
-from layerwise.inputs.published import Published, pointer
-from layerwise.statistics import contingency, gains
-from layerwise.statistics.student import standard_error
+from layerwise.analyses.derivation import Document
+from layerwise.analyses.evidence import Entry
+from layerwise.analyses.gain_files import HUNT, SWEEP, final_gain, gain, gains_of, models
+from layerwise.analyses.layer_norm_tests import GPT2
+from layerwise.errors import LayerwiseError
+from layerwise.inputs.published import NotMeasured
+from layerwise.statistics import gains
 
 ELEUTHER = "EleutherAI"
 # What figure 2 shows as EleutherAI: the sweep's gain for the Pythia sizes, the hunt's for others.
@@ -26,184 +27,165 @@ FIGURE3 = {
     "opt-350m": "Meta",
     "bloom-560m": "BigScience",
 }
-# Figure 3 classes GPT-2 too, which no run of the papers measured; ours does.
-UNPUBLISHED_GAIN = "/gpt2/gains/penultimate"  # of every prompt
+OURS = "beyond/hunt"  # figure 3 classes GPT-2 too, which no run of the papers measured; ours does
+SUMMARY = ("mean_gain", "std_gain", "dampen_pct", "signature", "n_models")
+
+Statistics = dict[str, Callable[[], object]]
 
 
-def derive(work: Replay, draws: Draws) -> None:
-    """Summaries of the hunt's labs, Fisher's test, the points of figures 2 and 3, GPT-2, GPT-J."""
-    published = work.published
-    work.start("hunt", published.document(files.HUNT), {"": (files.HUNT, "")})
-    by_lab = files.labs(published)
-    for keys in by_lab.values():
-        for key in keys:
-            work.derive("hunt", f"{key}/gain_no_ln_mean", files.gain, published, files.HUNT, key)
-            work.derive("hunt", f"{key}/gain_with_ln_mean", _last, published, key)
-            work.derive("hunt", f"{key}/is_dampening", _dampens, published, key)
-    for lab, keys in by_lab.items():
-        place = pointer("h26_lab_signatures", lab)
-        for name in gains.lab_summary(np.ones(1)):
-            work.derive("hunt", f"{place}/{name}", _summary, published, keys, name)
-        work.derive("hunt", f"/n_models/{lab}", len, keys)
-    for statistics in (_shares, _tables, _figures):
-        for name, compute in statistics(published, by_lab).items():
-            work.derive("hunt", f"/{name}", compute)
-    layer_norm_tests.derive(work, draws)
+def labs(f: Entry) -> dict[str, list[Entry]]:
+    """The hunt's models by lab, in the file's order."""
+    found: dict[str, list[Entry]] = {}
+    for m in f.tested_results:
+        found.setdefault(m.lab, []).append(m)
+    return found
 
 
-def means(published: Published, keys: Sequence[str]) -> np.ndarray:
-    """Mean gains of some of the hunt's models."""
-    return np.array(files.gains_of(published, files.HUNT, keys))
+def others(f: Entry) -> list[Entry]:
+    """The models of every lab but EleutherAI."""
+    return [m for lab, some in labs(f).items() if lab != ELEUTHER for m in some]
 
 
-def table(
-    published: Published, by_lab: Mapping[str, Sequence[str]], decimals: int | None = None
-) -> np.ndarray:
+def signs(f: Entry, decimals: int | None = None) -> np.ndarray:
     """[damping, expanding] of EleutherAI and of the other labs."""
-    return gains.sign_table(
-        means(published, by_lab[ELEUTHER]).tolist(),
-        means(published, others(by_lab)).tolist(),
-        decimals,
-    )
+    return gains.sign_table(gains_of(labs(f)[ELEUTHER]), gains_of(others(f)), decimals)
 
 
-def fisher_p(counts: np.ndarray) -> float:
+def signs_behind_norm(f: Entry) -> np.ndarray:
+    """The same of the gains behind the final norm."""
+    groups = labs(f)[ELEUTHER], others(f)
+    eleuther, rest = ([final_gain(m) for m in group] for group in groups)
+    return gains.sign_table(eleuther, rest)
+
+
+def signs_with_sweep(f: Entry) -> np.ndarray:
+    """The same with the sweep's models that the hunt did not test."""
+    hunted = models(f)
+    swept = [m for name, m in models(f.of(SWEEP)).items() if name not in hunted]
+    return gains.sign_table(gains_of([*labs(f)[ELEUTHER], *swept]), gains_of(others(f)))
+
+
+def fisher_p(table: np.ndarray) -> float:
     """p of Fisher's exact test; 1 with an empty row or column, as no other table has such sums."""
-    return contingency.fisher_exact(counts) if _all_filled(counts) else 1.0
+    return float(stats.fisher_exact(table).pvalue)
 
 
-def others(by_lab: Mapping[str, Sequence[str]]) -> list[str]:
-    """Keys of the models of every lab but EleutherAI."""
-    return [key for lab, keys in by_lab.items() if lab != ELEUTHER for key in keys]
+def chi_square_p(table: np.ndarray) -> float:
+    """p of Pearson's chi-square, one degree of freedom, without continuity correction.
 
-
-def _all_filled(counts: np.ndarray) -> bool:
-    return bool(counts.sum(axis=0).all() and counts.sum(axis=1).all())
-
-
-def _last(published: Published, key: str) -> float:
-    return files.layer_gain(published, files.HUNT, key, before_last=0)
-
-
-def _dampens(published: Published, key: str) -> bool:
-    return gains.dampens(files.gain(published, files.HUNT, key))
-
-
-def _summary(published: Published, keys: Sequence[str], name: str) -> Any:
-    if name == "std_gain" and len(keys) == 1:
-        return 0.0  # whatever the one gain is
-    return gains.lab_summary(means(published, keys))[name]
-
-
-def _shares(
-    published: Published, by_lab: Mapping[str, Sequence[str]]
-) -> dict[str, Callable[[], Any]]:
-    gpt2 = files.rows_of(published, files.GPT2, "Model")
-
-    def expanding(keys: Sequence[str], decimals: int | None = None) -> list[bool]:
-        return [not gains.dampens(gain, decimals) for gain in means(published, keys).tolist()]
-
-    def percent(keys: Sequence[str], decimals: int | None = None) -> int | float:
-        return gains.percent(expanding(keys, decimals))
-
-    def with_gpt2(keys: Sequence[str], decimals: int | None = None) -> int | float:
-        found = layer_norm_tests.gpt2_means(published, gpt2)
-        openai = [not gains.dampens(gain, decimals) for gain in found]
-        return gains.percent(expanding(keys, decimals) + openai)
-
-    def only_eleuther() -> bool:
-        average = {lab: float(np.mean(means(published, keys))) for lab, keys in by_lab.items()}
-        return [lab for lab in by_lab if gains.dampens(average[lab])] == [ELEUTHER]
-
-    statistics: dict[str, Callable[[], Any]] = {
-        "dampen_pct": lambda: gains.percent([not e for e in expanding(by_lab[ELEUTHER])]),
-        "expand_pct_others": partial(percent, others(by_lab)),
-        "expand_pct_others_rounded": partial(percent, others(by_lab), 2),
-        "expand_pct_meta_openai": partial(with_gpt2, by_lab["Meta"]),
-        "expand_pct_meta_openai_rounded": partial(with_gpt2, by_lab["Meta"], 2),
-        "only_eleuther_below_1": only_eleuther,
-        "h26_verdict": lambda: gains.signatures_verdict(
-            [_summary(published, keys, "signature") for keys in by_lab.values()]
-        ),
-    }
-    for lab, keys in by_lab.items():
-        statistics[f"expand_pct/{lab}"] = partial(percent, keys)
-        statistics[f"expand_pct_rounded/{lab}"] = partial(percent, keys, 2)
-    return statistics
-
-
-def _tables(
-    published: Published, by_lab: Mapping[str, Sequence[str]]
-) -> dict[str, Callable[[], Any]]:
-    """The table of signs in its readings, and the p of each."""
-    hunted = files.models(published, files.HUNT)
-    swept = files.models(published, files.SWEEP)
-    unhunted = [key for name, key in swept.items() if name not in hunted]
-
-    def final_norm() -> np.ndarray:
-        eleuther, rest = (
-            [_last(published, key) for key in keys] for keys in (by_lab[ELEUTHER], others(by_lab))
+    Raises:
+        LayerwiseError: for an empty row or column.
+    """
+    if not (table.sum(axis=0).all() and table.sum(axis=1).all()):
+        raise LayerwiseError(
+            f"a chi-square test needs no empty row or column, found {table.tolist()}; use Fisher's"
         )
-        return gains.sign_table(eleuther, rest)
+    return float(stats.chi2_contingency(table, correction=False).pvalue)
 
-    def pooled() -> np.ndarray:
-        sweep = files.gains_of(published, files.SWEEP, unhunted)
-        eleuther = means(published, by_lab[ELEUTHER]).tolist() + sweep
-        return gains.sign_table(eleuther, means(published, others(by_lab)).tolist())
 
-    def fisher(make: Callable[[], np.ndarray]) -> str:
-        return gains.p_text(fisher_p(make()))
+def expand_percent(found: Iterable[float], decimals: int | None = None) -> int | float:
+    """Percent of the gains that expand."""
+    return gains.percent([not gains.dampens(one, decimals) for one in found])
 
-    def chi_square(counts: np.ndarray) -> str:
-        filled = _all_filled(counts)
-        return gains.p_text(contingency.chi_square_p(counts)) if filled else files.UNDEFINED
 
-    rounded = partial(table, published, by_lab, 2)
-    statistics: dict[str, Callable[[], Any]] = {
-        "fisher/hunt": partial(fisher, partial(table, published, by_lab)),
-        "fisher/rounded": partial(fisher, rounded),
-        "fisher/final_norm": partial(fisher, final_norm),
-        "fisher/pooled": partial(fisher, pooled),
-        "chi_square_rounded": lambda: chi_square(rounded()),
+def with_gpt2(f: Entry) -> list[float]:
+    """Gains of Meta's models and of the GPT-2 sizes."""
+    return gains_of(labs(f)["Meta"]) + layer_norm_tests.means(f.of(GPT2))
+
+
+def only_eleuther_damps(f: Entry) -> bool:
+    """Whether the mean over EleutherAI's models alone is under 1."""
+    average = {lab: float(np.mean(gains_of(some))) for lab, some in labs(f).items()}
+    return [lab for lab, mean in average.items() if gains.dampens(mean)] == [ELEUTHER]
+
+
+def word(found: Sequence[float]) -> str:
+    """What the figures call a mean gain."""
+    return "DAMPEN" if gains.dampens(float(np.mean(found))) else "EXPAND"
+
+
+def drawn(f: Entry, model: str) -> float:
+    """The gain of a model in figures 2 and 3."""
+    swept = models(f.of(SWEEP))
+    return gain(swept[model] if model in swept else models(f)[model])
+
+
+def figure2(f: Entry) -> np.ndarray:
+    """What figure 2 draws of EleutherAI, at its decimals."""
+    return np.array([round(drawn(f, model), 3) for model in FIGURE2])
+
+
+def gpt2_gains(f: Entry) -> np.ndarray:
+    """Gains of GPT-2 over the hunt's prompts.
+
+    Raises:
+        NotMeasured: among published numbers, and if ours were not measured.
+    """
+    try:
+        return f.of(OURS).gpt2.gains.penultimate[:]
+    except LayerwiseError as error:
+        raise NotMeasured("no run of the papers measured GPT-2 on the hunt's prompts") from error
+
+
+def figure3(f: Entry) -> Statistics:
+    """The words of figure 3."""
+    words: Statistics = {m: lambda m=m: word([drawn(f, m)]) for m in FIGURE3}  # type: ignore[misc]
+    return words | {"gpt2": lambda: word(gpt2_gains(f).tolist())}
+
+
+def summary(some: list[Entry]) -> Statistics:
+    """Of one lab's models."""
+    rules: Statistics = {
+        name: lambda name=name: gains.lab_summary(np.array(gains_of(some)))[name]  # type: ignore[misc]
+        for name in SUMMARY
     }
-    return statistics
+    if len(some) == 1:
+        rules["std_gain"] = lambda: 0.0  # whatever the one gain is
+    return rules
 
 
-def _figures(
-    published: Published, by_lab: Mapping[str, Sequence[str]]
-) -> dict[str, Callable[[], Any]]:
-    sweep, hunt = (files.models(published, file) for file in (files.SWEEP, files.HUNT))
+def by_lab(compute: Callable[[list[Entry]], object]) -> Callable[[Entry], Statistics]:
+    """A table of one statistic of every lab."""
+    return lambda f: {lab: lambda some=some: compute(some) for lab, some in labs(f).items()}  # type: ignore[misc]
 
-    def drawn(model: str) -> float:
-        if model in sweep:
-            return files.gain(published, files.SWEEP, sweep[model])
-        return files.gain(published, files.HUNT, hunt[model])
 
-    def word(gain: float) -> str:
-        return "DAMPEN" if gains.dampens(gain) else "EXPAND"
-
-    def measured(model: str) -> str:
-        return word(drawn(model))
-
-    def eleuther() -> np.ndarray:
-        return np.array([round(drawn(model), 3) for model in FIGURE2])
-
-    def average(keys: Sequence[str]) -> str:
-        return word(float(np.mean(means(published, keys))))
-
-    def error(keys: Sequence[str]) -> float:
-        return standard_error(means(published, keys))
-
-    statistics: dict[str, Callable[[], Any]] = {
-        "figure2/mean": lambda: float(np.mean(eleuther())),
-        "figure2/se": lambda: standard_error(eleuther()),
-    }
-    for lab, keys in by_lab.items():
-        if len(keys) > 1:
-            statistics[f"se/{lab}"] = partial(error, keys)
-    for model, lab in FIGURE3.items():
-        statistics[f"figure3/{model}"] = partial(measured, model)
-        statistics[f"figure3_lab/{model}"] = partial(average, by_lab[lab])
-    if gpt2 := files.numbers(published, "beyond/hunt", UNPUBLISHED_GAIN):
-        statistics["figure3/gpt2"] = lambda: word(float(np.mean(gpt2)))
-    return statistics
+OF_MODEL = {
+    "gain_no_ln_mean": gain,
+    "gain_with_ln_mean": final_gain,
+    "is_dampening": lambda m: gains.dampens(gain(m)),
+}
+OVER_MODELS = {
+    "h26_lab_signatures": by_lab(summary),
+    "h26_verdict": lambda f: gains.signatures_verdict(
+        [gains.signature(float(np.mean(gains_of(some)))) for some in labs(f).values()]
+    ),
+    "n_models": by_lab(len),
+    "expand_pct": by_lab(lambda some: expand_percent(gains_of(some))),
+    "expand_pct_rounded": by_lab(lambda some: expand_percent(gains_of(some), 2)),
+    "dampen_pct": lambda f: gains.percent([gains.dampens(gain(m)) for m in labs(f)[ELEUTHER]]),
+    "expand_pct_others": lambda f: expand_percent(gains_of(others(f))),
+    "expand_pct_others_rounded": lambda f: expand_percent(gains_of(others(f)), 2),
+    "expand_pct_meta_openai": lambda f: expand_percent(with_gpt2(f)),
+    "expand_pct_meta_openai_rounded": lambda f: expand_percent(with_gpt2(f), 2),
+    "only_eleuther_below_1": only_eleuther_damps,
+    "fisher/hunt": lambda f: gains.p_text(fisher_p(signs(f))),
+    "fisher/rounded": lambda f: gains.p_text(fisher_p(signs(f, 2))),
+    "fisher/final_norm": lambda f: gains.p_text(fisher_p(signs_behind_norm(f))),
+    "fisher/pooled": lambda f: gains.p_text(fisher_p(signs_with_sweep(f))),
+    "chi_square_rounded": lambda f: gains.p_text(chi_square_p(signs(f, 2))),
+    "figure2/mean": lambda f: float(np.mean(figure2(f))),
+    "figure2/se": lambda f: float(stats.sem(figure2(f))),
+    "se": lambda f: {
+        lab: lambda some=some: float(stats.sem(gains_of(some)))
+        for lab, some in labs(f).items()
+        if len(some) > 1
+    },
+    "figure3": figure3,
+    "figure3_lab": lambda f: {
+        m: lambda lab=lab: word(gains_of(labs(f)[lab])) for m, lab in FIGURE3.items()
+    },
+}
+DOCUMENTS = {
+    "hunt": Document(HUNT, {"": OVER_MODELS, "tested_results/*": OF_MODEL}),
+    **layer_norm_tests.DOCUMENTS,
+}

@@ -2,91 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
 from layerwise.analyses import depth_gain, lab_heritage
-from layerwise.analyses import gain_files as files
-from layerwise.analyses.documents import Draws, Replay
+from layerwise.analyses.derivation import Document
 from layerwise.analyses.evidence import Evidence
-from layerwise.inputs.published import Published, pointer
-from layerwise.statistics import attention_trace, gains
+from layerwise.analyses.gain_files import HUNT, SWEEP, R
+from layerwise.statistics import attention_trace
 from layerwise.statistics.ranks import mann_whitney
 
-SPECTRAL = files.RESULTS + "restriction_map_spectral_20260105_202448.json"
+SPECTRAL = R + "restriction_map_spectral_20260105_202448.json"
 LEVEL = 0.05
 TOKENS, HIDDEN = 8, 16  # of the attention that stands for any in equation 4
 
 
-def derive(work: Replay, draws: Draws) -> None:
-    """p of each law from the lowest published level; the trace of equation 4."""
-    published = work.published
-    given = published.document(SPECTRAL)
-    work.start("spectral", given, {"": (SPECTRAL, "")})
-    by_lab: dict[bool, list[str]] = {True: [], False: []}
-    for row, entry in enumerate(given["results"]):
-        key = pointer("results", row)
-        by_lab[entry["lab"] == lab_heritage.ELEUTHER].append(key)
-        work.derive("spectral", f"{key}/W_V_mean_spectral", stored_mean, published, key)
-    work.start("laws", {}, {})
-    p_values = _p_values(published, by_lab)
-    for name, compute in p_values.items():
-        work.derive("laws", f"/p/{name}", compute)
-    rules: dict[str, Sequence[str]] = {"all": list(p_values), "first_two": list(p_values)[:2]}
-    for name, chosen in rules.items():
-        work.derive("laws", f"/below/{name}", _below, p_values, chosen)
-    for name, word in _equation4(draws.seed).items():
-        work.derive("laws", f"/equation4/{name}", word)
+def value_norms(e: Evidence, *, eleuther: bool) -> np.ndarray:
+    """Mean spectral norm of W_V of EleutherAI's models, or of the others."""
+    return np.array(
+        [
+            np.mean(m.W_V_spectral_norm[:])
+            for m in e[SPECTRAL].results
+            if (m.lab == lab_heritage.ELEUTHER) == eleuther
+        ]
+    )
 
 
-def stored_mean(published: Published, key: str) -> float:
-    """Mean of the spectral norms of the layers, in float32 as they were measured."""
-    norms = files.numbers(published, SPECTRAL, f"{key}/W_V_spectral_norm")
-    return float(np.mean(np.array(norms, dtype=np.float32)))
+P_VALUES: dict[str, Callable[[Evidence], float]] = {
+    "depth_gain": lambda e: depth_gain.correlation(e[SWEEP].models, float)["p"],
+    "lab_heritage": lambda e: lab_heritage.fisher_p(lab_heritage.signs(e[HUNT])),
+    "spectral_norms": lambda e: mann_whitney(
+        value_norms(e, eleuther=True), value_norms(e, eleuther=False)
+    )[1],
+}
 
 
-def _p_values(
-    published: Published, by_lab: dict[bool, list[str]]
-) -> dict[str, Callable[[], float]]:
-    evidence = Evidence(published, Draws(0, 0.0, 0))
-    labs = files.labs(published)
-
-    def spectral() -> float:
-        groups = (
-            np.array(
-                [
-                    np.mean(files.numbers(published, SPECTRAL, f"{k}/W_V_spectral_norm"))
-                    for k in keys
-                ]
-            )
-            for keys in (by_lab[True], by_lab[False])
-        )
-        return mann_whitney(*groups)[1]
-
-    return {
-        "depth_gain": lambda: depth_gain.correlation(evidence[depth_gain.SWEEP].models, float)["p"],
-        "lab_heritage": lambda: lab_heritage.fisher_p(lab_heritage.table(published, labs)),
-        "spectral_norms": spectral,
-    }
-
-
-def _below(p_values: dict[str, Callable[[], float]], chosen: Sequence[str]) -> bool:
-    return gains.below({name: p_values[name]() for name in chosen}, LEVEL)
-
-
-def _equation4(seed: int) -> dict[str, Callable[[], Any]]:
-    rng = np.random.default_rng(seed)
+def equation4(e: Evidence, trace: Callable[[np.ndarray, np.ndarray], float]) -> str:
+    """What a form of equation 4's trace is of any attention: zero, or a number."""
+    rng = np.random.default_rng(e.draws.seed)
     attention = attention_trace.softmax_rows(rng.standard_normal((TOKENS, TOKENS)))
     value = rng.standard_normal((HIDDEN, HIDDEN))
-    scale = float(np.sum(value**2))
-    forms = {
-        "printed": attention_trace.printed_trace,
-        "coded": attention_trace.coded_trace,
-    }
-    return {
-        name: partial(attention_trace.trace_word, trace(attention, value), scale)
-        for name, trace in forms.items()
-    }
+    return attention_trace.trace_word(trace(attention, value), float(np.sum(value**2)))
+
+
+LAWS = {
+    **{f"p/{name}": p for name, p in P_VALUES.items()},
+    "below/all": lambda e: all(p(e) < LEVEL for p in P_VALUES.values()),
+    "below/first_two": lambda e: all(p(e) < LEVEL for p in list(P_VALUES.values())[:2]),
+    "equation4/printed": lambda e: equation4(e, attention_trace.printed_trace),
+    "equation4/coded": lambda e: equation4(e, attention_trace.coded_trace),
+}
+OF_MODEL = {
+    # in float32, as the norms were measured
+    "W_V_mean_spectral": lambda m: float(np.mean(m.W_V_spectral_norm[:].astype(np.float32)))
+}
+DOCUMENTS = {
+    "spectral": Document(SPECTRAL, {"results/*": OF_MODEL}),
+    "laws": Document(None, {"": LAWS}),
+}

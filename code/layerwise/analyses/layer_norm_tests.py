@@ -2,62 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
+from scipy import stats
 
-from layerwise.analyses import gain_files as files
-from layerwise.analyses.documents import Draws, Replay
-from layerwise.inputs.published import Published, pointer
+from layerwise.analyses.derivation import Document
+from layerwise.analyses.evidence import Entry
+from layerwise.analyses.gain_files import R
 from layerwise.statistics import gains
 from layerwise.statistics.correlation import pearson_p, pearson_r
-from layerwise.statistics.student import mean_test
+from layerwise.statistics.two_samples import require_sample
 
-GAIN, ENTROPY = "Last_Gain", "Entropy"
-
-
-def derive(work: Replay, draws: Draws) -> None:
-    """Both tests from the gains of the prompts."""
-    published = work.published
-    for document, file in (("gpt2", files.GPT2), ("gptj", files.GPTJ)):
-        work.start(document, {"rows": published.document(file)}, {"/rows": (file, "")})
-        for model, rows in files.rows_of(published, file, "Model").items():
-            for name, compute in _of_model(published, file, rows).items():
-                work.derive(document, pointer("tests", model, name), compute)
-    for category, rows in files.rows_of(published, files.GPTJ, "Category").items():
-        work.derive("gptj", pointer("categories", category), _mean, published, files.GPTJ, rows)
-    gpt2 = files.rows_of(published, files.GPT2, "Model")
-    work.derive(
-        "gpt2",
-        "/expand_pct",
-        lambda: gains.percent([not gains.dampens(gain) for gain in gpt2_means(published, gpt2)]),
-    )
+GPT2 = R + "gpt2_layernorm_validation_20260105_150306.csv"
+GPTJ = R + "gptj_parallel_test_20260105_152333.csv"
 
 
-def gpt2_means(published: Published, rows: Mapping[str, Sequence[int]]) -> list[float]:
-    """Mean gain of each GPT-2 model, from its rows of the table."""
-    return [_mean(published, files.GPT2, some) for some in rows.values()]
+def by(column: str, rows: Entry) -> dict[str, list[Entry]]:
+    """The rows of a table by the label in a column."""
+    found: dict[str, list[Entry]] = {}
+    for row in rows:
+        found.setdefault(row[column], []).append(row)
+    return found
 
 
-def _mean(published: Published, file: str, rows: Sequence[int]) -> float:
-    return float(np.mean(files.column(published, file, GAIN, rows)))
+def numbers(rows: list[Entry], column: str = "Last_Gain") -> np.ndarray:
+    """A column of some rows."""
+    return np.array([row[column] for row in rows], dtype=np.float64)
 
 
-def _of_model(published: Published, file: str, rows: Sequence[int]) -> dict[str, Callable[[], Any]]:
+def means(rows: Entry) -> list[float]:
+    """Mean gain of each model."""
+    return [float(np.mean(numbers(some))) for some in by("Model", rows).values()]
+
+
+def against_one(rows: list[Entry]) -> dict[str, Callable[[], float]]:
+    """Student's t of a model's gains against 1, and its distance from 1 with the entropy."""
+
     def found() -> np.ndarray:
-        return files.column(published, file, GAIN, rows)
+        return require_sample(numbers(rows))
 
     def r() -> float:
-        return pearson_r(files.column(published, file, ENTROPY, rows), np.abs(found() - 1))
+        return pearson_r(numbers(rows, "Entropy"), np.abs(numbers(rows) - 1))
 
     return {
-        "mean": lambda: _mean(published, file, rows),
-        "sd": lambda: float(np.std(found(), ddof=1)),
-        "min": lambda: float(np.min(found())),
-        "max": lambda: float(np.max(found())),
-        "t": lambda: mean_test(found(), 1.0).t,
-        "p_less": lambda: mean_test(found(), 1.0).p_less,
+        "mean": lambda: float(np.mean(numbers(rows))),
+        "sd": lambda: float(np.std(numbers(rows), ddof=1)),
+        "min": lambda: float(np.min(numbers(rows))),
+        "max": lambda: float(np.max(numbers(rows))),
+        "t": lambda: float(stats.ttest_1samp(found(), 1.0).statistic),
+        "p_less": lambda: float(stats.ttest_1samp(found(), 1.0, alternative="less").pvalue),
         "bentov_r": r,
         "bentov_p": lambda: float(pearson_p(r(), len(rows))),
     }
+
+
+TESTS = {
+    "tests": lambda rows: {
+        m: lambda some=s: against_one(some) for m, s in by("Model", rows).items()
+    }
+}
+DOCUMENTS = {
+    "gpt2": Document(
+        GPT2,
+        {"": TESTS | {"expand_pct": lambda rows: gains.percent([g >= 1 for g in means(rows)])}},
+        places={"/rows": (GPT2, "")},
+    ),
+    "gptj": Document(
+        GPTJ,
+        {
+            "": TESTS
+            | {
+                "categories": lambda rows: {
+                    name: lambda some=some: float(np.mean(numbers(some)))
+                    for name, some in by("Category", rows).items()
+                }
+            }
+        },
+        places={"/rows": (GPTJ, "")},
+    ),
+}

@@ -2,135 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
-
 import numpy as np
 
-from layerwise.analyses import gain_files as files
-from layerwise.analyses.documents import Draws, Replay
-from layerwise.inputs.published import Published, pointer
+from layerwise.analyses.derivation import Document, Rules
+from layerwise.analyses.evidence import Entry
+from layerwise.analyses.gain_files import R
 from layerwise.statistics import gains
-from layerwise.statistics.student import Line, power_law
+from layerwise.statistics.lines import Line, power_law
+from layerwise.statistics.norm_ratios import contracting_percent
 
-SCALING = files.RESULTS + "scaling_law_multi_pythia_results.json"
+SCALING = R + "scaling_law_multi_pythia_results.json"
 MODULES = {
-    "pythia-1p4b": files.RESULTS + "ffn_expansion_results.json",
-    "pythia-6p9b": files.RESULTS + "ffn_expansion_pythia69b_results.json",
+    "pythia-1p4b": R + "ffn_expansion_results.json",
+    "pythia-6p9b": R + "ffn_expansion_pythia69b_results.json",
 }
-HYPOTHESIS = "/hypothesis_test"
 
 
-def derive(work: Replay, draws: Draws) -> None:
-    """The fit over eight sizes, each size's summary, and the two layer-by-layer studies."""
-    published = work.published
-    work.start("family", published.document(SCALING), {"": (SCALING, "")})
-    rows = range(len(work.documents["family"]["models"]))
-    for row in rows:
-        for name, compute in _of_model(published, pointer("models", row)).items():
-            work.derive("family", f"{pointer('models', row)}/{name}", compute)
-    for key, compute in _fit(published, rows).items():
-        work.derive("family", key, compute)
-    for document, file in MODULES.items():
-        work.start(document, published.document(file), {"": (file, "")})
-        for key, compute in _of_modules(published, file).items():
-            work.derive(document, key, compute)
-    for key, compute in _hypothesis(published, MODULES["pythia-1p4b"]).items():
-        work.derive("pythia-1p4b", key, compute)
+def law(f: Entry) -> Line:
+    """Line of log10 last MLP gain on log10 parameters."""
+    return power_law(
+        np.array([float(m.n_params) for m in f.models]),
+        np.array([m.mlp_gains[-1] for m in f.models]),
+    )
 
 
-def _mlp(published: Published, key: str) -> list[float]:
-    return files.numbers(published, SCALING, f"{key}/mlp_gains")
+def miss(f: Entry) -> float:
+    """Distance of the exponent from the one that the notebook expected."""
+    return abs(law(f).slope - f.hypothesis_test.hypothesized_alpha)
 
 
-def _last(published: Published, key: str) -> float:
-    n = files.length(published, SCALING, f"{key}/mlp_gains")
-    return published.number(SCALING, f"{key}/mlp_gains/{n - 1}")
+def net(f: Entry) -> np.ndarray:
+    """Product of both modules' gains, layer by layer."""
+    return f.attention.gains[:] * f.mlp.gains[:]
 
 
-def contracting_pct(values: list[float]) -> float:
-    """Percent of layers with a gain under one."""
-    return gains.layer_counts(values)[0] / len(values) * 100
+def most(module: Entry, *, expand: bool) -> bool:
+    """Whether most layers expand, or contract."""
+    return gains.majority(gains.layer_counts(module.gains[:])[expand], len(module.gains))
 
 
-def _of_model(published: Published, key: str) -> dict[str, Callable[[], Any]]:
-    def attention() -> list[float]:
-        return files.numbers(published, SCALING, f"{key}/attn_gains")
-
-    return {
-        "last_layer_mlp_gain": lambda: _last(published, key),
-        "attn_contracting_pct": lambda: contracting_pct(attention()),
-        "mlp_contracting_pct": lambda: contracting_pct(_mlp(published, key)),
-        "max_mlp_gain": lambda: max(_mlp(published, key)),
-        "max_mlp_layer": lambda: int(np.argmax(_mlp(published, key))),
-    }
-
-
-def _fit(published: Published, rows: range) -> dict[str, Callable[[], Any]]:
-    def law() -> Line:
-        keys = [pointer("models", row) for row in rows]
-        sizes = [float(published.number(SCALING, f"{key}/n_params")) for key in keys]
-        return power_law(np.array(sizes), np.array([_last(published, key) for key in keys]))
-
-    def difference() -> float:
-        return abs(law().slope - published.number(SCALING, f"{HYPOTHESIS}/hypothesized_alpha"))
-
-    return {
-        "/n_models": lambda: len(rows),
-        "/scaling_law/exponent_alpha": lambda: law().slope,
-        "/scaling_law/exponent_std_err": lambda: law().slope_error,
-        "/scaling_law/intercept": lambda: law().intercept,
-        "/scaling_law/r_squared": lambda: law().r ** 2,
-        "/scaling_law/p_value": lambda: law().p,
-        f"{HYPOTHESIS}/measured_alpha": lambda: law().slope,
-        f"{HYPOTHESIS}/difference": difference,
-        # the file holds the word, not a boolean
-        f"{HYPOTHESIS}/within_1_std_err": lambda: str(difference() < law().slope_error),
-    }
-
-
-def _of_modules(published: Published, file: str) -> dict[str, Callable[[], Any]]:
-    def values(module: str) -> list[float]:
-        return files.numbers(published, file, f"/{module}/gains")
-
-    def extreme(choose: Callable[[list[float]], float], module: str) -> float:
-        return choose(values(module))
-
-    def count(module: str, side: int) -> int:
-        return gains.layer_counts(values(module))[side]
-
-    def net() -> tuple[int, int]:
-        products = zip(values("attention"), values("mlp"), strict=True)
-        return gains.layer_counts([attention * mlp for attention, mlp in products])
-
-    statistics: dict[str, Callable[[], Any]] = {
-        "/attention/L_star_min": lambda: int(np.argmin(values("attention"))),
-        "/mlp/L_star_max": lambda: int(np.argmax(values("mlp"))),
-        "/combined/n_net_contracting": lambda: net()[0],
-        "/combined/n_net_expanding": lambda: net()[1],
-    }
-    for module in ("attention", "mlp"):
-        statistics |= {
-            f"/{module}/min_gain": partial(extreme, min, module),
-            f"/{module}/max_gain": partial(extreme, max, module),
-            f"/{module}/n_contracting": partial(count, module, 0),
-            f"/{module}/n_expanding": partial(count, module, 1),
-        }
-    return statistics
-
-
-def _hypothesis(published: Published, file: str) -> dict[str, Callable[[], Any]]:
-    """Attention contracts in most layers and the MLP expands in most layers."""
-
-    def most(module: str, expanding: bool) -> bool:
-        found = files.numbers(published, file, f"/{module}/gains")
-        return gains.majority(gains.layer_counts(found)[expanding], len(found))
-
-    return {
-        f"{HYPOTHESIS}/attention_contracts": lambda: most("attention", expanding=False),
-        f"{HYPOTHESIS}/mlp_expands": lambda: most("mlp", expanding=True),
-        f"{HYPOTHESIS}/hypothesis_confirmed": lambda: (
-            most("attention", expanding=False) and most("mlp", expanding=True)
-        ),
-    }
+OF_SIZE = {
+    "last_layer_mlp_gain": lambda m: m.mlp_gains[-1],
+    "attn_contracting_pct": lambda m: contracting_percent(m.attn_gains[:]),
+    "mlp_contracting_pct": lambda m: contracting_percent(m.mlp_gains[:]),
+    "max_mlp_gain": lambda m: float(m.mlp_gains[:].max()),
+    "max_mlp_layer": lambda m: int(m.mlp_gains[:].argmax()),
+}
+OVER_SIZES = {
+    "n_models": lambda f: len([m.n_params for m in f.models]),
+    "scaling_law/exponent_alpha": lambda f: law(f).slope,
+    "scaling_law/exponent_std_err": lambda f: law(f).slope_error,
+    "scaling_law/intercept": lambda f: law(f).intercept,
+    "scaling_law/r_squared": lambda f: law(f).r ** 2,
+    "scaling_law/p_value": lambda f: law(f).p,
+    "hypothesis_test/measured_alpha": lambda f: law(f).slope,
+    "hypothesis_test/difference": miss,
+    # the file holds the word, not a boolean
+    "hypothesis_test/within_1_std_err": lambda f: str(miss(f) < law(f).slope_error),
+}
+OF_MODULE: Rules = {
+    "min_gain": lambda module: float(module.gains[:].min()),
+    "max_gain": lambda module: float(module.gains[:].max()),
+    "n_contracting": lambda module: gains.layer_counts(module.gains[:])[0],
+    "n_expanding": lambda module: gains.layer_counts(module.gains[:])[1],
+}
+BY_LAYER: dict[str, Rules] = {
+    "attention": {**OF_MODULE, "L_star_min": lambda module: int(module.gains[:].argmin())},
+    "mlp": {**OF_MODULE, "L_star_max": lambda module: int(module.gains[:].argmax())},
+    "": {
+        "combined/n_net_contracting": lambda f: gains.layer_counts(net(f))[0],
+        "combined/n_net_expanding": lambda f: gains.layer_counts(net(f))[1],
+    },
+}
+HYPOTHESIS: Rules = {
+    "hypothesis_test/attention_contracts": lambda f: most(f.attention, expand=False),
+    "hypothesis_test/mlp_expands": lambda f: most(f.mlp, expand=True),
+    "hypothesis_test/hypothesis_confirmed": lambda f: (
+        most(f.attention, expand=False) and most(f.mlp, expand=True)
+    ),
+}
+DOCUMENTS = {
+    "family": Document(SCALING, {"": OVER_SIZES, "models/*": OF_SIZE}),
+    "pythia-1p4b": Document(
+        MODULES["pythia-1p4b"], {**BY_LAYER, "": {**BY_LAYER[""], **HYPOTHESIS}}
+    ),
+    "pythia-6p9b": Document(MODULES["pythia-6p9b"], BY_LAYER),
+}

@@ -5,123 +5,108 @@ The norm is that of all tokens together, so the first token rules it (Paper 3, a
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
-from layerwise.analyses.documents import Draws, Replay
-from layerwise.analyses.series import R, series
-from layerwise.inputs.published import Published, pointer
+from layerwise.analyses.derivation import Document, Rules
+from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.analyses.gain_files import R
+from layerwise.inputs.published import pointer
 from layerwise.statistics import norm_ratios
 from layerwise.statistics.correlation import pearson_p, pearson_r
-from layerwise.statistics.samples import spearman_r
+from layerwise.statistics.ranks import spearman
 
 FOUR = R + "4model_validation_results.json"
 MISTRAL = R + "mistral_paradox_investigation_results.json"
 INPUTS = R + "input_dependency_thermodynamics.json"
 LLAMAS = R + "llama2_vs_llama31_hypothesis_test.json"
 HEADS = R + "beautiful_ones_analysis_20260105_164639.json"
+MODELS = ("pythia-6.9b", "gemma-7b", "apertus-8b", "llama3.1-8b")
 LLAMA = "llama3.1-8b"
+LAST_LAYERS = {"pythia-6.9b": 31, "gpt-j-6b": 27}
 
 
-def derive(work: Replay, draws: Draws) -> None:
-    """Statistics of the gains from the norms; correlation of entropy and gain over the prompts."""
-    published = work.published
-    streams = {
-        model: (FOUR, pointer("results", model), entry)
-        for model, entry in published.document(FOUR)["results"].items()
-    }
-    mistral = published.document(MISTRAL)["residual_stream_analysis"]["mistral-7b"]
-    streams["mistral-7b"] = (MISTRAL, pointer("residual_stream_analysis", "mistral-7b"), mistral)
-    for model, (file, key, entry) in streams.items():
-        work.start(model, {}, {"": (file, key)})
-        for name in STATISTICS:
-            if name in entry:
-                n = len(entry["norms"])
-                work.derive(model, pointer(name), _of_gains, published, file, key, n, name)
-    _inputs(work)
-    models = published.document(HEADS)["models"]
-    given = {
-        model: {"last_layer": {"residual_ratio": entry["layers"][-1]["residual_ratio"]}}
-        for model, entry in models.items()
-    }
-    origins = {
-        pointer(model, "last_layer"): (
-            HEADS,
-            pointer("models", model, "layers", len(entry["layers"]) - 1),
-        )
-        for model, entry in models.items()
-    }
-    work.start("per_head", given, origins)
+def ratios(m: Entry, part: slice = slice(None)) -> np.ndarray:
+    """Each norm over the one before it."""
+    return norm_ratios.norm_ratios(m.norms[part])
 
 
-STATISTICS: dict[str, Callable[[np.ndarray], Any]] = {
-    "initial_gain": lambda gains: float(gains[0]),
-    "last_gain": lambda gains: float(gains[-1]),
-    "max_gain": lambda gains: float(np.max(gains)),
-    "max_gain_layer": lambda gains: int(np.argmax(gains)),
-    "contracting_pct": norm_ratios.contracting_percent,
-    "expanding_pct": lambda gains: 100 - norm_ratios.contracting_percent(gains),
-    "final_cumulative": norm_ratios.cumulative_gain,
+def last_gain(m: Entry) -> float:
+    """Ratio of the last two norms."""
+    return float(ratios(m, slice(-2, None))[0])
+
+
+def entropies_and_gains(e: Evidence) -> tuple[np.ndarray, np.ndarray]:
+    """Of the texts of the input dependency."""
+    results = e[INPUTS].results.values()
+    return np.array([r.entropy for r in results]), np.array([r.gains[-1] for r in results])
+
+
+def pearson(e: Evidence) -> dict[str, float]:
+    """r and p over the texts."""
+    entropies, gains = entropies_and_gains(e)
+    r = pearson_r(entropies, gains)
+    return {"pearson_r": r, "pearson_p": float(pearson_p(r, len(gains)))}
+
+
+def whole_tokens(e: Evidence) -> float:
+    """LLaMA 3.1's last gain of mean token norms."""
+    return last_gain(e[LLAMAS].models[LLAMA].residual)
+
+
+def whole_sequence(e: Evidence) -> float:
+    """LLaMA 3.1's last gain of norms of the whole sequence."""
+    return last_gain(e[FOUR].results[LLAMA])
+
+
+STREAM: Rules = {
+    "last_gain": last_gain,
+    "max_gain": lambda m: float(ratios(m).max()),
+    "max_gain_layer": lambda m: int(ratios(m).argmax()),
+    "contracting_pct": lambda m: norm_ratios.contracting_percent(ratios(m)),
 }
-ENDS = {"initial_gain": slice(0, 2), "last_gain": slice(-2, None)}  # the norms they rest on
-
-
-def _of_gains(published: Published, file: str, key: str, n: int, name: str) -> Any:
-    norms = series(published, file, f"{key}/norms", range(n)[ENDS.get(name, slice(None))])
-    return STATISTICS[name](norm_ratios.norm_ratios(norms))
-
-
-def _inputs(work: Replay) -> None:
-    published = work.published
-    results = published.document(INPUTS)["results"]
-
-    def pairs() -> tuple[np.ndarray, np.ndarray]:
-        entropy = [published.number(INPUTS, pointer("results", p, "entropy")) for p in results]
-        last = [
-            published.number(INPUTS, pointer("results", p, "gains", len(results[p]["gains"]) - 1))
-            for p in results
-        ]
-        return np.array(entropy), np.array(last)
-
-    def pearson() -> float:
-        return pearson_r(*pairs())
-
-    def ranked() -> float:
-        return spearman_r(*pairs())
-
-    def last_gain(file: str, key: str) -> float:
-        entry = published.document(file)
-        for name in key.split("/")[1:]:
-            entry = entry[name]
-        n = len(entry["norms"])
-        norms = series(published, file, f"{key}/norms", [n - 2, n - 1])
-        return float(norm_ratios.norm_ratios(norms)[0])
-
-    def whole_tokens() -> float:
-        return last_gain(LLAMAS, f"/models/{LLAMA}/residual")
-
-    def whole_sequence() -> float:
-        return last_gain(FOUR, f"/results/{LLAMA}")
-
-    origins = {
-        "/correlation": (INPUTS, "/correlation"),
-        "/swiglu_comparison": (FOUR, "/swiglu_comparison"),
-    }
-    work.start("study", {}, origins)
-    statistics: dict[str, Callable[[], Any]] = {
-        "/correlation/pearson_r": pearson,
-        "/correlation/pearson_p": lambda: pearson_p(pearson(), len(results)),
-        "/correlation/spearman_r": ranked,
-        "/correlation/spearman_p": lambda: pearson_p(ranked(), len(results)),
-        "/expansion_ratio/of_rounded": lambda: (
-            round(whole_tokens(), 2) / round(whole_sequence(), 2)
-        ),
-        "/expansion_ratio/unrounded": lambda: whole_tokens() / whole_sequence(),
-        "/swiglu_comparison/ratio": lambda: (
-            whole_sequence() / published.number(FOUR, "/mistral_reference/last_layer_gain")
-        ),
-    }
-    for key, compute in statistics.items():
-        work.derive("study", key, compute)
+FULL: Rules = {
+    **STREAM,
+    "initial_gain": lambda m: float(ratios(m, slice(0, 2))[0]),
+    "expanding_pct": lambda m: 100 - norm_ratios.contracting_percent(ratios(m)),
+    "final_cumulative": lambda m: norm_ratios.cumulative_gain(ratios(m)),
+}
+STUDY = {
+    "correlation/pearson_r": lambda e: pearson(e)["pearson_r"],
+    "correlation/pearson_p": lambda e: pearson(e)["pearson_p"],
+    "correlation/spearman_r": lambda e: spearman(*entropies_and_gains(e)).r,
+    "correlation/spearman_p": lambda e: spearman(*entropies_and_gains(e)).p,
+    "expansion_ratio/of_rounded": lambda e: round(whole_tokens(e), 2) / round(whole_sequence(e), 2),
+    "expansion_ratio/unrounded": lambda e: whole_tokens(e) / whole_sequence(e),
+    "swiglu_comparison/ratio": lambda e: (
+        whole_sequence(e) / e[FOUR].mistral_reference.last_layer_gain
+    ),
+}
+DOCUMENTS = {
+    **{
+        model: Document(lambda e, model=model: e[FOUR].results[model], {"": FULL}, shows=False)  # type: ignore[misc]
+        for model in MODELS
+    },
+    "mistral-7b": Document(
+        lambda e: e[MISTRAL].residual_stream_analysis["mistral-7b"], {"": STREAM}, shows=False
+    ),
+    "study": Document(
+        None,
+        {"": STUDY},
+        places={
+            "/correlation": (INPUTS, "/correlation"),
+            "/swiglu_comparison": (FOUR, "/swiglu_comparison"),
+        },
+        shows=False,
+    ),
+    "per_head": Document(
+        HEADS,
+        {},
+        places={
+            pointer(model, "last_layer", "residual_ratio"): (
+                HEADS,
+                pointer("models", model, "layers", layer, "residual_ratio"),
+            )
+            for model, layer in LAST_LAYERS.items()
+        },
+    ),
+}

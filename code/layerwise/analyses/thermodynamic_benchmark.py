@@ -2,127 +2,130 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Any
-
 import numpy as np
 
-from layerwise.analyses.documents import Draws, Replay
-from layerwise.analyses.series import R, single
-from layerwise.inputs.published import Published, pointer
+from layerwise.analyses.derivation import Document, Rules
+from layerwise.analyses.evidence import Entry
+from layerwise.analyses.gain_files import R
+from layerwise.inputs.published import pointer
 from layerwise.statistics.correlation import pearson_p, pearson_r
-from layerwise.statistics.samples import pooled_d, pooled_t, spearman_r
+from layerwise.statistics.ranks import spearman
+from layerwise.statistics.two_samples import TTest, pooled_d, pooled_t
 
 ROWS = R + "thermodynamic_benchmark_20260105_141034.csv"
 SUMMARY = R + "thermodynamic_benchmark_20260105_141034.json"
+MODELS = ("Pythia-6.9B", "Gemma-7B", "Mistral-7B", "LLaMA-3.1-8B")
+CATEGORIES = ("Factual", "Syntactic", "Cliche", "Novel", "Nonsense")
 SIMPLE, NEW = "Cliche", "Novel"  # the two categories whose entropies are compared
 
 
-def derive(work: Replay, draws: Draws) -> None:
-    """Base levels, ranges, correlations and the entropy comparison, from the 100 measurements."""
-    published = work.published
-    rows = published.document(ROWS)
-    of_model: dict[str, dict[str, list[int]]] = {}  # rows by model and category
-    for row, entry in enumerate(rows):
-        of_model.setdefault(entry["Model"], {}).setdefault(entry["Category"], []).append(row)
-    members: dict[str, list[int]] = {}
-    for place, (model, groups) in enumerate(of_model.items()):
-        platitude = pointer("p3_platitude_tunnel", place)
-        origins = {
-            "/base_level": (SUMMARY, pointer("base_levels", model)),
-            "/range": (SUMMARY, pointer("modulation_ranges", model)),
-            "/entropy": (SUMMARY, pointer("entropy_correlations", place)),
-            "/complexity": (SUMMARY, pointer("complexity_correlations", place)),
-            **{f"/p3/{q}": (SUMMARY, f"{platitude}/{q}") for q in ("t_stat", "p_val", "cohens_d")},
-        }
-        work.start(model, {}, origins)
-        members[model] = sorted(row for group in groups.values() for row in group)
-        statistics = _gains(published, members[model]) | _entropies(published, groups)
-        for key, compute in statistics.items():
-            work.derive(model, key, compute)
-    work.start("study", {}, {"/n_measurements": (SUMMARY, "/n_measurements")})
-    work.derive(
-        "study", "/n_measurements", lambda: len(column(published, "Last_Gain", range(len(rows))))
-    )
-    work.derive("study", "/order", order, published, members)
+def column(rows: Entry, name: str, **where: str) -> np.ndarray:
+    """A column of the rows with these labels; entropies in single precision, as stored."""
+    chosen = [row for row in rows if all(row[key] == label for key, label in where.items())]
+    kind = np.float32 if name == "Entropy" else np.float64
+    return np.array([row[name] for row in chosen], dtype=kind)
 
 
-def column(published: Published, name: str, rows: Any) -> np.ndarray:
-    """A column of the table, at some rows."""
-    return np.array([published.number(ROWS, pointer(row, name)) for row in rows], np.float64)
-
-
-def order(published: Published, members: Mapping[str, list[int]]) -> str:
+def order(rows: Entry) -> str:
     """The models by mean gain, the smallest first."""
-    means = {
-        model: np.mean(column(published, "Last_Gain", rows)) for model, rows in members.items()
-    }
+    means = {model: np.mean(column(rows, "Last_Gain", Model=model)) for model in MODELS}
     return " < ".join(sorted(means, key=means.__getitem__))
 
 
-def _gains(published: Published, rows: list[int]) -> dict[str, Callable[[], Any]]:
-    def gains() -> np.ndarray:
-        return column(published, "Last_Gain", rows)
+def of(model: str) -> Rules:
+    """The rules of one model."""
 
-    def entropies() -> np.ndarray:
-        # stored in single precision; correlated in double
-        return single(column(published, "Entropy", rows)).astype(np.float64)
+    def gains(rows: Entry) -> np.ndarray:
+        return column(rows, "Last_Gain", Model=model)
 
-    def complexities() -> np.ndarray:
-        return column(published, "Complexity", rows)
+    def entropies(rows: Entry) -> np.ndarray:
+        return column(rows, "Entropy", Model=model).astype(np.float64)
 
-    def pearson() -> float:
-        return pearson_r(entropies(), gains())
+    def complexities(rows: Entry) -> np.ndarray:
+        return column(rows, "Complexity", Model=model)
 
-    def ranked() -> float:
-        return spearman_r(entropies(), gains())
+    def pearson(rows: Entry) -> float:
+        return pearson_r(entropies(rows), gains(rows))
 
-    def by_complexity() -> float:
-        return spearman_r(complexities(), gains())
+    def compared(rows: Entry) -> tuple[np.ndarray, np.ndarray]:
+        cliches, novel = (
+            column(rows, "Entropy", Model=model, Category=name) for name in (SIMPLE, NEW)
+        )
+        return cliches, novel
+
+    def test(rows: Entry) -> TTest:
+        return pooled_t(*compared(rows))
 
     return {
-        "/base_level": lambda: float(np.mean(gains())),
-        "/range/min": lambda: float(np.min(gains())),
-        "/range/max": lambda: float(np.max(gains())),
-        "/range/range": lambda: float(np.max(gains()) - np.min(gains())),
-        "/entropy/Pearson_r": pearson,
-        "/entropy/Pearson_p": lambda: pearson_p(pearson(), len(rows)),
-        "/entropy/Spearman_r": ranked,
-        "/entropy/Spearman_p": lambda: pearson_p(ranked(), len(rows)),
-        "/complexity/Complexity_Spearman_r": by_complexity,
-        "/complexity/Complexity_Spearman_p": lambda: pearson_p(by_complexity(), len(rows)),
-        "/distance_r": lambda: pearson_r(entropies(), np.abs(gains() - 1)),
+        "base_level": lambda rows: float(np.mean(gains(rows))),
+        "range/min": lambda rows: float(np.min(gains(rows))),
+        "range/max": lambda rows: float(np.max(gains(rows))),
+        "range/range": lambda rows: float(np.ptp(gains(rows))),
+        "entropy/Pearson_r": pearson,
+        "entropy/Pearson_p": lambda rows: float(pearson_p(pearson(rows), len(gains(rows)))),
+        "entropy/Spearman_r": lambda rows: spearman(entropies(rows), gains(rows)).r,
+        "entropy/Spearman_p": lambda rows: spearman(entropies(rows), gains(rows)).p,
+        "complexity/Complexity_Spearman_r": lambda rows: (
+            spearman(complexities(rows), gains(rows)).r
+        ),
+        "complexity/Complexity_Spearman_p": lambda rows: (
+            spearman(complexities(rows), gains(rows)).p
+        ),
+        "distance_r": lambda rows: pearson_r(entropies(rows), np.abs(gains(rows) - 1)),
+        # as printed: the shortest decimal of the single-precision mean
+        "p3/Cliche_mean": lambda rows: float(str(compared(rows)[0].mean())),
+        "p3/Novel_mean": lambda rows: float(str(compared(rows)[1].mean())),
+        "p3/t_stat": lambda rows: test(rows).t,
+        "p3/p_val": lambda rows: test(rows).p_value,
+        "p3/cohens_d": lambda rows: pooled_d(*compared(rows)),
+    } | {
+        f"category/{name}/{statistic}": rule
+        for name in CATEGORIES
+        for statistic, rule in of_category(model, name).items()
     }
 
 
-def _entropies(published: Published, groups: dict[str, list[int]]) -> dict[str, Callable[[], Any]]:
-    def entropies(category: str) -> np.ndarray:
-        return single(column(published, "Entropy", groups[category]))
+def of_category(model: str, name: str) -> Rules:
+    """Mean gain, distance from 1 and entropy over the prompts of a category."""
 
-    def both() -> tuple[np.ndarray, np.ndarray]:
-        return entropies(SIMPLE), entropies(NEW)
+    def gains(rows: Entry) -> np.ndarray:
+        return column(rows, "Last_Gain", Model=model, Category=name)
 
-    def gains(category: str) -> np.ndarray:
-        return column(published, "Last_Gain", groups[category])
-
-    def mean(category: str) -> float:
-        """As printed: the shortest decimal of the single-precision mean."""
-        return float(str(entropies(category).mean()))
-
-    by_category: dict[str, Callable[[str], float]] = {
-        "gain": lambda category: float(np.mean(gains(category))),
-        "dev": lambda category: float(np.mean(np.abs(gains(category) - 1))),
-        "entropy": lambda category: float(np.mean(column(published, "Entropy", groups[category]))),
+    return {
+        "gain": lambda rows: float(np.mean(gains(rows))),
+        "dev": lambda rows: float(np.mean(np.abs(gains(rows) - 1))),
+        "entropy": lambda rows: float(
+            np.mean([row.Entropy for row in rows if (row.Model, row.Category) == (model, name)])
+        ),
     }
-    statistics: dict[str, Callable[[], Any]] = {
-        "/p3/Cliche_mean": lambda: mean(SIMPLE),
-        "/p3/Novel_mean": lambda: mean(NEW),
-        "/p3/t_stat": lambda: pooled_t(*both())[0],
-        "/p3/p_val": lambda: pooled_t(*both())[1],
-        "/p3/cohens_d": lambda: pooled_d(*both()),
+
+
+STUDY = {
+    "n_measurements": lambda rows: len(column(rows, "Last_Gain")),
+    "order": order,
+}
+
+
+def places(number: int, model: str) -> dict[str, tuple[str, str]]:
+    """Where the summary has the statistics of a model."""
+    platitude = pointer("p3_platitude_tunnel", number)
+    return {
+        "/base_level": (SUMMARY, pointer("base_levels", model)),
+        "/range": (SUMMARY, pointer("modulation_ranges", model)),
+        "/entropy": (SUMMARY, pointer("entropy_correlations", number)),
+        "/complexity": (SUMMARY, pointer("complexity_correlations", number)),
+        **{f"/p3/{q}": (SUMMARY, f"{platitude}/{q}") for q in ("t_stat", "p_val", "cohens_d")},
     }
-    for category in groups:
-        key = pointer("category", category)
-        statistics |= {f"{key}/{name}": partial(of, category) for name, of in by_category.items()}
-    return statistics
+
+
+DOCUMENTS = {
+    model: Document(ROWS, {"": of(model)}, places=places(number, model), shows=False)
+    for number, model in enumerate(MODELS)
+} | {
+    "study": Document(
+        ROWS,
+        {"": STUDY},
+        places={"/n_measurements": (SUMMARY, "/n_measurements")},
+        shows=False,
+    )
+}

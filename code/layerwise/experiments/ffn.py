@@ -58,8 +58,8 @@ def by_prompt(gains: ModuleGains) -> dict[str, Any]:
 
 def hypothesis_test(attention: Gains, mlp: Gains) -> dict[str, bool]:
     """Attention contracts in most layers and the MLP expands in most layers."""
-    contracts = majority(layer_counts(attention.tolist())[0], len(attention))
-    expands = majority(layer_counts(mlp.tolist())[1], len(mlp))
+    contracts = majority(layer_counts(attention)[0], len(attention))
+    expands = majority(layer_counts(mlp)[1], len(mlp))
     return {
         "attention_contracts": contracts,
         "mlp_expands": expands,
@@ -69,8 +69,8 @@ def hypothesis_test(attention: Gains, mlp: Gains) -> dict[str, bool]:
 
 def funnel_test(attention: Gains, mlp: Gains) -> dict[str, bool]:
     """All attention contracts, all but three MLPs contract, and the last MLP expands."""
-    always = layer_counts(attention.tolist())[0] == len(attention)
-    mostly = layer_counts(mlp.tolist())[0] >= len(mlp) - 3
+    always = layer_counts(attention)[0] == len(attention)
+    mostly = layer_counts(mlp)[0] >= len(mlp) - 3
     expands = bool(mlp[-1] > 1)
     return {
         "attention_always_contracts": always,
@@ -82,7 +82,7 @@ def funnel_test(attention: Gains, mlp: Gains) -> dict[str, bool]:
 
 
 def _module(gains: Gains) -> dict[str, Any]:
-    contracting, expanding = layer_counts(gains.tolist())
+    contracting, expanding = layer_counts(gains)
     return {
         "gains": gains.tolist(),
         "min_gain": float(gains.min()),
@@ -93,7 +93,7 @@ def _module(gains: Gains) -> dict[str, Any]:
 
 
 def _combined(gains: Gains) -> dict[str, Any]:
-    contracting, expanding = layer_counts(gains.tolist())
+    contracting, expanding = layer_counts(gains)
     return {
         "gains": gains.tolist(),
         "n_net_contracting": contracting,

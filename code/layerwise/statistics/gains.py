@@ -6,7 +6,7 @@ sweep, hunt and GPT notebooks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -144,19 +144,14 @@ def sign_table(
     return np.array([[damping, n - damping] for damping, n in counts])
 
 
-def layer_counts(gains: Sequence[float]) -> tuple[int, int]:
+def layer_counts(gains: Float[np.ndarray, " layer"]) -> tuple[int, int]:
     """Layers that contract (under 1) and layers that expand (above 1)."""
-    return sum(gain < 1 for gain in gains), sum(gain > 1 for gain in gains)
+    return int(np.sum(gains < 1)), int(np.sum(gains > 1))
 
 
 def majority(count: int, n: int) -> bool:
     """More than half."""
     return count > n / 2
-
-
-def below(p_values: Mapping[str, float], level: float) -> bool:
-    """All p values are under the level."""
-    return all(p < level for p in p_values.values())
 
 
 def p_text(p: float) -> str:

@@ -1,4 +1,4 @@
-"""Two independent samples: the t test with pooled variance."""
+"""Samples of numbers: Student's t of two with a common variance, Cohen's d, what a test needs."""
 
 from __future__ import annotations
 
@@ -18,11 +18,25 @@ class TTest(NamedTuple):
     p_value: float
 
 
-def pooled_t(first: Float[np.ndarray, " m"], second: Float[np.ndarray, " n"]) -> TTest:
-    """Student's t of two samples, first minus second, with pooled variance (neutral control).
+def require_sample(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """The values, if a t test has a value for them.
 
-    Means and population variances have the precision of the samples, the rest is float64: of
-    float32 samples that is what scipy gave under numpy 1.
+    Raises:
+        LayerwiseError: for fewer than two, one that is not finite, or values that are all equal.
+    """
+    if len(values) < 2 or not np.all(np.isfinite(values)) or np.all(values == values[0]):
+        raise LayerwiseError(
+            "a t test needs a sample of at least two finite values that vary, found "
+            f"{len(values)}: {values}; check what they came from"
+        )
+    return values
+
+
+def pooled_t(first: Float[np.ndarray, " m"], second: Float[np.ndarray, " n"]) -> TTest:
+    """Student's t of two samples, first minus second, with pooled variance.
+
+    Means, their difference and population variances have the precision of the samples, the rest
+    is float64: of float32 samples that is what scipy gave under numpy 1.
 
     Raises:
         LayerwiseError: for a sample under two values, a value that is not finite, or no variance.
@@ -38,8 +52,21 @@ def pooled_t(first: Float[np.ndarray, " m"], second: Float[np.ndarray, " n"]) ->
         raise LayerwiseError("a t test needs values that vary, both samples are constant; add data")
     freedom = m + n - 2
     error = np.sqrt(squares / freedom * (1 / m + 1 / n))
-    t = (float(np.mean(first)) - float(np.mean(second))) / error
+    t = float(np.mean(first) - np.mean(second)) / error
     return TTest(float(t), float(2 * special.stdtr(freedom, -abs(t))))
+
+
+def pooled_d(first: Float[np.ndarray, " m"], second: Float[np.ndarray, " n"]) -> float:
+    """Cohen's d: difference of means over the root of the mean of the two sample variances.
+
+    Means and standard deviations have the precision of the samples (benchmark).
+
+    Raises:
+        LayerwiseError: see `pooled_t`.
+    """
+    pooled_t(first, second)
+    spread = np.sqrt((float(first.std(ddof=1)) ** 2 + float(second.std(ddof=1)) ** 2) / 2)
+    return float(float(first.mean() - second.mean()) / spread)
 
 
 def control_verdict(p_value: float, ratio: float) -> str:
