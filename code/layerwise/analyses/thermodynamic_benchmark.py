@@ -47,11 +47,11 @@ def of(model: str) -> Rules:
     def pearson(rows: Entry) -> float:
         return pearson_r(entropies(rows), gains(rows))
 
+    def of_category(rows: Entry, name: str) -> np.ndarray:
+        return column(rows, "Entropy", Model=model, Category=name)
+
     def compared(rows: Entry) -> tuple[np.ndarray, np.ndarray]:
-        cliches, novel = (
-            column(rows, "Entropy", Model=model, Category=name) for name in (SIMPLE, NEW)
-        )
-        return cliches, novel
+        return of_category(rows, SIMPLE), of_category(rows, NEW)
 
     def test(rows: Entry) -> TTest:
         return pooled_t(*compared(rows))
@@ -73,19 +73,19 @@ def of(model: str) -> Rules:
         ),
         "distance_r": lambda rows: pearson_r(entropies(rows), np.abs(gains(rows) - 1)),
         # as printed: the shortest decimal of the single-precision mean
-        "p3/Cliche_mean": lambda rows: float(str(compared(rows)[0].mean())),
-        "p3/Novel_mean": lambda rows: float(str(compared(rows)[1].mean())),
+        "p3/Cliche_mean": lambda rows: float(str(of_category(rows, SIMPLE).mean())),
+        "p3/Novel_mean": lambda rows: float(str(of_category(rows, NEW).mean())),
         "p3/t_stat": lambda rows: test(rows).t,
         "p3/p_val": lambda rows: test(rows).p_value,
         "p3/cohens_d": lambda rows: pooled_d(*compared(rows)),
     } | {
         f"category/{name}/{statistic}": rule
         for name in CATEGORIES
-        for statistic, rule in of_category(model, name).items()
+        for statistic, rule in by_category(model, name).items()
     }
 
 
-def of_category(model: str, name: str) -> Rules:
+def by_category(model: str, name: str) -> Rules:
     """Mean gain, distance from 1 and entropy over the prompts of a category."""
 
     def gains(rows: Entry) -> np.ndarray:
