@@ -14,9 +14,9 @@ from safetensors.numpy import load_file, save_file
 
 from layerwise import cli
 from layerwise.errors import LayerwiseError
-from layerwise.extraction.load import build_tiny
+from layerwise.extraction.twins import build_twin
 from layerwise.inputs.prompts import read_prompts
-from tiny_checkpoints import tiny_model
+from tiny_checkpoints import twinned_model
 
 MINI = Path(str(resources.files("layerwise") / "inputs/rehearsal"))
 RESULTS = ("validation", "layers", "category_bootstrap", "bins", "pairs", "anisotropy")
@@ -144,7 +144,7 @@ def checkpoint(tmp_path_factory):
     pairs = json.loads((MINI / "pairs.json").read_text())
     texts = [side for entry in pairs.values() for pair in entry["pairs"] for side in pair]
     texts += read_prompts(MINI / "prompts.json")
-    return build_tiny(tiny_model(n_layers=5), texts, tmp_path_factory.mktemp("model") / "tiny")
+    return build_twin(twinned_model(n_layers=5), texts, tmp_path_factory.mktemp("model") / "tiny")
 
 
 def analyze(capsys, checkpoint, out, *more, pairs=MINI / "pairs.json", prompts=None):

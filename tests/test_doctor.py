@@ -189,9 +189,9 @@ OUTCOMES = {
         full.room_for_models("m", 30e9, {"b": 31e9, "a": 33e9, "c": 1e9}),
         "warn",
         "30 GB there, a needs 33 GB",
-        "add a, b to full.left_out",
+        "give a, b a `skip`",
     ),
-    "registry": (full.registry(29, 8, []), "ok", "29 to measure, 8 left out", ""),
+    "registry": (full.registry(29, 8, []), "ok", "29 to measure, 8 skipped", ""),
     "registry-unresolved": (
         full.registry(3, 0, ["x"]),
         "warn",
@@ -425,9 +425,9 @@ def test_a_mirror_stands_in_for_upstream(tmp_path, monkeypatch):
 
 def test_states_take_the_bytes_of_the_store(root):
     """Pythia-410M in float16: 26 arrays of (4, 460, 1024), as many of tokens, NLL and norms."""
-    wanted, left_out = sources.models(root)
+    wanted, skipped = sources.models(root)
     assert {model.slug for model in wanted}.isdisjoint({"gpt-neo-1p3b", "llama-2-7b"})
-    assert (len(wanted), left_out) == (29, 8)
+    assert (len(wanted), skipped) == (29, 8)
     one = [model for model in wanted if model.slug == "pythia-410m"]
     arrays = 26 * (4 * 460 + 400) * 1024 * 2 + 460 * 8 + 460 * 26 * 3 * 4
     assert sources.states_bytes(one) == arrays + (2 * 26 + 2) * 128
@@ -513,7 +513,7 @@ def test_it_runs_where_torch_and_numpy_do_not(root, tmp_path):
     assert (
         "no torch, transformers, numpy, scipy, matplotlib (ImportError: no libgomp)" in done.stdout
     )
-    assert "ok    models               29 to measure, 8 left out" in done.stdout
+    assert "ok    models               29 to measure, 8 skipped" in done.stdout
     assert "warn  disk of full         could not be looked at (ImportError: " in done.stdout
     assert "make reproduce:      no, because of: imports" in done.stdout
 

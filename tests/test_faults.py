@@ -25,8 +25,8 @@ from layerwise.extraction.load import load_local
 from layerwise.extraction.partial import Lock, partial_of
 from layerwise.extraction.shards import FLUSH_EVERY, journal_of
 from layerwise.extraction.store import BEFORE_NORM, open_states
-from layerwise.extraction.twins import build_tiny
-from tiny_checkpoints import TEXTS, tiny_checkpoint, tiny_model
+from layerwise.extraction.twins import build_twin
+from tiny_checkpoints import TEXTS, tiny_checkpoint, twinned_model
 
 PROMPTS = ("The river rises", "An owl")
 HERE = Path(__file__).parent
@@ -45,7 +45,7 @@ def checkpoint(folder):
 @pytest.fixture(scope="module")
 def shallow(folder):
     """A checkpoint of one block, for the forked runs."""
-    return build_tiny(tiny_model(n_layers=1), TEXTS, folder / "shallow")
+    return build_twin(twinned_model(n_layers=1), TEXTS, folder / "shallow")
 
 
 def contents(states):

@@ -1,17 +1,17 @@
 """The list of models: what the table and the JSON say, and the arithmetic behind them."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction import needs
-from layerwise.inputs.models import Model, Shape, read_models
+from layerwise.inputs.models import Extraction, Model, Shape, read_models
 from layerwise.steps import list_models
 
 COMMIT = "0123456789" * 4
+EXTRACTION = Extraction(key="some", slug="some", dtype="float16", experiments=("p1_ua",))
 
 
 @pytest.fixture(autouse=True)
@@ -23,28 +23,26 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def some_model(**changes) -> Model:
-    shape = Shape(2, hidden_size=1000, n_heads=10, kv_heads=10, head_size=100, adds_bos=False)
     model = Model(
-        "some", "Some", "gpt2", "float16", shape, "org/some", COMMIT, gated=False, built=False,
-        parameters=2.0, studies={"p1_ua": "float16", "sweep": "float16", "clean": "float32"},
+        slug="some", display="Some", lab="Lab", family="gpt2", parameters=2.0, hub="org/some",
+        revision=COMMIT, shape=Shape(n_layers=2, hidden_size=1000, n_heads=10, adds_bos=False),
+        extractions={"some": EXTRACTION}, experiments={"sweep": "float16", "clean": "float32"},
     )  # fmt: skip
-    return replace(model, **changes)
+    return model.model_copy(update=changes)
 
 
 def test_memory_by_hand():
     """2e9 numbers of 2 bytes, 2048 * 16 * 1000 more of them, and 256 * 256,000 of 4 bytes."""
     assert needs.memory(some_model(), "float16") == 4e9 + 65_536_000 + 262_144_000
     assert needs.memory(some_model(), "float32") == 8e9 + 131_072_000 + 262_144_000
-    with pytest.raises(LayerwiseError, match="some declares no parameters; only models of the hub"):
-        needs.memory(some_model(parameters=None), "float16")
 
 
 def test_seconds_by_hand():
     """float16: 4 GB, 460 * 12 and 25 * 16 tokens; float32: 8 GB, 25 * 16 tokens; at 1 TFLOP/s."""
     expected = 4 + 4e9 * (5520 + 400) / 1e12 + 8 + 4e9 * 400 / 1e12
     assert needs.seconds(some_model(), 1.0) == pytest.approx(expected)
-    packed = some_model(studies={"h4ext": "nf4/float16", "sweep": "float16"})
-    assert needs.dtypes_of(packed) == {"float16": ["h4ext", "sweep"]}
+    packed = some_model(extractions={}, experiments={"h4ext": "nf4/float16", "sweep": "float16"})
+    assert packed.dtypes == {"float16": ["h4ext", "sweep"]}
     assert needs.seconds(packed, 1.0) == pytest.approx(4 + 4e9 * 800 / 1e12)
     for rate in (0.0, -1.0, float("nan")):
         with pytest.raises(LayerwiseError, match="must be a positive number of TFLOP/s, found"):
@@ -65,17 +63,17 @@ def test_bytes_of_published_checkpoints(root: Path):
 
 def test_table_lists_every_model_and_fits(root: Path):
     table = list_models.run(root / "models.yaml", as_json=False)
-    models = [m for m in read_models(root / "models.yaml").values() if not m.built]
+    models = list(read_models(root / "models.yaml").values())
     lines = table.splitlines()
     assert max(map(len, lines)) <= 110
     assert lines[0].split() == list(list_models.HEADS)
     starts = [line.split()[0] for line in lines[1 : lines.index("")] if not line.startswith(" ")]
     assert starts == [model.slug for model in models]
-    column = lines[0].index("studies")
+    column = lines[0].index("experiments")
     told = " ".join(line[column:] for line in lines[1 : lines.index("")])
     for model in models:
-        for study, dtype in model.studies.items():
-            assert study in told
+        for name, dtype in model.experiments.items():
+            assert name in told
             assert dtype == model.dtype or f"{dtype}:" in told
     assert "37 models, 8 without a recorded revision" in table
     assert "an estimate. 2 * parameters * tokens at 50 TFLOP/s" in table
@@ -84,10 +82,10 @@ def test_table_lists_every_model_and_fits(root: Path):
 def test_table_of_one_model(tmp_path: Path):
     registry = tmp_path / "models.yaml"
     registry.write_text(
-        "models: {one: {display: One, lab: L, family: gpt2, dtype: float16, hub: a/one, "
+        "models: {one: {display: One, lab: L, family: gpt2, hub: a/one, "
         "revision: unresolved, gated: true, parameters: 2.0, "
         "shape: {n_layers: 2, hidden_size: 1000, n_heads: 10, adds_bos: false}, "
-        "studies: {sweep: float16, clean: float32, hunt: float16, gptj: bfloat16}}}"
+        "experiments: {sweep: float16, clean: float32, hunt: float16, gptj: bfloat16}}}"
     )
     lines = list_models.run(registry, as_json=False, tflops=0.1).splitlines()
     cells = lines[1].split(maxsplit=8)
@@ -102,13 +100,12 @@ def test_json_says_the_same(root: Path):
     assert found["tflops"] == 2.0
     by_slug = {entry["slug"]: entry for entry in found["models"]}
     pythia = by_slug["pythia-6p9b"]
-    assert pythia["studies"]["h4ext"] == "nf4/float16"
+    assert pythia["experiments"]["h4ext"] == "nf4/float16"
     assert list(pythia["memory_gb"]) == ["float16", "float32", "bfloat16"]
     assert pythia["revision"] == "c0e3eee36dc47af0c49f361c74cfe459c09f7f23"
     assert by_slug["gemma-7b-it"]["revision"] is None
     assert by_slug["gemma-7b-it"]["gated"]
     assert by_slug["gpt2"]["estimated_seconds"] > 0
-    assert not any(slug.startswith("mini-") for slug in by_slug)
 
 
 def snapshot(cache: Path, *names: str, index: dict | None = None) -> None:

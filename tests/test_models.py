@@ -4,24 +4,26 @@ from pathlib import Path
 
 import pytest
 import yaml
+from pydantic import ValidationError
 
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.models import STUDIES, Model, find_model, read_models, twin_of
+from layerwise.experiments.table import EXPERIMENTS
+from layerwise.extraction.layouts import LAYOUTS
+from layerwise.extraction.twins import twin_of
+from layerwise.inputs.models import Model, extractions_of, find_model, read_models
 
+SHAPE = {"n_layers": 2, "hidden_size": 32, "n_heads": 4, "adds_bos": False}
 ENTRY = {
     "hub": "org/name",
     "revision": "0" * 40,
     "display": "Name",
     "family": "gpt2",
-    "dtype": "float16",
-    "gated": True,
     "lab": "Lab",
     "parameters": 1.5,
-    "studies": {"sweep": "float16", "h4ext": "nf4/float16"},
-    "shape": {"n_layers": 2, "hidden_size": 32, "n_heads": 4, "adds_bos": False},
+    "shape": SHAPE,
+    "extractions": {"one": {"dtype": "float16", "experiments": ["p1_ua"]}},
+    "experiments": {"sweep": "float32", "h4ext": "nf4/float16"},
 }
-PAPERS_1_2 = ("p1_ua", "p2_layers", "p1_pythia_ua", "p2_scaling")
-TINY_SHAPE = {"n_layers": 0, "hidden_size": 32, "n_heads": 4, "adds_bos": False}
 
 
 def written(folder: Path, slug: object = "name", **changes: object) -> Path:
@@ -38,22 +40,31 @@ def registry(root: Path) -> dict[str, Model]:
 
 def test_registry_of_the_repository(registry: dict[str, Model]) -> None:
     pythia = find_model(registry, "pythia-6p9b")
-    assert (pythia.hub, pythia.dtype, pythia.built) == ("EleutherAI/pythia-6.9b", "float16", False)
+    assert (pythia.hub, pythia.dtype) == ("EleutherAI/pythia-6.9b", "float16")
     assert (pythia.shape.n_layers, pythia.shape.hidden_size) == (32, 4096)
-    built = [model for model in registry.values() if model.built]
-    assert {m.family for m in built} == {"gpt_neox", "gpt2", "opt", "llama"}
-    assert len(registry) - len(built) == 37
-    assert {study for m in registry.values() for study in m.studies} == set(STUDIES)
-    assert len({m.hub for m in registry.values() if m.hub}) == 37
-    unresolved = [slug for slug, m in registry.items() if not m.built and m.revision is None]
-    assert unresolved == [
+    assert len(registry) == len({m.hub for m in registry.values()}) == 37
+    assert {m.family for m in registry.values()} <= set(LAYOUTS)
+    assert [slug for slug, model in registry.items() if model.skipped] == [
         "gpt-neo-1p3b", "gpt-neo-2p7b", "bloom-1b1", "bloom-1b7", "stablelm-base-alpha-3b",
         "mistral-7b-instruct", "gemma-7b-it", "llama-2-7b",
     ]  # fmt: skip
 
 
+def test_experiments_are_those_of_the_table(registry: dict[str, Model]) -> None:
+    assert {name for m in registry.values() for name in m.experiments} == set(EXPERIMENTS)
+
+
+def test_extractions_name_one_model_each(registry: dict[str, Model]) -> None:
+    extractions = extractions_of(registry)
+    assert len(extractions) == sum(len(model.extractions) for model in registry.values()) == 13
+    for key, one in extractions.items():
+        assert key.startswith(one.slug)
+    assert extractions["gemma-2b"].layer_step == 2  # 18 blocks, every max(1, 18 div 8)-th layer
+    assert extractions["llama-3p1-8b-instruct-templated-once"].template == "once"
+
+
 @pytest.mark.parametrize(
-    ("file", "group", "study"),
+    ("file", "group", "experiment"),
     [
         ("pythia_family_NO_FINAL_LN_20260105_174820.json", "models", "sweep"),
         ("high_rho_hunt_NO_FINAL_LN_20260105_184728.json", "tested_results", "hunt"),
@@ -62,28 +73,21 @@ def test_registry_of_the_repository(registry: dict[str, Model]) -> None:
     ],
 )
 def test_models_and_shapes_against_published(
-    mirror: Path, registry: dict[str, Model], file: str, group: str, study: str
+    mirror: Path, registry: dict[str, Model], file: str, group: str, experiment: str
 ) -> None:
     entries = json.loads((mirror / "paper3" / "Results" / file).read_text())[group]
     models = {
         m.hub.rpartition("/")[2].lower(): m.shape
         for m in registry.values()
-        if m.hub and study in m.studies
+        if experiment in m.experiments
     }
     for entry in entries:
         shape = models.pop(entry["model"].rpartition("/")[2].lower())
         assert (shape.n_layers, shape.n_heads) == (entry["n_layers"], entry["n_heads"])
         assert shape.hidden_size == entry.get("d_model", shape.hidden_size)
         assert shape.head_size == entry.get("d_head", shape.head_size)
-    # the registry names no other model of this study, but for GPT-2, which figure 3 classes
-    assert set(models) == ({"gpt2"} if study == "hunt" else set())
-
-
-def test_extraction_takes_the_dtype_of_papers_1_and_2(registry: dict[str, Model]) -> None:
-    for model in registry.values():
-        if model.studies:
-            chosen = [model.studies[study] for study in PAPERS_1_2 if study in model.studies]
-            assert model.dtype == (chosen or list(model.studies.values()))[0], model.slug
+    # the registry names no other model of this one, but for GPT-2, which figure 3 classes
+    assert set(models) == ({"gpt2"} if experiment == "hunt" else set())
 
 
 def test_declared_parameters_against_published_counts(
@@ -91,15 +95,14 @@ def test_declared_parameters_against_published_counts(
 ) -> None:
     file = mirror / "paper3" / "Results" / "scaling_law_multi_pythia_results.json"
     counts = re.findall(r'"n_params": (\d+)', file.read_text())
-    declared = [m.parameters for m in registry.values() if "scaling" in m.studies]
+    declared = [m.parameters for m in registry.values() if "scaling" in m.experiments]
     assert [round(int(count) / 1e9, 4) for count in counts] == declared
 
 
-def test_twin_keeps_counts_and_narrows_heads(registry: dict[str, Model]) -> None:
-    for model in (m for m in registry.values() if not m.built):
+def test_twin_keeps_all_but_the_width_of_heads(registry: dict[str, Model]) -> None:
+    for model in registry.values():
         twin, shape = twin_of(model), model.shape
-        assert (twin.slug, twin.family, twin.studies) == (model.slug, model.family, model.studies)
-        assert (twin.built, twin.hub, twin.revision, twin.gated) == (True, None, None, False)
+        assert twin.model_dump(exclude={"shape"}) == model.model_dump(exclude={"shape"})
         for key in ("n_layers", "n_heads", "kv_heads", "adds_bos"):
             assert getattr(twin.shape, key) == getattr(shape, key)
         assert twin.shape.hidden_size == 4 * shape.n_heads
@@ -108,74 +111,80 @@ def test_twin_keeps_counts_and_narrows_heads(registry: dict[str, Model]) -> None
         assert twin.shape.head_size == (4 if square else 6)
 
 
-def test_fields_arrive(tmp_path: Path) -> None:
-    model = read_models(written(tmp_path))["name"]
-    assert model.gated
-    assert model.revision == "0" * 40
-    assert model.shape.n_heads == 4
-    assert (model.lab, model.parameters, model.chat) == ("Lab", 1.5, False)
-    assert model.studies == {"sweep": "float16", "h4ext": "nf4/float16"}
+def test_fields_arrive_and_stay(tmp_path: Path) -> None:
+    model = read_models(written(tmp_path, gated=True))["name"]
+    assert (model.gated, model.chat, model.skipped) == (True, False, None)
+    assert (model.lab, model.parameters, model.revision) == ("Lab", 1.5, "0" * 40)
+    assert model.extractions["one"].slug == "name"
+    assert model.dtypes == {"float16": ["p1_ua", "h4ext"], "float32": ["sweep"]}
+    assert model.dtype == "float16"
+    with pytest.raises(ValidationError, match="frozen"):
+        model.revision = "1" * 40
 
 
 def test_shape_fills_in_what_follows_from_the_rest(tmp_path: Path) -> None:
     shape = read_models(written(tmp_path))["name"].shape
     assert (shape.kv_heads, shape.head_size) == (4, 8)
-    given = {**ENTRY["shape"], "kv_heads": 2, "head_size": 12, "n_heads": 6}
+    given = {**SHAPE, "kv_heads": 2, "head_size": 12, "n_heads": 6}
     shape = read_models(written(tmp_path, shape=given))["name"].shape
     assert (shape.n_heads, shape.kv_heads, shape.head_size) == (6, 2, 12)
 
 
-def test_unresolved_revision_is_none(tmp_path: Path) -> None:
-    assert read_models(written(tmp_path, revision="unresolved"))["name"].revision is None
+def test_models_are_skipped_for_a_reason(tmp_path: Path) -> None:
+    unresolved = read_models(written(tmp_path, revision="unresolved"))["name"]
+    assert unresolved.revision is None
+    assert unresolved.skipped == "no commit is recorded (revision: unresolved)"
+    refused = read_models(written(tmp_path, skip="its licence was not accepted"))["name"]
+    assert refused.skipped == "its licence was not accepted"
+
+
+def extraction(**changes: object) -> dict:
+    return {"extractions": {"one": {"dtype": "float16", "experiments": ["p1_ua"], **changes}}}
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"slug": "name-1.4b"}, "'name-1.4b': a slug has lower-case letters, digits and hyphens"),
-        ({"revision": "main"}, "revision must be a commit of 40 hexadecimal digits .*'main'"),
+        ({"slug": "name-1.4b"}, "'name-1.4b': slug: a slug has lower-case letters, digits and h"),
+        ({"slug": 14}, "model 14: slug: must be a valid string, found 14; correct it"),
+        ({"revision": "main"}, "revision: must be a commit of 40 hexadecimal digits .*'main'"),
         ({"revision": "absent"}, "found None; a branch name moves"),
-        ({"family": "mamba"}, "family must be one of apertus, bloom, .*, found 'mamba'"),
-        ({"dtype": "int8"}, "dtype must be one of float32, float16, bfloat16, found 'int8'"),
-        ({"hub": "name"}, "hub must be `organisation/name`, found 'name'"),
-        ({"display": 3}, "display must be a string, found 3"),
-        ({"gated": "yes"}, "gated must be true or false, found 'yes'"),
+        ({"hub": "name"}, "hub: must be `organisation/name`, found 'name'"),
+        ({"display": 3}, "display: must be a valid string, found 3; correct it"),
+        ({"gated": "yes"}, "gated: must be a valid boolean, found 'yes'; correct it"),
+        ({"skip": ""}, "skip: must have at least 1 character, found ''"),
+        ({"lab": "absent"}, "lab: missing; add it"),
+        ({"parameters": 0}, "parameters: must be greater than 0, found 0"),
+        ({"parameters": "7B"}, "parameters: must be a valid number, found '7B'"),
+        ({"experiments": ["sweep"]}, r"experiments: must be a valid .*, found \['sweep'\]"),
         (
-            {"built": True},
-            "a built model has no gated, hub, lab, parameters, revision, studies; rem",
+            {"experiments": {"sweep": "fp16"}},
+            "experiments.sweep: must be .*'bfloat16' or 'nf4/float16', found 'fp16'; correct it",
         ),
-        ({"lab": "absent"}, "lab must be a string, found None"),
-        ({"parameters": 0}, "parameters must be a positive number of billions, found 0"),
-        ({"parameters": "7B"}, "parameters must be a positive number of billions, found '7B'"),
-        ({"studies": ["sweep"]}, r"studies must be a mapping study: dtype, found \['sweep'\]"),
-        ({"studies": {"sweeps": "float16"}}, "no study 'sweeps'; known: p1_ua, p1_outcorr"),
+        (extraction(dtype="nf4/float16"), "extractions.one.dtype: must be 'float32', 'float16' or"),
+        (extraction(template="twice"), "extractions.one.template: must be 'none', 'published' or"),
+        (extraction(layers=4), "extractions.one.layers: no such key; remove it, or correct its"),
+        ({"chat": 1}, "chat: must be a valid boolean, found 1"),
+        ({"dtype": "float16"}, "dtype: no such key; remove it, or correct its name"),
+        ({"shape": {"n_layers": 2}}, "shape.hidden_size: missing; add it"),
+        ({"shape": {**SHAPE, "n_layers": 0}}, "shape.n_layers: must be greater than 0, found 0"),
         (
-            {"studies": {"sweep": "fp16"}},
-            "dtype of study sweep must be one of .*nf4/float16, found 'fp16'",
-        ),
-        ({"dtype": "nf4/float16"}, "dtype must be one of float32, float16, bfloat16, found 'nf4"),
-        ({"chat": 1}, "chat must be true or false, found 1"),
-        ({"colour": "red"}, "unknown keys colour; known: built, chat, display"),
-        ({"shape": {"n_layers": 2}}, "shape must have the keys n_layers, hidden_size, n_heads"),
-        ({"shape": TINY_SHAPE}, "shape.n_layers must be a positive integer, found 0"),
-        (
-            {"shape": {**TINY_SHAPE, "n_layers": 1, "n_heads": 5}},
+            {"shape": {**SHAPE, "n_heads": 5}},
             "hidden_size must be a multiple of n_heads where no head_size is given, found 32 and 5",
         ),
         (
-            {"shape": {**TINY_SHAPE, "n_layers": 1, "kv_heads": 3}},
-            "n_heads must be a multiple of kv_heads, found 4 and 3",
+            {"shape": {**SHAPE, "kv_heads": 3}},
+            "shape: n_heads must be a multiple of kv_heads, found 4 and 3",
         ),
-        (
-            {"shape": {**TINY_SHAPE, "n_layers": 1, "head_size": "8"}},
-            "shape.head_size must be a positive integer, found '8'",
-        ),
-        ({"shape": {**TINY_SHAPE, "d_head": 8}}, "and may have kv_heads, head_size, found"),
+        ({"shape": {**SHAPE, "head_size": "8"}}, "shape.head_size: must be a valid integer, found"),
+        ({"shape": {**SHAPE, "d_head": 8}}, "shape.d_head: no such key"),
     ],
 )
 def test_read_models_iv(tmp_path: Path, changes: dict, message: str) -> None:
-    with pytest.raises(LayerwiseError, match=message):
-        read_models(written(tmp_path, **changes))
+    path = written(tmp_path, **changes)
+    with pytest.raises(LayerwiseError, match=message) as error:
+        read_models(path)
+    assert str(error.value).startswith(f"{path}: model ")
 
 
 @pytest.mark.parametrize(
@@ -185,18 +194,15 @@ def test_read_models_iv(tmp_path: Path, changes: dict, message: str) -> None:
         ("- a", "expected a mapping `models`"),
         ("models: {a: 3}", "model 'a': expected a mapping, found int"),
         ("a: [", "not valid YAML"),
+        (None, "no such file"),
     ],
 )
-def test_read_models_shape_of_file_iv(tmp_path: Path, text: str, message: str) -> None:
+def test_read_models_shape_of_file_iv(tmp_path: Path, text: str | None, message: str) -> None:
     path = tmp_path / "models.yaml"
-    path.write_text(text)
+    if text is not None:
+        path.write_text(text)
     with pytest.raises(LayerwiseError, match=message):
         read_models(path)
-
-
-def test_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(LayerwiseError, match="no such file"):
-        read_models(tmp_path / "none.yaml")
 
 
 def test_unknown_slug_names_the_known_ones(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from layerwise import cli
 from layerwise.errors import LayerwiseError
 from layerwise.experiments.reduction import measure
 from layerwise.extraction.load import load_local
-from layerwise.extraction.twins import build_tiny
+from layerwise.extraction.twins import build_twin
 from layerwise.figures import style
 from layerwise.figures.layers import draw as draw_layers
 from layerwise.figures.validation import MOST_NAMED
@@ -41,7 +41,7 @@ from layerwise.pages.report import Drawn
 from layerwise.steps import analyze
 from layerwise.steps.infer import PER_MODEL, from_values
 from random_states import some_pairs, write_states
-from tiny_checkpoints import tiny_model
+from tiny_checkpoints import twinned_model
 from tiny_networks import CONFIGS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -71,7 +71,7 @@ def texts() -> list[str]:
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_tiny(tiny_model(n_layers=5), texts(), tmp_path_factory.mktemp("model") / "tiny")
+    return build_twin(twinned_model(n_layers=5), texts(), tmp_path_factory.mktemp("model") / "tiny")
 
 
 @pytest.fixture(scope="module")

@@ -26,9 +26,9 @@ def models(tmp_path, root):
     return path
 
 
-def run(models, data, tmp_path, left_out=()):
+def run(models, data, tmp_path):
     out = tmp_path / "environment.json"
-    return preflight.run(models, data, out, {"left_out": left_out})
+    return preflight.run(models, data, out)
 
 
 def refused(models, data, tmp_path, message):
@@ -62,7 +62,7 @@ def test_with_everything(gpu, models, tmp_path, monkeypatch):
     assert read_json(tmp_path / "environment.json")["torch"] == torch.__version__
 
 
-def test_models_left_out_are_not_asked_for(gpu, models, tmp_path, monkeypatch):
+def test_models_that_are_skipped_are_not_asked_for(gpu, models, tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(preflight.upstream, "verify_data", lambda folder: None)
     monkeypatch.setattr(preflight, "require_hub", asked.extend)
@@ -70,5 +70,7 @@ def test_models_left_out_are_not_asked_for(gpu, models, tmp_path, monkeypatch):
     run(models, tmp_path, tmp_path)
     assert [model.slug for model in asked] == ["pythia-410m"]
     asked.clear()
-    run(models, tmp_path, tmp_path, left_out=["pythia-410m"])
+    entry = yaml.safe_load(models.read_text())["models"]["pythia-410m"] | {"skip": "too large"}
+    models.write_text(yaml.safe_dump({"models": {"pythia-410m": entry}}))
+    run(models, tmp_path, tmp_path)
     assert asked == []

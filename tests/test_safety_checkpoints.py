@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,8 @@ from layerwise.extraction.checkpoint_folder import check_folder, shard_names, we
 from layerwise.extraction.hub import fetch, fetch_config, require_hub
 from layerwise.extraction.load import load_local
 from layerwise.extraction.projections import Weights
-from layerwise.extraction.twins import build_tiny
-from tiny_checkpoints import TEXTS, tiny_model
+from layerwise.extraction.twins import build_twin
+from tiny_checkpoints import TEXTS, twinned_model
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 ODD_SHARDS = (
@@ -32,7 +31,7 @@ ODD_SHARDS = (
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_tiny(tiny_model(), TEXTS, tmp_path_factory.mktemp("tiny") / "tiny")
+    return build_twin(twinned_model(), TEXTS, tmp_path_factory.mktemp("tiny") / "tiny")
 
 
 @pytest.fixture
@@ -167,7 +166,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     "name", ["../x", "a/..", "../..", "/etc", "a/b/c", "a\nb", "a/b--c", "~/x"]
 )
 def test_a_model_id_is_no_path(no_network: Path, name: str) -> None:
-    model = replace(tiny_model(), built=False, hub=name, revision=COMMIT)
+    model = twinned_model().model_copy(update={"hub": name, "revision": COMMIT})
     asks = (
         lambda: fetch_config(name, COMMIT),
         lambda: fetch(name, COMMIT),

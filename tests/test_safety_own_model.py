@@ -11,10 +11,10 @@ import pytest
 
 from hostile import MARKUP, PATHS, TEX, is_unseen
 from layerwise import cli
-from layerwise.extraction.twins import build_tiny
+from layerwise.extraction.twins import build_twin
 from test_safety_latex import SIGNS, depth, tokens
 from test_safety_page import Skeleton
-from tiny_checkpoints import TEXTS, tiny_model
+from tiny_checkpoints import TEXTS, twinned_model
 
 TOKEN = "hf_0123456789abcdefghijABCDEFGHIJ"
 HOSTILE = (*MARKUP[:1], *MARKUP[5:7], *TEX[:2], *TEX[4:6], TEX[8], *PATHS[:2])
@@ -26,7 +26,7 @@ MODELS = ('"><img src=x onerror=alert(1)> $\\frac{$ \\input{x} & %', "model")
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Results under hostile names and under plain ones; all numbers are the same."""
-    checkpoint = build_tiny(tiny_model(), TEXTS, tmp_path_factory.mktemp("model") / "tiny")
+    checkpoint = build_twin(twinned_model(), TEXTS, tmp_path_factory.mktemp("model") / "tiny")
     folders = []
     for names, model in zip((HOSTILE, PLAIN), MODELS, strict=True):
         folder = tmp_path_factory.mktemp("run")

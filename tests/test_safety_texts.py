@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from hostile import FLOOD, SEEN, UNSEEN, is_unseen
 from layerwise import cli
 from layerwise.errors import LayerwiseError
-from layerwise.extraction.twins import build_tiny
+from layerwise.extraction.twins import build_twin
 from layerwise.files import LONGEST_NAME, read_json, require_name, write_json, write_text
 from layerwise.inputs.pairs import read_pairs
 from layerwise.inputs.prompts import read_prompts
-from tiny_checkpoints import TEXTS, tiny_model
+from tiny_checkpoints import TEXTS, twinned_model
 
 MEGABYTE = 1_000_000
 FINE = {name: {"pairs": [[f"{name} a", f"{name} b"]] * 2} for name in ("z", "a", "m")}
@@ -111,7 +111,7 @@ def test_statements_and_prompts_of_a_megabyte_are_read(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_tiny(tiny_model(), TEXTS, tmp_path_factory.mktemp("model") / "tiny")
+    return build_twin(twinned_model(), TEXTS, tmp_path_factory.mktemp("model") / "tiny")
 
 
 def analyze(checkpoint: Path, folder: Path, pairs: Any, prompts: Any) -> int:

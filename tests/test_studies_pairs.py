@@ -21,9 +21,8 @@ from layerwise.experiments.of_pairs import curve_values
 from layerwise.experiments.of_pairs.pair_values import fragments, of_pairs
 from layerwise.experiments.reduction import measure
 from layerwise.extraction.store import BEFORE_NORM, HiddenStates
-from layerwise.inputs.extractions import EXTRACTIONS, UNSERVED
 from layerwise.inputs.measured import measured, merge
-from layerwise.inputs.models import read_models
+from layerwise.inputs.models import extractions_of, read_models
 from layerwise.inputs.pairs import StatementPairs, read_pairs
 from layerwise.inputs.published import DATASET, Published, pointer, read_published, split_pointer
 from layerwise.measures.pairwise import METRICS, pair_metrics
@@ -32,6 +31,7 @@ from layerwise.statistics.bootstrap import CorrelationInterval
 from random_states import some_pairs, write_states
 
 ROOT = Path(__file__).parents[1]
+EXTRACTIONS = extractions_of(read_models(ROOT / "models.yaml"))
 DRAWS = {"n_resamples": 120, "level": 0.95, "seed": 42}
 DEPTH = {"gemma-2b": 18, "pythia-410m": 24, "pythia-1p4b": 24, "pythia-12b": 36, "gemma-2-9b": 42}
 ANALYSES = (
@@ -97,7 +97,9 @@ def values(states: dict[str, HiddenStates], pairs: StatementPairs) -> dict[str, 
 
 @pytest.fixture(scope="module")
 def parts(values: dict[str, Values], published: Published) -> dict[str, Fragments]:
-    return {key: fragments(key, value, published, **DRAWS) for key, value in values.items()}
+    return {
+        key: fragments(EXTRACTIONS[key], value, published, **DRAWS) for key, value in values.items()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -339,26 +341,9 @@ def test_further_values_against_the_states(
     )
 
 
-def test_extractions_are_what_the_registry_asks_for() -> None:
-    ours = {
-        (slug, study): dtype
-        for slug, model in read_models(ROOT / "models.yaml").items()
-        for study, dtype in model.studies.items()
-        if study.startswith(("p1_", "p2_")) and study not in UNSERVED
-    }
-    served = {
-        (extraction.slug, study): extraction.dtype
-        for extraction in EXTRACTIONS.values()
-        for study in extraction.studies
-    }
-    assert served == ours
-
-
 def test_fragments_iv(values: dict[str, Values], published: Published) -> None:
     one = values["gemma-2b"]
-    with pytest.raises(LayerwiseError, match=r"no extraction of Papers 1 and 2 .*'gemma'; known"):
-        fragments("gemma", one, published)
     fewer = dataclasses.replace(one, layers=(0, 4, 8, 12, 16, 18))
     message = r"every 2th layer from 0, and the last, found 0, 4, 8"
     with pytest.raises(LayerwiseError, match=message):
-        fragments("gemma-2b", fewer, published)
+        fragments(EXTRACTIONS["gemma-2b"], fewer, published)

@@ -11,9 +11,8 @@ import pytest
 
 from layerwise.analyses.neutral_control import CONTROL
 from layerwise.errors import LayerwiseError
-from layerwise.experiments import STUDIES, Subject
-from layerwise.experiments.table import EXTENDED_TRACES, measure_experiment
-from layerwise.inputs.extractions import UNSERVED
+from layerwise.experiments import Subject
+from layerwise.experiments.table import EXPERIMENTS, EXTENDED_TRACES, measure_experiment
 from layerwise.inputs.models import Model, read_models
 from layerwise.inputs.published import Published, read_published
 from layerwise.ledger.claims import Claim, read_ledger
@@ -25,7 +24,7 @@ PROMPTS = json.loads(
 MODELS = read_models(ROOT / "models.yaml")
 # Their numbers stand under `beyond/`, by slug: no published place can be taken in error.
 OPEN = ("crossarch", "rlhf")
-CLOSED = [study for study in STUDIES if study not in OPEN]
+CLOSED = [study for study in EXPERIMENTS if study not in OPEN]
 
 
 class Read(Exception):
@@ -61,7 +60,7 @@ def measure(study: str, model: Model, published: Published) -> None:
 def test_models_of_the_registry_are_measured_and_all_others_refused(
     study: str, published: Published
 ) -> None:
-    ours = [slug for slug, model in MODELS.items() if study in model.studies]
+    ours = [slug for slug, model in MODELS.items() if study in model.experiments]
     for model in MODELS.values():
         if model.slug in ours:
             with pytest.raises(Read):
@@ -74,7 +73,7 @@ def test_models_of_the_registry_are_measured_and_all_others_refused(
             str(error.value),
         )
         assert re.search(
-            rf"take .* out of .*\b{model.slug}'s|the model's studies", str(error.value)
+            rf"take .* out of .*\b{model.slug}'s|the model's experiments", str(error.value)
         )
 
 
@@ -87,8 +86,7 @@ def test_the_ledger_says_why_packed_bytes_are_not_measured(claims: list[Claim]) 
     assert all("packed bytes of 4-bit weights" in (claim.unmeasured or "") for claim in of_bytes)
 
 
-def test_the_ledger_says_why_a_study_has_no_extraction(claims: list[Claim]) -> None:
-    assert UNSERVED == ("p1_neutral",)
+def test_the_ledger_says_why_the_neutral_control_is_not_measured(claims: list[Claim]) -> None:
     control = [claim for claim in claims if claim.source_file == CONTROL]
     assert len(control) == 8
     assert all("no file or code" in (claim.unmeasured or "") for claim in control)

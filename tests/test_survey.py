@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 from layerwise.errors import LayerwiseError
-from layerwise.experiments import STUDIES, Subject
+from layerwise.experiments import Subject
+from layerwise.experiments.table import EXPERIMENTS
 from layerwise.files import read_json
 from layerwise.inputs import left_out
 from layerwise.inputs.measured import read_fragments
@@ -21,6 +22,10 @@ from layerwise.steps import assemble, extract, measure, survey
 
 ROOT = Path(__file__).resolve().parent.parent
 MODELS = ROOT / "models.yaml"
+PARAMS: dict[str, Any] = {
+    "extract": {"tokens_per_batch": 2048},
+    "measure": {"layer_step": 4, "seed": 42, "bins": {}},
+}
 SWEEP = "paper3/Results/pythia_family_NO_FINAL_LN_20260105_174820.json"
 
 
@@ -29,20 +34,12 @@ def published() -> Published:
     return read_published(ROOT / "published")
 
 
-def _params(*slugs: str) -> dict[str, Any]:
-    return {
-        "full": {"left_out": list(slugs)},
-        "extract": {"tokens_per_batch": 2048},
-        "measure": {"layer_step": 4, "seed": 42, "bins": {}},
-    }
-
-
 def _surveyed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, published: Published, broken: str
 ) -> survey.Survey:
     """A survey of one model whose study `broken` refuses."""
-    model = replace(
-        read_models(MODELS)["pythia-70m"], studies={"sweep": "float16", "scaling": "float32"}
+    model = read_models(MODELS)["pythia-70m"].model_copy(
+        update={"experiments": {"sweep": "float16", "scaling": "float32"}}
     )
     loaded: list[str] = []
 
@@ -53,7 +50,7 @@ def _surveyed(
     def fragments(name: str, subject: Subject) -> dict[str, Any]:
         if name == broken:
             raise LayerwiseError(f"{name} overflows in {subject.dtype}; try bfloat16")
-        return {SWEEP: {f"/models/{STUDIES.index(name)}": {"residual_gain_mean": 1.5}}}
+        return {SWEEP: {f"/models/{list(EXPERIMENTS).index(name)}": {"residual_gain_mean": 1.5}}}
 
     monkeypatch.setattr(survey, "measure_experiment", fragments)
     monkeypatch.setattr(survey.Weights, "open", lambda *args: None)
@@ -70,37 +67,25 @@ def test_a_study_that_fails_leaves_the_others_alone(
     assert list(found.fragments[SWEEP].values()) == [{"residual_gain_mean": 1.5}]
 
 
-def test_a_model_left_out_is_marked_and_nothing_is_loaded(tmp_path: Path) -> None:
+def test_a_model_that_is_skipped_is_marked_and_nothing_is_loaded(tmp_path: Path) -> None:
+    registry = tmp_path / "models.yaml"
+    document = yaml.safe_load(MODELS.read_text())
+    document["models"]["gemma-2b"]["skip"] = "its licence was not accepted"
+    registry.write_text(yaml.safe_dump(document))
     out = tmp_path / "surveys" / "gemma-2b.json"
-    text = survey.run(
-        "gemma-2b", MODELS, tmp_path, tmp_path, out, _params("gemma-2b")["full"], None
-    )
-    assert "left out by params.yaml" in text
+    text = survey.run("gemma-2b", registry, tmp_path, tmp_path, out, None)
+    assert "gemma-2b is skipped: its licence was not accepted; its claims" in text
     assert read_json(out)["left_out"] is True
     states, values = tmp_path / "states", tmp_path / "gemma-2b.npz"
-    extract.run("gemma-2b", MODELS, None, tmp_path, tmp_path, states, _params("gemma-2b"), None)
+    extract.run("gemma-2b", registry, tmp_path, tmp_path, states, PARAMS, None)
     assert left_out.states_left_out(states)
-    measure.run(states, tmp_path, values, _params()["measure"])
+    measure.run(states, tmp_path, values, PARAMS["measure"])
     assert left_out.values_left_out(values)
-
-
-def test_a_slug_that_does_not_exist_cannot_be_left_out() -> None:
-    with pytest.raises(LayerwiseError, match=r"full.left_out names gemma-2c, which the registry"):
-        left_out.is_left_out("gemma-2b", {"left_out": ["gemma-2c"]}, {"gemma-2b": None})
 
 
 def test_values_are_not_a_mark(tmp_path: Path) -> None:
     np.savez(tmp_path / "values.npz", left_out=np.array(True), nll=np.ones(2))
     assert not left_out.values_left_out(tmp_path / "values.npz")
-
-
-def test_the_models_left_out_are_registered_and_unresolved_ones_among_them() -> None:
-    import yaml
-
-    models = read_models(MODELS)
-    chosen = yaml.safe_load((ROOT / "params.yaml").read_text())["full"]["left_out"]
-    unresolved = {slug for slug, m in models.items() if not m.built and m.revision is None}
-    assert unresolved <= set(chosen) <= set(models)
 
 
 def test_assembling_takes_what_is_there(tmp_path: Path, published: Published) -> None:
@@ -113,8 +98,8 @@ def test_assembling_takes_what_is_there(tmp_path: Path, published: Published) ->
     pairs = ROOT / "code" / "layerwise" / "inputs" / "rehearsal" / "pairs.json"
     infer = {"n_resamples": 100, "level": 0.95, "seed": 42}
     out = tmp_path / "measured.json"
-    assemble.run(surveys, values, pairs, ROOT / "published", out, infer)
+    assemble.run(surveys, values, pairs, ROOT / "published", MODELS, out, infer)
     merged = read_fragments(out)
     assert merged[SWEEP] == {"/models/0": {"residual_gain_mean": 1.5}}
     with pytest.raises(LayerwiseError, match="nothing measured here"):
-        assemble.run(surveys, tmp_path / "none", pairs, ROOT / "published", out, infer)
+        assemble.run(surveys, tmp_path / "none", pairs, ROOT / "published", MODELS, out, infer)

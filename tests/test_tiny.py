@@ -1,4 +1,3 @@
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,54 +6,18 @@ import transformers
 from safetensors.torch import load_file
 
 from layerwise.errors import LayerwiseError
-from layerwise.extraction.load import load_built
+from layerwise.extraction.load import load_local
 from layerwise.extraction.projections import heads_of
 from layerwise.extraction.twin_configs import twin_config
-from layerwise.extraction.twins import build_tiny, build_twin
-from layerwise.inputs.models import read_models, twin_of
+from layerwise.extraction.twins import build_twin, twin_of
+from layerwise.inputs.models import read_models
 from tiny_checkpoints import (
-    FAMILIES,
     TEXTS,
     TWIN_FAMILIES,
-    tiny_model,
     twin_checkpoint,
     twin_folder,
     twinned_model,
 )
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_tiny_has_the_declared_shape(tmp_path: Path, family: str) -> None:
-    model = tiny_model(family)
-    folder = build_tiny(model, TEXTS, tmp_path / "m")
-    loaded = load_built(model, folder, device="cpu")
-    assert (loaded.n_layers, loaded.hidden_size, len(loaded.blocks)) == (3, 16, 3)
-    assert loaded.adds_bos == (family in ("opt", "llama"))
-    ids = loaded.tokenizer(TEXTS[0]).input_ids
-    assert (ids[0] == loaded.tokenizer.bos_token_id) == loaded.adds_bos
-    assert loaded.tokenizer.decode(ids, skip_special_tokens=True) == TEXTS[0]
-    assert loaded.model.config._attn_implementation == "eager"
-
-
-def test_tiny_same_seed_same_bytes_other_seed_other_weights(tmp_path: Path) -> None:
-    state = torch.random.get_rng_state()
-    one, two, three = (
-        build_tiny(tiny_model(), TEXTS, tmp_path / str(n), seed) for n, seed in enumerate((5, 5, 6))
-    )
-    assert torch.equal(torch.random.get_rng_state(), state)
-    for name in ("model.safetensors", "tokenizer.json"):
-        assert (one / name).read_bytes() == (two / name).read_bytes()
-    assert (one / "model.safetensors").read_bytes() != (three / "model.safetensors").read_bytes()
-
-
-def test_tiny_iv(tmp_path: Path) -> None:
-    with pytest.raises(LayerwiseError, match="a tokenizer needs at least one text, found none"):
-        build_tiny(tiny_model(), [], tmp_path)
-    with pytest.raises(LayerwiseError, match=r"tiny checkpoints exist for .*, not mamba"):
-        build_tiny(replace(tiny_model(), family="mamba"), TEXTS, tmp_path)
-
-
-# --- twins --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("family", TWIN_FAMILIES)
@@ -98,7 +61,9 @@ def test_twins_differ_by_seed_and_by_model_and_repeat_to_the_byte(tmp_path: Path
     state = torch.random.get_rng_state()
     one, two = (build_twin(model, TEXTS, tmp_path / name, seed=3) for name in "ab")
     other_seed = build_twin(model, TEXTS, tmp_path / "c", seed=4)
-    other_model = build_twin(replace(model, slug="other"), TEXTS, tmp_path / "d", seed=3)
+    other_model = build_twin(
+        model.model_copy(update={"slug": "other"}), TEXTS, tmp_path / "d", seed=3
+    )
     assert torch.equal(torch.random.get_rng_state(), state)
     names = {path.name for path in one.iterdir()}
     assert names == {path.name for path in two.iterdir()}
@@ -111,8 +76,8 @@ def test_twins_differ_by_seed_and_by_model_and_repeat_to_the_byte(tmp_path: Path
 
 def test_twin_of_a_chat_model_renders_its_bos_token(tmp_path: Path) -> None:
     """Tokenising the rendered text again puts the BOS token there twice, as published."""
-    model = replace(twinned_model("llama"), chat=True)
-    loaded = load_built(twin_of(model), build_twin(model, TEXTS, tmp_path / "m"), device="cpu")
+    model = twinned_model("llama").model_copy(update={"chat": True})
+    loaded = load_local(build_twin(model, TEXTS, tmp_path / "m"), device="cpu")
     tokenizer, messages = loaded.tokenizer, [{"role": "user", "content": TEXTS[0]}]
     text = tokenizer.apply_chat_template(messages, tokenize=False)
     asked = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
@@ -131,7 +96,6 @@ def test_twin_configurations_keep_the_models_flags(root: Path) -> None:
     configs = {
         slug: transformers.AutoConfig.for_model(model.family, **twin_config(twin_of(model)))
         for slug, model in models.items()
-        if not model.built
     }
     for slug, config in configs.items():
         shape = twin_of(models[slug]).shape

@@ -15,7 +15,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.extraction import load as weights
 from layerwise.extraction.hub import require_hub
 from layerwise.extraction.load import (
-    load_built,
+    as_declared,
     load_hub,
     load_local,
     load_model,
@@ -23,14 +23,12 @@ from layerwise.extraction.load import (
     require_accelerator,
     weight_bytes,
 )
-from layerwise.extraction.twins import build_tiny
-from layerwise.inputs.models import Model, twin_of
+from layerwise.extraction.twins import build_twin, twin_of
+from layerwise.inputs.models import Model
 from tiny_checkpoints import (
     TEXTS,
     TWIN_FAMILIES,
-    tiny_model,
     twin_checkpoint,
-    twin_folder,
     twinned_model,
 )
 
@@ -39,7 +37,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_tiny(tiny_model(), TEXTS, tmp_path_factory.mktemp("tiny") / "tiny-gpt-neox")
+    return build_twin(twinned_model(), TEXTS, tmp_path_factory.mktemp("tiny") / "tiny-gpt-neox")
 
 
 @pytest.fixture
@@ -48,7 +46,7 @@ def copy(tiny: Path, tmp_path: Path) -> Path:
 
 
 def registered(**changes: object) -> Model:
-    return replace(tiny_model(), **changes)
+    return twin_of(twinned_model()).model_copy(update=changes)
 
 
 def test_local_names_and_digest(tiny: Path, copy: Path) -> None:
@@ -129,20 +127,16 @@ def test_auto_needs_one_process(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> 
     ],
 )
 def test_declared_shape_iv(tiny: Path, change: dict, message: str) -> None:
-    shape = replace(tiny_model().shape, **change)
+    shape = registered().shape.model_copy(update=change)
     with pytest.raises(LayerwiseError, match=message):
-        load_built(registered(shape=shape), tiny, device="cpu")
+        as_declared(registered(shape=shape), load_local(tiny, device="cpu"))
 
 
 def test_registered_iv(tiny: Path) -> None:
     with pytest.raises(LayerwiseError, match=r"declared family gpt2, .* has gpt_neox"):
-        load_built(registered(family="gpt2"), tiny, device="cpu")
-    with pytest.raises(LayerwiseError, match="is built on the spot; name the folder"):
-        load_registered(tiny_model())
-    with pytest.raises(LayerwiseError, match="no revision is recorded for org/name"):
-        load_registered(registered(built=False, hub="org/name"))
-    with pytest.raises(LayerwiseError, match=r"comes from the hub \(org/name\); it has no folder"):
-        load_built(registered(built=False, hub="org/name"), tiny)
+        as_declared(registered(family="gpt2"), load_local(tiny, device="cpu"))
+    with pytest.raises(LayerwiseError, match="no revision is recorded for org/small-gpt-neox"):
+        load_registered(registered(revision=None), "float32")
 
 
 @pytest.fixture
@@ -167,8 +161,8 @@ def test_hub_offline_by_commit(hub_cache: Path, tiny: Path) -> None:
     local = load_local(tiny, device="cpu")
     for one, two in zip(loaded.model.parameters(), local.model.parameters(), strict=True):
         assert torch.equal(one, two)
-    model = registered(built=False, hub="org/tiny", revision=COMMIT)
-    assert load_registered(model, device="cpu").display == "Tiny"
+    model = registered(hub="org/tiny", revision=COMMIT)
+    assert load_registered(model, "float32", device="cpu").display == "Small"
 
 
 def test_hub_not_in_cache(hub_cache: Path) -> None:
@@ -324,6 +318,7 @@ def test_hub_with_pickled_weights_only(hub_cache: Path, monkeypatch: pytest.Monk
 
 
 REMOTE = """
+from dataclasses import replace
 from pathlib import Path
 Path(__file__).with_name("ran").touch()
 """
@@ -368,26 +363,25 @@ def test_unknown_architecture_is_refused_before_its_weights_arrive(
 @pytest.mark.parametrize("family", [*TWIN_FAMILIES])
 def test_declared_heads_of_every_family(family: str) -> None:
     """The twins are loaded through the same comparison as the models they stand in for."""
-    shape = twin_of(twinned_model(family)).shape
-    assert twin_checkpoint(family).n_layers == shape.n_layers
-    wrong = replace(twin_of(twinned_model(family)), shape=replace(shape, kv_heads=3))
-    with pytest.raises(LayerwiseError, match=f"declared kv_heads 3, .* has {shape.kv_heads};"):
-        load_built(wrong, twin_folder(family), device="cpu")
+    twin = twin_of(twinned_model(family))
+    wrong = twin.model_copy(update={"shape": twin.shape.model_copy(update={"kv_heads": 3})})
+    with pytest.raises(LayerwiseError, match=f"declared kv_heads 3, .* has {twin.shape.kv_heads};"):
+        as_declared(wrong, twin_checkpoint(family))
 
 
 def test_require_hub(hub_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cached = registered(built=False, hub="org/tiny", revision=COMMIT)
-    other = replace(cached, hub="org/other")
+    cached = registered(hub="org/tiny", revision=COMMIT)
+    other = cached.model_copy(update={"hub": "org/other"})
     require_hub([cached])
     with pytest.raises(
         LayerwiseError, match=r"org/other at .* not in the local cache .* unset HF_H"
     ):
         require_hub([cached, other])
-    unresolved = replace(cached, revision=None)
+    unresolved = cached.model_copy(update={"revision": None})
     with pytest.raises(
-        LayerwiseError, match="no revision is recorded for tiny-gpt-neox, two; look"
+        LayerwiseError, match="no revision is recorded for small-gpt-neox, two; look"
     ):
-        require_hub([unresolved, cached, replace(unresolved, slug="two")])
+        require_hub([unresolved, cached, unresolved.model_copy(update={"slug": "two"})])
     asked = []
     monkeypatch.setattr(
         huggingface_hub.HfApi, "model_info", lambda self, hub, **_: asked.append(hub)
@@ -400,5 +394,5 @@ def test_require_hub(hub_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(huggingface_hub.HfApi, "auth_check", refuse)
     require_hub([other])
     with pytest.raises(LayerwiseError, match="org/other is gated: accept its licence"):
-        require_hub([replace(other, gated=True)])
+        require_hub([other.model_copy(update={"gated": True})])
     assert asked == ["org/other"] * 3

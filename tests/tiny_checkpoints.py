@@ -4,13 +4,13 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from layerwise.extraction.load import Checkpoint, load_built, load_local
-from layerwise.extraction.twins import build_tiny, build_twin
-from layerwise.inputs.models import FAMILIES as KNOWN_FAMILIES
-from layerwise.inputs.models import Model, Shape, twin_of
+from layerwise.extraction.layouts import LAYOUTS
+from layerwise.extraction.load import Checkpoint, as_declared, load_local
+from layerwise.extraction.twins import build_twin, twin_of
+from layerwise.inputs.models import Model, Shape
 
-FAMILIES = ("gpt_neox", "gpt2", "opt", "llama")  # of the plain tiny checkpoints
-TWIN_FAMILIES = (*KNOWN_FAMILIES, "opt-350m")  # of the twins, whose norms and biases are perturbed
+FAMILIES = ("gpt_neox", "gpt2", "opt", "llama")  # where four of them are enough
+TWIN_FAMILIES = (*LAYOUTS, "opt-350m")
 SHARED_KV = ("llama", "mistral", "gemma2", "apertus", "stablelm")  # two query heads to a key head
 WITH_BOS = ("opt", "llama", "mistral", "gemma", "gemma2", "apertus")
 _TWINS = TemporaryDirectory(prefix="layerwise-twins-")  # removed when the session ends
@@ -29,27 +29,15 @@ TEXTS = (
 )
 
 
-def tiny_model(family: str = "gpt_neox", dtype: str = "float32", n_layers: int = 3) -> Model:
-    shape = Shape(
-        n_layers=n_layers,
-        hidden_size=16,
-        n_heads=4,
-        kv_heads=2 if family == "llama" else 4,
-        head_size=4,
-        adds_bos=family in ("opt", "llama"),
-    )
-    slug = f"tiny-{family}".replace("_", "-")
-    return Model(slug, "Tiny", family, dtype, shape, None, None, gated=False, built=True)
-
-
 def tiny_checkpoint(folder: Path, family: str = "gpt_neox", dtype: str = "float32") -> Checkpoint:
+    """A twin in a folder of the test's own, which it may write into."""
     path = folder / f"tiny-{family}"
     if not path.exists():
-        build_tiny(tiny_model(family), TEXTS, path)
+        build_twin(twinned_model(family), TEXTS, path)
     return load_local(path, dtype, "cpu")
 
 
-def twinned_model(family: str, n_layers: int = 3) -> Model:
+def twinned_model(family: str = "gpt_neox", n_layers: int = 3) -> Model:
     """A model as the registry would declare it, small enough that its twin is tiny.
 
     `opt-350m` is that model: OPT with its norms behind, embeddings of another width, no last norm.
@@ -65,7 +53,15 @@ def twinned_model(family: str, n_layers: int = 3) -> Model:
         adds_bos=family in WITH_BOS,
     )
     return Model(
-        slug, "Small", family, "float32", shape, f"org/{slug}", "0" * 40, gated=False, built=False
+        slug=slug,
+        display="Small",
+        lab="Lab",
+        family=family,
+        parameters=0.1,
+        hub=f"org/{slug}",
+        revision="0" * 40,
+        shape=shape,
+        experiments={"sweep": "float32"},
     )
 
 
@@ -80,4 +76,4 @@ def twin_folder(family: str, n_layers: int = 3, seed: int = 0) -> Path:
 def twin_checkpoint(family: str, n_layers: int = 3, seed: int = 0) -> Checkpoint:
     """The loaded twin, in float32 on the CPU, shared by the whole session."""
     model = twin_of(twinned_model(family, n_layers))
-    return load_built(model, twin_folder(family, n_layers, seed), device="cpu")
+    return as_declared(model, load_local(twin_folder(family, n_layers, seed), device="cpu"))

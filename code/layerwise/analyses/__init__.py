@@ -48,11 +48,6 @@ from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published
 
 ANALYSES: dict[str, Callable[[Replay, Draws], None]] = {
-    "cross_model": cross_model.derive,
-    "template": template.derive,
-    "phases": phases.derive,
-    "consolidated": consolidated.derive,
-    "calibration": calibration.derive,
     "sensitivity": sensitivity.derive,
 }
 
@@ -76,7 +71,12 @@ TABLES: dict[str, Mapping[str, Document]] = {
     "neutral_control": neutral_control.DOCUMENTS,
     "sheaf_trace": sheaf_trace.DOCUMENTS,
     "spectral_norms": spectral_norms.DOCUMENTS,
+    "calibration": calibration.DOCUMENTS,
     "output_correlation": output_correlation.DOCUMENTS,
+    "cross_model": cross_model.DOCUMENTS,
+    "template": template.DOCUMENTS,
+    "phases": phases.DOCUMENTS,
+    "consolidated": consolidated.DOCUMENTS,
     "twins": twins.DOCUMENTS,
     "validation": validation.DOCUMENTS,
 }

@@ -2,210 +2,203 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from jaxtyping import Int
 
-from layerwise.analyses.documents import asymmetry, categories, n_pairs, total_pairs
-from layerwise.analyses.once_measured import once_measured
+from layerwise.analyses.categories import (
+    FACTS,
+    NUMERIC,
+    asymmetry,
+    categories,
+    n_pairs,
+    total_pairs,
+)
+from layerwise.analyses.derivation import Rules
+from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.validation import PAPER1
-from layerwise.inputs.published import Published, pointer
 from layerwise.statistics import calibration
 from layerwise.statistics.effect_size import cohens_d
 
 MODELS = {model: PAPER1[model] for model in ("gemma", "llama", "mistral", "apertus")}
-NUMERIC = "ground_truth_numeric"
+CALIBRATED = ("llama", "mistral")  # the models that the paper reports as calibrated
 DISPLAY = {  # the categories as the paper's tables write them
     NUMERIC: "GT Numeric",
     "ground_truth_nonnumeric": "GT Non-Numeric",
     "tech_philosophy": "Tech Philosophy",
     "lifestyle": "Lifestyle",
     "business": "Business",
-    "scientific_facts": "Scientific Facts",
+    FACTS: "Scientific Facts",
 }
-RUN = re.compile(r"Results/results_[a-z]+_(\d{8})_\d{6}\.json")  # a model's result file
+RUN = re.compile(r"_(\d{4})(\d{2})(\d{2})_")  # when a model's result file was made, in its name
 WORDS = "words of dataset.json"  # white-space words per statement of the neutral categories
-CALIBRATED = ("llama", "mistral")  # the models that the paper reports as calibrated
 
-Computations = dict[str, Callable[[], Any]]
-
-
-def by_model(
-    published: Published, category: str, models: Mapping[str, str] | None = None
-) -> dict[str, float]:
-    """UA of one category, by model."""
-    chosen = MODELS if models is None else models
-    return {model: asymmetry(published, file, category) for model, file in chosen.items()}
+ByModel = dict[str, float]
 
 
-def across_models(published: Published) -> Computations:
-    """Every statistic of the text that spans models, by key."""
-    return {
-        **_numeric(published),
-        **_lifestyle(published),
-        **_business(published),
-        **_apertus(published),
-        **_dataset(published),
-        **_words(published),
-    }
+def but(left_out: str) -> list[str]:
+    """The models without one of them."""
+    return [model for model in MODELS if model != left_out]
 
 
-def _numeric(published: Published) -> Computations:
-    def ua() -> dict[str, float]:
-        return by_model(published, NUMERIC)
-
-    def others() -> list[float]:
-        three = {model: file for model, file in MODELS.items() if model != "apertus"}
-        return list(by_model(published, NUMERIC, three).values())
-
-    def above() -> str:
-        bound = calibration.NUMERIC_BOUND
-        n = len(MODELS) - len(calibration.within(ua(), bound))
-        return f"|Delta| > {bound:g} in {n}/{len(MODELS)} models"
-
-    return {
-        "/numeric/negative": lambda: calibration.negative_words(ua()),
-        "/numeric/split": lambda: calibration.split_words(ua()),
-        "/numeric/above": above,
-        "/numeric/below": lambda: calibration.bound_words("", others(), -calibration.NUMERIC_BOUND),
-        "/numeric/weakest": lambda: max(others()),
-        "/numeric/strongest": lambda: min(others()),
-    }
+def over(
+    category: str, words: Callable[[ByModel], Any], models: Iterable[str] = tuple(MODELS)
+) -> Callable[[Evidence], Any]:
+    """A statement about the UA of a category in these models."""
+    return lambda e: words({model: asymmetry(e[MODELS[model]][category]) for model in models})
 
 
-def _lifestyle(published: Published) -> Computations:
-    def ua(*models: str) -> dict[str, float]:
-        return by_model(published, "lifestyle", {m: MODELS[m] for m in models or MODELS})
+def above(ua: ByModel) -> str:
+    """How many models keep the abstract's bound."""
+    bound = calibration.NUMERIC_BOUND
+    n = len(ua) - len(calibration.within(ua, bound))
+    return f"|Delta| > {bound:g} in {n}/{len(ua)} models"
 
-    def band() -> str:
-        sizes = [abs(value) for value in ua(*CALIBRATED).values()]
-        return calibration.bound_words("|Delta|", sizes, calibration.BAND)
 
-    def others() -> str:
-        rest = ua(*(model for model in MODELS if model != "gemma"))
-        n = len(calibration.within(rest))
-        return f"{'' if n == len(rest) else f'{n} of {len(rest)} '}other models converge to zero"
+def others(ua: ByModel) -> str:
+    """How many of the models besides Gemma lie in the calibration zone."""
+    n = len(calibration.within(ua))
+    return f"{'' if n == len(ua) else f'{n} of {len(ua)} '}other models converge to zero"
 
-    def pass_rule() -> str:
-        neutral = [name for name in categories(published) if name != NUMERIC]
-        d = [
-            cohens_d(np.array([asymmetry(published, MODELS[model], name) for name in neutral]))
-            for model in CALIBRATED
-        ]
-        return calibration.bound_words("d", list(map(abs, d)), calibration.PASS_BELOW)
 
-    return {
-        "/lifestyle/calibrated": lambda: (
-            "/".join(model.capitalize() for model in calibration.within(ua())) + " calibrated"
+def calibrated(ua: ByModel) -> str:
+    """The models in the calibration zone."""
+    return "/".join(model.capitalize() for model in calibration.within(ua)) + " calibrated"
+
+
+def pass_rule(e: Evidence) -> str:
+    """Whether d over the neutral categories passes, in the models reported as calibrated."""
+    neutral = [name for name in categories(e) if name != NUMERIC]
+    files = [e[MODELS[model]] for model in CALIBRATED]
+    d = [cohens_d(np.array([asymmetry(f[name]) for name in neutral])) for f in files]
+    return calibration.bound_words("d", list(map(abs, d)), calibration.PASS_BELOW)
+
+
+def apertus(e: Evidence) -> Entry:
+    """The file of the model that the paper sets apart."""
+    return e[MODELS["apertus"]]
+
+
+def strongest(e: Evidence) -> str:
+    """The category of Apertus' largest |UA|."""
+    ua = {name: abs(asymmetry(apertus(e)[name])) for name in categories(e)}
+    return DISPLAY[max(ua, key=lambda name: ua[name])]
+
+
+def facts_over_business(
+    rounding: Callable[[float], float] = float, cut: Callable[[float], float] = float
+) -> Callable[[Evidence], str]:
+    """Apertus' UA of the facts over that of business."""
+
+    def rule(e: Evidence) -> str:
+        facts, business = (rounding(asymmetry(apertus(e)[name])) for name in (FACTS, "business"))
+        return calibration.times(cut(facts / business))
+
+    return rule
+
+
+def sizes(e: Evidence) -> list[int]:
+    """Pairs of each category."""
+    return [n_pairs(e, name) for name in categories(e)]
+
+
+def n_models(e: Evidence) -> int:
+    """Models that have a result."""
+    runs = [e[file] for file in MODELS.values()]
+    return len({run._metadata.model: asymmetry(run[NUMERIC]) for run in runs})
+
+
+def date(_: Evidence) -> str:
+    """Of all runs, from their files' names."""
+    found = {match.groups() for match in map(RUN.search, MODELS.values()) if match}
+    return " ".join("-".join(parts) for parts in sorted(found))
+
+
+def words(e: Evidence) -> list[Int[np.ndarray, "pair side"]]:
+    """Word counts of the neutral categories' pairs."""
+    return [np.array([[pair.a, pair.b] for pair in pairs]) for pairs in e[WORDS].values()]
+
+
+def gaps(e: Evidence) -> np.ndarray:
+    """Relative differences of a pair's word counts."""
+    return calibration.length_gaps(np.concatenate(words(e)))
+
+
+def gaps_of_sides(e: Evidence) -> np.ndarray:
+    """Relative differences of the word counts of a category's sides."""
+    return calibration.length_gaps(np.array([pairs.sum(axis=0) for pairs in words(e)]))
+
+
+def values(ua: ByModel) -> list[float]:
+    """Without the models' names."""
+    return list(ua.values())
+
+
+def times_the_others(ua: ByModel) -> list[float]:
+    """|UA| of Apertus over that of each other model."""
+    return values(calibration.ratios(ua, "apertus"))
+
+
+BOUND, BAND = calibration.NUMERIC_BOUND, calibration.BAND
+STATEMENTS: Mapping[str, Rules] = {
+    "numeric": {
+        "negative": over(NUMERIC, calibration.negative_words),
+        "split": over(NUMERIC, calibration.split_words),
+        "above": over(NUMERIC, above),
+        "below": over(
+            NUMERIC, lambda ua: calibration.bound_words("", values(ua), -BOUND), but("apertus")
         ),
-        "/lifestyle/band": band,
-        "/lifestyle/others": others,
-        "/lifestyle/quantor": lambda: calibration.quantor(
-            len(calibration.within(ua())), len(MODELS)
+        "weakest": over(NUMERIC, lambda ua: max(values(ua)), but("apertus")),
+        "strongest": over(NUMERIC, lambda ua: min(values(ua)), but("apertus")),
+    },
+    "lifestyle": {
+        "calibrated": over("lifestyle", calibrated),
+        "band": over(
+            "lifestyle",
+            lambda ua: calibration.bound_words("|Delta|", list(map(abs, values(ua))), BAND),
+            CALIBRATED,
         ),
-        "/lifestyle/pass_rule": pass_rule,
-    }
-
-
-def _business(published: Published) -> Computations:
-    def ua() -> dict[str, float]:
-        return by_model(published, "business")
-
-    return {
-        "/business/typical": lambda: f"~{np.mean(list(ua().values())):+.2f}",
-        "/business/lowest": lambda: min(ua().values()),
-        "/business/highest": lambda: max(ua().values()),
-        "/business/apertus": lambda: calibration.rank_words(ua(), "apertus"),
-    }
-
-
-def _apertus(published: Published) -> Computations:
-    file = MODELS["apertus"]
-
-    def strongest() -> str:
-        ua = {name: asymmetry(published, file, name) for name in categories(published)}
-        return DISPLAY[max(ua, key=lambda name: abs(ua[name]))]
-
-    def facts_over_business(decimals: int | None = None) -> float:
-        facts, business = (
-            asymmetry(published, file, name) for name in ("scientific_facts", "business")
-        )
-        if decimals is not None:
-            facts, business = round(facts, decimals), round(business, decimals)
-        return facts / business
-
-    def over(category: str) -> list[float]:
-        return list(calibration.ratios(by_model(published, category), "apertus").values())
-
-    return {
-        "/apertus/strongest": strongest,
-        "/apertus/nonnumeric_over_next": lambda: calibration.times(
-            min(over("ground_truth_nonnumeric"))
+        "others": over("lifestyle", others, but("gemma")),
+        "quantor": over(
+            "lifestyle", lambda ua: calibration.quantor(len(calibration.within(ua)), len(ua))
         ),
-        "/apertus/facts_over_others": lambda: calibration.times(*over("scientific_facts")),
-        "/apertus/facts_over_business": lambda: calibration.times(facts_over_business()),
-        "/apertus/facts_over_business_printed": lambda: calibration.times(facts_over_business(3)),
-        "/apertus/facts_over_business_cut": lambda: calibration.times(
-            float(math.floor(facts_over_business()))
+        "pass_rule": pass_rule,
+    },
+    "business": {
+        "typical": over("business", lambda ua: f"~{np.mean(values(ua)):+.2f}"),
+        "lowest": over("business", lambda ua: min(values(ua))),
+        "highest": over("business", lambda ua: max(values(ua))),
+        "apertus": over("business", lambda ua: calibration.rank_words(ua, "apertus")),
+    },
+    "apertus": {
+        "strongest": strongest,
+        "nonnumeric_over_next": over(
+            "ground_truth_nonnumeric", lambda ua: calibration.times(min(times_the_others(ua)))
         ),
-    }
-
-
-def _dataset(published: Published) -> Computations:
-    def sizes() -> list[int]:
-        return [n_pairs(published, name) for name in categories(published)]
-
-    runs = sorted({file for file, _ in published.cells if RUN.fullmatch(file)})
-
-    def n_models() -> int:
-        models = {published[file, "/_metadata/model"] for file in runs}
-        return once_measured(
-            published, lambda: [by_model(published, NUMERIC, {f: f}) for f in runs], len(models)
-        )
-
-    def date() -> str:
-        """Of all runs, from their files' names."""
-        dates = sorted({match[1] for match in map(RUN.fullmatch, runs) if match})
-        return " ".join(f"{date[:4]}-{date[4:6]}-{date[6:]}" for date in dates)
-
-    return {
-        "/dataset/n_pairs": lambda: total_pairs(published),
-        "/dataset/n_categories": lambda: len(sizes()),
-        "/dataset/sizes": lambda: calibration.size_words(sizes()),
-        "/dataset/largest": lambda: calibration.size_words([max(sizes())]),
-        "/dataset/n_models": n_models,
-        "/dataset/date": date,
-    }
-
-
-def _words(published: Published) -> Computations:
-    listed = {name: len(pairs) for name, pairs in published.document(WORDS).items()}
-
-    def counts(category: str) -> np.ndarray:
-        cells = [
-            [pointer(category, pair, side) for side in "ab"] for pair in range(listed[category])
-        ]
-        return np.array([[int(published.number(WORDS, key)) for key in pair] for pair in cells])
-
-    def neutral() -> list[np.ndarray]:
-        return [counts(name) for name in listed]
-
-    def gaps() -> np.ndarray:
-        return calibration.length_gaps(np.concatenate(neutral()))
-
-    def sides() -> np.ndarray:
-        return np.array([words.sum(axis=0) for words in neutral()])
-
-    def keeping() -> str:
-        return f"{np.sum(gaps() <= calibration.PARITY)} of {len(gaps())} pairs"
-
-    return {
-        "/words/parity": lambda: calibration.parity_words(gaps()),
-        "/words/parity_of_sides": lambda: calibration.parity_words(
-            calibration.length_gaps(sides())
+        "facts_over_others": over(FACTS, lambda ua: calibration.times(*times_the_others(ua))),
+        "facts_over_business": facts_over_business(),
+        "facts_over_business_printed": facts_over_business(rounding=lambda ua: round(ua, 3)),
+        "facts_over_business_cut": facts_over_business(cut=np.floor),
+    },
+    "dataset": {
+        "n_pairs": total_pairs,
+        "n_categories": lambda e: len(sizes(e)),
+        "sizes": lambda e: calibration.size_words(sizes(e)),
+        "largest": lambda e: calibration.size_words([max(sizes(e))]),
+        "n_models": n_models,
+        "date": date,
+    },
+    "words": {
+        "parity": lambda e: calibration.parity_words(gaps(e)),
+        "parity_of_sides": lambda e: calibration.parity_words(gaps_of_sides(e)),
+        "pairs_within": lambda e: (
+            f"{np.sum(gaps(e) <= calibration.PARITY)} of {len(gaps(e))} pairs"
         ),
-        "/words/pairs_within": keeping,
-    }
+    },
+}
+ACROSS_MODELS: Rules = {
+    f"{part}/{name}": rule for part, rules in STATEMENTS.items() for name, rule in rules.items()
+}

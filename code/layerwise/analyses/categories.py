@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from layerwise.analyses.derivation import Rule
-from layerwise.analyses.evidence import Entry
+from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.inputs.published import DATASET
 from layerwise.statistics import rules
 from layerwise.statistics.correlation import pearson_p, pearson_r
@@ -16,25 +16,27 @@ UA_FILES = {
     "pythia-6p9b": "Results/pythia/pythia_6.9b_ua_results_20260102_002828.json",
     "pythia-12b": "Results/pythia/pythia_12b_ua_results_20260102_003540.json",
 }
+NUMERIC = "ground_truth_numeric"
+FACTS = "scientific_facts"
 SERIES = ("the asymmetry of the categories", "the preference of the categories")
 
 
-def categories(f: Entry) -> list[str]:
+def categories(f: Entry | Evidence) -> list[str]:
     """The categories of the statement pairs, in the order of the streams."""
     return list(f.of(DATASET))
 
 
-def n_categories(f: Entry) -> int:
+def n_categories(f: Entry | Evidence) -> int:
     """Points of a correlation over the categories."""
     return len(f.of(DATASET))
 
 
-def n_pairs(f: Entry, category: str) -> int:
+def n_pairs(f: Entry | Evidence, category: str) -> int:
     """Pairs of a category."""
     return int(f.of(DATASET)[category].n_pairs)
 
 
-def total_pairs(f: Entry) -> int:
+def total_pairs(f: Entry | Evidence) -> int:
     """Pairs of all categories."""
     return sum(n_pairs(f, category) for category in categories(f))
 

@@ -2,55 +2,89 @@
 
 from __future__ import annotations
 
-from layerwise.analyses.documents import Draws, Replay, total_pairs
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from layerwise.analyses.categories import total_pairs
+from layerwise.analyses.derivation import Document
+from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.pair_curves import CONSOLIDATED, CURVES, PairCurve
-from layerwise.inputs.published import pointer
+from layerwise.inputs.published import Cell, pointer
 from layerwise.statistics import phases, rules
 
 ENDS = ("ci_lo", "ci_hi")
 
 
-def derive(work: Replay, draws: Draws) -> None:
-    """Significance flag and phase of every row; Fisher's interval as another reading."""
-    for slug, curve in CURVES.items():
-        layers = curve.layers(work.published)
-        origins = {
-            pointer(layer, name): (CONSOLIDATED, pointer(curve.first_row + number, name))
-            for number, layer in enumerate(layers)
-            for name in ("significant", "phase")
-        }
-        work.start(slug, {}, origins)
-        _rows(work, slug, curve, layers)
+def flag(ends: rules.Ends) -> str:
+    """TRUE where an interval excludes zero."""
+    return "FALSE" if rules.includes_zero(ends) else "TRUE"
 
 
-def _rows(work: Replay, slug: str, curve: PairCurve, layers: list[int]) -> None:
-    published = work.published
-    by_list = phases.thirds_of_list(layers)
-    by_depth = phases.thirds_of_depth(layers, layers[-1])
+def test_of(layer: Entry, curve: PairCurve) -> Entry:
+    """The test of a layer in the curve's own file."""
+    return curve.tests(layer)[int(layer.called)]
 
-    def flag(ends: rules.Ends) -> str:
-        return "FALSE" if rules.includes_zero(ends) else "TRUE"
 
-    def printed(layer: int) -> rules.Ends:
-        row = curve.first_row + layers.index(layer)
-        low, high = (published.number(CONSOLIDATED, pointer(row, end)) for end in ENDS)
-        return low, high
+def row_of(layer: Entry, curve: PairCurve) -> Entry:
+    """The row of a layer in the table."""
+    number = list(curve.tests(layer)).index(int(layer.called))
+    found: Entry = layer.of(CONSOLIDATED)[curve.first_row + number]
+    return found
 
-    def fisher(layer: int) -> dict[str, float]:
-        r = curve.r(published, [layer])[layer]
-        ends = phases.fisher_interval(r, total_pairs(published))
-        return dict(zip(ENDS, ends, strict=True))
 
-    def raw_flag(layer: int) -> str:
-        return flag(curve.interval(published, layer))
+def by_list(layer: Entry, curve: PairCurve) -> str:
+    """The phase of a layer, with the notebooks' partition."""
+    return phases.phase_of(int(layer.called), phases.thirds_of_list(list(curve.tests(layer))))
 
-    def printed_flag(layer: int) -> str:
-        return flag(printed(layer))
 
-    for layer in layers:
-        row = pointer(layer)
-        work.derive(slug, f"{row}/significant", raw_flag, layer)
-        work.derive(slug, f"{row}/significant_of_printed", printed_flag, layer)
-        work.derive(slug, f"{row}/phase", phases.phase_of, layer, by_list)
-        work.derive(slug, f"{row}/phase_by_depth", phases.phase_of, layer, by_depth)
-        work.derive(slug, f"{row}/fisher", fisher, layer)
+def by_depth(layer: Entry, curve: PairCurve) -> str:
+    """The same with thirds of the depth."""
+    layers = list(curve.tests(layer))
+    return phases.phase_of(int(layer.called), phases.thirds_of_depth(layers, layers[-1]))
+
+
+def fisher(layer: Entry, curve: PairCurve) -> dict[str, float]:
+    """Fisher's interval of r, as another reading."""
+    ends = phases.fisher_interval(test_of(layer, curve).r, total_pairs(layer))
+    return dict(zip(ENDS, ends, strict=True))
+
+
+def of_printed(layer: Entry, curve: PairCurve) -> str:
+    """The flag that the table's own interval would have."""
+    row = row_of(layer, curve)
+    return flag((row[ENDS[0]], row[ENDS[1]]))
+
+
+OF_LAYER: dict[str, Callable[..., Any]] = {
+    "significant": lambda layer, curve: flag(curve.ends_of(test_of(layer, curve))),
+    "significant_of_printed": of_printed,
+    "phase": by_list,
+    "phase_by_depth": by_depth,
+    "fisher": fisher,
+}
+
+
+def group(evidence: Evidence, curve: PairCurve) -> Entry:
+    """The layers of a curve in its own file."""
+    found: Entry = evidence[curve.file][curve.group]
+    return found
+
+
+def places(evidence: Evidence, curve: PairCurve) -> dict[str, Cell]:
+    """The table's cells, by layer."""
+    return {
+        pointer(layer, name): (CONSOLIDATED, pointer(curve.first_row + number, name))
+        for number, layer in enumerate(curve.tests(evidence))
+        for name in ("significant", "phase")
+    }
+
+
+DOCUMENTS = {
+    slug: Document(
+        partial(group, curve=curve),
+        {"*": {name: partial(rule, curve=curve) for name, rule in OF_LAYER.items()}},
+        partial(places, curve=curve),
+    )
+    for slug, curve in CURVES.items()
+}

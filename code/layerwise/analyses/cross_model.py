@@ -1,109 +1,120 @@
-"""The models that Paper 2 compares with Pythia: Llama, Apertus and Gemma."""
+"""The models that Paper 2 compares with Pythia (Llama, Apertus, Gemma), and phases of any curve."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 
-from layerwise.analyses.documents import (
-    Draws,
-    Replay,
-    asymmetries,
-    categories,
-    includes_zero,
-    n_categories,
-    p_value,
-    total_pairs,
+from layerwise.analyses.categories import OVER_PAIRS, asymmetries, categories, n_categories
+from layerwise.analyses.derivation import Document, Rules
+from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.analyses.pair_curves import (
+    APERTUS_CURVE,
+    GEMMA_CURVE,
+    LLAMA,
+    LLAMA_CURVE,
+    SHORT,
+    PairCurve,
 )
-from layerwise.analyses.pair_curves import APERTUS_CURVE, GEMMA_CURVE, LLAMA, LLAMA_CURVE, PairCurve
 from layerwise.analyses.validation import PAPER1
-from layerwise.inputs.published import Published, pointer
 from layerwise.statistics import phases, rules
-from layerwise.statistics.correlation import pearson_r
+from layerwise.statistics.correlation import pearson_p, pearson_r
 
 CONTRIBUTIONS = "extended_results/data/contribution_by_category.csv"
 REFERENCE = "notebook Llama"  # it typed Pythia's r with two decimals
-LAST = 32
+Source = Entry | Evidence
+Label = Callable[[float, float, float], str]
 
 
-def derive(work: Replay, draws: Draws) -> None:
-    """p values, flags, phase means, labels; the category-level r of Llama's last layer."""
-    for slug, curve in {"apertus-8b": APERTUS_CURVE, "gemma-2b": GEMMA_CURVE}.items():
-        work.start(slug, work.published.document(curve.file), {"": (curve.file, "")})
-        derive_flags(work, slug, curve)
-        _phases(work, slug, curve, phases.thirds_label)
-    _llama(work)
+def r_of(f: Source, curve: PairCurve, layers: Collection[int] | None = None) -> phases.Curve:
+    """r by layer: of all sampled layers, or of some."""
+    tests = curve.tests(f).items()
+    return {layer: test.r for layer, test in tests if layers is None or layer in layers}
 
 
-def derive_flags(work: Replay, slug: str, curve: PairCurve) -> None:
-    """Whether each interval excludes zero."""
-    published = work.published
-
-    def significant(layer: int) -> bool:
-        return not rules.includes_zero(curve.interval(published, layer))
-
-    for layer in curve.layers(published):
-        work.derive(slug, f"{curve.key(layer)}/sig", significant, layer)
-
-
-def mean(published: Published, curve: PairCurve, phase: str) -> float:
-    """Mean r of a phase, with the notebooks' partition."""
-    layers = phases.thirds_of_list(curve.layers(published))[phase]
-    return phases.phase_mean(curve.r(published, layers), layers)
-
-
-def means(published: Published, curve: PairCurve) -> list[float]:
-    """Early, mid and late mean."""
-    return [mean(published, curve, phase) for phase in phases.PHASES]
-
-
-def _phases(work: Replay, slug: str, curve: PairCurve, label: Callable[..., str]) -> None:
-    published = work.published
-    for phase in phases.PHASES:
-        work.derive(slug, f"/phase_structure/{phase}_mean", mean, published, curve, phase)
-    work.derive(slug, "/phase_structure/pattern", lambda: label(*means(published, curve)))
-
-
-def _llama(work: Replay) -> None:
-    slug, curve, published = "llama-3p1-8b", LLAMA_CURVE, work.published
-    given = published.document(LLAMA)
-    work.start(slug, given, {"": (LLAMA, "")})
-    for layer in given["category_level_results"]:
-        key = pointer("category_level_results", layer)
-        work.derive(slug, f"{key}/p_value", p_value, published, LLAMA, f"{key}/r", n_categories)
-    last = pointer("category_level_results", LAST, "r")
-    work.derive(slug, last, _r_over_categories, published)
-
-    for layer, found in given["pair_level_results"].items():
-        for metric in found:
-            key = pointer("pair_level_results", layer, metric)
-            work.derive(slug, f"{key}/p_value", p_value, published, LLAMA, f"{key}/r", total_pairs)
-            work.derive(slug, f"{key}/includes_zero", includes_zero, published, LLAMA, key)
-    _phases(work, slug, curve, phases.llama_label)
-    layers = curve.layers(published)
-
-    def same_sign() -> int:
-        typed = {
-            layer: published.number(REFERENCE, pointer("pythia_reference", layer))
-            for layer in layers
-        }
-        return phases.equal_signs(typed, curve.r(published, layers))
-
-    work.derive(slug, "/pythia_comparison/same_sign_layers", same_sign)
-    work.derive(slug, "/pythia_comparison/total_compared", len, layers)
-
-
-def _r_over_categories(published: Published) -> float:
-    """UA of Paper 1's run and the preferences of its follow-up: the same last layer."""
-    rows = {
-        row["category"]: number
-        for number, row in enumerate(published.document(CONTRIBUTIONS))
-        if row["model"] == "llama"
+def ends_of(
+    f: Source, curve: PairCurve, layers: Collection[int] | None = None
+) -> Mapping[int, rules.Ends]:
+    """Ends of the intervals by layer."""
+    tests = curve.tests(f).items()
+    return {
+        layer: curve.ends_of(test) for layer, test in tests if layers is None or layer in layers
     }
-    ua = asymmetries(published, PAPER1["llama"])
+
+
+def inverted(f: Source, curve: PairCurve, layers: Collection[int]) -> bool:
+    """Whether some of the layers has a negative r and an interval that excludes zero."""
+    return rules.some_stable(r_of(f, curve, layers), ends_of(f, curve, layers), positive=False)
+
+
+def layers_of(f: Source, curve: PairCurve, phase: str) -> list[int]:
+    """Sampled layers of a phase, with the notebooks' partition."""
+    return phases.thirds_of_list(list(curve.tests(f)))[phase]
+
+
+def mean(f: Source, curve: PairCurve, phase: str) -> float:
+    """Mean r of a phase."""
+    layers = layers_of(f, curve, phase)
+    return phases.phase_mean(r_of(f, curve, layers), layers)
+
+
+def means(f: Source, curve: PairCurve) -> tuple[float, float, float]:
+    """Early, mid and late mean."""
+    early, mid, late = (mean(f, curve, phase) for phase in phases.PHASES)
+    return early, mid, late
+
+
+def structure(curve: PairCurve, label: Label, start: str, suffix: str = "") -> Rules:
+    """A notebook's phase means, and the label that it puts on them."""
+    found: Rules = {
+        f"{start}/{phase}{suffix}": lambda f, phase=phase: mean(f, curve, phase)  # type: ignore[misc]
+        for phase in phases.PHASES
+    }
+    return {**found, f"{start}/pattern": lambda f: label(*means(f, curve))}
+
+
+def r_of_last_layer(of_layer: Entry) -> float:
+    """UA of Paper 1's run and the preferences of its follow-up: the same last layer."""
+    rows = of_layer.of(CONTRIBUTIONS)
     preferences = [
-        published.number(CONTRIBUTIONS, pointer(rows[category], "preference"))
-        for category in categories(published)
+        rows.row(model="llama", category=name).preference for name in categories(of_layer)
     ]
-    return pearson_r(np.array(ua), np.array(preferences))
+    return pearson_r(asymmetries(of_layer.of(PAPER1["llama"])), np.array(preferences))
+
+
+def same_signs(f: Entry) -> int:
+    """Layers at which Llama's r and the typed one of Pythia have the same sign."""
+    r = r_of(f, LLAMA_CURVE)
+    typed = f.of(REFERENCE).pythia_reference
+    return phases.equal_signs({layer: typed[layer] for layer in r}, r)
+
+
+EXCLUDES: Rules = {
+    "sig": lambda test: not rules.includes_zero((test[SHORT[0]], test[SHORT[1]])),
+}
+OVER_CATEGORIES: Rules = {"p_value": lambda m: float(pearson_p(m.r, n_categories(m)))}
+DOCUMENTS = {
+    slug: Document(
+        curve.file,
+        {
+            "": structure(curve, phases.thirds_label, "phase_structure", "_mean"),
+            f"{curve.group}/*": EXCLUDES,
+        },
+    )
+    for slug, curve in {"apertus-8b": APERTUS_CURVE, "gemma-2b": GEMMA_CURVE}.items()
+} | {
+    "llama-3p1-8b": Document(
+        LLAMA,
+        {
+            "": {
+                **structure(LLAMA_CURVE, phases.llama_label, "phase_structure", "_mean"),
+                "pythia_comparison/same_sign_layers": same_signs,
+                "pythia_comparison/total_compared": lambda f: len(LLAMA_CURVE.tests(f)),
+            },
+            "category_level_results/*": OVER_CATEGORIES,
+            "category_level_results/32": {"r": r_of_last_layer},
+            "pair_level_results/*/*": OVER_PAIRS,
+        },
+    )
+}

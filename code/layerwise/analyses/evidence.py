@@ -163,14 +163,16 @@ class Entry:
         return self._evidence[file]
 
     def __getitem__(self, name: str | int | slice) -> Any:
-        """What stands there: a number, a label, an entry; a slice of a list is an array.
+        """What stands there: a number, a label, an entry; a slice is an array, or a list of
+        entries.
 
         Raises:
             LayerwiseError: if nothing stands there.
             NotMeasured: if it is a number that was not measured.
         """
         if isinstance(name, slice):
-            return np.array([self[row] for row in range(*name.indices(len(self)))])
+            rows = [self[row] for row in range(*name.indices(len(self)))]
+            return rows if any(isinstance(row, Entry) for row in rows) else np.array(rows)
         if isinstance(name, int) and isinstance(self._node, list) and name < 0:
             name += len(self._node)
         if isinstance(self._node, dict):
@@ -190,7 +192,7 @@ class Entry:
         return self._evidence.read(self._file, key)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
+        if name.startswith("__"):
             raise AttributeError(name)
         return self[name]
 

@@ -5,13 +5,14 @@ Every function gives the text in print where the rule holds, and its negation el
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection
+from functools import partial
 
+from layerwise.analyses.categories import includes_zero, n_categories, total_pairs
 from layerwise.analyses.category_bootstrap import BOOTSTRAP
-from layerwise.analyses.cross_model import mean, means
-from layerwise.analyses.documents import Draws, Replay, interval, n_categories, total_pairs
-from layerwise.analyses.once_measured import once_measured
+from layerwise.analyses.cross_model import ends_of, inverted, layers_of, mean, means, r_of
+from layerwise.analyses.derivation import Rules
+from layerwise.analyses.evidence import Evidence
 from layerwise.analyses.pair_curves import (
     APERTUS_CURVE,
     CONSOLIDATED,
@@ -25,7 +26,6 @@ from layerwise.analyses.pair_curves import (
     PairCurve,
 )
 from layerwise.analyses.pairs import PAIRS
-from layerwise.inputs.published import Published, pointer
 from layerwise.statistics import phases, rules
 from layerwise.statistics.correlation import pearson_p
 
@@ -34,227 +34,219 @@ FOUR = (*THREE, GEMMA_CURVE)
 SIGNIFICANT = 0.05
 NEAR_ZERO = 0.1
 
-
-def derive_statements(work: Replay, document: str, draws: Draws) -> None:
-    """Counts, ranges and yes-no statements of abstract, results, discussion and conclusion."""
-    published = work.published
-    groups = (_counts, _inversions, _category_level, _gemma, _template, _mid_phase, _pythia)
-    for group in groups:
-        for name, compute in group(published).items():
-            work.derive(document, pointer(name), compute)
-    n_series = len(published.document(BOOTSTRAP)["layer_results"])
-    work.derive(
-        document,
-        "/constant_resamples",
-        lambda: phases.constant_resamples(
-            n_categories(published), draws.n_resamples, n_series, draws.seed
-        ),
-    )
+OfCurve = Callable[[Evidence, PairCurve], bool]
 
 
-def _late(published: Published, curve: PairCurve) -> list[int]:
-    return phases.thirds_of_list(curve.layers(published))["late"]
+def printed_mean(e: Evidence, curve: PairCurve, phase: str) -> float:
+    """The phase mean that the summary table prints with two decimals."""
+    value: float = e[SUMMARY][curve.summary_row][f"{phase}_mean"]
+    return value
 
 
-def _of_four(count: int) -> str:
-    return f"{count}/{len(FOUR)}"
+# --- counts ---------------------------------------------------------------------------------------
 
 
-def _counts(published: Published) -> dict[str, Callable[[], Any]]:
-    rows = range(len(published.document(CONSOLIDATED)))
-    given = published.document(PAIRS)
-
-    def correlations() -> list[float]:
-        return [published.number(CONSOLIDATED, pointer(row, "r")) for row in rows]
-
-    def models() -> int:
-        names = {str(published[CONSOLIDATED, pointer(row, "model")]) for row in rows}
-        count = len({name for name in names if "Instruct" not in name})
-        return once_measured(published, correlations, count)
-
-    def significance_rate() -> float:
-        tests = [
-            interval(published, PAIRS, pointer("results", layer, metric))
-            for layer in given["results"]
-            for metric in given["results"][layer]
-        ]
-        return 100 * sum(not rules.includes_zero(ends) for ends in tests) / len(tests)
-
-    return {
-        "n_pairs": lambda: total_pairs(published),
-        "n_categories": lambda: n_categories(published),
-        "n_models": models,
-        "significance_rate": significance_rate,
-    }
+def n_models(e: Evidence) -> int:
+    """Models with a curve in the table, base and instruction-tuned as one."""
+    with_r = {row.model: row.r for row in e[CONSOLIDATED]}
+    return sum("Instruct" not in model for model in with_r)
 
 
-def _inversions(published: Published) -> dict[str, Callable[[], Any]]:
-    """Late inversion over the models, its p and its intervals."""
-
-    def p_of(r: float) -> float:
-        return float(pearson_p(r, total_pairs(published)))
-
-    def strongest() -> float:
-        return max(
-            p_of(min(curve.r(published, _late(published, curve)).values())) for curve in THREE
-        )
-
-    def some(curve: PairCurve) -> bool:
-        return curve.inverted(published, _late(published, curve))
-
-    def every(curve: PairCurve) -> bool:
-        return all(curve.inverted(published, [layer]) for layer in _late(published, curve))
-
-    def below(bound: float) -> int:
-        return sum(mean(published, curve, "late") < bound for curve in FOUR)
-
-    def printed_late() -> float:
-        return published.number(SUMMARY, pointer(PYTHIA_CURVE.summary_row, "late_mean"))
-
-    def excludes(rule: Callable[[PairCurve], bool]) -> str:
-        return f"CI {'excludes' if all(rule(curve) for curve in THREE) else 'includes'} zero"
-
-    def no_inversion() -> str:
-        found = "a" if some(GEMMA_CURVE) else "no"
-        return f"{found} significant late-layer inversion"
-
-    return {
-        "inverted_models": lambda: _of_four(sum(some(curve) for curve in FOUR)),
-        "inverted_models_by_bound": lambda: _of_four(below(-phases.BOUND)),
-        "inverted_models_by_sign": lambda: _of_four(below(0.0)),
-        "late_p": lambda: phases.p_bound(p_of(mean(published, PYTHIA_CURVE, "late"))),
-        "late_p_of_printed": lambda: phases.p_bound(p_of(printed_late())),
-        "late_p_of_strongest_layers": lambda: phases.p_bound(strongest()),
-        "late_interval": lambda: excludes(some),
-        "late_interval_of_every_layer": lambda: excludes(every),
-        "gemma_late": no_inversion,
-    }
+def significance_rate(e: Evidence) -> float:
+    """Percent of Pythia's tests whose interval excludes zero."""
+    tests = [test for of_layer in e[PAIRS].results.values() for test in of_layer.values()]
+    return 100 * sum(not includes_zero(test) for test in tests) / len(tests)
 
 
-def _category_level(published: Published) -> dict[str, Callable[[], Any]]:
-    """What the six-category correlations show: the paper says no significant pattern."""
-    layers = {
-        file: [int(layer) for layer in published.document(file)[group]]
-        for file, group in ((BOOTSTRAP, "layer_results"), (LLAMA, "category_level_results"))
-    }
-
-    def pattern(significant: list[int]) -> str:
-        return f"significant at {significant}" if significant else "no significant pattern"
-
-    def by_interval() -> str:
-        keys = {layer: pointer("layer_results", layer) for layer in layers[BOOTSTRAP]}
-        return pattern(
-            [
-                layer
-                for layer, key in keys.items()
-                if not rules.includes_zero(interval(published, BOOTSTRAP, key))
-            ]
-        )
-
-    def by_p() -> str:
-        p = {
-            layer: published.number(LLAMA, pointer("category_level_results", layer, "p_value"))
-            for layer in layers[LLAMA]
-        }
-        return pattern([layer for layer, value in p.items() if value < SIGNIFICANT])
-
-    def llama_transition() -> str:
-        return phases.transition(
-            {
-                layer: published.number(LLAMA, pointer("category_level_results", layer, "r"))
-                for layer in layers[LLAMA]
-            }
-        )
-
-    return {
-        "category_pattern": by_interval,
-        "category_pattern_of_llama": by_p,
-        "category_transition_of_llama": llama_transition,
-    }
+def constant_resamples(e: Evidence) -> list[int]:
+    """Resamples of the categories that draw a single one, by layer."""
+    n_series = len(e[BOOTSTRAP].layer_results)
+    return phases.constant_resamples(n_categories(e), e.draws.n_resamples, n_series, e.draws.seed)
 
 
-def _gemma(published: Published) -> dict[str, Callable[[], Any]]:
-    """Gemma's mid layers, as the paper cuts them, and its intervals from the last of them on."""
-    layers = GEMMA_CURVE.layers(published)
-    mid = phases.thirds_of_depth(layers, layers[-1])["mid"]
-
-    def covers(wanted: list[int]) -> bool:
-        intervals = GEMMA_CURVE.intervals(published, wanted)
-        return all(rules.includes_zero(ends) for ends in intervals.values())
-
-    def mid_signs() -> str:
-        positive = all(r > 0 for r in GEMMA_CURVE.r(published, mid).values())
-        return "positive mid-layers" if positive else "mid-layers of both signs"
-
-    def from_mid() -> str:
-        wanted = [layer for layer in layers if layer >= mid[-1]]
-        return "all overlap zero" if covers(wanted) else "not all overlap zero"
-
-    return {
-        "gemma_mid": mid_signs,
-        "gemma_from_12": from_mid,
-        "gemma_last": lambda: f"CI {'overlaps' if covers(layers[-1:]) else 'excludes'} zero",
-    }
+# --- late inversion over the models ---------------------------------------------------------------
 
 
-def _template(published: Published) -> dict[str, Callable[[], Any]]:
-    layers = WITH.layers(published)
-
-    def negative() -> bool:
-        return all(WITH.inverted(published, [layer]) for layer in layers)
-
-    def like_base() -> str:
-        base, bare = (curve.r(published, layers) for curve in (LLAMA_CURVE, WITHOUT))
-        same = phases.equal_signs(base, bare) == len(layers)
-        return "similar to base" if same else "unlike base"
-
-    return {
-        "template_uniform": lambda: "uniformly negative" if negative() else "not all negative",
-        "template_layers": lambda: "all layers" if negative() else "some layers",
-        "like_base": like_base,
-    }
+def some_late(e: Evidence, curve: PairCurve) -> bool:
+    """Whether some late layer is inverted."""
+    return inverted(e, curve, layers_of(e, curve, "late"))
 
 
-def _mid_phase(published: Published) -> dict[str, Callable[[], Any]]:
-    """Does the mid phase approach zero or change sign? No bound is stated, so two readings."""
-
-    def eases(curve: PairCurve) -> bool:
-        early, mid, _ = means(published, curve)
-        return abs(mid) < abs(early) or early * mid < 0
-
-    def near_zero(curve: PairCurve) -> bool:
-        part = phases.thirds_of_list(curve.layers(published))["mid"]
-        inside = curve.r(published, part)
-        both_signs = min(inside.values()) < 0 < max(inside.values())
-        return both_signs or abs(phases.phase_mean(inside, part)) < NEAR_ZERO
-
-    def holds(rule: Callable[[PairCurve], bool]) -> str:
-        if all(rule(curve) for curve in THREE):
-            return "approaches zero or changes sign"
-        return "neither nears zero nor changes sign"
-
-    return {
-        "mid_transition": lambda: holds(eases),
-        "mid_transition_strict": lambda: holds(near_zero),
-    }
+def every_late(e: Evidence, curve: PairCurve) -> bool:
+    """Whether every late layer is."""
+    return all(inverted(e, curve, [layer]) for layer in layers_of(e, curve, "late"))
 
 
-def _pythia(published: Published) -> dict[str, Callable[[], Any]]:
-    """Pythia's intervals, in its file and in the table that the figure is drawn from; its label."""
-    layers = PYTHIA_CURVE.layers(published)
-    rows = range(PYTHIA_CURVE.first_row, PYTHIA_CURVE.first_row + len(layers))
-    labels = (phases.thirds_label, phases.template_label, phases.llama_label)
+def late_below(e: Evidence, curve: PairCurve, bound: float) -> bool:
+    """Whether the late mean lies below a bound."""
+    return mean(e, curve, "late") < bound
 
-    def of_table() -> list[list[float]]:
-        return [
-            [published.number(CONSOLIDATED, pointer(row, end)) for end in ("ci_lo", "ci_hi")]
-            for row in rows
-        ]
 
-    return {
-        "intervals": lambda: [
-            list(ends) for ends in PYTHIA_CURVE.intervals(published, layers).values()
-        ],
-        "intervals_of_table": of_table,
-        "pythia_labels": lambda: [rule(*means(published, PYTHIA_CURVE)) for rule in labels],
-    }
+def strongest_late(e: Evidence, curve: PairCurve) -> float:
+    """The smallest r of the late layers."""
+    return min(r_of(e, curve, layers_of(e, curve, "late")).values())
+
+
+def of_four(e: Evidence, rule: OfCurve) -> str:
+    """In how many of the four models a rule holds."""
+    return f"{sum([rule(e, curve) for curve in FOUR])}/{len(FOUR)}"
+
+
+def excludes(e: Evidence, rule: OfCurve) -> str:
+    """Whether the intervals exclude zero in all three models, by a rule."""
+    return f"CI {'excludes' if all(rule(e, curve) for curve in THREE) else 'includes'} zero"
+
+
+def p_of(e: Evidence, *r: float) -> str:
+    """The bound of the largest p of these r over all pairs."""
+    return phases.p_bound(max(float(pearson_p(one, total_pairs(e))) for one in r))
+
+
+# --- six categories: the paper says no significant pattern ----------------------------------------
+
+
+def pattern(significant: Collection[str]) -> str:
+    """The statement, given the layers with a significant r."""
+    layers = [int(layer) for layer in significant]
+    return f"significant at {layers}" if layers else "no significant pattern"
+
+
+def by_interval(e: Evidence) -> str:
+    """Pythia, by its intervals."""
+    tests = e[BOOTSTRAP].layer_results.items()
+    return pattern([layer for layer, test in tests if not includes_zero(test)])
+
+
+def by_p(e: Evidence) -> str:
+    """Llama, by its p values."""
+    p = {layer: test.p_value for layer, test in e[LLAMA].category_level_results.items()}
+    return pattern([layer for layer, value in p.items() if value < SIGNIFICANT])
+
+
+def llama_transition(e: Evidence) -> str:
+    """Where Llama's r over the categories turns negative."""
+    tests = e[LLAMA].category_level_results.items()
+    return phases.transition({int(layer): test.r for layer, test in tests})
+
+
+# --- Gemma: its mid layers, as the paper cuts them, and its intervals from the last of them on ----
+
+
+def gemma_mid(e: Evidence) -> list[int]:
+    """Its mid layers."""
+    layers = list(GEMMA_CURVE.tests(e))
+    return phases.thirds_of_depth(layers, layers[-1])["mid"]
+
+
+def mid_signs(e: Evidence) -> str:
+    """The signs of r there."""
+    positive = all(r > 0 for r in r_of(e, GEMMA_CURVE, gemma_mid(e)).values())
+    return "positive mid-layers" if positive else "mid-layers of both signs"
+
+
+def covers_zero(e: Evidence, layers: Collection[int]) -> bool:
+    """Whether all intervals of these layers of Gemma include zero."""
+    return all(map(rules.includes_zero, ends_of(e, GEMMA_CURVE, layers).values()))
+
+
+def from_mid(e: Evidence) -> str:
+    """Its intervals from the last mid layer on."""
+    layers = [layer for layer in GEMMA_CURVE.tests(e) if layer >= gemma_mid(e)[-1]]
+    return "all overlap zero" if covers_zero(e, layers) else "not all overlap zero"
+
+
+def gemma_last(e: Evidence) -> str:
+    """The interval of its last layer."""
+    last = max(GEMMA_CURVE.tests(e))
+    return f"CI {'overlaps' if covers_zero(e, [last]) else 'excludes'} zero"
+
+
+def gemma_late(e: Evidence) -> str:
+    """Whether a late layer is inverted."""
+    return f"{'a' if some_late(e, GEMMA_CURVE) else 'no'} significant late-layer inversion"
+
+
+# --- the chat template ----------------------------------------------------------------------------
+
+
+def negative(e: Evidence) -> bool:
+    """Whether every layer with the template is inverted."""
+    return all(inverted(e, WITH, [layer]) for layer in WITH.tests(e))
+
+
+def like_base(e: Evidence) -> str:
+    """Whether r without the template has the sign of the base model's at every layer."""
+    base, bare = (r_of(e, curve) for curve in (LLAMA_CURVE, WITHOUT))
+    same = phases.equal_signs(base, bare) == len(bare)
+    return "similar to base" if same else "unlike base"
+
+
+# --- does the mid phase approach zero or change sign? No bound is stated, so two readings ---------
+
+
+def eases(e: Evidence, curve: PairCurve) -> bool:
+    """Whether its mean is nearer to zero than the early one, or of the other sign."""
+    early, mid, _ = means(e, curve)
+    return abs(mid) < abs(early) or early * mid < 0
+
+
+def near_zero(e: Evidence, curve: PairCurve) -> bool:
+    """Whether its r have both signs, or their mean is near zero."""
+    inside = r_of(e, curve, layers_of(e, curve, "mid"))
+    both_signs = min(inside.values()) < 0 < max(inside.values())
+    return both_signs or abs(mean(e, curve, "mid")) < NEAR_ZERO
+
+
+def mid_transition(e: Evidence, rule: OfCurve) -> str:
+    """The statement, by one of them."""
+    if all(rule(e, curve) for curve in THREE):
+        return "approaches zero or changes sign"
+    return "neither nears zero nor changes sign"
+
+
+# --- Pythia's intervals, in its file and in the table that the figure is drawn from ---------------
+
+
+def intervals_of_table(e: Evidence) -> list[list[float]]:
+    """Of its rows, two decimals."""
+    first, n = PYTHIA_CURVE.first_row, len(PYTHIA_CURVE.tests(e))
+    rows = e[CONSOLIDATED][first : first + n]
+    return [[row.ci_lo, row.ci_hi] for row in rows]
+
+
+def labels(e: Evidence) -> list[str]:
+    """The labels of the three notebooks."""
+    rules_of = (phases.thirds_label, phases.template_label, phases.llama_label)
+    return [label(*means(e, PYTHIA_CURVE)) for label in rules_of]
+
+
+STATEMENTS: Rules = {
+    "n_pairs": total_pairs,
+    "n_categories": n_categories,
+    "n_models": n_models,
+    "significance_rate": significance_rate,
+    "constant_resamples": constant_resamples,
+    "inverted_models": partial(of_four, rule=some_late),
+    "inverted_models_by_bound": partial(of_four, rule=partial(late_below, bound=-phases.BOUND)),
+    "inverted_models_by_sign": partial(of_four, rule=partial(late_below, bound=0.0)),
+    "late_p": lambda e: p_of(e, mean(e, PYTHIA_CURVE, "late")),
+    "late_p_of_printed": lambda e: p_of(e, printed_mean(e, PYTHIA_CURVE, "late")),
+    "late_p_of_strongest_layers": lambda e: p_of(e, *(strongest_late(e, c) for c in THREE)),
+    "late_interval": partial(excludes, rule=some_late),
+    "late_interval_of_every_layer": partial(excludes, rule=every_late),
+    "category_pattern": by_interval,
+    "category_pattern_of_llama": by_p,
+    "category_transition_of_llama": llama_transition,
+    "gemma_mid": mid_signs,
+    "gemma_from_12": from_mid,
+    "gemma_last": gemma_last,
+    "gemma_late": gemma_late,
+    "template_uniform": lambda e: "uniformly negative" if negative(e) else "not all negative",
+    "template_layers": lambda e: "all layers" if negative(e) else "some layers",
+    "like_base": like_base,
+    "mid_transition": partial(mid_transition, rule=eases),
+    "mid_transition_strict": partial(mid_transition, rule=near_zero),
+    "intervals": lambda e: [list(ends) for ends in ends_of(e, PYTHIA_CURVE).values()],
+    "intervals_of_table": intervals_of_table,
+    "pythia_labels": labels,
+}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from layerwise.analyses.categories import (
+    FACTS,
     SLUG,
     UA_FILES,
     asymmetries,
@@ -34,7 +35,6 @@ PAPER1 = {
 }
 OUTPUT_CORRELATION = "extended_results/data/correlation_analysis.json"
 TYPED = "notebook 003"  # lists Paper 1's models on scientific facts, with three decimals
-FACTS = "scientific_facts"
 
 
 def share(of_category: Entry) -> float:

@@ -9,7 +9,7 @@ from layerwise.doctor import FULL, Check
 
 # Oldest driver for torch's wheels, by the version of CUDA that they bring.
 DRIVERS = {13: 580, 12: 525}
-LEAVE_OUT = "add it to full.left_out in params.yaml"
+LEAVE_OUT = "give it a `skip` in models.yaml"
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,14 @@ def room_for_models(
     found = f"{there / 1e9:.0f} GB {places}, {widest} needs {needed[widest] / 1e9:.0f} GB"
     large = sorted(slug for slug, size in needed.items() if size > there)
     if large:
-        fix = f"take a larger machine, or add {', '.join(large)} to full.left_out in params.yaml"
+        fix = f"take a larger machine, or give {', '.join(large)} a `skip` in models.yaml"
         return Check(name, found, fix, (FULL,))
     return Check(name, found)
 
 
-def registry(n_models: int, left_out: int, unresolved: Sequence[str]) -> Check:
-    """The models that are not left out, and those of them without a recorded commit."""
-    found = f"{n_models} to measure, {left_out} left out by params.yaml"
+def registry(n_models: int, skipped: int, unresolved: Sequence[str]) -> Check:
+    """The models that are not skipped, and those of them without a recorded commit."""
+    found = f"{n_models} to measure, {skipped} skipped by models.yaml"
     if unresolved:
         fix = f"write the commit of {', '.join(unresolved)} into models.yaml, or {LEAVE_OUT}"
         return Check("models", f"{found}, {len(unresolved)} without a commit", fix, (FULL,))
@@ -124,13 +124,13 @@ def gates(absent: Sequence[str], token: bool, refused: Mapping[str, str] | None)
         return Check(name, "all that are measured are in the cache")
     named = ", ".join(absent)
     if not token:
-        fix = "accept their licences, then `hf auth login` or HF_TOKEN; or full.left_out"
+        fix = "accept their licences, then `hf auth login` or HF_TOKEN; or a `skip` in models.yaml"
         return Check(name, f"no token for {named}", fix, (FULL,))
     if refused is None:
         fix = "ask again where the hub can be reached"
         return Check(name, f"a token; access to {named} is not known", fix)
     if refused:
         said = "; ".join(refused.values())
-        fix = f"accept the licences, or add {', '.join(refused)} to full.left_out in params.yaml"
+        fix = f"accept the licences, or give {', '.join(refused)} a `skip` in models.yaml"
         return Check(name, said, fix, (FULL,))
     return Check(name, f"access to {named}")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from layerwise.doctor.look import reach, read_yaml
+from layerwise.doctor.look import reach
 from layerwise.errors import LayerwiseError
 
 N_STATEMENTS = 460  # 230 pairs
@@ -52,26 +52,21 @@ def refusals(models: Iterable[Any]) -> dict[str, str]:
 
 
 def models(root: Path) -> tuple[list[Any], int]:
-    """The models that the full reproduction measures, and how many of the hub's it leaves out."""
-    from layerwise.inputs.left_out import wanted_models
+    """The models that the full reproduction measures, and how many it skips."""
     from layerwise.inputs.models import read_models
 
     registry = read_models(root / "models.yaml")
-    wanted = wanted_models(registry, read_yaml(root / "params.yaml")["full"])
-    return wanted, sum(not model.built for model in registry.values()) - len(wanted)
+    wanted = [model for model in registry.values() if not model.skipped]
+    return wanted, len(registry) - len(wanted)
 
 
 def states_bytes(wanted: Iterable[Any]) -> int:
     """Hidden states of every extraction of these models, 460 statements and 25 prompts each."""
     from layerwise.extraction import needs
     from layerwise.extraction.plan import Plan
-    from layerwise.inputs.extractions import EXTRACTIONS
 
-    known = {model.slug: model for model in wanted}
     total = 0
-    for extraction in EXTRACTIONS.values():
-        if (model := known.get(extraction.slug)) is None:
-            continue
+    for model, extraction in ((m, e) for m in wanted for e in m.extractions.values()):
         width = model.shape.hidden_size
         dtype = "float16" if extraction.dtype == "float16" else "float32"
         prompts = (0, needs.PROMPT_TOKENS)
@@ -92,8 +87,7 @@ def needs_of(wanted: Iterable[Any]) -> dict[str, float]:
     from layerwise.extraction import needs
 
     return {
-        model.slug: max(needs.memory(model, dtype) for dtype in needs.dtypes_of(model))
-        for model in wanted
+        model.slug: max(needs.memory(model, dtype) for dtype in model.dtypes) for model in wanted
     }
 
 

@@ -1,9 +1,9 @@
 """Paper 3's experiments: which text, measured how, fills which place of which published file.
 
-`table` names every experiment of `models.yaml` (`studies: {sweep: float16, ...}`) and runs it. An
-experiment looks at one model and gives fragments: numbers by file and JSON Pointer, as published.
-It fills the lowest level alone: what follows from other numbers of a file is left to `analyses`.
-Read `table` first, then the modules it takes its measures from.
+`table` names every experiment of `models.yaml` (`experiments: {sweep: float16, ...}`) and runs it.
+An experiment looks at one model and gives fragments: numbers by file and JSON Pointer, as
+published. It fills the lowest level alone: what follows from other numbers of a file is left to
+`analyses`. Read `table` first, then the modules it takes its measures from.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from layerwise.errors import LayerwiseError
-from layerwise.inputs import models
 from layerwise.inputs.measured import merge
 from layerwise.inputs.models import Model
 from layerwise.inputs.published import Published, pointer
@@ -22,10 +21,6 @@ from layerwise.measures.traces import Trace
 
 Fragments = dict[str, dict[str, Any]]  # file -> JSON Pointer -> what stands there
 BEYOND = "beyond/"  # begins the files of ours, for what was measured and never published
-
-# What is measured from the hidden states of statement pairs (`of_pairs`).
-OF_PAIRS = ("p1_ua", "p1_outcorr", "p1_pythia_ua", "p1_neutral", "p2_layers", "p2_scaling")
-STUDIES = tuple(study for study in models.STUDIES if study not in OF_PAIRS)
 
 
 @runtime_checkable
@@ -80,7 +75,7 @@ class Subject:
             raise LayerwiseError(
                 f"{file}: one entry of {group!r} must be about {name!r}, found {len(found)} among "
                 f"{', '.join(about)}; take {self.experiment or 'the experiment'} out of "
-                f"{self.model.slug}'s studies in models.yaml"
+                f"{self.model.slug}'s experiments in models.yaml"
             )
         return pointer(*keys, list(about)[found[0]] if isinstance(about, dict) else found[0])
 
@@ -155,7 +150,7 @@ class Experiment:
         if subject.model.slug not in value:
             raise LayerwiseError(
                 f"{subject.experiment} was published for {', '.join(value)}, not for "
-                f"{subject.model.slug}; take it out of the model's studies in models.yaml"
+                f"{subject.model.slug}; take it out of the model's experiments in models.yaml"
             )
         return value[subject.model.slug]
 

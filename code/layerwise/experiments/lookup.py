@@ -59,7 +59,7 @@ def published_slug(subject: Subject, slugs: Collection[str]) -> str:
     if slug not in slugs:
         raise LayerwiseError(
             f"this study was published for {', '.join(slugs)}, not for {slug}; "
-            "take it out of the model's studies in models.yaml"
+            "take it out of the model's experiments in models.yaml"
         )
     return slug
 

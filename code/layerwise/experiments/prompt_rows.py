@@ -90,6 +90,6 @@ class PromptRows:
             raise LayerwiseError(
                 f"{self.file}: its rows about {name} ask for the prompts {counts}, by category, "
                 f"found {given}; complete the prompt set, or take the experiment out of the "
-                "model's studies in models.yaml"
+                "model's experiments in models.yaml"
             )
         return [pair for c in rows for pair in zip(rows[c], texts[c], strict=True)]

@@ -23,9 +23,6 @@ from layerwise.extraction.checkpoint_folder import BLOCKS as BLOCKS
 from layerwise.extraction.checkpoint_folder import check_config, check_folder, weight_bytes
 from layerwise.extraction.hub import fetch, fetch_config
 from layerwise.extraction.projections import heads_of
-from layerwise.extraction.twins import (
-    build_tiny as build_tiny,  # beside the loaders of what it builds
-)
 from layerwise.extraction.twins import keep_bars_out_of_logs
 from layerwise.files import sha256_of
 from layerwise.inputs.models import DTYPES, Model
@@ -155,32 +152,18 @@ def load_model(
     return load_local(Path(name), dtype, device)
 
 
-def load_built(model: Model, folder: Path, *, device: str | None = None) -> Checkpoint:
-    """Load a checkpoint that `build_tiny` made and check family and shape.
-
-    Raises:
-        LayerwiseError: for a model of the hub, and as in `load_registered`.
-    """
-    if not model.built:
-        raise LayerwiseError(f"{model.slug} comes from the hub ({model.hub}); it has no folder")
-    return _as_declared(model, replace(load_local(folder, model.dtype, device), name=model.slug))
-
-
-def load_registered(model: Model, *, device: str | None = None) -> Checkpoint:
+def load_registered(model: Model, dtype: str, *, device: str | None = None) -> Checkpoint:
     """Load a model of the registry from the hub and check family and shape.
 
     Raises:
-        LayerwiseError: for a built model, an unresolved revision, a declared value that differs
-            from the loaded one (both are named), and as in `load_hub`.
+        LayerwiseError: for an unresolved revision, and as in `load_hub` and `as_declared`.
     """
-    if model.built:
-        raise LayerwiseError(f"{model.slug} is built on the spot; name the folder it is in")
-    if model.hub is None or model.revision is None:
+    if model.revision is None:
         raise LayerwiseError(
             f"{model.slug}: no revision is recorded for {model.hub} (revision: unresolved); "
             "look the commit up, write it into the registry, then load it"
         )
-    return _as_declared(model, load_hub(model.hub, model.revision, model.dtype, device))
+    return as_declared(model, load_hub(model.hub, model.revision, dtype, device))
 
 
 def require_accelerator(device: str | None = None) -> None:
@@ -206,7 +189,13 @@ def describe_environment() -> dict[str, Any]:
     }
 
 
-def _as_declared(model: Model, loaded: Checkpoint) -> Checkpoint:
+def as_declared(model: Model, loaded: Checkpoint) -> Checkpoint:
+    """The checkpoint under the name that the registry shows, if it is what it declares.
+
+    Raises:
+        LayerwiseError: for a declared family or size that differs from the loaded one; both are
+            named.
+    """
     kv_heads, head_size = heads_of(loaded.model.config)
     found = {
         "family": loaded.family,

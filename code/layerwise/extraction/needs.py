@@ -10,15 +10,15 @@ Time, in seconds (r: matrix rate; each dtype loads the weights once, at 1 GB/s):
 
     2 P tokens / r + bytes of weights / 1e9
 
-with 460 statements of 12 tokens where Papers 1 or 2 ran the model in the dtype, and 25 prompts of
-16 tokens for every study of Paper 3. Downloading, and the singular values of Paper 3's weight
-studies (minutes on a CPU), come on top.
+with 460 statements of 12 tokens for every extraction in the dtype, and 25 prompts of 16 tokens for
+every experiment of Paper 3. Downloading, and the singular values of Paper 3's weights (minutes on a
+CPU), come on top.
 """
 
 from __future__ import annotations
 
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.models import NF4, Model
+from layerwise.inputs.models import Model
 
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
 BATCH_TOKENS = 2048
@@ -30,17 +30,6 @@ DISK_RATE = 1e9  # bytes a second
 TFLOPS = 50.0  # assumed where nobody says: half precision of a data-centre GPU, far from its peak
 
 
-def dtypes_of(model: Model) -> dict[str, list[str]]:
-    """The studies of a model by the dtype that it is loaded in, that of extraction first.
-
-    Where 4-bit weights were published, the unpacked float16 is measured.
-    """
-    found: dict[str, list[str]] = {model.dtype: []}
-    for study, dtype in model.studies.items():
-        found.setdefault(NF4.rpartition("/")[2] if dtype == NF4 else dtype, []).append(study)
-    return {dtype: studies for dtype, studies in found.items() if studies}
-
-
 def memory(model: Model, dtype: str) -> float:
     """Bytes that a forward pass in a dtype needs, by the formula above."""
     activations = BATCH_TOKENS * NUMBERS_PER_TOKEN * model.shape.hidden_size * BYTES[dtype]
@@ -48,13 +37,7 @@ def memory(model: Model, dtype: str) -> float:
 
 
 def weight_bytes(model: Model, dtype: str) -> float:
-    """Bytes of the weights in a dtype.
-
-    Raises:
-        LayerwiseError: for a model whose number of parameters is not declared.
-    """
-    if model.parameters is None:
-        raise LayerwiseError(f"{model.slug} declares no parameters; only models of the hub do")
+    """Bytes of the weights in a dtype."""
     return model.parameters * 1e9 * BYTES[dtype]
 
 
@@ -67,9 +50,9 @@ def seconds(model: Model, tflops: float = TFLOPS) -> float:
     if not tflops > 0:
         raise LayerwiseError(f"a matrix rate must be a positive number of TFLOP/s, found {tflops}")
     total = 0.0
-    for dtype, studies in dtypes_of(model).items():
-        statements = any(study.startswith(("p1_", "p2_")) for study in studies)
-        prompts = sum(not study.startswith(("p1_", "p2_")) for study in studies)
+    for dtype, experiments in model.dtypes.items():
+        statements = sum(one.dtype == dtype for one in model.extractions.values())
+        prompts = sum(name in model.experiments for name in experiments)
         tokens = STATEMENT_TOKENS * statements + PROMPT_TOKENS * prompts
         size = weight_bytes(model, dtype)
         total += 2 * size / BYTES[dtype] * tokens / (tflops * 1e12) + size / DISK_RATE

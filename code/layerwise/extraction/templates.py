@@ -12,9 +12,11 @@ from __future__ import annotations
 from typing import Any
 
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.extractions import NONE, ONCE, PUBLISHED
+from layerwise.inputs.models import Template
 
-TEMPLATES = {NONE: None, PUBLISHED: 2, ONCE: 1}  # how many BOS the tokenised text begins with
+NONE, PUBLISHED, ONCE = "none", "published", "once"
+# how many BOS the tokenised text begins with
+TEMPLATES: dict[Template, int | None] = {"none": None, "published": 2, "once": 1}
 
 # Llama 3.1's template writes today's date into its system header. The notebook passed none; the
 # template's own default is said here, so that no later version of it can change a text.

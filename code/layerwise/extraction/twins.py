@@ -15,10 +15,11 @@ import torch
 import transformers
 
 from layerwise.errors import LayerwiseError
-from layerwise.extraction.twin_configs import POSITIONS, VOCABULARY, twin_config
-from layerwise.inputs.models import Model, Shape, twin_of
+from layerwise.extraction.twin_configs import VOCABULARY, twin_config
+from layerwise.inputs.models import Model
 
 BOS = "<s>"
+HEAD_SIZE = 4  # of a twin; 6 where the model's hidden size is not n_heads * head_size (Gemma)
 NOISE = 0.1  # spread that a twin's norm weights and biases get
 # In the manner of Llama 3.1's: the rendered text opens with the BOS token, which a tokenizer that
 # adds one as well then puts there twice.
@@ -31,105 +32,36 @@ CHAT_TEMPLATE = """\
 """
 
 
-def _gpt_neox(shape: Shape, scale: float) -> Any:
-    return transformers.GPTNeoXConfig(
-        hidden_size=shape.hidden_size,
-        num_hidden_layers=shape.n_layers,
-        num_attention_heads=shape.n_heads,
-        intermediate_size=4 * shape.hidden_size,
-        vocab_size=VOCABULARY,
-        max_position_embeddings=POSITIONS,
-        initializer_range=scale,
-        bos_token_id=0,
-        eos_token_id=0,
-    )
+def twin_of(model: Model) -> Model:
+    """The declaration of a model's twin: everything is the model's but for its narrow heads.
 
-
-def _gpt2(shape: Shape, scale: float) -> Any:
-    return transformers.GPT2Config(
-        n_embd=shape.hidden_size,
-        n_layer=shape.n_layers,
-        n_head=shape.n_heads,
-        vocab_size=VOCABULARY,
-        n_positions=POSITIONS,
-        initializer_range=scale,
-        bos_token_id=0,
-        eos_token_id=0,
-    )
-
-
-def _opt(shape: Shape, scale: float) -> Any:
-    return transformers.OPTConfig(
-        hidden_size=shape.hidden_size,
-        word_embed_proj_dim=shape.hidden_size,
-        num_hidden_layers=shape.n_layers,
-        num_attention_heads=shape.n_heads,
-        ffn_dim=4 * shape.hidden_size,
-        vocab_size=VOCABULARY,
-        max_position_embeddings=POSITIONS,
-        init_std=scale,
-        bos_token_id=0,
-        eos_token_id=0,
-        pad_token_id=1,
-    )
-
-
-def _llama(shape: Shape, scale: float) -> Any:
-    return transformers.LlamaConfig(
-        hidden_size=shape.hidden_size,
-        num_hidden_layers=shape.n_layers,
-        num_attention_heads=shape.n_heads,
-        num_key_value_heads=max(1, shape.n_heads // 2),
-        intermediate_size=2 * shape.hidden_size,
-        vocab_size=VOCABULARY,
-        max_position_embeddings=POSITIONS,
-        initializer_range=scale,
-        bos_token_id=0,
-        eos_token_id=0,
-    )
-
-
-_CONFIGS = {"gpt_neox": _gpt_neox, "gpt2": _gpt2, "opt": _opt, "llama": _llama}
-
-
-def build_tiny(model: Model, texts: Sequence[str], folder: Path, seed: int = 0) -> Path:
-    """Save a random-weight checkpoint of the declared family and shape into `folder`.
-
-    Its byte-level BPE tokenizer is trained on `texts`. The same arguments give the same bytes;
-    torch's global generator is left as it was. Returns `folder`.
-
-    Raises:
-        LayerwiseError: for a family without a tiny checkpoint, or no text to train on.
+    A head has 4 dimensions and the hidden size is 4 n_heads. Where the model's hidden size is not
+    n_heads * head_size (Gemma), the twin's head has 6, so that its hidden size is not either.
     """
-    if model.family not in _CONFIGS:
-        raise LayerwiseError(
-            f"{model.slug}: tiny checkpoints exist for {', '.join(_CONFIGS)}, not {model.family}"
-        )
-    # 1/sqrt(hidden): the default 0.02 would leave all layers of so narrow a model alike
-    config = _CONFIGS[model.family](model.shape, model.shape.hidden_size**-0.5)
-    _check_texts(model, texts)
-    keep_bars_out_of_logs()
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        network = transformers.AutoModelForCausalLM.from_config(config)
-    network.to(getattr(torch, model.dtype)).save_pretrained(folder)
-    _train_tokenizer(texts, model.shape.adds_bos).save_pretrained(folder)
-    return folder
+    shape = model.shape
+    square = shape.hidden_size == shape.n_heads * shape.head_size
+    narrow = {
+        "hidden_size": shape.n_heads * HEAD_SIZE,
+        "head_size": HEAD_SIZE + (0 if square else 2),
+    }
+    return model.model_copy(update={"shape": shape.model_copy(update=narrow)})
 
 
 def build_twin(model: Model, texts: Sequence[str], folder: Path, seed: int = 0) -> Path:
     """Save the random-weight twin of a model of the registry into `folder`, in float32.
 
     Family, number of layers, heads, key and value heads and the flags of the architecture are the
-    model's (`tiny_configs`), the sizes are those of `twin_of(model)`. Every norm weight and every
+    model's (`twin_configs`), the sizes are those of `twin_of(model)`. Every norm weight and every
     bias is moved by normal noise of spread 0.1, so that code that forgets one gives other numbers.
-    A model for chat gets a template whose text opens with the BOS token. Determinism and tokenizer
-    as in `build_tiny`. Returns `folder`.
+    A model for chat gets a template whose text opens with the BOS token. The byte-level BPE
+    tokenizer is trained on `texts`. The same arguments give the same bytes; torch's global
+    generator is left as it was. Returns `folder`.
 
     Raises:
         LayerwiseError: for no text to train the tokenizer on.
     """
-    _check_texts(model, texts)
+    if not texts:
+        raise LayerwiseError(f"{model.slug}: a tokenizer needs at least one text, found none")
     keep_bars_out_of_logs()
     twin = twin_of(model)
     config = transformers.AutoConfig.for_model(twin.family, **twin_config(twin))
@@ -156,11 +88,6 @@ def _only_errors() -> Iterator[None]:
         yield
     finally:
         logging.set_verbosity(verbosity)
-
-
-def _check_texts(model: Model, texts: Sequence[str]) -> None:
-    if not texts:
-        raise LayerwiseError(f"{model.slug}: a tokenizer needs at least one text, found none")
 
 
 def _perturb(network: Any) -> None:

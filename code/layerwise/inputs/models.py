@@ -1,80 +1,183 @@
-"""The registry of checkpoints: which weights, at which commit, in which dtype and shape."""
+"""The registry of checkpoints: which weights, at which commit, in which dtypes and shape."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import yaml
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from layerwise.errors import LayerwiseError
 
-# those with a known layout and a tiny twin
-FAMILIES = (
-    "apertus", "bloom", "falcon", "gemma", "gemma2", "gpt2", "gpt_neo", "gpt_neox", "gptj", "llama",
-    "mistral", "opt", "stablelm",
-)  # fmt: skip
-DTYPES = ("float32", "float16", "bfloat16")
-NF4 = "nf4/float16"  # weights packed in 4 bits by bitsandbytes, unpacked to float16 for each sum
-STUDIES = (
-    "p1_ua", "p1_outcorr", "p1_pythia_ua", "p1_neutral", "p2_layers", "p2_scaling", "sweep", "hunt",
-    "clean", "bench", "twin", "gpt2_ln", "gptj", "spectral", "h4", "h4ext", "lstar", "rmap", "ffn",
-    "scaling", "fourmodel", "mistral", "opt", "llama_anom", "inputdep", "rlhf", "llama23",
-    "crossarch", "perhead", "aniso",
-)  # fmt: skip
+Dtype = Literal["float32", "float16", "bfloat16"]
+DTYPES: tuple[Dtype, ...] = get_args(Dtype)
+# Weights packed in 4 bits by bitsandbytes, unpacked to float16 for each sum: measured unpacked.
+PACKED = "nf4/"
+RunDtype = Literal[Dtype, "nf4/float16"]
+Template = Literal["none", "published", "once"]  # chat templates (`extraction.templates`)
 UNRESOLVED = "unresolved"  # a revision nobody has recorded yet
-TWIN_HEAD_SIZE = 4
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]*")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_HUB_KEYS = ("hub", "revision", "gated", "chat", "lab", "parameters", "studies")
-_KEYS = {"display", "family", "dtype", "shape", "built", "stands_in_for", *_HUB_KEYS}
 
 
-@dataclass(frozen=True)
-class Shape:
+class _Entry(BaseModel):
+    """No key and no type but the declared ones, and no change afterwards."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class Shape(_Entry):
     """What the loaded checkpoint must look like."""
 
-    n_layers: int
-    hidden_size: int
-    n_heads: int
-    kv_heads: int  # heads of keys and values; fewer than n_heads where these are shared
-    head_size: int  # Gemma's is not hidden_size / n_heads
+    n_layers: PositiveInt
+    hidden_size: PositiveInt
+    n_heads: PositiveInt
+    kv_heads: PositiveInt  # heads of keys and values; fewer than n_heads where these are shared
+    head_size: PositiveInt  # Gemma's is not hidden_size / n_heads
     adds_bos: bool
 
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, given: Any) -> Any:
+        """`kv_heads` and `head_size` follow from the rest unless they are given."""
+        if not isinstance(given, dict):
+            return given
+        n_heads, hidden_size = given.get("n_heads"), given.get("hidden_size")
+        if type(n_heads) is not int or type(hidden_size) is not int or n_heads < 1:
+            return given  # refused as what they are
+        if "head_size" not in given and hidden_size % n_heads:
+            raise ValueError(
+                "hidden_size must be a multiple of n_heads where no head_size is given, "
+                f"found {hidden_size} and {n_heads}"
+            )
+        return {"kv_heads": n_heads, "head_size": hidden_size // n_heads} | given
 
-@dataclass(frozen=True)
-class Model:
-    """One entry of the registry: on the hub at a commit, or built on the spot."""
+    @model_validator(mode="after")
+    def _check_groups(self) -> Shape:
+        if self.n_heads % self.kv_heads:
+            raise ValueError(
+                f"n_heads must be a multiple of kv_heads, found {self.n_heads} and {self.kv_heads}"
+            )
+        return self
+
+
+class Extraction(_Entry):
+    """Hidden states that Papers 1 and 2 need: one model in one dtype, at its own sampled layers."""
+
+    key: str  # names the values
+    slug: str
+    dtype: Dtype
+    layer_step: PositiveInt = 4
+    template: Template = "none"
+    experiments: tuple[str, ...]  # that the values serve
+
+    @field_validator("experiments", mode="before")
+    @classmethod
+    def _as_tuple(cls, given: Any) -> Any:
+        return tuple(given) if isinstance(given, list) else given
+
+
+class Model(_Entry):
+    """One entry of the registry: a model of the hub at a commit."""
 
     slug: str
     display: str
+    lab: str
     family: str
-    dtype: str
+    parameters: PositiveFloat  # billions, declared: for estimates only
+    hub: str
+    revision: str | None  # None: nobody has recorded one yet
     shape: Shape
-    hub: str | None
-    revision: str | None
-    gated: bool
-    built: bool
-    stands_in_for: str | None = None  # the model whose place a built one takes in source mini
-    lab: str | None = None
-    parameters: float | None = None  # billions, declared: for estimates only
-    studies: Mapping[str, str] = field(default_factory=dict)
+    gated: bool = False
     chat: bool = False  # the tokenizer brings a chat template
+    skip: str | None = Field(None, min_length=1)  # why it is not to be measured
+    extractions: Mapping[str, Extraction] = {}
+    experiments: Mapping[str, RunDtype] = {}
+
+    @field_validator("slug")
+    @classmethod
+    def _check_slug(cls, slug: str) -> str:
+        if not _SLUG.fullmatch(slug):
+            raise ValueError(
+                "a slug has lower-case letters, digits and hyphens only (a dot would be read as a "
+                "path separator); write 1p4b for 1.4b"
+            )
+        return slug
+
+    @field_validator("hub")
+    @classmethod
+    def _check_hub(cls, hub: str) -> str:
+        if hub.count("/") != 1:
+            raise ValueError(f"must be `organisation/name`, found {hub!r}")
+        return hub
+
+    @field_validator("revision", mode="before")
+    @classmethod
+    def _check_revision(cls, revision: Any) -> str | None:
+        if revision == UNRESOLVED:
+            return None
+        if not isinstance(revision, str) or not _COMMIT.fullmatch(revision):
+            raise ValueError(
+                f"must be a commit of 40 hexadecimal digits (or `{UNRESOLVED}`), "
+                f"found {revision!r}; a branch name moves"
+            )
+        return revision
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_extractions(cls, given: Any) -> Any:
+        named = given.get("extractions") if isinstance(given, dict) else None
+        if not isinstance(named, dict) or not all(isinstance(e, dict) for e in named.values()):
+            return given
+        own = {key: {"key": key, "slug": given["slug"], **e} for key, e in named.items()}
+        return {**given, "extractions": own}
+
+    @property
+    def skipped(self) -> str | None:
+        """Why it is not measured; None: it is."""
+        unresolved = None if self.revision else f"no commit is recorded (revision: {UNRESOLVED})"
+        return self.skip or unresolved
+
+    @property
+    def dtype(self) -> str:
+        """The dtype that it is usually loaded in: the first of `dtypes`."""
+        return next(iter(self.dtypes), "float32")
+
+    @property
+    def dtypes(self) -> dict[str, list[str]]:
+        """Experiments by the dtype that the model is loaded in, those of its extractions first.
+
+        Where 4-bit weights were published, the unpacked float16 is measured.
+        """
+        found: dict[str, list[str]] = {}
+        for extraction in self.extractions.values():
+            found.setdefault(extraction.dtype, []).extend(extraction.experiments)
+        for experiment, dtype in self.experiments.items():
+            found.setdefault(dtype.removeprefix(PACKED), []).append(experiment)
+        return found
 
 
 def read_models(path: Path) -> dict[str, Model]:
-    """Read `models: {slug: {display, family, dtype, shape, ...}}`.
+    """Read `models: {slug: {display, lab, family, parameters, hub, revision, shape, ...}}`.
 
-    A model of the hub has `hub`, `revision`, `lab`, `parameters`, `studies: {study: dtype}` and
-    perhaps `gated`, `chat`; one built on the spot has `built` and perhaps `stands_in_for`.
     A revision `unresolved` is read as None; loading such a model refuses. In `shape`, `kv_heads`
     is `n_heads` and `head_size` is `hidden_size / n_heads` unless given.
 
     Raises:
-        LayerwiseError: naming the file, the slug and the fix, for any other content.
+        LayerwiseError: naming the file, the slug, the field, what came and the fix, for any other
+            content.
     """
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -91,24 +194,31 @@ def read_models(path: Path) -> dict[str, Model]:
     return {slug: _read_model(f"{path}: model {slug!r}", slug, e) for slug, e in entries.items()}
 
 
-def twin_of(model: Model) -> Model:
-    """The declaration of a model's tiny random-weight twin (`tiny.build_twin`).
-
-    Slug, family, dtype, studies and all counts are the model's; a head has 4 dimensions and the
-    hidden size is 4 n_heads. Where the model's hidden size is not n_heads * head_size (Gemma),
-    the twin's head has 6, so that its hidden size is not either.
-    """
-    shape = model.shape
-    square = shape.hidden_size == shape.n_heads * shape.head_size
-    small = replace(
-        shape,
-        hidden_size=shape.n_heads * TWIN_HEAD_SIZE,
-        head_size=TWIN_HEAD_SIZE + (0 if square else 2),
-    )
-    return replace(model, shape=small, hub=None, revision=None, gated=False, built=True)
+def _read_model(place: str, slug: Any, entry: Any) -> Model:
+    if not isinstance(entry, dict):
+        raise LayerwiseError(f"{place}: expected a mapping, found {type(entry).__name__}")
+    try:
+        return Model.model_validate({"revision": None, **entry, "slug": slug})
+    except ValidationError as error:
+        raise LayerwiseError(f"{place}: {_explained(error)}") from None
 
 
-def find_model(models: dict[str, Model], slug: str) -> Model:
+def _explained(error: ValidationError) -> str:
+    """The first thing amiss, in one sentence: field, rule, what came, and the fix."""
+    first = error.errors()[0]
+    where = ".".join(map(str, first["loc"]))
+    said, came = first["msg"].removeprefix("Value error, "), first["input"]
+    if first["type"] == "value_error":
+        return f"{where}: {said}"
+    if first["type"] == "extra_forbidden":
+        return f"{where}: no such key; remove it, or correct its name"
+    if first["type"] == "missing":
+        return f"{where}: missing; add it"
+    rule = said.replace("Input should", "must").replace("String should", "must")
+    return f"{where}: {rule}, found {came!r:.80}; correct it"
+
+
+def find_model(models: Mapping[str, Model], slug: str) -> Model:
     """The entry of a slug.
 
     Raises:
@@ -119,123 +229,6 @@ def find_model(models: dict[str, Model], slug: str) -> Model:
     return models[slug]
 
 
-def _read_model(place: str, slug: Any, entry: Any) -> Model:
-    if not isinstance(slug, str) or not _SLUG.fullmatch(slug):
-        raise LayerwiseError(
-            f"{place}: a slug has lower-case letters, digits and hyphens only (a dot would be "
-            "read as a path separator); write 1p4b for 1.4b"
-        )
-    if not isinstance(entry, dict):
-        raise LayerwiseError(f"{place}: expected a mapping, found {type(entry).__name__}")
-    if unknown := sorted(set(entry) - _KEYS):
-        raise LayerwiseError(
-            f"{place}: unknown keys {', '.join(unknown)}; known: {', '.join(sorted(_KEYS))}"
-        )
-    for key, known in (("family", FAMILIES), ("dtype", DTYPES)):
-        if entry.get(key) not in known:
-            raise LayerwiseError(
-                f"{place}: {key} must be one of {', '.join(known)}, found {entry.get(key)!r}"
-            )
-    if not isinstance(entry.get("display"), str):
-        raise LayerwiseError(f"{place}: display must be a string, found {entry.get('display')!r}")
-    built = _flag(place, entry, "built")
-    hub, revision = _read_source(place, entry, built)
-    return Model(
-        slug=slug,
-        display=entry["display"],
-        family=entry["family"],
-        dtype=entry["dtype"],
-        shape=_read_shape(place, entry.get("shape")),
-        hub=hub,
-        revision=revision,
-        gated=_flag(place, entry, "gated"),
-        built=built,
-        stands_in_for=_stand_in(place, entry, built),
-        lab=entry.get("lab"),
-        parameters=entry.get("parameters"),
-        studies=dict(entry.get("studies", {})),
-        chat=_flag(place, entry, "chat"),
-    )
-
-
-def _flag(place: str, entry: dict[str, Any], key: str) -> bool:
-    value = entry.get(key, False)
-    if not isinstance(value, bool):
-        raise LayerwiseError(f"{place}: {key} must be true or false, found {value!r}")
-    return value
-
-
-def _stand_in(place: str, entry: dict[str, Any], built: bool) -> str | None:
-    slug = entry.get("stands_in_for")
-    if slug is not None and not (built and isinstance(slug, str)):
-        raise LayerwiseError(f"{place}: only a built model stands in for another, found {slug!r}")
-    return slug
-
-
-def _read_source(place: str, entry: dict[str, Any], built: bool) -> tuple[str | None, str | None]:
-    if built:
-        if given := sorted(set(entry) & set(_HUB_KEYS)):
-            raise LayerwiseError(f"{place}: a built model has no {', '.join(given)}; remove them")
-        return None, None
-    hub, revision = entry.get("hub"), entry.get("revision")
-    if not isinstance(hub, str) or hub.count("/") != 1:
-        raise LayerwiseError(f"{place}: hub must be `organisation/name`, found {hub!r}")
-    _check_declared(place, entry)
-    if revision == UNRESOLVED:
-        return hub, None
-    if not isinstance(revision, str) or not _COMMIT.fullmatch(revision):
-        raise LayerwiseError(
-            f"{place}: revision must be a commit of 40 hexadecimal digits (or `{UNRESOLVED}`), "
-            f"found {revision!r}; a branch name moves"
-        )
-    return hub, revision
-
-
-def _check_declared(place: str, entry: dict[str, Any]) -> None:
-    """Laboratory, number of parameters and studies of a model of the hub."""
-    lab, parameters, studies = (entry.get(key) for key in ("lab", "parameters", "studies"))
-    if not isinstance(lab, str):
-        raise LayerwiseError(f"{place}: lab must be a string, found {lab!r}")
-    if not isinstance(parameters, (int, float)) or not parameters > 0:
-        raise LayerwiseError(
-            f"{place}: parameters must be a positive number of billions, found {parameters!r}"
-        )
-    if not isinstance(studies, dict):
-        raise LayerwiseError(f"{place}: studies must be a mapping study: dtype, found {studies!r}")
-    for study, dtype in studies.items():
-        if study not in STUDIES:
-            raise LayerwiseError(f"{place}: no study {study!r}; known: {', '.join(STUDIES)}")
-        if dtype not in (*DTYPES, NF4):
-            raise LayerwiseError(
-                f"{place}: the dtype of study {study} must be one of "
-                f"{', '.join((*DTYPES, NF4))}, found {dtype!r}"
-            )
-
-
-def _read_shape(place: str, shape: Any) -> Shape:
-    needed = ("n_layers", "hidden_size", "n_heads", "adds_bos")
-    optional = ("kv_heads", "head_size")
-    if not isinstance(shape, dict) or not set(needed) <= set(shape) <= {*needed, *optional}:
-        raise LayerwiseError(
-            f"{place}: shape must have the keys {', '.join(needed)} and may have "
-            f"{', '.join(optional)}, found {shape}"
-        )
-    counts = {key: value for key, value in shape.items() if key != "adds_bos"}
-    for key, value in counts.items():
-        if type(value) is not int or value < 1:
-            raise LayerwiseError(
-                f"{place}: shape.{key} must be a positive integer, found {value!r}"
-            )
-    hidden_size, n_heads = counts["hidden_size"], counts["n_heads"]
-    if "head_size" not in counts and hidden_size % n_heads:
-        raise LayerwiseError(
-            f"{place}: hidden_size must be a multiple of n_heads where no head_size is given, "
-            f"found {hidden_size} and {n_heads}"
-        )
-    counts = {"kv_heads": n_heads, "head_size": hidden_size // n_heads} | counts
-    if n_heads % counts["kv_heads"]:
-        raise LayerwiseError(
-            f"{place}: n_heads must be a multiple of kv_heads, "
-            f"found {n_heads} and {counts['kv_heads']}"
-        )
-    return Shape(**counts, adds_bos=_flag(place, shape, "adds_bos"))
+def extractions_of(models: Mapping[str, Model]) -> dict[str, Extraction]:
+    """Every extraction of these models by its key."""
+    return {key: one for model in models.values() for key, one in model.extractions.items()}

@@ -8,16 +8,22 @@ from typing import Any
 
 from layerwise.errors import LayerwiseError
 from layerwise.experiments.of_pairs import pair_values
-from layerwise.inputs.extractions import EXTRACTIONS
 from layerwise.inputs.left_out import values_left_out
 from layerwise.inputs.measured import Fragments, merge, read_fragments, write_fragments
+from layerwise.inputs.models import extractions_of, read_models
 from layerwise.inputs.pairs import read_pairs
 from layerwise.inputs.published import Published, read_published
 from layerwise.measures.values import load
 
 
 def run(
-    surveys: Path, values: Path, pairs: Path, published: Path, out: Path, params: dict[str, Any]
+    surveys: Path,
+    values: Path,
+    pairs: Path,
+    published: Path,
+    models: Path,
+    out: Path,
+    params: dict[str, Any],
 ) -> str:
     """Merge what every study measured into `{file: {pointer: part}}`.
 
@@ -26,7 +32,7 @@ def run(
     """
     tables = read_published(published)
     parts = [pair_values.of_pairs(read_pairs(pairs)), *_surveys(surveys)]
-    parts += _values(values, tables, params)
+    parts += _values(values, models, tables, params)
     merged = merge(parts)
     write_fragments(out, merged)
     return f"{sum(map(len, merged.values()))} parts of {len(merged)} files in {out}"
@@ -37,10 +43,13 @@ def _surveys(folder: Path) -> Iterator[Fragments]:
         yield read_fragments(path).get("fragments", {})  # none: left out
 
 
-def _values(folder: Path, tables: Published, params: dict[str, Any]) -> Iterator[Fragments]:
+def _values(
+    folder: Path, models: Path, tables: Published, params: dict[str, Any]
+) -> Iterator[Fragments]:
+    extractions = extractions_of(read_models(models))
     for path in _files(folder, "*.npz"):
-        if path.stem in EXTRACTIONS and not values_left_out(path):
-            yield pair_values.fragments(path.stem, load(path), tables, **params)
+        if path.stem in extractions and not values_left_out(path):
+            yield pair_values.fragments(extractions[path.stem], load(path), tables, **params)
 
 
 def _files(folder: Path, pattern: str) -> list[Path]:

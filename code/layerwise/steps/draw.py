@@ -12,8 +12,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.figures import FIGURES, papers
 from layerwise.figures.style import save
 from layerwise.files import publish_folder, read_json
-from layerwise.inputs.extractions import EXTRACTIONS
-from layerwise.inputs.models import Model, read_models
+from layerwise.inputs.models import Model, extractions_of, read_models
 from layerwise.inputs.published import read_published
 from layerwise.steps import Place, Source, program
 
@@ -41,7 +40,7 @@ def _extracted(key: str, registry: Mapping[str, Model]) -> str:
     """Display name of a model, or of one of its extractions."""
     if key in registry:
         return registry[key].display
-    extraction = EXTRACTIONS.get(key)
+    extraction = extractions_of(registry).get(key)
     if extraction is None:  # a curve of the published files
         slug, _, condition = key.partition("-instruct-")
         return f"{registry[f'{slug}-instruct'].display}, {condition}"

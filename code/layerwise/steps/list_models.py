@@ -12,14 +12,14 @@ from layerwise.files import read_json
 from layerwise.inputs.models import Model, read_models
 
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
-HEADS = ("model", "dtype", "GB", "widest", "gated", "revision", "cached", "time", "studies")
+HEADS = ("model", "dtype", "GB", "widest", "gated", "revision", "cached", "time", "experiments")
 WIDTH = 110  # of the table, in characters
 
 
 def run(models: Path, as_json: bool, tflops: float | None = None) -> str:
-    """All models of the hub with studies, memory, gate, revision, cached or not, and time."""
+    """All models with experiments, memory, gate, revision, cached or not, and time."""
     rate = needs.TFLOPS if tflops is None else tflops
-    entries = [_entry(model, rate) for model in read_models(models).values() if not model.built]
+    entries = [_entry(model, rate) for model in read_models(models).values()]
     if as_json:
         return json.dumps({"tflops": rate, "models": entries}, indent=1)
     return _table(entries, rate)
@@ -29,7 +29,6 @@ def cached(model: Model) -> str:
     """`yes`, `no`, or `part` where only weights are missing; the network is not asked."""
 
     def find(name: str) -> Path | None:
-        assert model.hub is not None
         found = huggingface_hub.try_to_load_from_cache(model.hub, name, revision=model.revision)
         return Path(found) if isinstance(found, str) else None
 
@@ -49,15 +48,12 @@ def _entry(model: Model, tflops: float) -> dict[str, Any]:
         "family": model.family,
         "parameters_billions": model.parameters,
         "dtype": model.dtype,
-        "memory_gb": {
-            dtype: round(needs.memory(model, dtype) / 1e9, 2)
-            for dtype in (model.dtype, *needs.dtypes_of(model))
-        },
+        "memory_gb": {dtype: round(needs.memory(model, dtype) / 1e9, 2) for dtype in model.dtypes},
         "gated": model.gated,
         "revision": model.revision,
         "cached": cached(model),
         "estimated_seconds": round(needs.seconds(model, tflops), 1),
-        "studies": dict(model.studies),
+        "experiments": _ran(model),
     }
 
 
@@ -88,15 +84,21 @@ def _cells(entry: dict[str, Any]) -> tuple[str, ...]:
         (entry["revision"] or "unresolved")[:10],
         entry["cached"],
         _spell(entry["estimated_seconds"]),
-        _by_dtype(entry["studies"], dtype),
+        _by_dtype(entry["experiments"], dtype),
     )
 
 
-def _by_dtype(studies: dict[str, str], usual: str) -> str:
-    """Studies in the usual dtype, then those in others under the name of theirs."""
+def _ran(model: Model) -> dict[str, str]:
+    """Every experiment and the dtype in which it ran the model."""
+    of_pairs = {name: e.dtype for e in model.extractions.values() for name in e.experiments}
+    return of_pairs | dict(model.experiments)
+
+
+def _by_dtype(experiments: dict[str, str], usual: str) -> str:
+    """Experiments in the usual dtype, then those in others under the name of theirs."""
     groups: dict[str, list[str]] = {usual: []}
-    for study, dtype in studies.items():
-        groups.setdefault(dtype, []).append(study)
+    for name, dtype in experiments.items():
+        groups.setdefault(dtype, []).append(name)
     named = {dtype: ", ".join(names) for dtype, names in groups.items() if names}
     return "; ".join(
         names if dtype == usual else f"{dtype}: {names}" for dtype, names in named.items()
@@ -113,7 +115,7 @@ def _notes(n_models: int, unresolved: int, tflops: float) -> list[str]:
         "somebody writes the commit into models.yaml.",
         "GB: weights in dtype, plus a batch of 2048 tokens inside a block and the logits scored at",
         "once (2048 * 16 * hidden size, and 256 rows of 256,000 float32 numbers); widest: in the",
-        "widest dtype that a study asks for; what ran in 4 bits is measured in float16.",
+        "widest dtype that an experiment asks for; what ran in 4 bits is measured in float16.",
         f"time: an estimate. 2 * parameters * tokens at {tflops:g} TFLOP/s (--tflops), and weights",
         "read at 1 GB/s once per dtype; download and singular values of weights come on top.",
     ]

@@ -19,7 +19,6 @@ from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint, load_local, one_thread
 from layerwise.extraction.twins import build_twin
 from layerwise.files import publish_folder, read_json
-from layerwise.inputs.extractions import EXTRACTIONS
 from layerwise.inputs.models import Model, read_models
 from layerwise.inputs.pairs import StatementPairs, read_pairs
 from layerwise.inputs.prompts import read_prompts
@@ -35,7 +34,7 @@ def run(
 
     Writes `OUT/surveys/SLUG.json` and `OUT/values/KEY.npz`, a model per process at a time.
     """
-    papers = [model for model in read_models(models).values() if not model.built]
+    papers = list(read_models(models).values())
     part = out.with_name(out.name + ".part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
@@ -51,7 +50,7 @@ def run(
 
 def _effort(model: Model) -> tuple[int, int]:
     """What takes longest starts first, so that no core waits for it at the end."""
-    return sum(e.slug == model.slug for e in EXTRACTIONS.values()), len(model.studies)
+    return len(model.extractions), len(model.experiments)
 
 
 def _run_all(work: Callable[[Model], None], papers: list[Model]) -> None:
@@ -106,9 +105,7 @@ def _values(
     folder: Path,
     params: dict[str, Any],
 ) -> None:
-    for extraction in EXTRACTIONS.values():
-        if extraction.slug != model.slug:
-            continue
+    for extraction in model.extractions.values():
         states = extract(
             _Twin(model, twin)(extraction.dtype),
             pairs.statements,

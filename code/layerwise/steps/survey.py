@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from layerwise.errors import LayerwiseError
-from layerwise.experiments import STUDIES, Fragments, Subject
+from layerwise.experiments import Fragments, Subject
 from layerwise.experiments.table import measure_experiment
 from layerwise.extraction import tracing
 from layerwise.extraction.load import Checkpoint, load_registered, require_accelerator
 from layerwise.extraction.projections import Weights
 from layerwise.files import read_json
 from layerwise.inputs import upstream
-from layerwise.inputs.left_out import is_left_out
 from layerwise.inputs.measured import merge, write_fragments
 from layerwise.inputs.models import Model, find_model, read_models
 from layerwise.inputs.published import Published, read_published
@@ -43,7 +42,7 @@ def survey(
     reported, kept in the result, and its claims stay `not measured`. `shown`: say how
     far it is and what fails.
     """
-    wanted = {study: dtype for study, dtype in model.studies.items() if study in STUDIES}
+    wanted = dict(model.experiments)
     found: list[Fragments] = []
     failed: dict[str, str] = {}
     checkpoint: Checkpoint | None = None
@@ -96,20 +95,19 @@ def run(
     prompts: Path,
     published: Path,
     out: Path,
-    params: dict[str, Any],
     device: str | None,
 ) -> str:
     """Survey one model of the papers on an accelerator, over upstream's prompts, verified."""
     registry = read_models(models)
     model = find_model(registry, slug)
-    if is_left_out(slug, params, registry):
+    if model.skipped:
         write(model, None, None, out)
-        return f"{slug} is left out by params.yaml; its claims stay `not measured`"
+        return f"{slug} is skipped: {model.skipped}; its claims stay `not measured`"
     require_accelerator(device)
     upstream.verify_data(prompts.parent)
 
     def load(dtype: str) -> Checkpoint:
-        return load_registered(replace(model, dtype=dtype), device=device or "cuda")
+        return load_registered(model, dtype, device=device or "cuda")
 
     texts = read_json(prompts)
     found = survey(model, load, texts, read_published(published), shown=True)

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.analyses.categories import UA_FILES
+from layerwise.analyses.categories import FACTS, UA_FILES
 from layerwise.analyses.output_correlation import CLASSES, CONTRIBUTIONS
-from layerwise.analyses.validation import FACTS, OUTPUT_CORRELATION, PAPER1, TYPED
+from layerwise.analyses.validation import OUTPUT_CORRELATION, PAPER1, TYPED
 from layerwise.experiments import Fragments
 from layerwise.inputs.published import Published, pointer
 from layerwise.measures.pairwise import METRICS

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.analyses.calibration_text import NUMERIC, WORDS
+from layerwise.analyses.calibration_text import WORDS
+from layerwise.analyses.categories import NUMERIC
 from layerwise.errors import LayerwiseError
 from layerwise.experiments import Fragments
 from layerwise.experiments.of_pairs import category_values, curve_values
 from layerwise.extraction.templates import NONE, ONCE
-from layerwise.inputs.extractions import EXTRACTIONS, Extraction
 from layerwise.inputs.measured import merge
+from layerwise.inputs.models import Extraction
 from layerwise.inputs.pairs import StatementPairs
 from layerwise.inputs.published import DATASET, Published, pointer
 from layerwise.measures.values import Values, sampled_layers
@@ -44,7 +45,7 @@ LAYERWISE: dict[str, Callable[..., Fragments]] = {
 
 
 def fragments(
-    key: str,
+    extraction: Extraction,
     values: Values,
     published: Published,
     *,
@@ -52,22 +53,17 @@ def fragments(
     level: float = 0.95,
     seed: int = 42,
 ) -> Fragments:
-    """What one extraction of `EXTRACTIONS` fills; `published` gives places, never a value.
+    """What one extraction of the registry fills; `published` gives places, never a value.
 
     Raises:
-        LayerwiseError: for an unknown key, or values of other layers than the extraction's: a
-            published interval depends on every test before it.
+        LayerwiseError: for values of other layers than the extraction's: a published interval
+            depends on every test before it.
     """
-    if key not in EXTRACTIONS:
-        raise LayerwiseError(
-            f"no extraction of Papers 1 and 2 is called {key!r}; known: {', '.join(EXTRACTIONS)}"
-        )
-    extraction = EXTRACTIONS[key]
     wanted = sampled_layers(values.n_layers, layer_step=extraction.layer_step)
     if values.layers != wanted:
         raise LayerwiseError(
-            f"{key} needs values of every {extraction.layer_step}th layer from 0, and the last, "
-            f"found {', '.join(map(str, values.layers))}; measure with layer_step "
+            f"{extraction.key} needs values of every {extraction.layer_step}th layer from 0, and "
+            f"the last, found {', '.join(map(str, values.layers))}; measure with layer_step "
             f"{extraction.layer_step}"
         )
     draws = {"n_resamples": n_resamples, "level": level, "seed": seed}
@@ -77,22 +73,22 @@ def fragments(
 def _parts(
     extraction: Extraction, values: Values, published: Published, draws: dict[str, Any]
 ) -> list[Fragments]:
-    slug, studies = extraction.slug, extraction.studies
+    slug, experiments = extraction.slug, extraction.experiments
     if extraction.template == ONCE:
         return [curve_values.template_once(values, slug, **draws)]
     if slug == "llama-3p1-8b-instruct":
         condition = slug if extraction.template == NONE else f"{slug}-template"
         return [curve_values.template(values, condition, **draws)]
     found: list[Fragments] = []
-    if "p1_ua" in studies:
+    if "p1_ua" in experiments:
         found.append(category_values.paper_1(values, PAPER1[slug]))
-    if "p1_outcorr" in studies:
+    if "p1_outcorr" in experiments:
         found.append(category_values.outputs(values, PAPER1[slug], published))
-    if "p1_pythia_ua" in studies:
+    if "p1_pythia_ua" in experiments:
         found.append(category_values.pythia(values, slug))
-    if "p2_scaling" in studies:
+    if "p2_scaling" in experiments:
         found.append(curve_values.pythia_scaling(values, FAMILY[slug], published))
-    if "p2_layers" in studies:
+    if "p2_layers" in experiments:
         found.append(LAYERWISE[slug](values, slug, **draws))
     return found
 

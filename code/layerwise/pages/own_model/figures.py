@@ -10,7 +10,7 @@ from matplotlib import font_manager
 from matplotlib.figure import Figure
 
 from layerwise import figures as plots
-from layerwise.analyses.validation import FACTS
+from layerwise.analyses.categories import FACTS
 from layerwise.figures import style
 
 # figure: the analysis it shows; scaling compares several models
