@@ -1,69 +1,96 @@
-"""What can run here: checks of the machine, the environment and the sources of full.
+"""What can run here: checks of this machine, its packages, the repository and the network.
 
-checks_here, checks_of_full    what was found -> ok, warn or FAIL, and the fix; pure
-look, look_at_sources          the machine -> what was found
+here, measuring    the checks, as tables: what is found, and the fix if something is amiss
+look               at the machine; a package is imported where it is asked for
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
-REPRODUCE, TEST, FULL = "make reproduce", "make test", "make reproduce-full"
-TARGETS = (REPRODUCE, TEST, FULL)
-WIDTH = 20
+from layerwise.errors import LayerwiseError
+
+REPRODUCE, TEST = "make reproduce", "make test"
+REHEARSE, FULL = "make rehearse", "make reproduce-full"
+TARGETS = (REPRODUCE, TEST, REHEARSE, FULL)
 
 
 @dataclass(frozen=True)
-class Check:
+class Finding:
     """What was found, the fix if something is amiss, and the targets that cannot run for it."""
 
-    name: str
     found: str
     fix: str = ""
     blocks: tuple[str, ...] = ()
 
     @property
     def status(self) -> str:
-        """`FAIL` where the offline reproduction cannot run, `warn` for anything less."""
-        if REPRODUCE in self.blocks:
-            return "FAIL"
-        return "warn" if self.fix else "ok"
+        """`FAIL` where `make reproduce` cannot run, `warn` for anything less."""
+        return "FAIL" if REPRODUCE in self.blocks else "warn" if self.fix else "ok"
 
 
-def obstacles(checks: Sequence[Check]) -> dict[str, list[str]]:
+Check = Callable[[Path], "Finding | None"]  # of the repository in a folder; None: does not apply
+
+
+def examine(checks: Mapping[str, Check], root: Path) -> dict[str, Finding]:
+    """Make every check; one that cannot be made, for want of a package or a file, says so."""
+    findings: dict[str, Finding | None] = {}
+    for name, check in checks.items():
+        try:
+            findings[name] = check(root)
+        except (ImportError, LayerwiseError, OSError, KeyError) as error:
+            found = f"could not be looked at ({type(error).__name__}: {error})"
+            fix = "mend what FAIL stands at first, then ask again"
+            findings[name] = Finding(found, fix, (FULL,))
+    return {name: finding for name, finding in findings.items() if finding is not None}
+
+
+def obstacles(findings: Mapping[str, Finding]) -> dict[str, list[str]]:
     """By target, the names of the checks that it cannot run for."""
-    return {target: [c.name for c in checks if target in c.blocks] for target in TARGETS}
+    return {
+        target: [name for name, finding in findings.items() if target in finding.blocks]
+        for target in TARGETS
+    }
 
 
-def as_text(checks: Sequence[Check]) -> str:
+def as_text(findings: Mapping[str, Finding]) -> str:
     """A line per check, one per fix, and at the end what can run."""
     lines = []
-    for check in checks:
-        lines.append(f"{check.status:<5} {check.name:<{WIDTH}} {check.found}")
-        if check.fix:
-            lines.append(f"{'':<5} {'':<{WIDTH}} -> {check.fix}")
+    for name, finding in findings.items():
+        lines.append(f"{finding.status:<5} {name:<20} {finding.found}")
+        if finding.fix:
+            lines.append(f"{'':<26} -> {finding.fix}")
     lines.append("")
-    for target, names in obstacles(checks).items():
-        answer = f"no, because of: {', '.join(names)}" if names else "yes"
-        lines.append(f"{target + ':':<{WIDTH}} {answer}")
+    for target, names in obstacles(findings).items():
+        lines.append(f"{target + ':':<20} {'no: ' + ', '.join(names) if names else 'yes'}")
     return "\n".join(lines)
 
 
-def as_document(checks: Sequence[Check]) -> dict[str, Any]:
+def as_document(findings: Mapping[str, Finding]) -> dict[str, Any]:
     """The same for another program."""
+    blocking = obstacles(findings)
     return {
         "checks": [
-            {
-                "name": check.name,
-                "status": check.status,
-                "found": check.found,
-                "fix": check.fix or None,
-                "blocks": list(check.blocks),
-            }
-            for check in checks
+            {"name": name, "status": finding.status, **asdict(finding), "fix": finding.fix or None}
+            for name, finding in findings.items()
         ],
-        "can_run": {target: not names for target, names in obstacles(checks).items()},
-        "obstacles": obstacles(checks),
+        "can_run": {target: not names for target, names in blocking.items()},
+        "obstacles": blocking,
     }
+
+
+def some(names: Sequence[str]) -> str:
+    """The first four of them."""
+    shown = ", ".join(names[:4])
+    return f"{shown} and {len(names) - 4} more" if len(names) > 4 else shown
+
+
+def room(
+    free: float | int, needed: float | int, where: str, fix: str, blocks: tuple[str, ...]
+) -> Finding:
+    """Free bytes of a disk or a memory against what is needed there."""
+    found = f"{free / 1e9:.1f} GB {where}, {needed / 1e9:.1f} GB needed"
+    return Finding(found, fix, blocks) if free < needed else Finding(found)

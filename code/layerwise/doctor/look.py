@@ -1,5 +1,5 @@
-"""Looks at this machine for the checks. Packages are imported where they are needed: that one of
-them cannot be is a finding, not an end."""
+"""Looks at this machine. Packages are imported where they are needed: that one of them cannot be is
+a finding, not an end."""
 
 from __future__ import annotations
 
@@ -12,39 +12,42 @@ import shutil
 import subprocess
 import urllib.error
 import urllib.request
-from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from layerwise.doctor.checks_of_full import Gpus
-from layerwise.errors import LayerwiseError
-
 IMPORTED = ("torch", "transformers", "numpy", "scipy", "matplotlib", "dvc")
-NEEDED = ("dvc.yaml", "params.yaml", "models.yaml", "published", "claims", "requirements")
 WRITTEN = ("results", "figures", "paper", "report", ".dvc")
 TIMEOUT = 5  # seconds for a server, or nvidia-smi, to answer
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)(?: ; (.*?))?(?: \\)?$", re.M)
+
+
+@dataclass(frozen=True)
+class Gpus:
+    """What nvidia-smi says: its driver, and name and memory of every GPU in bytes."""
+
+    driver: str
+    names: tuple[str, ...]
+    memory: tuple[int, ...]
 
 
 def locked(folder: Path) -> dict[str, dict[str, str]]:
     """By file name of a lock, the versions that apply to this interpreter."""
     from packaging.markers import Marker
 
-    found = {}
-    for path in sorted(folder.glob("*.lock")):
-        pins = _PIN.findall(path.read_text(encoding="utf-8"))
-        found[path.name] = {
+    return {
+        path.name: {
             _normal(name): version
-            for name, version, marker in pins
+            for name, version, marker in _PIN.findall(path.read_text(encoding="utf-8"))
             if not marker or Marker(marker).evaluate()
         }
-    return found
+        for path in sorted(folder.glob("*.lock"))
+    }
 
 
 def installed() -> dict[str, str]:
     """The version of every installed package."""
-    found = importlib.metadata.distributions()
-    named = [(one.metadata["Name"], one) for one in found]
+    named = [(one.metadata["Name"], one) for one in importlib.metadata.distributions()]
     return {_normal(name): one.version for name, one in named if name}  # a broken one has none
 
 
@@ -64,7 +67,7 @@ def broken_imports() -> dict[str, str]:
 
 
 def torch_build() -> tuple[str | None, bool]:
-    """The CUDA version that torch was built for, and whether it sees a device."""
+    """The version of CUDA that torch was built for (None: no), and whether it sees a device."""
     try:
         torch: Any = importlib.import_module("torch")
     except Exception:  # `broken_imports` says so
@@ -76,22 +79,15 @@ def gpus() -> Gpus | None:
     """What nvidia-smi says, or None where it is missing or finds nothing."""
     asked = "--query-gpu=driver_version,name,memory.total"
     try:
-        done = subprocess.run(
+        said = subprocess.run(
             ["nvidia-smi", asked, "--format=csv,noheader,nounits"],
             capture_output=True, text=True, check=True, timeout=4 * TIMEOUT,
-        )  # fmt: skip
+        ).stdout  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         return None
-    return read_smi(done.stdout)
-
-
-def read_smi(text: str) -> Gpus | None:
-    """A line per GPU: driver, name, MiB."""
-    rows = [[cell.strip() for cell in line.split(",")] for line in text.splitlines() if line]
-    if not rows:
-        return None
+    rows = [[cell.strip() for cell in line.split(",")] for line in said.splitlines() if line]
     memory = tuple(int(row[2]) * 2**20 for row in rows if row[2].isdigit())  # or [N/A]
-    return Gpus(rows[0][0], tuple(row[1] for row in rows), memory)
+    return Gpus(rows[0][0], tuple(row[1] for row in rows), memory) if rows else None
 
 
 def free_bytes(place: Path) -> int:
@@ -99,9 +95,9 @@ def free_bytes(place: Path) -> int:
     return shutil.disk_usage(_existing(place)).free
 
 
-def not_writable(root: Path, names: Iterable[str] = WRITTEN) -> list[str]:
-    """The folders that this user cannot write, or make."""
-    return [name for name in names if not os.access(_existing(root / name), os.W_OK | os.X_OK)]
+def not_writable(root: Path) -> list[str]:
+    """The folders of `WRITTEN` that this user cannot write, or make."""
+    return [name for name in WRITTEN if not os.access(_existing(root / name), os.W_OK | os.X_OK)]
 
 
 def _existing(place: Path) -> Path:
@@ -115,30 +111,13 @@ def without_scm(root: Path) -> bool:
     return config.getboolean("core", "no_scm", fallback=False)
 
 
-def outputs(root: Path) -> tuple[int, int, int]:
-    """Recorded outputs of the offline sources, those that are here, and bytes in DVC's cache."""
-    lock = root / "dvc.lock"
-    stages = read_yaml(lock)["stages"] if lock.exists() else {}
-    paths = {out["path"] for stage in stages.values() for out in stage.get("outs", [])}
-    offline = [path for path in paths if "full" not in re.split(r"[/.]", path)]
-    cache = (root / ".dvc" / "cache").rglob("*")
-    size = sum(file.stat().st_size for file in cache if file.is_file())
-    return len(offline), sum((root / path).exists() for path in offline), size
-
-
-def read_yaml(path: Path) -> Any:
-    """The document of a YAML file.
-
-    Raises:
-        LayerwiseError: if it is none.
-    """
+def outputs(root: Path) -> set[Path]:
+    """The outputs that dvc.lock records."""
     import yaml
 
-    try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        reason = str(error).splitlines()[0]
-        raise LayerwiseError(f"{path}: not valid YAML ({reason}); restore it") from None
+    lock = root / "dvc.lock"
+    stages = yaml.safe_load(lock.read_text(encoding="utf-8"))["stages"] if lock.exists() else {}
+    return {root / out["path"] for stage in stages.values() for out in stage.get("outs", [])}
 
 
 def missing_programs(*names: str) -> list[str]:
@@ -165,17 +144,3 @@ def reach(address: str) -> str | None:
         return None  # it answers
     except (OSError, ValueError) as error:
         return str(getattr(error, "reason", error))
-
-
-def free_memory() -> int:
-    """Bytes of memory that are free."""
-    import psutil
-
-    return int(psutil.virtual_memory().available)
-
-
-def all_memory() -> int:
-    """Bytes of memory that the machine has."""
-    import psutil
-
-    return int(psutil.virtual_memory().total)

@@ -12,9 +12,11 @@ import huggingface_hub
 from huggingface_hub import errors as hub_errors
 
 from layerwise.errors import LayerwiseError
+from layerwise.files import read_json
 from layerwise.inputs.models import Model
 
 _FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]
+_WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 _PICKLED = (".bin", ".pt", ".pth", ".ckpt")
 
 
@@ -70,6 +72,21 @@ def require_hub(models: list[Model]) -> None:
             huggingface_hub.HfApi().model_info(hub, revision=revision, timeout=10)
             if model.gated:  # whose page everybody may see
                 huggingface_hub.HfApi().auth_check(hub)
+
+
+def cached(model: Model) -> str:
+    """`yes`, `no`, or `part` where only weights are missing; the network is not asked."""
+
+    def find(name: str) -> Path | None:
+        found = huggingface_hub.try_to_load_from_cache(model.hub, name, revision=model.revision)
+        return Path(found) if isinstance(found, str) else None
+
+    if find("config.json") is None:
+        return "no"
+    whole, index = (find(name) for name in _WEIGHTS)
+    shards = set(read_json(index)["weight_map"].values()) if index else set()
+    there = whole or (shards and all(find(shard) for shard in shards))
+    return "yes" if there else "part"
 
 
 def _check_revision(hub_id: str, revision: str) -> None:
