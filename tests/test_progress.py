@@ -1,24 +1,15 @@
-"""Progress: a bar on a terminal, a line a minute in a log, nothing in a result; and Ctrl-C."""
+"""Progress: a bar on a terminal, a line a minute in a log, nothing in a result."""
 
 import io
-import os
 import re
-import signal
-import subprocess
-import sys
 import threading
-import time
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import yaml
 
 from layerwise import progress
 from layerwise.progress import meter, progress_line, say, spell, track
 
-ROOT = Path(__file__).resolve().parent.parent
-MINI = ROOT / "code" / "layerwise" / "inputs" / "rehearsal"
 PATIENCE = 60  # seconds until a test that waits for something gives up
 
 
@@ -180,55 +171,3 @@ def test_nothing_runs_on_after_an_error(stream, error, request):
             fail()
     assert len(during - before) == 1
     assert helpers() == before
-
-
-# --- Ctrl-C -------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def few_models(tmp_path):
-    """Three models of the registry."""
-    known = yaml.safe_load((ROOT / "models.yaml").read_text())["models"]
-    path = tmp_path / "models.yaml"
-    few = {slug: known[slug] for slug in ("pythia-160m", "gpt2", "pythia-410m")}
-    path.write_text(yaml.safe_dump({"models": few}))
-    return path
-
-
-def in_session(session):
-    """Ids of the processes of a session."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:  # it ended just now
-            continue
-        if fields[3] == str(session) and fields[0] != "Z":
-            found.append(int(stat.parent.name))
-    return found
-
-
-def wait_until(condition):
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)
-
-
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc to look for processes")
-def test_ctrl_c_ends_the_rehearsal_with_all_its_processes(tmp_path, few_models):
-    """As a terminal does it: the signal goes to every process of the group."""
-    out = tmp_path / "out"
-    command = [sys.executable, "-m", "layerwise", "rehearse", "--models", few_models]
-    command += ["--pairs", MINI / "pairs.json", "--prompts", MINI / "prompts.json", "--out", out]
-    with subprocess.Popen(
-        list(map(str, command)), cwd=ROOT, text=True, start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as run:  # fmt: skip
-        wait_until(lambda: list(tmp_path.glob("out.part/tmp*")) or run.poll() is not None)
-        os.killpg(run.pid, signal.SIGINT)
-        said, complained = run.communicate(timeout=PATIENCE)
-    assert (run.returncode, said) == (130, ""), complained
-    assert complained == "\nlayerwise rehearse: interrupted; run it again to go on\n"
-    assert list(tmp_path.iterdir()) == [few_models]
-    wait_until(lambda: not in_session(run.pid))

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from tqdm import tqdm
 
@@ -19,6 +19,7 @@ REDRAWN = 1.0  # seconds until a bar shows the time again
 T = TypeVar("T")
 
 
+@runtime_checkable
 class Advance(Protocol):
     """Tells how much was done since the last call, and what is being done now."""
 

@@ -1,0 +1,59 @@
+"""Twins where the hub's client keeps what it fetched: the pipeline finds them and asks no network.
+
+CACHE/models--ORGANISATION--NAME/snapshots/REVISION/FILE -> ../../blobs/SHA256
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import layerwise.extraction
+from layerwise.files import sha256_of, write_text
+from layerwise.inputs.models import Model
+
+_BUILDERS = ("twins.py", "twin_configs.py")
+_STAMP = "twin"  # what the twin was made from, beside its snapshots
+
+
+def recipe(model: Model, texts: Sequence[str]) -> str:
+    """A digest of all that makes a twin what it is: declaration, texts, code, libraries."""
+    code = Path(layerwise.extraction.__path__[0])
+    parts = [repr(model), *texts, *((code / name).read_text("utf-8") for name in _BUILDERS)]
+    parts += [importlib.metadata.version(name) for name in ("torch", "transformers", "tokenizers")]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def is_placed(model: Model, texts: Sequence[str], cache: Path) -> bool:
+    """Whether the twin is there, whole and made from this."""
+    stamp = _home(model, cache) / _STAMP
+    return stamp.is_file() and stamp.read_text(encoding="utf-8") == recipe(model, texts)
+
+
+def place(model: Model, texts: Sequence[str], cache: Path) -> Path:
+    """Build a model's twin into a cache of the hub, at its revision; gives the snapshot."""
+    from layerwise.extraction.twins import build_twin  # torch, where one must be built
+
+    assert model.revision is not None
+    home = _home(model, cache)
+    shutil.rmtree(home, ignore_errors=True)
+    built = build_twin(model, texts, home / "built")
+    snapshot, blobs = home / "snapshots" / model.revision, home / "blobs"
+    snapshot.mkdir(parents=True)
+    blobs.mkdir()
+    for file in sorted(built.iterdir()):
+        blob = blobs / sha256_of(file)
+        os.replace(file, blob)
+        (snapshot / file.name).symlink_to(Path("..", "..", "blobs", blob.name))
+    built.rmdir()
+    write_text(home / "refs" / "main", model.revision)
+    write_text(home / _STAMP, recipe(model, texts))  # last: what has it is whole
+    return snapshot
+
+
+def _home(model: Model, cache: Path) -> Path:
+    return cache / f"models--{model.hub.replace('/', '--')}"

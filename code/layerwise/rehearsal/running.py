@@ -1,0 +1,127 @@
+"""The stages of the copy, run by DVC with the copy's own code: a model per core, then the rest."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+import psutil
+
+from layerwise.errors import LayerwiseError
+from layerwise.progress import Advance, meter
+from layerwise.rehearsal import WORKER_BYTES
+from layerwise.rehearsal.scratch import CACHE, LOG, MIRROR
+
+MEASURE, PAPER, OTHER_SOURCE = "measure@", "paper@", "@published"
+LAST = 12  # lines that tell why a stage failed
+DVC = (sys.executable, "-m", "dvc")
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """What the stages run in: the copy's code, its twins, its texts, no network, no GPU."""
+    programs = [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
+    return os.environ | {
+        "PATH": os.pathsep.join(programs),
+        "PYTHONPATH": str(folder / "code"),
+        "PYTHONHASHSEED": "0",
+        "HF_HUB_OFFLINE": "1",
+        "HF_HUB_CACHE": str(folder / CACHE),
+        "LAYERWISE_MIRROR": str(folder / MIRROR),
+        "CUDA_VISIBLE_DEVICES": "",
+        "OMP_NUM_THREADS": "1",  # networks this small gain nothing from a second thread
+        "DVC_NO_ANALYTICS": "1",
+    }
+
+
+def workers() -> int:
+    """A process per core, as far as memory goes."""
+    room = int(psutil.virtual_memory().available // WORKER_BYTES)
+    return max(1, min(len(psutil.Process().cpu_affinity()), room))
+
+
+class Pipeline:
+    """DVC in the copy; what the stages say goes to its log."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.stopped = folder, False
+        self._running: set[subprocess.Popen[str]] = set()
+
+    def run(self, slowest_first: Sequence[str]) -> None:
+        """Bring all that is measured up to date; `slowest_first` are the models' slugs.
+
+        Raises:
+            LayerwiseError: naming the stages that failed, with the last lines of one of them.
+        """
+        stages = [name for name in self._stages() if not name.endswith(OTHER_SOURCE)]
+        if not shutil.which("latexmk"):
+            stages = [name for name in stages if not name.startswith(PAPER)]
+        models = [name for name in stages if name.startswith(MEASURE)]
+        start = stages.index(models[0])
+        rest = [name for name in stages[start:] if name not in models]
+        models.sort(key=lambda name: slowest_first.index(name.removeprefix(MEASURE)))
+        with meter("rehearsal", "stages", len(stages)) as advance:
+            self._run_all(stages[:start], 1, advance)
+            self._run_all(models, workers(), advance)
+            self._run_all(rest, 1, advance)
+
+    def _run_all(self, stages: Iterable[str], at_once: int, advance: Advance) -> None:
+        """So many stages at once; all are run, and then the first error is raised."""
+        errors: list[LayerwiseError] = []
+        with ThreadPoolExecutor(at_once) as pool:
+            waiting = {pool.submit(self._reproduce, stage): stage for stage in stages}
+            try:
+                for done in as_completed(waiting):
+                    advance(1, waiting[done])
+                    if error := done.exception():
+                        assert isinstance(error, LayerwiseError), error
+                        errors.append(error)
+            except BaseException:  # Ctrl-C
+                self._stop()
+                pool.shutdown(cancel_futures=True)
+                raise
+        if errors:
+            also = f"; so did {len(errors) - 1} others" if errors[1:] else ""
+            raise LayerwiseError(f"{errors[0]}{also}; all is in {self.folder / LOG}")
+
+    def _stages(self) -> list[str]:
+        command = [*DVC, "stage", "list", "--name-only"]
+        return self._finish(self._start(command), "dvc stage list").split()
+
+    def _reproduce(self, stage: str) -> None:
+        """`dvc repro` of one stage, which waits for its turn at DVC's lock."""
+        if not self.stopped:
+            command = [*DVC, "--wait-for-lock", "repro", "--single-item", stage]
+            self._finish(self._start(command), stage)
+
+    def _start(self, command: Sequence[str]) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            command, cwd=self.folder, env=environment(self.folder), text=True, errors="replace",
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            start_new_session=True,  # Ctrl-C is for the parent, which ends this with all its own
+        )  # fmt: skip
+        self._running.add(process)
+        return process
+
+    def _finish(self, process: subprocess.Popen[str], what: str) -> str:
+        said, _ = process.communicate()
+        self._running.discard(process)
+        with (self.folder / LOG).open("a", encoding="utf-8") as log:
+            log.write(said)
+        if process.returncode and not self.stopped:
+            told = "\n".join(f"    {line}" for line in said.strip().splitlines()[-LAST:])
+            raise LayerwiseError(f"{what} failed in {self.folder}:\n{told}\n")
+        return said
+
+    def _stop(self) -> None:
+        """End what runs, with all that it started."""
+        self.stopped = True
+        for process in list(self._running):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)

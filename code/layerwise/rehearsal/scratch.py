@@ -1,0 +1,148 @@
+"""A copy of the repository in which stand-ins take the places of upstream's texts and models."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pathspec
+import yaml
+
+import layerwise.inputs
+from layerwise.errors import LayerwiseError
+from layerwise.files import read_json, sha256_of, write_text
+from layerwise.inputs.models import Model, read_models
+from layerwise.inputs.notebooks import NotebookPrompts, prompts_document
+from layerwise.inputs.upstream import DATASET, PROMPTS, read_registry
+
+TEXTS = Path(layerwise.inputs.__path__[0]) / "rehearsal"
+OUR_PAIRS, OUR_PROMPTS = TEXTS / "pairs.json", TEXTS / "prompts.json"
+MARK = "REHEARSAL.md"  # of a folder that may be written over
+CACHE, MIRROR, LOG = "hub-cache", "upstream", "rehearsal.log"  # in the folder, beside the copy
+# What git does not hold, and what a rehearsal has of its own.
+LEFT = (
+    ".git",
+    "/.dvc/",
+    "/dvc.lock",
+    "/results/",
+    f"/{MARK}",
+    f"/{CACHE}/",
+    f"/{MIRROR}/",
+    f"/{LOG}",
+)
+DVC_CONFIG = "[core]\n    analytics = false\n    check_update = false\n    no_scm = true\n"
+ABOUT = """\
+A rehearsal of the measured pipeline, made by `make rehearse`: a copy of the repository in which
+models with random weights (hub-cache/) and sentences of its own (upstream/) stand in for those of
+the papers.
+Its numbers mean nothing. Another run goes on here; to begin anew, remove the folder.
+"""
+
+
+def prepare(root: Path, folder: Path) -> dict[str, Model]:
+    """Make `folder` a copy of the repository in `root`, with stand-ins; the models it declares.
+
+    What is there already is brought up to date, and results stay: DVC knows which are stale.
+
+    Raises:
+        LayerwiseError: if the folder is in the repository, or holds what no rehearsal made.
+    """
+    if folder.resolve().is_relative_to(root.resolve()):
+        raise LayerwiseError(
+            f"{folder}: a rehearsal writes nothing into the repository ({root.resolve()}); "
+            "give --folder a place outside"
+        )
+    if folder.exists() and any(folder.iterdir()) and not (folder / MARK).is_file():
+        raise LayerwiseError(
+            f"{folder}: not empty, and no rehearsal made it (there is no {MARK}); give --folder "
+            "a new or an empty folder"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / MARK, ABOUT)
+    copy_repository(root, folder)
+    write_text(folder / ".dvc" / "config", DVC_CONFIG)
+    stand_in_texts(folder / "published", folder / MIRROR)
+    return declare_twins(folder / "models.yaml")
+
+
+def copy_repository(root: Path, folder: Path) -> None:
+    """Copy what git would hold, with or without git; remove what is no longer there."""
+    ignored = root / ".gitignore"
+    lines = ignored.read_text(encoding="utf-8").splitlines()
+    spec = pathspec.GitIgnoreSpec.from_lines([*lines, *LEFT])
+    wanted = set(_files(root, spec))
+    for path in set(_files(folder, spec)) - wanted:
+        (folder / path).unlink()
+    for path in wanted:
+        source, copy = root / path, folder / path
+        if not copy.exists() or _stamp(copy) != _stamp(source):
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, copy)
+
+
+def _files(root: Path, spec: pathspec.GitIgnoreSpec) -> Iterator[str]:
+    for at, folders, names in os.walk(root):
+        place = Path(at).relative_to(root)
+        folders[:] = [name for name in folders if not spec.match_file(f"{place / name}/")]
+        yield from (str(place / name) for name in names if not spec.match_file(place / name))
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns
+
+
+def stand_in_texts(published: Path, mirror: Path) -> None:
+    """Lay our own texts out as upstream does, notebooks too, and pin their sha256."""
+    shutil.rmtree(mirror, ignore_errors=True)
+    prompts = read_json(OUR_PROMPTS)
+    sets = []
+    for pinned in read_registry(published).prompt_sets:
+        notebook = mirror / pinned.notebook
+        source = f"{pinned.variable} = {prompts[pinned.study]['prompts']!r}"
+        write_text(notebook, json.dumps({"cells": [{"cell_type": "code", "source": source}]}))
+        values = asdict(pinned) | {"sha256": sha256_of(notebook)}
+        sets.append(NotebookPrompts(**values))
+    _write_rows(published / "prompt_sets.csv", [asdict(entry) for entry in sets])
+    dataset = OUR_PAIRS.read_bytes()
+    (mirror / DATASET).write_bytes(dataset)
+    document = prompts_document(sets, lambda entry: (mirror / entry.notebook).read_bytes())
+    _pin(published / "registry.csv", {DATASET: dataset, PROMPTS: document})
+
+
+def _pin(registry: Path, contents: dict[str, bytes]) -> None:
+    with registry.open(newline="", encoding="utf-8") as handle:
+        rows = list(csv.DictReader(handle))
+    for row in rows:
+        if (content := contents.get(row["path"])) is not None:
+            row["sha256"] = hashlib.sha256(content).hexdigest()
+            row["bytes"] = str(len(content))
+    _write_rows(registry, rows)
+
+
+def _write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as handle:
+        writer = csv.DictWriter(handle, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def declare_twins(registry: Path) -> dict[str, Model]:
+    """Give every model the shape of its twin, and a revision where none is known; skip none."""
+    from layerwise.extraction.twins import twin_of  # torch, which the copy does without
+
+    document = yaml.safe_load(registry.read_text(encoding="utf-8"))
+    for slug, model in read_models(registry).items():
+        entry = document["models"][slug]
+        entry["shape"] = twin_of(model).shape.model_dump()
+        entry["revision"] = model.revision or hashlib.sha1(slug.encode()).hexdigest()
+        entry.pop("skip", None)
+    write_text(registry, yaml.safe_dump(document, sort_keys=False))
+    return read_models(registry)
