@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
+import scipy.optimize
 from hypothesis import given
 from hypothesis import strategies as st
 
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.published import read_published
 from layerwise.statistics import critical_layer as rules
 
 NAN = float("nan")
@@ -77,57 +79,79 @@ def test_a_nan_wins_the_legacy_rules_and_no_guarded_one(t: np.ndarray, place: in
     t[place] = NAN
     assert rules.legacy_argmax(t) == place
     for sizes in (rules.gradient_sizes, rules.step_sizes, rules.bend_sizes):
-        found = rules.guarded(sizes, t)
-        assert found.nan_layers == (place,)
-        assert found.layer is None or not np.isnan(sizes(t)[found.layer])
+        layer = rules.guarded(sizes, t)
+        assert layer is None or not np.isnan(sizes(t)[layer])
         assert np.isnan(sizes(t)[rules.legacy_argmax(sizes(t))])
 
 
 @given(series)
 def test_without_a_nan_the_guard_changes_nothing(t: np.ndarray) -> None:
-    assert rules.guarded(rules.gradient_sizes, t) == rules.Guarded(rules.steepest(t), ())
-    assert rules.guarded(rules.step_sizes, t) == rules.Guarded(rules.largest_step(t), ())
-    assert rules.guarded(rules.bend_sizes, t) == rules.Guarded(rules.inflection(t), ())
-    assert rules.guarded_sign_change(t) == rules.Guarded(rules.sign_change(t).layer, ())
+    assert rules.guarded(rules.gradient_sizes, t) == rules.steepest(t)
+    assert rules.guarded(rules.step_sizes, t) == rules.largest_step(t)
+    assert rules.guarded(rules.bend_sizes, t) == rules.inflection(t)
+    assert rules.guarded_sign_change(t) == rules.sign_change(t).layer
 
 
 def test_the_guard_looks_behind_the_nan() -> None:
     t = np.array([0, 1, 1, NAN, NAN, 5, 9, 8])
-    assert rules.largest_step(t) == 3
-    assert rules.guarded(rules.step_sizes, t) == rules.Guarded(6, (3, 4))
-    assert rules.sign_change(t).layer == 6
-    t = np.array([0, 1, NAN, 3, 2])
-    assert rules.guarded_sign_change(t) == rules.Guarded(3, (2,))
+    assert (rules.largest_step(t), rules.guarded(rules.step_sizes, t)) == (3, 6)
+    assert rules.guarded_sign_change(np.array([0, 1, NAN, 3, 2])) == 3
 
 
 def test_nothing_but_nan_has_no_layer() -> None:
     t = np.full(4, NAN)
     for sizes in (rules.gradient_sizes, rules.step_sizes, rules.bend_sizes):
-        assert rules.guarded(sizes, t) == rules.Guarded(None, (0, 1, 2, 3))
-    assert rules.guarded_sign_change(t) == rules.Guarded(None, (0, 1, 2, 3))
+        assert rules.guarded(sizes, t) is None
+    assert rules.guarded_sign_change(t) is None
 
 
 def test_a_pythia_series_turns_where_half_precision_ends() -> None:
     """The first NaN layer is the published L*, one layer later by steps than by gradient."""
     t = np.concatenate([np.linspace(1, 2, 14), np.full(10, NAN)])
-    assert rules.largest_step(t) == 14
-    assert rules.steepest(t) == 13
-    assert rules.nan_layers(t) == tuple(range(14, 24))
+    assert (rules.largest_step(t), rules.steepest(t)) == (14, 13)
 
 
-def test_too_few_layers() -> None:
+def test_layer_from_gain_theory() -> None:
+    """Half the depth at gain 1; nothing far under it, everything far over it."""
+    found = [rules.layer_from_gain(24, gain) for gain in (-5.0, 1.0, 7.0)]
+    assert found == pytest.approx([0, 12, 24], abs=1e-12)
+
+
+def test_errors_of_a_layer() -> None:
+    assert rules.depth_error(10, 8, 20) == 10
+    assert rules.relative_error(10, 8) == 25
+    words = [rules.verdict(error) for error in (9.99, 10, 14.99, 15)]
+    assert words == ["VALIDATED", "PARTIAL", "PARTIAL", "CALIBRATION NEEDED"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_least_absolute_deviations_against_linear_programming(seed: int) -> None:
+    stream = np.random.default_rng(seed)
+    x, y = stream.normal(size=(9, 3)), stream.normal(size=9)
+    # minimise the sum of t subject to -t <= x c - y <= t
+    upper = np.block([[x, -np.eye(9)], [-x, -np.eye(9)]])
+    bounds = [(None, None)] * 3 + [(0, None)] * 9
+    program = scipy.optimize.linprog([0] * 3 + [1] * 9, upper, [*y, *-y], bounds=bounds)
+    found = rules.least_absolute_deviations(*(np.vectorize(Fraction)(of).tolist() for of in (x, y)))
+    assert [float(c) for c in found] == pytest.approx(program.x[:3], rel=1e-9)
+
+
+def test_fit_finds_an_exact_formula() -> None:
+    truth = rules.Formula(0.2, 0.01, 3.0)
+    shapes = [(12, 12), (24, 16), (16, 8), (32, 32), (18, 8)]
+    layers = [truth.layer(*shape) for shape in shapes[:-1]] + [40.0]  # one outlier
+    found = rules.fit_formula(*zip(*shapes, strict=True), layers)
+    assert vars(found) == pytest.approx(vars(truth), rel=1e-9)
+
+
+def test_critical_layer_iv() -> None:
     with pytest.raises(LayerwiseError, match="a step needs at least two layers, found 1"):
         rules.largest_step(np.ones(1))
     with pytest.raises(LayerwiseError, match="a gradient needs at least two layers, found 0"):
         rules.gradient_sizes(np.ones(0))
     with pytest.raises(LayerwiseError, match="a second difference needs three layers, found 2"):
         rules.bend_sizes(np.ones(2))
-
-
-def test_equation_6_against_the_published_coefficients(root) -> None:
-    published = read_published(root / "published")
-    names = ("constant", "depth", "heads")
-    assert (
-        rules.Formula(*(published.number("Paper 3", f"/l_star/{name}") for name in names))
-        == rules.PRINTED
-    )
+    with pytest.raises(LayerwiseError, match="other than 0"):
+        rules.relative_error(3, 0)
+    with pytest.raises(LayerwiseError, match=r"as many independent rows as coefficients \(3\)"):
+        rules.fit_formula([12] * 4, [8] * 4, [1, 2, 3, 4])

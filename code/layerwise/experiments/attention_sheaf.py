@@ -67,10 +67,8 @@ def trace_layers(masses: ByHead, norms: Norms) -> dict[str, int | None]:
     found: dict[str, int | None] = {}
     for name, series in traces(masses, norms).items():
         guarded = critical_layer.guarded(critical_layer.gradient_sizes, series)
-        found |= {
-            f"L_star_{name}": critical_layer.steepest(series),
-            f"L_star_{name}_guarded": guarded.layer,
-        }
+        found[f"L_star_{name}"] = critical_layer.steepest(series)
+        found[f"L_star_{name}_guarded"] = guarded
     return found
 
 
@@ -175,11 +173,11 @@ def mean_layers(maps: Sequence[Maps], norms: Norms) -> dict[str, float | None]:
     coded = [sheaf.multihead_trace(m, norms) for m in by_head(maps, sheaf.off_diagonal_mass)]
     layers: dict[str, list[int | None]] = {
         "argmax": [critical_layer.largest_step(t) for t in printed],
-        "argmax_guarded": [critical_layer.guarded(steps, t).layer for t in printed],
+        "argmax_guarded": [critical_layer.guarded(steps, t) for t in printed],
         "sign_change": [critical_layer.sign_change(t).layer for t in printed],
-        "sign_change_guarded": [critical_layer.guarded_sign_change(t).layer for t in printed],
+        "sign_change_guarded": [critical_layer.guarded_sign_change(t) for t in printed],
         "coded_argmax": [critical_layer.largest_step(t) for t in coded],
-        "coded_argmax_guarded": [critical_layer.guarded(steps, t).layer for t in coded],
+        "coded_argmax_guarded": [critical_layer.guarded(steps, t) for t in coded],
     }
     there = {name: [one for one in of if one is not None] for name, of in layers.items()}
     return {name: float(np.mean(of)) if of else None for name, of in there.items()}

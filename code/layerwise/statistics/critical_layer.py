@@ -2,14 +2,17 @@
 
 A NaN wins every `argmax`, `argmin` and gradient it touches, as it did in the notebooks: several
 published L* are the place of the first NaN. `guarded` and `guarded_sign_change` give the layer that
-the numbers alone give, and name the layers without one.
+the numbers alone give.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
+from operator import itemgetter
 
 import numpy as np
 from jaxtyping import Float
@@ -33,14 +36,9 @@ class Formula:
         return n_layers * (self.constant + self.depth * n_layers + self.heads / n_heads)
 
 
-# Equation 6 as printed. `published/typed.csv` has the same numbers for source `published`; a
-# measured layer is held against them too.
-PRINTED = Formula(0.11, 0.012, 4.9)
-
-
 def layer_from_gain(n_layers: int, gain: float | int) -> float:
     """The a-priori L* = (L/2)(1 + tanh(5 (G - 1))) (trace script)."""
-    return float(n_layers / 2 * (1 + np.tanh(5 * (gain - 1))))
+    return n_layers / 2 * (1 + math.tanh(5 * (gain - 1)))
 
 
 def legacy_argmax(sizes: Float[np.ndarray, " layer"]) -> int:
@@ -128,16 +126,8 @@ def sign_change(values: Float[np.ndarray, " layer"]) -> SignChange:
     return SignChange(n // 2, "fallback")
 
 
-@dataclass(frozen=True)
-class Guarded:
-    """The layer that the numbers give, if any, and the layers that are NaN."""
-
-    layer: int | None
-    nan_layers: tuple[int, ...]
-
-
-def guarded(sizes: Sizes, values: Float[np.ndarray, " layer"]) -> Guarded:
-    """Where the series turns most sharply, among the layers whose size no NaN touches.
+def guarded(sizes: Sizes, values: Float[np.ndarray, " layer"]) -> int | None:
+    """Where the series turns most sharply, among the layers whose size no NaN touches, if any.
 
     Args:
         sizes: `gradient_sizes`, `step_sizes` or `bend_sizes`.
@@ -145,20 +135,13 @@ def guarded(sizes: Sizes, values: Float[np.ndarray, " layer"]) -> Guarded:
     """
     found = sizes(values)
     finite = np.where(np.isnan(found), -np.inf, found)
-    layer = None if np.all(np.isneginf(finite)) else legacy_argmax(finite)
-    return Guarded(layer, nan_layers(values))
+    return None if np.all(np.isneginf(finite)) else legacy_argmax(finite)
 
 
-def guarded_sign_change(values: Float[np.ndarray, " layer"]) -> Guarded:
+def guarded_sign_change(values: Float[np.ndarray, " layer"]) -> int | None:
     """`sign_change` over the layers that are numbers, as if the others were not there."""
     numbers = np.flatnonzero(~np.isnan(values))
-    layer = int(numbers[sign_change(values[numbers]).layer]) if len(numbers) else None
-    return Guarded(layer, nan_layers(values))
-
-
-def nan_layers(values: Float[np.ndarray, " layer"]) -> tuple[int, ...]:
-    """The layers that are NaN."""
-    return tuple(np.flatnonzero(np.isnan(values)).tolist())
+    return int(numbers[sign_change(values[numbers]).layer]) if len(numbers) else None
 
 
 def depth_error(predicted: float | int, layer: float | int, n_layers: int) -> float:
@@ -188,31 +171,59 @@ def verdict(error: float | int) -> str:
 
 
 def least_absolute_deviations(
-    x: Float[np.ndarray, "row column"], y: Float[np.ndarray, " row"]
-) -> Float[np.ndarray, " column"]:
-    """Coefficients c that minimise the sum of |x c - y|.
+    rows: Sequence[Sequence[Fraction]], y: Sequence[Fraction]
+) -> list[Fraction]:
+    """Coefficients c that minimise the sum of |x c - y| over the rows x, exactly.
 
     Some minimiser passes through as many rows as there are coefficients, so all such choices are
-    tried: for a handful of rows this is exact and needs no solver.
+    tried. In fractions: the first of equal sums is chosen, whatever a processor rounds to.
 
     Raises:
         LayerwiseError: for fewer independent rows than coefficients.
     """
-    best, best_sum = None, np.inf
-    for rows in combinations(range(len(x)), x.shape[1]):
-        chosen = x[list(rows)]
-        if np.linalg.matrix_rank(chosen) < x.shape[1]:
-            continue
-        found = np.linalg.solve(chosen, y[list(rows)])
-        total = float(np.sum(np.abs(x @ found - y)))
-        if total < best_sum:
-            best, best_sum = found, total
-    if best is None:
+    n_columns = len(rows[0])
+    fits = []
+    for chosen in combinations(range(len(rows)), n_columns):
+        found = _through([rows[n] for n in chosen], [y[n] for n in chosen])
+        if found is not None:
+            fits.append(
+                (sum(abs(_dot(row, found) - of) for row, of in zip(rows, y, strict=True)), found)
+            )
+    if not fits:
         raise LayerwiseError(
-            f"a fit needs as many independent rows as coefficients ({x.shape[1]}), "
-            f"found {len(x)} rows; add models that differ"
+            f"a fit needs as many independent rows as coefficients ({n_columns}), "
+            f"found {len(rows)} rows; add models that differ"
         )
-    return best
+    return min(fits, key=itemgetter(0))[1]
+
+
+def _dot(x: Sequence[Fraction], c: Sequence[Fraction]) -> Fraction:
+    return sum((a * b for a, b in zip(x, c, strict=True)), Fraction())
+
+
+def _through(rows: list[Sequence[Fraction]], y: list[Fraction]) -> list[Fraction] | None:
+    """The solution of as many equations as unknowns, by Cramer's rule; None without one."""
+    whole = _determinant(rows)
+    if not whole:
+        return None
+    return [
+        _determinant([[*row[:n], of, *row[n + 1 :]] for row, of in zip(rows, y, strict=True)])
+        / whole
+        for n in range(len(rows))
+    ]
+
+
+def _determinant(rows: Sequence[Sequence[Fraction]]) -> Fraction:
+    if not rows:
+        return Fraction(1)
+    first, *rest = rows
+    return sum(
+        (
+            (-1) ** n * value * _determinant([[*row[:n], *row[n + 1 :]] for row in rest])
+            for n, value in enumerate(first)
+        ),
+        Fraction(),
+    )
 
 
 def fit_formula(
@@ -223,7 +234,9 @@ def fit_formula(
     Raises:
         LayerwiseError: see `least_absolute_deviations`.
     """
-    depth, heads = (np.asarray(v, dtype=np.float64) for v in (n_layers, n_heads))
-    columns = np.column_stack([np.ones(len(depth)), depth, 1 / heads])
-    found = least_absolute_deviations(columns, np.asarray(layers, dtype=np.float64) / depth)
-    return Formula(*(float(c) for c in found))
+    rows = [
+        (Fraction(1), Fraction(n), Fraction(1, heads))
+        for n, heads in zip(n_layers, n_heads, strict=True)
+    ]
+    depths = [Fraction(layer) / n for layer, n in zip(layers, n_layers, strict=True)]
+    return Formula(*map(float, least_absolute_deviations(rows, depths)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -157,8 +158,8 @@ def fisher_interval(r: float, n: int, quantile: float = 1.959963984540054) -> tu
     """
     if n < 4 or not abs(r) < 1:
         raise LayerwiseError(f"Fisher's interval needs n >= 4 and |r| < 1, found n={n}, r={r}")
-    half = quantile / np.sqrt(n - 3)
-    return float(np.tanh(np.arctanh(r) - half)), float(np.tanh(np.arctanh(r) + half))
+    z, half = math.atanh(r), quantile / math.sqrt(n - 3)
+    return math.tanh(z - half), math.tanh(z + half)
 
 
 def constant_resamples(n: int, n_resamples: int, n_series: int, seed: int) -> list[int]:

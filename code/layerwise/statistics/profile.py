@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,13 +30,16 @@ def line_fit(values: Sequence[float]) -> tuple[float, float]:
     """
     if len(values) < 2:
         return 0.0, 0.0
-    y = np.asarray(values, dtype=np.float64)
-    x = np.arange(len(y)) - (len(y) - 1) / 2
-    y = y - y.mean()
-    slope = float(x @ y / (x @ x))
-    if np.all(np.asarray(values) == values[0]):
+    if min(values) == max(values):
         return 0.0, 0.0
-    return slope, float(np.clip(x @ y / np.sqrt((x @ x) * (y @ y)), -1.0, 1.0))
+    # exact sums: those of a BLAS end in other digits on another processor
+    n = len(values)
+    middle = math.fsum(values) / n
+    x, y = [row - (n - 1) / 2 for row in range(n)], [value - middle for value in values]
+    xy, xx, yy = (
+        math.fsum(a * b for a, b in zip(*of, strict=True)) for of in ((x, y), (x, x), (y, y))
+    )
+    return xy / xx, max(-1.0, min(1.0, xy / math.sqrt(xx * yy)))
 
 
 def bell_test(values: Sequence[float]) -> BellTest:
