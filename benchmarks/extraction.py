@@ -34,10 +34,10 @@ import tokenizers
 import torch
 import transformers
 
+from layerwise.extraction.batches import plan_batches
 from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint
 from layerwise.extraction.packed import Linears, packed_linears
-from layerwise.extraction.plan import plan_batches
 from layerwise.extraction.store import HiddenStates, open_states
 from layerwise.inputs.pairs import read_pairs
 

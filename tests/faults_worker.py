@@ -17,11 +17,12 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import torch
 
 import layerwise.extraction.hidden_states as module
 from layerwise.errors import LayerwiseError
-from layerwise.extraction import shards
+from layerwise.extraction import partial
 from layerwise.extraction.load import load_local
 from layerwise.extraction.partial import partial_of
 from layerwise.extraction.store import open_states
@@ -29,7 +30,7 @@ from tiny_checkpoints import TEXTS
 
 PROMPTS = ("The river rises", "An owl")
 PASSES = "passes.log"
-MANY = {"pwrite": 41, "fsync": 11, "open to write": 3}
+MANY = {"fsync": 5, "open to write": 5, "rows of an array": 7, "array of a batch": 7}
 
 
 def run(out, texts, *, seconds_per_pass=0.0):
@@ -98,7 +99,7 @@ def random_kills(work):
     (work / "clean").mkdir()
     expected = clean(work, texts)
     out = fresh(work / "killed") / "out"
-    kills, journaled = 0, []
+    kills, kept = 0, []
     while kills < 10 and not out.exists():
         wanted = size_of(out.parent / PASSES) + generator.randrange(4, 22)
         child = forked(lambda: run(out, texts, seconds_per_pass=0.002))
@@ -109,13 +110,12 @@ def random_kills(work):
         if ended(child) == 0:
             break
         kills += 1
-        journal = shards.journal_of(partial_of(out) / "rank_00")
-        journaled.append(len(journal.read_text().split()) if journal.exists() else 0)
+        kept.append(len(list(partial_of(out).glob("batch_*"))))
         assert not out.exists() or contents(out) == expected
     assert ended(forked(lambda: run(out, texts))) == 0
     return {
         "kills": kills,
-        "journaled": journaled,
+        "kept": kept,
         "passes": size_of(out.parent / PASSES),
         "passes_undisturbed": size_of(work / "clean" / PASSES),
         "same": contents(out) == expected,
@@ -128,8 +128,9 @@ class Killer:
 
     def __init__(self, at=None, log=None):
         self.seen, self.at, self.log = 0, at, log
-        for name in ("pwrite", "fsync", "ftruncate"):
-            setattr(os, name, self.counting(name, getattr(os, name)))
+        os.fsync = self.counting("fsync", os.fsync)
+        partial._write_rows = self.counting("rows of an array", partial._write_rows)
+        np.save = self.counting("array of a batch", np.save)
         sys.addaudithook(self.hook)
 
     def hook(self, event, arguments):
@@ -153,8 +154,8 @@ class Killer:
             self.log.append(what)
 
 
-def two_shards_over_an_older_one(work, texts):
-    """What is hardest to finish: a shard of another process, and a folder to be replaced."""
+def half_done_over_an_older_one(work, texts):
+    """What is hardest to finish: batches of another process, and a folder to be replaced."""
     out = fresh(work / "template") / "out"
     assert ended(forked(lambda: run(out, TEXTS[:2]))) == 0
     older = contents(out)
@@ -182,10 +183,10 @@ def two_shards_over_an_older_one(work, texts):
 
 def every_crash_point(work):
     """Killed before each single change of the file system, then run again."""
-    texts, shards.FLUSH_EVERY = TEXTS[:5], 1
+    texts = TEXTS[:5]
     (work / "clean").mkdir()
     expected = clean(work, texts)
-    template, older = two_shards_over_an_older_one(work, texts)
+    template, older = half_done_over_an_older_one(work, texts)
     shutil.copytree(template, work / "dry")
 
     def dry():
@@ -197,7 +198,7 @@ def every_crash_point(work):
     assert ended(forked(dry)) == 0
     log = json.loads((work / "log.json").read_text())
     undisturbed = size_of(work / "dry" / PASSES)
-    # every change of a name; some of the many writes, opens and syncs of one file after another
+    # every change of a folder; some of the many writes, opens and syncs of one file after another
     points = [n for n, what in enumerate(log) if what not in MANY or n % MANY[what] == 0]
     wrong = []
     for point in points:
@@ -241,8 +242,7 @@ def two_at_once(work):
 
 def full_disk(work):
     """FOLDER is a small file system: another writer fills it in the middle of a run."""
-    # several pages of every file, most of them still without blocks at the third pass
-    texts = TEXTS * 20
+    texts = TEXTS * 8
     (work / "clean").mkdir()
     expected = clean(work, texts)
     out, filler = fresh(work / "full") / "out", work / "filler"

@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import fcntl
 import json
 import os
 import resource
@@ -11,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,11 +17,11 @@ import torch
 
 import layerwise.extraction.hidden_states as module
 from layerwise.errors import LayerwiseError
-from layerwise.extraction import memory, partial
+from layerwise.extraction import memory
+from layerwise.extraction.batches import Batch
 from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import load_local
-from layerwise.extraction.partial import Lock, partial_of
-from layerwise.extraction.shards import FLUSH_EVERY, journal_of
+from layerwise.extraction.partial import Partial, partial_of
 from layerwise.extraction.store import BEFORE_NORM, open_states
 from layerwise.extraction.twins import build_twin
 from tiny_checkpoints import TEXTS, tiny_checkpoint, twinned_model
@@ -70,7 +68,7 @@ def seen(shallow, tmp_path_factory):
             "OMP_NUM_THREADS": "1",
             "TOKENIZERS_PARALLELISM": "false",
             "HF_HUB_OFFLINE": "1",
-            "PYTHONPATH": str(HERE),
+            "PYTHONPATH": os.pathsep.join((str(HERE), os.environ.get("PYTHONPATH", ""))),
         },
         capture_output=True,
         text=True,
@@ -85,25 +83,25 @@ def test_killed_at_random_points_many_times(seen):
     assert result["kills"] == 10
     assert result["same"]
     assert result["left"] == ["out", "passes.log"]
-    assert result["journaled"] == sorted(result["journaled"])  # nothing done is ever undone
-    assert result["journaled"][-1] > 0
-    assert result["passes"] <= result["passes_undisturbed"] + result["kills"] * FLUSH_EVERY
+    assert result["kept"] == sorted(result["kept"])  # nothing done is ever undone
+    assert result["kept"][-1] > 0
+    assert result["passes"] <= result["passes_undisturbed"] + result["kills"]  # a batch each
 
 
 def test_killed_before_every_change_of_the_file_system(seen):
-    """Creating, writing, merging two shards, replacing an older extraction, tidying up."""
+    """Creating, writing, merging, replacing an older extraction, tidying up."""
     result = seen["every_crash_point"]["result"]
     assert result["wrong"] == []
     assert result["points"] > 50
     assert {"fsync", "open to write", "os.mkdir", "os.remove", "os.rename", "os.rmdir",
-            "pwrite"} <= set(result["kinds"])  # fmt: skip
+            "array of a batch", "rows of an array"} <= set(result["kinds"])  # fmt: skip
 
 
 def test_second_run_at_once_refuses_and_a_killed_one_lets_go(seen):
     result, errors = seen["two_at_once"]["result"], seen["two_at_once"]["errors"]
     assert result == {"first": -9, "second": 2, "third": 0, "left": ["out"]}
     assert len(errors) == 1
-    assert "one run at a time writes an extraction, process " in errors[0]
+    assert "one run at a time writes an extraction, another process is at it" in errors[0]
     assert "wait until that has ended, or name another folder" in errors[0]
 
 
@@ -115,8 +113,7 @@ def test_disk_that_fills_up(seen):
     assert result["codes"] == [2, 2, 0]
     assert not result["finished"]
     assert result["same"]
-    lost = result["passes"] - result["passes_undisturbed"]
-    assert 1 <= lost <= FLUSH_EVERY
+    assert result["passes"] == result["passes_undisturbed"] + 1
     assert "No space left on device; the hidden states take 0." in first
     assert "make room and run again: the batches on disk are kept" in first
     assert " more on this disk, 0.000 MiB are free; make room, or name" in second
@@ -141,28 +138,12 @@ def test_file_size_limit_in_the_middle(checkpoint, tmp_path, monkeypatch):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert not (tmp_path / "out").exists()
     with pytest.raises(LayerwiseError, match="no finished extraction here"):
-        open_states(partial_of(tmp_path / "out") / "rank_00")
-    kept = journal_of(partial_of(tmp_path / "out") / "rank_00").read_text().split()
-    assert kept == ["0", "1", "2"]
+        open_states(partial_of(tmp_path / "out"))
+    kept = sorted(file.name for file in partial_of(tmp_path / "out").iterdir())
+    assert kept == ["batch_00000", "batch_00001", "batch_00002", "fingerprint"]
     monkeypatch.setattr(module, "forward", forward)
     again = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out", tokens_per_batch=8)
     assert contents(again) == contents(whole)
-
-
-@pytest.mark.parametrize(("n_processes", "times"), [(1, 1.0), (4, 1.75)])
-def test_too_little_room_is_said_first(checkpoint, tmp_path, monkeypatch, n_processes, times):
-    """Shards of several processes are merged, so most of the data is there twice at the end."""
-    states = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "whole")
-    arrays = list(states.folder.rglob("*.npy"))
-    need = int(sum(file.stat().st_size for file in arrays) * times)
-    ids = {kind: module._tokenize(checkpoint, kind, texts)
-           for kind, texts in (("statements", TEXTS), ("prompts", PROMPTS))}  # fmt: skip
-    plan = module._plan(checkpoint, ids, 2048)
-    free = [need, need - 1]
-    monkeypatch.setattr(partial.shutil, "disk_usage", lambda _: SimpleNamespace(free=free.pop(0)))
-    partial.prepare(tmp_path / "out", "mark", plan, n_processes)
-    with pytest.raises(LayerwiseError, match=r"need 0.0\d\d MiB more on this disk, 0.0\d\d MiB ar"):
-        partial.prepare(tmp_path / "other", "mark", plan, n_processes)
 
 
 @contextlib.contextmanager
@@ -209,48 +190,6 @@ def test_output_that_is_a_file(checkpoint, tmp_path):
     (tmp_path / "out").write_text("")
     with pytest.raises(LayerwiseError, match=r"File exists; hidden states are written to"):
         extract(checkpoint, TEXTS, (), tmp_path / "out" / "states")
-
-
-def test_lock_of_a_running_and_of_an_ended_run(tmp_path, monkeypatch):
-    held = Lock(tmp_path / "out")
-    with pytest.raises(LayerwiseError, match=rf"process {os.getpid()} on .* is at it; wait until"):
-        Lock(tmp_path / "out")
-    held.close()
-    assert list(tmp_path.iterdir()) == []
-    (tmp_path / "out.lock").write_text("process 1 on another machine")  # killed: nobody holds it
-    flock, taken = fcntl.flock, []
-
-    def removed_meanwhile(file, how):
-        flock(file, how)
-        if not taken:  # the holder before us removes the file that we have just opened
-            (tmp_path / "out.lock").unlink()
-        taken.append(file)
-
-    monkeypatch.setattr(partial.fcntl, "flock", removed_meanwhile)
-    lock = Lock(tmp_path / "out")
-    assert len(taken) == 2
-    assert (tmp_path / "out.lock").read_text().startswith(f"process {os.getpid()} on ")
-    lock.close()
-
-
-def test_finished_extraction_is_read_while_another_run_holds_the_lock(checkpoint, tmp_path):
-    extract(checkpoint, TEXTS, (), tmp_path / "out")
-    with contextlib.closing(Lock(tmp_path / "out")):
-        assert len(extract(checkpoint, TEXTS, (), tmp_path / "out").nll) == len(TEXTS)
-        with pytest.raises(LayerwiseError, match="one run at a time"):
-            extract(checkpoint, TEXTS[:3], (), tmp_path / "out")
-
-
-def test_leftovers_of_other_inputs_stay_and_own_ones_go(checkpoint, tmp_path):
-    out = tmp_path / "out"
-    index = extract(checkpoint, TEXTS, (), out).index
-    partial_of(out).mkdir()
-    (partial_of(out) / "fingerprint").write_text("of other inputs")
-    extract(checkpoint, TEXTS, (), out)
-    assert partial_of(out).exists()
-    (partial_of(out) / "fingerprint").write_text(index["fingerprint"])
-    extract(checkpoint, TEXTS, (), out)
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 @pytest.mark.parametrize("spoil", ["cut", "gone", "garbage"])
@@ -323,14 +262,14 @@ def test_sizes_are_halved_and_later_batches_keep_to_what_fitted(checkpoint, monk
             raise MemoryError
         ran.append(len(part.members))
 
-    batch = memory.Batch("statements", tuple(range(13)), 10)
-    assert memory.run_in_parts(checkpoint, batch, room, run) == 2
+    batch = Batch("statements", tuple(range(13)), 10)
+    assert memory.run_in_parts(checkpoint, batch, room, run) == (2, [None] * 7)
     assert ran == [2] * 6 + [1]
     assert "with 13 statements of 10 tokens at a time: going on with 7;" in capsys.readouterr().err
-    longer = memory.Batch("statements", tuple(range(5)), 20)
-    assert memory.run_in_parts(checkpoint, longer, room, run) == 1
-    shorter = memory.Batch("statements", tuple(range(3)), 5)
-    assert memory.run_in_parts(checkpoint, shorter, room, run) == 3
+    longer = Batch("statements", tuple(range(5)), 20)
+    assert memory.run_in_parts(checkpoint, longer, room, run)[0] == 1
+    shorter = Batch("statements", tuple(range(3)), 5)
+    assert memory.run_in_parts(checkpoint, shorter, room, run)[0] == 3
     assert capsys.readouterr().err == ""
 
 
@@ -341,7 +280,7 @@ def test_smaller_batches_survive_a_kill(checkpoint, tmp_path, monkeypatch):
         expected = extract(checkpoint, texts, PROMPTS, tmp_path / "whole")
     with monkeypatch.context() as patch:
         only_fits(patch, 3, MemoryError())
-        patch.setattr(module, "publish", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(Partial, "publish", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             extract(checkpoint, texts, PROMPTS, tmp_path / "out")
     again = extract(checkpoint, texts, PROMPTS, tmp_path / "out")

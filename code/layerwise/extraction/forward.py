@@ -57,17 +57,18 @@ def _watch(checkpoint: Checkpoint, see: See) -> Iterator[None]:
 
 def pool(
     hidden: Float[torch.Tensor, "batch token hidden"],
-) -> Float[torch.Tensor, "pooling batch hidden"]:
+) -> Float[torch.Tensor, "batch pooling hidden"]:
     """The poolings of `store.POOLINGS`, in the dtype of the model; at least two tokens."""
-    return torch.stack((hidden[:, 1:].mean(dim=1), hidden.mean(dim=1), hidden[:, -1], hidden[:, 0]))
+    pooled = (hidden[:, 1:].mean(dim=1), hidden.mean(dim=1), hidden[:, -1], hidden[:, 0])
+    return torch.stack(pooled, dim=1)
 
 
 def token_norms(
     hidden: Float[torch.Tensor, "batch token hidden"],
-) -> Float32[torch.Tensor, "norm batch"]:
+) -> Float32[torch.Tensor, "batch norm"]:
     """The norms of `store.NORMS`, computed in float32."""
     norms = hidden.float().norm(dim=-1)
-    return torch.stack((norms[:, -1], norms.mean(dim=1), norms.norm(dim=1)))
+    return torch.stack((norms[:, -1], norms.mean(dim=1), norms.norm(dim=1)), dim=1)
 
 
 def mean_token_nll(

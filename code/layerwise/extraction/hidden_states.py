@@ -8,24 +8,32 @@ import json
 import os
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
 
 import accelerate
+import numpy as np
 import torch
 import transformers
 from accelerate.utils import broadcast_object_list
 from jaxtyping import Bool, Float, Float32
 
 from layerwise.errors import LayerwiseError
+from layerwise.extraction.batches import Batch, plan_batches
 from layerwise.extraction.forward import forward, mean_token_nll, pool, token_norms
 from layerwise.extraction.load import Checkpoint, attention_kernel
 from layerwise.extraction.memory import Room, run_in_parts
 from layerwise.extraction.packed import Linears, choose_linears, packed_linears
-from layerwise.extraction.partial import claim, disk_errors_explained, partial_of, prepare, publish
-from layerwise.extraction.plan import Batch, Plan, plan_batches
-from layerwise.extraction.shards import Shard
-from layerwise.extraction.store import HiddenStates, Layer, digest_of_texts, open_states
+from layerwise.extraction.partial import Partial
+from layerwise.extraction.store import (
+    Arrays,
+    HiddenStates,
+    Layer,
+    digest_of_texts,
+    layer_file,
+    open_states,
+)
 from layerwise.extraction.templates import NONE, render
 from layerwise.extraction.token_ids import TokenIds, tokenize
 from layerwise.progress import track
@@ -81,37 +89,31 @@ def extract(
     }
     chosen = choose_linears(checkpoint.model, linears)
     index = _index(checkpoint, texts, ids, tokens_per_batch, chosen, template)
-    plan = _plan(checkpoint, ids, tokens_per_batch)
+    partial = _partial(checkpoint, ids, folder, index)
     processes = _Processes.of(checkpoint)
     with contextlib.ExitStack() as stack:
 
-        def begin() -> dict[int, int] | None:
-            """Batches that are done; None if all is. The first process keeps the lock."""
-            with disk_errors_explained(folder, plan):
-                lock = claim(folder, index["fingerprint"])
-                if lock is None:
-                    return None
-                stack.callback(lock.close)
-                return prepare(folder, index["fingerprint"], plan, processes.count)
+        def begin() -> set[int] | None:
+            with partial.disk_errors_explained():
+                return partial.begin(stack)
 
-        done = processes.first_decides(begin)
+        done = processes.first_decides(begin)  # the first process keeps the lock
         if done is None:
             return open_states(folder)
-        todo = [number for number in range(len(plan.batches)) if number not in done]
+        todo = [number for number in range(len(partial.batches)) if number not in done]
         mine = todo[processes.rank :: processes.count]
         shown = progress and processes.rank == 0
         with (
-            contextlib.closing(_counted(checkpoint, plan, mine, shown)) as numbers,
-            disk_errors_explained(folder, plan),
+            contextlib.closing(_counted(checkpoint, partial, mine, shown)) as numbers,
+            partial.disk_errors_explained(),
             packed_linears(checkpoint.model, chosen),
             attention_kernel(checkpoint.model, index["attention"]),
         ):
-            shard = Shard(partial_of(folder) / f"rank_{processes.rank:02d}", plan)
-            _run_all(checkpoint, plan, numbers, texts, ids, shard)
+            _run_all(checkpoint, partial, numbers, texts, ids)
         processes.wait()
         if processes.rank == 0:
-            with disk_errors_explained(folder, plan):
-                publish(folder, plan, index)
+            with partial.disk_errors_explained():
+                partial.publish(index)
         processes.wait()
     return open_states(folder)
 
@@ -197,27 +199,28 @@ def _index(
     return {**index, "fingerprint": hashlib.sha256(everything.encode()).hexdigest()}
 
 
-def _plan(checkpoint: Checkpoint, ids: dict[str, TokenIds], tokens_per_batch: int) -> Plan:
-    starts = [0]
-    for length in ids["prompts"].lengths:
-        starts.append(starts[-1] + length)
-    return Plan(
+def _partial(
+    checkpoint: Checkpoint, ids: dict[str, TokenIds], folder: Path, index: dict[str, Any]
+) -> Partial:
+    starts = (0, *accumulate(ids["prompts"].lengths))
+    arrays = Arrays(
         n_layers=checkpoint.n_layers,
         hidden_size=checkpoint.hidden_size,
         final_size=checkpoint.head.weight.shape[1],
         dtype="float16" if checkpoint.dtype == "float16" else "float32",
         n_statements=len(ids["statements"].ends),
-        prompt_starts=tuple(starts),
-        batches=plan_batches("statements", ids["statements"].lengths, tokens_per_batch)
-        + plan_batches("prompts", ids["prompts"].lengths, tokens_per_batch),
+        n_tokens=starts[-1],
     )
+    limit = index["tokens_per_batch"]
+    batches = [b for kind in ids for b in plan_batches(kind, ids[kind].lengths, limit)]
+    return Partial(folder, index["fingerprint"], arrays, starts[:-1], tuple(batches))
 
 
 def _counted(
-    checkpoint: Checkpoint, plan: Plan, numbers: Sequence[int], shown: bool
+    checkpoint: Checkpoint, partial: Partial, numbers: Sequence[int], shown: bool
 ) -> Generator[int, None, None]:
     """The batches, counted in tokens: short statements come first, long prompts last."""
-    batches = {number: plan.batches[number] for number in numbers}
+    batches = {number: partial.batches[number] for number in numbers}
     sizes = {number: len(batch.members) * batch.length for number, batch in batches.items()}
     total, size = sum(sizes.values()), sizes.__getitem__
     return track(numbers, checkpoint.display, "tokens", total, size=size, shown=shown)
@@ -225,56 +228,55 @@ def _counted(
 
 def _run_all(
     checkpoint: Checkpoint,
-    plan: Plan,
+    partial: Partial,
     numbers: Iterable[int],
     texts: dict[str, Sequence[str]],
     ids: dict[str, TokenIds],
-    shard: Shard,
 ) -> None:
-    room = Room()
-    try:
-        for number in numbers:
-            batch = plan.batches[number]
+    room, layers = Room(), partial.arrays.layers
+    for number in numbers:
+        batch = partial.batches[number]
 
-            def run(part: Batch) -> None:
-                _run(checkpoint, part, texts[part.kind], ids[part.kind], shard)
+        def run(part: Batch) -> dict[str, np.ndarray]:
+            return _run(checkpoint, layers, part, texts[part.kind], ids[part.kind])
 
-            shard.finish(number, run_in_parts(checkpoint, batch, room, run))
-    finally:
-        shard.close()  # an error or Ctrl-C keeps every whole batch
+        at_a_time, parts = run_in_parts(checkpoint, batch, room, run)
+        if len(parts) > 1:
+            parts = [{name: np.concatenate([part[name] for part in parts]) for name in parts[0]}]
+        partial.save(number, at_a_time, parts[0])
 
 
 def _run(
-    checkpoint: Checkpoint, batch: Batch, texts: Sequence[str], ids: TokenIds, shard: Shard
-) -> None:
-    """One forward pass, its states written to the shard.
+    checkpoint: Checkpoint,
+    layers: Sequence[Layer],
+    batch: Batch,
+    texts: Sequence[str],
+    ids: TokenIds,
+) -> dict[str, np.ndarray]:
+    """One forward pass: a row per text of every array, by the file that it goes to.
 
     What is pooled stays on its device until the pass is over: a GPU need not wait for each layer.
     """
-    pooled: dict[Layer, torch.Tensor] = {}
+    kept: dict[Layer, Any] = {}
     norms: dict[Layer, torch.Tensor] = {}
 
     def see(layer: Layer, hidden: Float[torch.Tensor, "batch token hidden"]) -> None:
         norms[layer] = token_norms(hidden)
-        if batch.kind == "prompts":
-            shard.write_tokens(batch, layer, _to_numpy(hidden))
-        else:
-            pooled[layer] = pool(hidden)
+        # a copy: some blocks add to what they gave in place
+        kept[layer] = _to_numpy(hidden.clone()) if batch.kind == "prompts" else pool(hidden)
 
     tokens = torch.from_numpy(ids.rows(batch.members, batch.length))
     with torch.inference_mode():
         hidden = forward(checkpoint, tokens.to(checkpoint.model.device), see)
-        for layer in shard.plan.layers:
-            _check_states(checkpoint, batch, texts, layer, norms[layer][-1])
+        for layer in layers:
+            _check_states(checkpoint, batch, texts, layer, norms[layer][:, -1])
         if batch.kind == "prompts":
-            return
+            return {f"tokens/{layer_file(layer)}": kept[layer] for layer in layers}
         nll = mean_token_nll(checkpoint, hidden, tokens)
         _require(checkpoint, batch, texts, ~torch.isfinite(nll), "token NLL is not finite")
-    for layer, states in pooled.items():
-        shard.write_states(batch, layer, _to_numpy(states))
-    layers = torch.stack([norms[layer].cpu() for layer in shard.plan.layers])
-    shard.write_norms(batch, layers.permute(2, 0, 1).numpy())
-    shard.write_nll(batch, nll.double().cpu().numpy())
+    states = {f"states/{layer_file(layer)}": _to_numpy(kept[layer]) for layer in layers}
+    stacked = torch.stack([norms[layer].cpu() for layer in layers], dim=1)
+    return {**states, "norms.npy": _to_numpy(stacked), "nll.npy": _to_numpy(nll.double())}
 
 
 def _check_states(

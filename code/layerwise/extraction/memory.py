@@ -5,15 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import psutil
 import torch
 from tqdm import tqdm
 
 from layerwise.errors import LayerwiseError
+from layerwise.extraction.batches import Batch
 from layerwise.extraction.load import Checkpoint
-from layerwise.extraction.plan import Batch
 
+T = TypeVar("T")
 _SAID_BY_TORCH = (
     "can't allocate memory",  # a CPU
     "not enough memory",
@@ -35,9 +37,9 @@ class Room:
 
 
 def run_in_parts(
-    checkpoint: Checkpoint, batch: Batch, room: Room, run: Callable[[Batch], None]
-) -> int:
-    """Run a batch whole, or in parts that fit; returns how many texts were taken at a time.
+    checkpoint: Checkpoint, batch: Batch, room: Room, run: Callable[[Batch], T]
+) -> tuple[int, list[T]]:
+    """Run a batch whole, or in parts that fit: how many texts at a time, and what each part gave.
 
     When memory runs out the number is halved and the whole batch starts anew, so that all its
     texts go through the model in parts of one size. Later batches keep to what fitted.
@@ -47,8 +49,9 @@ def run_in_parts(
     """
     while True:
         size = room.texts(batch)
-        if _fits(batch, size, run):
-            return size
+        found = _if_it_fits(batch, size, run)
+        if found is not None:
+            return size, found
         if checkpoint.model.device.type == "cuda":
             torch.cuda.empty_cache()
         if size == 1:
@@ -67,16 +70,14 @@ def run_in_parts(
         )
 
 
-def _fits(batch: Batch, size: int, run: Callable[[Batch], None]) -> bool:
+def _if_it_fits(batch: Batch, size: int, run: Callable[[Batch], T]) -> list[T] | None:
     """Run the parts; on the way out of here the tensors of a failed one are let go."""
     try:
-        for part in batch.parts(size):
-            run(part)
+        return [run(part) for part in batch.parts(size)]
     except (MemoryError, RuntimeError) as error:  # torch's own is a RuntimeError
         if not is_out_of_memory(error):
             raise
-        return False
-    return True
+        return None
 
 
 def is_out_of_memory(error: Exception) -> bool:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +48,68 @@ def digest_of_texts(texts: Sequence[str]) -> str:
 def layer_file(layer: Layer) -> str:
     """File name of a layer inside `states/` or `tokens/`."""
     return f"{layer}.npy" if layer == BEFORE_NORM else f"layer_{layer:02d}.npy"
+
+
+@dataclass(frozen=True)
+class Array:
+    """A file of rows: the axes from `row_axis` on are one row."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    row_axis: int = 1
+
+    @property
+    def row_bytes(self) -> int:
+        return np.dtype(self.dtype).itemsize * math.prod(self.shape[self.row_axis :])
+
+    @property
+    def n_bytes(self) -> int:
+        return self.row_bytes * math.prod(self.shape[: self.row_axis])
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """What an extraction writes: the shapes of all its files."""
+
+    n_layers: int
+    hidden_size: int
+    final_size: int  # width after the final norm; differs for OPT-350M
+    dtype: str
+    n_statements: int
+    n_tokens: int  # of all prompts
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """Layers 0..n_layers, then the residual stream before the final norm."""
+        return (*range(self.n_layers + 1), BEFORE_NORM)
+
+    def of(self, kind: str) -> dict[str, Array]:
+        """The files that statements or prompts fill, by their path inside the folder."""
+        n = self.n_statements
+        widths = dict.fromkeys(self.layers, self.hidden_size)
+        widths[self.n_layers] = self.final_size
+        if kind == "prompts":
+            return {
+                f"tokens/{layer_file(layer)}": Array(self.dtype, (self.n_tokens, width))
+                for layer, width in widths.items()
+                if self.n_tokens
+            }
+        found = {
+            f"states/{layer_file(layer)}": Array(self.dtype, (len(POOLINGS), n, width), 2)
+            for layer, width in widths.items()
+        }
+        found["norms.npy"] = Array("float32", (n, len(self.layers), len(NORMS)))
+        return found | {"nll.npy": Array("float64", (n,))}
+
+    @property
+    def all(self) -> dict[str, Array]:
+        """Every file by its path inside the folder."""
+        return self.of("statements") | self.of("prompts")
+
+    @property
+    def total_bytes(self) -> int:
+        """What a finished extraction takes on disk."""
+        return sum(array.n_bytes for array in self.all.values())
 
 
 @dataclass(frozen=True)
