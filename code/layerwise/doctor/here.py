@@ -33,18 +33,18 @@ def python(root: Path) -> Finding:
 
 def packages(root: Path) -> Finding:
     """The installed versions against the lock that holds the installed torch."""
-    locks, installed = look.locked(root / "requirements"), look.installed()
-    torch = installed.get("torch")
+    locks, torch = look.locked(root / "requirements"), look.installed("torch")
     if torch is None:
         return Finding("torch is not installed", ANEW, TARGETS)
     in_use = next((lock for lock, pins in locks.items() if pins.get("torch") == torch), None)
     if in_use is None:
         known = ", ".join(f"{lock}: {pins.get('torch')}" for lock, pins in locks.items())
         return Finding(f"torch {torch} is in no lock ({known})", ANEW)
-    pins = sorted(locks[in_use].items())
-    if missing := [package for package, _ in pins if package not in installed]:
+    there = {package: look.installed(package) for package in locks[in_use]}
+    if missing := [package for package, version in there.items() if version is None]:
         return Finding(f"{in_use}: {some(missing)} not installed", ANEW, TARGETS)
-    if other := [f"{p} is {installed[p]}, locked {pin}" for p, pin in pins if installed[p] != pin]:
+    pins = locks[in_use].items()
+    if other := [f"{p} is {there[p]}, locked {pin}" for p, pin in pins if there[p] != pin]:
         return Finding(f"{in_use}: {some(other)}; numbers may differ", ANEW)
     return Finding(f"all {len(pins)} as in {in_use}, torch {torch}")
 
@@ -108,13 +108,6 @@ def memory(root: Path) -> Finding:
     return Finding(found)
 
 
-def recorded(root: Path) -> Finding:
-    """How many of the outputs in dvc.lock are in the workspace."""
-    outputs = look.outputs(root)
-    present = sum(path.exists() for path in outputs)
-    return Finding(f"{present} of {len(outputs)} recorded outputs are here")
-
-
 def latex(root: Path) -> Finding:
     """latexmk, and the files of LaTeX that the paper uses and that are not there."""
     if look.missing_programs("latexmk"):
@@ -141,7 +134,6 @@ CHECKS: dict[str, Check] = {
     "disk of results": disk,
     "disk of rehearsal": disk_of_rehearsal,
     "memory": memory,
-    "DVC": recorded,
     "LaTeX": latex,
     "tools of tests": browser,
 }

@@ -37,7 +37,7 @@ def locked(folder: Path) -> dict[str, dict[str, str]]:
 
     return {
         path.name: {
-            _normal(name): version
+            name: version
             for name, version, marker in _PIN.findall(path.read_text(encoding="utf-8"))
             if not marker or Marker(marker).evaluate()
         }
@@ -45,14 +45,12 @@ def locked(folder: Path) -> dict[str, dict[str, str]]:
     }
 
 
-def installed() -> dict[str, str]:
-    """The version of every installed package."""
-    named = [(one.metadata["Name"], one) for one in importlib.metadata.distributions()]
-    return {_normal(name): one.version for name, one in named if name}  # a broken one has none
-
-
-def _normal(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
+def installed(package: str) -> str | None:
+    """The version of a package, however its name is spelled; None: it is not there."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def broken_imports() -> dict[str, str]:
@@ -109,15 +107,6 @@ def without_scm(root: Path) -> bool:
     config = configparser.ConfigParser()
     config.read([root / ".dvc" / "config", root / ".dvc" / "config.local"])
     return config.getboolean("core", "no_scm", fallback=False)
-
-
-def outputs(root: Path) -> set[Path]:
-    """The outputs that dvc.lock records."""
-    import yaml
-
-    lock = root / "dvc.lock"
-    stages = yaml.safe_load(lock.read_text(encoding="utf-8"))["stages"] if lock.exists() else {}
-    return {root / out["path"] for stage in stages.values() for out in stage.get("outs", [])}
 
 
 def missing_programs(*names: str) -> list[str]:
