@@ -33,6 +33,15 @@ def test_twin_loads_as_declared_and_computes(family: str) -> None:
         assert torch.isfinite(loaded.model(ids).logits).all()
 
 
+def test_twin_says_that_its_weights_are_random(tmp_path: Path) -> None:
+    """And what does not say so is taken for trained."""
+    folder = build_twin(twinned_model("gpt2"), TEXTS, tmp_path / "twin")
+    assert load_local(folder).has_random_weights
+    config = folder / "config.json"
+    config.write_text(config.read_text().replace('"random_weights": true', '"other": true'))
+    assert not load_local(folder).has_random_weights
+
+
 @pytest.mark.parametrize("family", TWIN_FAMILIES)
 def test_twin_every_norm_and_bias_counts(family: str) -> None:
     """No norm weight is 1 (or 0 where 1 is added) and no bias is 0, so leaving one out shows."""

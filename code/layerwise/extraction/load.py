@@ -23,7 +23,7 @@ from layerwise.extraction.checkpoint_folder import BLOCKS as BLOCKS
 from layerwise.extraction.checkpoint_folder import check_config, check_folder, weight_bytes
 from layerwise.extraction.hub import fetch, fetch_config
 from layerwise.extraction.projections import heads_of
-from layerwise.extraction.twins import keep_bars_out_of_logs
+from layerwise.extraction.twins import RANDOM, keep_bars_out_of_logs
 from layerwise.files import sha256_of
 from layerwise.inputs.models import DTYPES, Model
 
@@ -57,6 +57,11 @@ class Checkpoint:
     def head(self) -> Any:
         """The output embeddings: last hidden state to logits."""
         return self.model.get_output_embeddings()
+
+    @property
+    def has_random_weights(self) -> bool:
+        """Whether config.json says that nobody trained it: a twin's does, and no number counts."""
+        return getattr(self.model.config, RANDOM, False) is True
 
     @property
     def adds_bos(self) -> bool:

@@ -19,6 +19,7 @@ from layerwise.extraction.twin_configs import VOCABULARY, twin_config
 from layerwise.inputs.models import Model
 
 BOS = "<s>"
+RANDOM = "random_weights"  # in config.json, and with every number that is measured on a twin
 HEAD_SIZE = 4  # of a twin; 6 where the model's hidden size is not n_heads * head_size (Gemma)
 NOISE = 0.1  # spread that a twin's norm weights and biases get
 # In the manner of Llama 3.1's: the rendered text opens with the BOS token, which a tokenizer that
@@ -55,7 +56,7 @@ def build_twin(model: Model, texts: Sequence[str], folder: Path, seed: int = 0) 
     bias is moved by normal noise of spread 0.1, so that code that forgets one gives other numbers.
     A model for chat gets a template whose text opens with the BOS token. The byte-level BPE
     tokenizer is trained on `texts`. The same arguments give the same bytes; torch's global
-    generator is left as it was. Returns `folder`.
+    generator is left as it was. config.json says that the weights are random. Returns `folder`.
 
     Raises:
         LayerwiseError: for no text to train the tokenizer on.
@@ -64,7 +65,8 @@ def build_twin(model: Model, texts: Sequence[str], folder: Path, seed: int = 0) 
         raise LayerwiseError(f"{model.slug}: a tokenizer needs at least one text, found none")
     keep_bars_out_of_logs()
     twin = twin_of(model)
-    config = transformers.AutoConfig.for_model(twin.family, **twin_config(twin))
+    declared = twin_config(twin) | {RANDOM: True}
+    config = transformers.AutoConfig.for_model(twin.family, **declared)
     with torch.random.fork_rng(devices=[]), _only_errors():
         # twins of one shape must differ, or statistics over models see ties
         torch.manual_seed(zlib.crc32(f"{seed} {model.slug}".encode()))
