@@ -10,6 +10,7 @@ import scipy.optimize
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judged import statistics_of
 from layerwise.analyses import TABLES, replay, series, sheaf_trace, spectral_norms, twins
 from layerwise.analyses import critical_layer as formula
 from layerwise.analyses.derivation import derived_cells
@@ -19,7 +20,6 @@ from layerwise.inputs.published import Published, read_published, split_pointer
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.verdicts import judge
 from layerwise.statistics import norm_ratios
-from replayed import statistics_of
 
 ANALYSES = (
     "critical_layer",

@@ -128,6 +128,11 @@ def test_places_and_shown_parts():
     found = derived(Document("gains", rules, places, shows=("/label",)), in_print())
     assert found.documents["it"] == {"label": "high", "largest": 7.0}
     assert found.given == {"it:/label": "labels#/a~1b"}
+    assert set(derived_cells(Document("gains", rules, places), in_print())) == {
+        ("gains", "/largest")
+    }
+    named = Document(None, {"": {"word": lambda e: 1}}, {"/word": ("labels", "/n")})
+    assert set(derived_cells(named, in_print())) == {("labels", "/n")}
     rows = Document(lambda e: e["gains"].models, {"*": OF_MODEL}, at="rows")
     found = derived(rows, in_print())
     assert found.given == {"it:/rows": "gains#/models"}

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from judged import statistics_of
 from layerwise.analyses import gain_files as files
 from layerwise.analyses import lab_heritage, replay
 from layerwise.analyses.evidence import Draws, Evidence
@@ -18,7 +19,6 @@ from layerwise.statistics import attention_trace, gains
 from layerwise.statistics.lines import power_law
 from layerwise.statistics.ranks import mann_whitney, spearman
 from layerwise.statistics.two_samples import pooled_d, pooled_t, require_sample
-from replayed import statistics_of
 
 ANALYSES = ("depth_gain", "lab_heritage", "crowding", "mlp_scaling", "laws")
 DRAWS = {"n_resamples": 10000, "level": 0.95, "seed": 42}

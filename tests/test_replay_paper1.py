@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from judged import statistics_of
 from layerwise.analyses import replay
 from layerwise.analyses.calibration_text import MODELS, NUMERIC, WORDS
 from layerwise.analyses.neutral_control import CONTROL
@@ -17,7 +18,6 @@ from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.verdicts import judge
 from layerwise.statistics import calibration
 from layerwise.statistics.two_samples import control_verdict, pooled_t
-from replayed import statistics_of
 
 DRAWS = {"n_resamples": 10000, "level": 0.95, "seed": 42}
 OURS = ("calibration", "neutral_control", "output_correlation")

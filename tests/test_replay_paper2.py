@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from judged import statistics_of
 from layerwise.analyses import replay
 from layerwise.analyses.cross_model import CONTRIBUTIONS
 from layerwise.analyses.pair_curves import (
@@ -23,7 +24,6 @@ from layerwise.inputs.published import Published, read_published, split_pointer
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.verdicts import judge
 from layerwise.statistics import phases
-from replayed import statistics_of
 
 DRAWS = {"n_resamples": 10000, "level": 0.95, "seed": 42}
 ANALYSES = ("pairs", "cross_model", "template", "phases", "consolidated")

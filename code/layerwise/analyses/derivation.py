@@ -234,7 +234,7 @@ def derived_cells(document: Document, evidence: Evidence) -> dict[Cell, Callable
     found: dict[Cell, Callable[[], Any]] = {}
     for key, (file, start) in document.cells(evidence).items():
         for statistic, compute in document.thunks(evidence):
-            if statistic.startswith(f"{key}/"):
+            if f"{statistic}/".startswith(f"{key}/"):
                 at = start + statistic[len(key) :]
                 for below, _ in leaves("", evidence.part(file, at)):
                     found[file, at + below] = partial(_part, compute, below)
