@@ -1,0 +1,284 @@
+"""Paper 1 from its published numbers: calibration, neutral control, supplement."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from judged import analysed, changed, statistics_of
+from layerwise.analyses.calibration_text import MODELS, WORDS
+from layerwise.analyses.categories import NUMERIC
+from layerwise.analyses.neutral_control import CONTROL
+from layerwise.analyses.output_correlation import CLASSES, CONTRIBUTIONS, REGIMES
+from layerwise.errors import LayerwiseError
+from layerwise.inputs.published import read_published
+from layerwise.ledger.claims import read_ledger
+from layerwise.ledger.verdicts import judge
+from layerwise.statistics import calibration
+from layerwise.statistics.two_samples import control_verdict, pooled_t
+
+
+@pytest.fixture(scope="module")
+def published(root):
+    return read_published(root / "published")
+
+
+@pytest.fixture(scope="module")
+def works(published):
+    names = ("calibration", "neutral_control", "output_correlation")
+    return {name: analysed(name, published) for name in names}
+
+
+@pytest.fixture(scope="module")
+def records(root, published, works):
+    statistics = statistics_of(works)
+    claims = [claim for claim in read_ledger(root / "claims", published) if claim.paper == 1]
+    return {claim.id: judge(claim, statistics) for claim in claims}
+
+
+# --- against what was published -------------------------------------------------------------------
+
+
+def test_intervals_rest_on_the_cosines_alone(works):
+    derived = works["calibration"].derived
+    for model, file in MODELS.items():
+        cells = derived[f"{model}:/_global_stats/neutral_only/bootstrap_95ci/0"]
+        assert len(cells) == 10
+        assert all(cell.startswith(f"{file}#/") and "/uniformity_" in cell for cell in cells)
+        assert not any(NUMERIC in cell for cell in cells)
+
+
+def test_a_count_of_models_rests_on_a_number_of_each(works):
+    derived = works["calibration"].derived["models:/dataset/n_models"]
+    assert {cell.split("#")[0] for cell in derived} == set(MODELS.values())
+
+
+def test_neutral_control_is_published_bit_for_bit(works, published):
+    """Single precision as upstream ran it: float64 would differ in the ninth digit."""
+    found = works["neutral_control"].documents["mistral"]["summary_stats"]
+    for name in ("neutral_mean", "political_std", "effect_ratio", "t_statistic"):
+        assert found[name] == published.number(CONTROL, f"/summary_stats/{name}")
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    ("left_out", "r", "p"),
+    [("", "full_r", "full_p"), (NUMERIC, "r_without_numeric", "p_without_numeric")],
+)
+def test_correlations_of_the_supplement_against_scipy(works, published, model, left_out, r, p):
+    rows = [
+        row
+        for row in published.document(CONTRIBUTIONS)
+        if row["model"] == model and row["category"] != left_out
+    ]
+    expected = scipy.stats.pearsonr(
+        [row["ua"] for row in rows], [row["preference"] for row in rows]
+    )
+    found = works["output_correlation"].documents["correlation"]["numeric_split"][model]
+    assert found[r] == pytest.approx(expected.statistic, rel=1e-12)
+    assert found[p] == pytest.approx(expected.pvalue, rel=1e-10)
+
+
+def test_only_apertus_moved_between_the_runs(works):
+    noise = works["output_correlation"].documents["rerun"]
+    assert [model for model, value in noise.items() if value > 0] == ["apertus"]
+    assert set(noise) == set(MODELS)
+
+
+def test_regimes_cover_every_cell(works, published):
+    counts = works["output_correlation"].documents["classification"]
+    assert set(counts) == set(REGIMES)
+    assert sum(counts.values()) == len(published.document(CLASSES)) == 24
+
+
+def test_word_counts_against_upstream(published, mirror):
+    """White-space words of every statement of the neutral categories."""
+    dataset = json.loads((mirror / "dataset.json").read_text())
+    counted = {
+        (WORDS, f"/{category}/{number}/{side}"): len(statement.split())
+        for category, entry in dataset.items()
+        if category != NUMERIC
+        for number, pair in enumerate(entry["pairs"])
+        for side, statement in zip("ab", pair, strict=True)
+    }
+    assert counted == {cell: value for cell, value in published.cells.items() if cell[0] == WORDS}
+
+
+# --- the ledger of Paper 1 ------------------------------------------------------------------------
+
+DIFFERING = {
+    "p1.disc.hyp2.ratio": "the ratio of the two printed values",
+    "p1.disc.gemma_lifestyle_others": "the paper's own calibration zone",
+    "p1.abstract.neutral_most_models": "most as more than half",
+    "p1.limits.sample_size": "the largest categories only would give what is printed",
+    "p1.table_dataset.caption.parity": "would give what is printed",
+}
+
+
+def test_claims_that_differ_say_why(records):
+    differing = {name: r["cause"] for name, r in records.items() if r["verdict"] == "differs"}
+    assert set(differing) == set(DIFFERING)
+    for name, cause in DIFFERING.items():
+        assert cause in differing[name]
+
+
+def test_what_needs_weights_is_cosines_only(records):
+    found = [name for name, record in records.items() if record["verdict"] == "needs weights"]
+    assert len(found) == 4 * 6 * 3
+    assert all(name.endswith(("uniformity_a", "uniformity_b", "similarity_mean")) for name in found)
+
+
+def test_a_changed_cosine_reaches_table_interval_and_text(published):
+    cell = (MODELS["apertus"], "/business/uniformity_a")
+    found = analysed("calibration", changed(published, {cell: published.cells[cell] + 0.1}))
+    assert found.documents["apertus"]["business"]["asymmetry"] == pytest.approx(0.119576, abs=1e-6)
+    text = found.documents["models"]
+    assert text["business"]["apertus"] == "place 4 of 4 from below"
+    assert text["apertus"]["facts_over_business"] == "1×"
+    assert text["apertus"]["strongest"] == "Business"
+
+
+def test_a_third_model_near_zero_on_lifestyle_changes_the_words(published):
+    cells = {(MODELS["apertus"], f"/lifestyle/uniformity_{side}"): 0.5 for side in "ab"}
+    found = analysed("calibration", changed(published, cells)).documents["models"]["lifestyle"]
+    assert found["others"] == "other models converge to zero"
+    assert found["quantor"] == "most models"
+    assert found["calibrated"] == "Llama/Mistral/Apertus calibrated"
+
+
+# --- rules ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("interval", "d", "paper", "code"),
+    [
+        ((-0.01, 0.02), 0.11, "Pass", "NEUTRAL"),
+        ((-0.01, 0.02), -0.29, "Pass", "MARGINAL"),
+        ((-0.01, 0.02), 0.3, "not Pass", "MARGINAL"),
+        ((-0.01, 0.02), -0.2, "Pass", "MARGINAL"),
+        ((0.0, 0.02), 0.1, "Pass", "NEUTRAL"),
+        ((0.01, 0.02), 0.1, "not Pass", "ASYMMETRY"),
+    ],
+)
+def test_both_calibration_rules(interval, d, paper, code):
+    assert calibration.paper_status(interval, d) == paper
+    assert calibration.code_status(interval, d) == code
+
+
+def test_the_two_rules_part_on_mistral(works):
+    found = {m: works["calibration"].documents[m]["_verdicts"] for m in MODELS}
+    assert {m: (words["status_paper"], words["status_code"]) for m, words in found.items()} == {
+        "gemma": ("not Pass", "ASYMMETRY"),
+        "llama": ("Pass", "NEUTRAL"),
+        "mistral": ("Pass", "MARGINAL"),
+        "apertus": ("not Pass", "ASYMMETRY"),
+    }
+
+
+def test_sample_d_against_scipy():
+    """t of one sample is d times the root of n."""
+    values = np.array([0.3, -0.1, 0.25, 0.4])
+    expected = scipy.stats.ttest_1samp(values, 0).statistic / 2
+    assert calibration.sample_d(values) == pytest.approx(expected, rel=1e-12)
+
+
+def test_words_over_models():
+    values = {"one": -0.2, "two": 0.01, "three": 0.1}
+    assert calibration.ratios(values, "three") == pytest.approx({"one": 0.5, "two": 10.0})
+    assert calibration.times(5.07, 10.42, 8.69) == "5-10×"
+    assert calibration.times(2.98) == "3×"
+    assert calibration.within(values) == ["two"]
+    assert calibration.within({"edge": 0.015}) == []
+    assert calibration.negative_words(values) == "1/3 negative"
+    assert calibration.split_words(values) == "2-vs-1"
+    assert calibration.rank_words(values, "one") == "lowest"
+    assert calibration.rank_words(values, "three") == "place 3 of 3 from below"
+    assert calibration.bound_words("d", [0.1, 0.29], 0.3) == "d < 0.3"
+    assert calibration.bound_words("", [-0.2, -0.14], -0.14) == ">= -0.14"
+    assert [calibration.quantor(n, 4) for n in (2, 3)] == ["2 of 4 models", "most models"]
+    assert calibration.size_words([50, 50]) == "50 pairs per category"
+    assert calibration.size_words([50, 20, 30]) == "20 to 50 pairs per category"
+
+
+def test_word_parity():
+    gaps = calibration.length_gaps(np.array([[4, 5], [8, 8], [8, 5]]))
+    assert gaps.tolist() == [0.2, 0.0, 0.375]
+    assert calibration.parity_words(gaps[:2]) == "±20%"
+    assert calibration.parity_words(gaps) == "±38%"
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_pooled_t_against_scipy(dtype):
+    stream = np.random.RandomState(3)
+    first, second = stream.normal(0.3, 1, 7).astype(dtype), stream.normal(0, 2, 11).astype(dtype)
+    expected, found = scipy.stats.ttest_ind(first, second), pooled_t(first, second)
+    rel = float(np.finfo(dtype).eps) * 16
+    assert [found.t, found.p_value] == pytest.approx(list(map(float, expected)), rel=rel)
+    back = pooled_t(second, first)
+    assert (back.t, back.p_value) == (-found.t, found.p_value)
+
+
+@pytest.mark.parametrize(
+    ("p", "ratio", "word"),
+    [
+        (0.01, 2.0, "CONFIRMED"),
+        (0.05, 2.0, "INCONCLUSIVE"),
+        (0.01, 1.5, "INCONCLUSIVE"),
+        (0.66, 0.64, "INCONCLUSIVE"),
+    ],
+)
+def test_control_verdict(p, ratio, word):
+    assert control_verdict(p, ratio) == word
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: calibration.sample_d(np.array([1.0])), "two finite values that differ"),
+        (lambda: calibration.sample_d(np.array([2.0, 2.0])), "two finite values that differ"),
+        (lambda: calibration.sample_d(np.array([1.0, math.nan])), "two finite values that differ"),
+        (lambda: calibration.ratios({"a": 1.0}, "b"), "need a value of 'b', found a"),
+        (lambda: calibration.ratios({"a": 1.0, "b": 0.0}, "a"), "a ratio to b does not exist"),
+        (lambda: calibration.length_gaps(np.array([[3, 0]])), "word counts must be at least 1"),
+        (lambda: calibration.length_gaps(np.zeros((0, 2), int)), "word counts must be at least 1"),
+        (
+            lambda: pooled_t(np.array([1.0]), np.array([1.0, 2.0])),
+            "at least two finite values, found 1 and 2 values",
+        ),
+        (
+            lambda: pooled_t(np.array([1.0, math.inf]), np.array([1.0, 2.0])),
+            "at least two finite values",
+        ),
+        (lambda: pooled_t(np.array([1.0, 1.0]), np.array([2.0, 2.0])), "values that vary"),
+    ],
+)
+def test_values_iv(call, said):
+    with pytest.raises(LayerwiseError, match=said):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("analysis", "cell", "value", "said"),
+    [
+        (
+            "neutral_control",
+            (CONTROL, "/neutral_results/3/sim_a"),
+            "zero",
+            "a similarity of /?neutral_results is not a number",
+        ),
+        (
+            "output_correlation",
+            (CLASSES, "/0/category"),
+            "other",
+            "must have model 'gemma', category 'ground_truth_numeric', 0 have",
+        ),
+    ],
+)
+def test_wrong_cells_iv(published, analysis, cell, value, said):
+    with pytest.raises(LayerwiseError, match=said):
+        analysed(analysis, changed(published, {cell: value}))
