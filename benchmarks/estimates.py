@@ -21,7 +21,7 @@ from scipy import stats
 from layerwise.measures.anisotropy import anisotropy
 from layerwise.measures.random_bins import bin_mean, binner
 from layerwise.statistics.bootstrap import correlation_interval, correlation_intervals
-from layerwise.statistics.random_bins import sweep, sweep_labels
+from layerwise.statistics.random_bins import sweep
 
 N_RESAMPLES = 10000
 K_VALUES = (10, 15, 20, 25, 30)
@@ -107,7 +107,8 @@ def bins(hidden: int, n_pairs: int, part: int) -> None:
         for _ in range(2)
     )
     preferences = rng.normal(size=n_pairs)
-    labels = sweep_labels(n_pairs, K_VALUES, 1, N_PERMUTATIONS, 42)
+    stream = np.random.RandomState(42)
+    labels = {k: stream.randint(0, k, (1, N_PERMUTATIONS, n_pairs)) for k in K_VALUES}
 
     def whole() -> dict[int, Any]:
         asymmetry = binner(a, b)

@@ -32,7 +32,7 @@ from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint, describe_environment, load_local
 from layerwise.extraction.store import BEFORE_NORM, HiddenStates
 from layerwise.files import write_json
-from layerwise.measures.uniformity import mean_pairwise_cosine
+from layerwise.measures.uniformity import mean_pairwise_cosine_by_group
 
 # hidden size, blocks, heads, rows of the embedding
 SHAPES = {
@@ -154,8 +154,9 @@ def noise(checkpoint: Checkpoint, texts: list[str], out: Path, tokens: int) -> d
         a, b = together.pooled(layer), alone.pooled(layer)
         lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
         cosine = np.sum(a.astype(float) * b, axis=1) / lengths
+        sides = np.arange(len(a)) // half
         asymmetry = [
-            mean_pairwise_cosine(one[:half]) - mean_pairwise_cosine(one[half:]) for one in (a, b)
+            -np.diff(mean_pairwise_cosine_by_group(one, sides, 2)).item() for one in (a, b)
         ]
         rows.append(
             {

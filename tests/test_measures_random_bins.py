@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from layerwise.measures import random_bins, uniformity
-from layerwise.measures.random_bins import bin_asymmetry, bin_mean
-from layerwise.measures.uniformity import mean_pairwise_cosine
+from layerwise.measures.random_bins import bin_mean, binner
+from layerwise.measures.uniformity import mean_pairwise_cosine_by_group
 
 
 def sides(n=23, hidden=64, seed=0, dtype=np.float64):
@@ -20,15 +20,14 @@ def labels(n, k, perms=6, seed=1):
 
 
 def naive(side_a, side_b, binnings, k):
-    found = np.full((len(binnings), k), np.nan)
-    for perm, row in enumerate(binnings):
-        for number in range(k):
-            if np.sum(row == number) >= 2:
-                member = row == number
-                found[perm, number] = mean_pairwise_cosine(side_a[member]) - mean_pairwise_cosine(
-                    side_b[member]
-                )
-    return found
+    """One binning after the other."""
+    return np.array(
+        [
+            mean_pairwise_cosine_by_group(side_a, row, k)
+            - mean_pairwise_cosine_by_group(side_b, row, k)
+            for row in binnings
+        ]
+    )
 
 
 def float32_loop(side_a, side_b, row, k):
@@ -52,7 +51,7 @@ def test_bin_asymmetry_against_naive(hidden, k):
     a, b = sides(hidden=hidden)
     binnings = labels(23, k)
     np.testing.assert_allclose(
-        bin_asymmetry(a, b, binnings, k), naive(a, b, binnings, k), atol=1e-12, rtol=0
+        binner(a, b)(binnings, k), naive(a, b, binnings, k), atol=1e-12, rtol=0
     )
 
 
@@ -60,7 +59,7 @@ def test_r_against_float32_loop():
     a, b = sides(n=120, hidden=512, dtype=np.float32)
     preferences = np.random.default_rng(5).normal(size=120)
     binnings = labels(120, 15, perms=4)
-    found = bin_asymmetry(a, b, binnings, 15)
+    found = binner(a, b)(binnings, 15)
     means = bin_mean(preferences, binnings, 15)
     for perm, row in enumerate(binnings):
         kept = np.isfinite(means[perm])
@@ -70,25 +69,18 @@ def test_r_against_float32_loop():
         )
 
 
-def test_chunks_do_not_change_the_answer(monkeypatch):
-    a, b = sides()
-    binnings = labels(23, 5, perms=9)
-    whole = bin_asymmetry(a, b, binnings, 5)
-    monkeypatch.setattr(random_bins, "CHUNK", 1)
-    np.testing.assert_array_equal(bin_asymmetry(a, b, binnings, 5), whole)
-
-
 @settings(deadline=None, max_examples=30)
-@given(st.integers(1, 30), st.integers(1, 60), st.integers(1, 200))
-def test_blocks_do_not_change_the_answer(block, sums, some_labels):
-    a, b = sides(hidden=4, dtype=np.float32)
+@given(st.sampled_from([4, 64]), *(st.integers(1, n) for n in (30, 60, 200, 300)))
+def test_blocks_do_not_change_the_answer(hidden, block, sums, some_labels, chunk):
+    a, b = sides(hidden=hidden, dtype=np.float32)
     values, binnings = np.arange(23.0) ** 2, labels(23, 5, perms=9)
-    whole, means = bin_asymmetry(a, b, binnings, 5), bin_mean(values, binnings, 5)
+    whole, means = binner(a, b)(binnings, 5), bin_mean(values, binnings, 5)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(uniformity, "BLOCK", block)
         patch.setattr(random_bins, "SUMS", sums)
+        patch.setattr(random_bins, "CHUNK", chunk)
         patch.setattr(random_bins, "LABELS", some_labels)
-        np.testing.assert_allclose(bin_asymmetry(a, b, binnings, 5), whole, atol=1e-12)
+        np.testing.assert_allclose(binner(a, b)(binnings, 5), whole, atol=1e-12)
         np.testing.assert_array_equal(bin_mean(values, binnings, 5), means)
 
 
@@ -96,16 +88,14 @@ def test_blocks_do_not_change_the_answer(block, sums, some_labels):
 def test_swapping_sides_flips_the_sign(hidden):
     a, b = sides(hidden=hidden)
     binnings = labels(23, 5)
-    np.testing.assert_allclose(
-        bin_asymmetry(a, b, binnings, 5), -bin_asymmetry(b, a, binnings, 5), atol=1e-14
-    )
+    np.testing.assert_allclose(binner(a, b)(binnings, 5), -binner(b, a)(binnings, 5), atol=1e-14)
 
 
 def test_bins_of_under_two_pairs_degenerate():
     a, b = sides(n=4)
     binnings = np.array([[0, 0, 2, 1], [3, 3, 3, 3]])
     expected = [[True, False, False, False], [False, False, False, True]]
-    assert np.isfinite(bin_asymmetry(a, b, binnings, 4)).tolist() == expected
+    assert np.isfinite(binner(a, b)(binnings, 4)).tolist() == expected
     assert np.isfinite(bin_mean(np.arange(4.0), binnings, 4)).tolist() == expected
 
 

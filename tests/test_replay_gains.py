@@ -15,7 +15,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published, read_published
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.verdicts import judge
-from layerwise.statistics import attention_trace, gains
+from layerwise.statistics import gains
 from layerwise.statistics.lines import power_law
 from layerwise.statistics.ranks import mann_whitney, spearman
 from layerwise.statistics.two_samples import pooled_d, pooled_t, require_sample
@@ -285,27 +285,3 @@ def test_share_iv():
         gains.share([])
     assert gains.percent([True, True, True, False]) == 75
     assert isinstance(gains.percent([True]), int)
-
-
-# --- equation 4 ---------------------------------------------------------------------------------
-
-
-def test_trace_against_the_laplacian():
-    """Restriction maps sqrt(a_ij) W: the trace sums a_ij |W|^2 over different tokens."""
-    rng = np.random.default_rng(8)
-    attention = attention_trace.softmax_rows(rng.standard_normal((5, 5)))
-    value = rng.standard_normal((3, 4))
-    blocks = [
-        np.trace(attention[i, j] * value.T @ value) for i in range(5) for j in range(5) if i != j
-    ]
-    assert attention_trace.coded_trace(attention, value) == pytest.approx(sum(blocks), rel=1e-12)
-    assert attention_trace.coded_trace(attention, value) > 1
-    assert attention_trace.printed_trace(attention, value) == pytest.approx(0, abs=1e-12)
-    assert attention_trace.printed_trace(2 * attention, value) > 1  # rows that sum to two
-    assert np.allclose(attention.sum(axis=1), 1)
-    assert np.all(np.triu(attention, 1) == 0)
-
-
-def test_trace_word():
-    assert attention_trace.trace_word(1e-12, 100.0) == "zero trace"
-    assert attention_trace.trace_word(-3.0, 100.0) == "nonzero trace"

@@ -6,36 +6,23 @@ from scipy import stats
 
 from layerwise.errors import LayerwiseError
 from layerwise.statistics import random_bins
-from layerwise.statistics.random_bins import (
-    binnings,
-    stable_labels,
-    sweep,
-    sweep_labels,
-    sweep_streams,
-)
-
-
-def test_labels_are_drawn_by_k_then_layer_then_binning():
-    found = sweep_labels(13, (4, 7), n_layers=3, n_permutations=5, seed=9)
-    np.random.seed(9)
-    for k in (4, 7):
-        for layer in range(3):
-            for perm in range(5):
-                expected = np.random.randint(0, k, size=13)
-                np.testing.assert_array_equal(found[k][layer, perm], expected)
-    np.random.seed(9)
-    np.testing.assert_array_equal(stable_labels(13, 6, 9), np.random.randint(0, 6, size=13))
+from layerwise.statistics.random_bins import binnings, stable_labels, sweep, sweep_streams
 
 
 @pytest.mark.parametrize("at_a_time", [1, 13, 40, 10_000])
-def test_labels_drawn_some_at_a_time_are_the_same(monkeypatch, at_a_time):
-    whole = sweep_labels(13, (4, 7), n_layers=3, n_permutations=5, seed=9)
+def test_labels_are_drawn_by_k_then_layer_then_binning(monkeypatch, at_a_time):
     monkeypatch.setattr(random_bins, "LABELS_AT_A_TIME", at_a_time)
+    np.random.seed(9)
+    expected = {
+        k: [[np.random.randint(0, k, size=13) for _ in range(5)] for _ in range(3)] for k in (4, 7)
+    }
     streams = sweep_streams(13, (4, 7), n_layers=3, n_permutations=5, seed=9)
     for layer in (2, 0, 1):  # in any order, whatever else was drawn before
         for k in (7, 4):
             drawn = np.concatenate(list(binnings(streams[k][layer], 13, k, 5)))
-            np.testing.assert_array_equal(drawn, whole[k][layer])
+            np.testing.assert_array_equal(drawn, expected[k][layer])
+    np.random.seed(9)
+    np.testing.assert_array_equal(stable_labels(13, 6, 9), np.random.randint(0, 6, size=13))
 
 
 def test_published_bins_lose_none():

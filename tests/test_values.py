@@ -9,10 +9,10 @@ from layerwise.errors import LayerwiseError
 from layerwise.experiments.reduction import measure
 from layerwise.measures.anisotropy import anisotropy
 from layerwise.measures.pairwise import pair_metrics
-from layerwise.measures.random_bins import bin_asymmetry, bin_mean
-from layerwise.measures.uniformity import mean_pairwise_cosine
+from layerwise.measures.random_bins import bin_mean, binner
+from layerwise.measures.uniformity import mean_pairwise_cosine_by_group
 from layerwise.measures.values import ANISOTROPY, load, sampled_layers
-from layerwise.statistics.random_bins import stable_labels, sweep_labels
+from layerwise.statistics.random_bins import stable_labels
 from random_states import CATEGORIES, SIZES, some_pairs, write_states
 
 FEW = {"k_values": (5, 8), "n_permutations": 3, "k_stable": 6}
@@ -61,8 +61,7 @@ def test_what_is_sampled(values):
 def test_uniformity_of_a_reading(values, states, reading, layer, pooling):
     labels = some_pairs().category_of_pair
     a, b = sides(states, layer, pooling)
-    expected = [mean_pairwise_cosine(a[labels == c]) - mean_pairwise_cosine(b[labels == c])
-                for c in range(6)]  # fmt: skip
+    expected = np.subtract(*(mean_pairwise_cosine_by_group(side, labels, 6) for side in (a, b)))
     np.testing.assert_allclose(values.asymmetries(reading), expected, atol=1e-13)
 
 
@@ -77,11 +76,12 @@ def test_preferences_are_nll_of_b_minus_nll_of_a(values, states):
 def test_pairs_and_bins_of_a_layer(values, states):
     a, b = sides(states, 8)
     np.testing.assert_allclose(values.pair_metrics[2], pair_metrics(a, b), atol=1e-12)
-    labels = sweep_labels(sum(SIZES), (5, 8), 4, 3, 42)[8][2]
-    np.testing.assert_allclose(values.bin_asymmetry[8][2], bin_asymmetry(a, b, labels, 8))
+    stream, size = np.random.RandomState(42), (4, 3, sum(SIZES))
+    labels = [stream.randint(0, k, size) for k in (5, 8)][1][2]
+    np.testing.assert_allclose(values.bin_asymmetry[8][2], binner(a, b)(labels, 8))
     np.testing.assert_allclose(values.bin_preference[8][2], bin_mean(values.preferences, labels, 8))
     stable = stable_labels(sum(SIZES), 6, 42)[None]
-    np.testing.assert_allclose(values.stable_asymmetry[2], bin_asymmetry(a, b, stable, 6)[0])
+    np.testing.assert_allclose(values.stable_asymmetry[2], binner(a, b)(stable, 6)[0])
 
 
 def test_anisotropy_of_every_layer_and_before_the_norm(values, states):

@@ -21,16 +21,6 @@ LABELS = 1 << 22  # labels looked at together
 Binner = Callable[[np.ndarray, int], np.ndarray]
 
 
-def bin_asymmetry(
-    side_a: Float[np.ndarray, "pair hidden"],
-    side_b: Float[np.ndarray, "pair hidden"],
-    labels: Int[np.ndarray, "perm pair"],
-    k: int,
-) -> Float[np.ndarray, "perm k"]:
-    """UA of each bin of each binning (notebook 000); NaN for a bin of fewer than two pairs."""
-    return binner(side_a, side_b)(labels, k)
-
-
 def bin_mean(
     values: Float[np.ndarray, " pair"], labels: Int[np.ndarray, "perm pair"], k: int
 ) -> Float[np.ndarray, "perm k"]:
@@ -48,7 +38,10 @@ def bin_mean(
 def binner(
     side_a: Float[np.ndarray, "pair hidden"], side_b: Float[np.ndarray, "pair hidden"]
 ) -> Binner:
-    """A function (labels [perm, pair], k) -> UA [perm, k]: what all binnings share is done once."""
+    """A function (labels [perm, pair], k) -> UA [perm, k]: what all binnings share is done once.
+
+    UA of each bin of each binning (notebook 000); NaN for a bin of fewer than two pairs.
+    """
     n_pairs, hidden = side_a.shape
     if n_pairs >= hidden:
         return lambda labels, k: _by_segments(side_a, side_b, labels, k)

@@ -68,19 +68,11 @@ def frobenius_norm(matrix: Matrix) -> float:
     return scale * float(sum(squares)) ** 0.5
 
 
-def effective_rank(matrix: Matrix) -> float:
-    """exp(-sum p ln(p + 1e-10)) with p = s / (sum of s + 1e-10), of the singular values s.
-
-    As published: of the values, not of their squares. Of a zero matrix it is 1.
-
-    Raises:
-        LayerwiseError: as `spectral_norm`.
-    """
-    return spectrum(matrix).effective_rank
-
-
 def spectrum(matrix: Matrix) -> Spectrum:
     """Spectral norm, Frobenius norm and effective rank at the cost of the last.
+
+    The rank is exp(-sum p ln(p + 1e-10)) with p = s / (sum of s + 1e-10), of the singular values s:
+    as published, not of their squares. Of a zero matrix it is 1.
 
     Raises:
         LayerwiseError: as `spectral_norm`.

@@ -1,4 +1,4 @@
-"""Mean pairwise cosine, the papers' uniformity, and its difference between two sides."""
+"""Mean pairwise cosine: the papers' uniformity."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 from jaxtyping import Float, Int
-
-from layerwise.errors import LayerwiseError
 
 NORM_OFFSET = 1e-10  # added to every norm, as published
 BLOCK = 4096  # rows in memory at a time, in float64; 100,000 may be a map of a file
@@ -25,26 +23,14 @@ def blocks(n_rows: int, size: int | None = None) -> Iterator[slice]:
     return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
 
 
-def mean_pairwise_cosine(states: Float[np.ndarray, "row hidden"]) -> float:
-    """Mean cosine over all pairs of distinct rows (Paper 1, notebook 003).
-
-    With unit rows u the mean over pairs is (|sum u|^2 - sum |u|^2) / (n (n - 1)).
-
-    Raises:
-        LayerwiseError: for fewer than two rows.
-    """
-    if len(states) < 2:
-        raise LayerwiseError(
-            f"a mean pairwise cosine needs at least two vectors, found {len(states)}; "
-            "add statements to the group"
-        )
-    return float(mean_pairwise_cosine_by_group(states, np.zeros(len(states), dtype=np.int64), 1)[0])
-
-
 def mean_pairwise_cosine_by_group(
     states: Float[np.ndarray, "row hidden"], labels: Int[np.ndarray, " row"], n_groups: int
 ) -> Float[np.ndarray, " group"]:
-    """Mean pairwise cosine inside each group 0..n_groups-1; NaN for a group of under two rows."""
+    """Mean cosine over all pairs of distinct rows inside each group 0..n_groups-1.
+
+    With unit rows u the mean over pairs is (|sum u|^2 - sum |u|^2) / (n (n - 1)) (Paper 1,
+    notebook 003); NaN for a group of under two rows.
+    """
     totals = np.zeros((n_groups, states.shape[1]))
     squares = np.zeros(n_groups)
     for rows in blocks(len(states)):
@@ -58,10 +44,3 @@ def mean_pairwise_cosine_by_group(
         if n >= 2:
             found[group] = (totals[group] @ totals[group] - squares[group]) / (n * (n - 1))
     return found
-
-
-def uniformity_asymmetry(
-    side_a: Float[np.ndarray, "pair hidden"], side_b: Float[np.ndarray, "pair hidden"]
-) -> float:
-    """UA = mean pairwise cosine of the A side minus that of the B side (Paper 1, notebook 003)."""
-    return mean_pairwise_cosine(side_a) - mean_pairwise_cosine(side_b)

@@ -24,19 +24,10 @@ class SweepResult:
     n_valid: int
 
 
-def sweep_labels(
-    n_pairs: int, k_values: Sequence[int], n_layers: int, n_permutations: int, seed: int
-) -> dict[int, Int[np.ndarray, "layer perm pair"]]:
-    """Bin of every pair, drawn from one stream: for each k, for each layer, for each binning."""
-    stream = np.random.RandomState(seed)
-    size = (n_layers, n_permutations, n_pairs)
-    return {k: stream.randint(0, k, size=size) for k in k_values}
-
-
 def sweep_streams(
     n_pairs: int, k_values: Sequence[int], n_layers: int, n_permutations: int, seed: int
 ) -> dict[int, list[np.random.RandomState]]:
-    """The stream of `sweep_labels` where the binnings of each k and layer begin.
+    """One stream, where the binnings of each k, and in it of each layer, begin.
 
     All labels of 100,000 pairs would take 7 GB; from here those of one layer are drawn again.
     """
