@@ -7,21 +7,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from layerwise.analyses import READER, validation
-from layerwise.analyses.of_values import (
-    anisotropy,
-    bins,
-    category_bootstrap,
-    layers,
-    pairs,
-    scaling,
-    sensitivity,
-)
+from layerwise.analyses import of_reader
+from layerwise.analyses.evidence import Draws
+from layerwise.analyses.scaling import SCALING, compare
 from layerwise.errors import LayerwiseError
+from layerwise.experiments.of_pairs import reader
 from layerwise.experiments.reduction import measure
+from layerwise.inputs.measured import alone
+from layerwise.inputs.published import read_published
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import ANISOTROPY, POOLED
-from layerwise.steps.infer import from_values
 from random_states import CATEGORIES, SIZES, some_pairs, write_states
 
 N = sum(SIZES)
@@ -29,14 +24,13 @@ LAYERS = (0, 4, 8, 10)
 RESAMPLES = 150
 FEW = {"k_values": (5, 8), "n_permutations": 4, "k_stable": 9}
 PUBLISHED = {
-    validation: "Results/pythia/pythia_6.9b_ua_results_20260102_002828.json",
-    layers: "Results/pythia/layer_analysis_20260102_122534.json",
-    category_bootstrap: "Results/pythia/bootstrap_ci_20260102_132830.json",
-    bins: "Results/pythia/option_a_bins_20260102_140002.json",
-    pairs: "Results/pythia/option_b_pair_level_20260102_142148.json",
-    anisotropy: "paper3/Results/anisotropy_results_pythia.json",
+    "validation": "Results/pythia/pythia_6.9b_ua_results_20260102_002828.json",
+    "layers": "Results/pythia/layer_analysis_20260102_122534.json",
+    "category_bootstrap": "Results/pythia/bootstrap_ci_20260102_132830.json",
+    "bins": "Results/pythia/option_a_bins_20260102_140002.json",
+    "pairs": "Results/pythia/option_b_pair_level_20260102_142148.json",
+    "anisotropy": "paper3/Results/anisotropy_results_pythia.json",
 }
-SCALING = "Results/pythia/pythia_scaling_20260102_131212.json"
 
 
 @pytest.fixture(scope="module")
@@ -49,12 +43,14 @@ def values(states):
     return measure(states, some_pairs(), **FEW)
 
 
-def analyse(module, values):
-    name = module.__name__.rpartition(".")[2]
-    if name in READER:
-        return from_values(name, {"it": values}, {"n_resamples": RESAMPLES})["it"]
-    settings = {"n_resamples": RESAMPLES} if module.PARAMETERS else {}
-    return module.analyse(values, **settings)
+def analyse(values):
+    draws = Draws(RESAMPLES, 0.95, 42)
+    return of_reader(alone(reader.numbers(values, draws).files), draws)
+
+
+@pytest.fixture(scope="module")
+def documents(values):
+    return analyse(values)
 
 
 def cosine_mean(rows):
@@ -114,8 +110,8 @@ def assert_result(found, expected):
     assert found["includes_zero"] == (expected["ci_lower"] <= 0 <= expected["ci_upper"])
 
 
-def test_validation_against_naive(values, naive):
-    document = analyse(validation, values)
+def test_validation_against_naive(documents, naive):
+    document = documents["validation"]
     asymmetries, preferences = naive.categories(10)
     for number, name in enumerate(CATEGORIES):
         member, entry = naive.by_category[number], document[name]
@@ -144,13 +140,13 @@ def test_validation_against_naive(values, naive):
 
 def test_validation_without_scientific_facts(values):
     renamed = dataclasses.replace(values, categories=tuple("abcdef"))
-    words = analyse(validation, renamed)["_verdicts"]
+    words = analyse(renamed)["validation"]["_verdicts"]
     assert (words["sf_label"], words["key_question"]) == (None, None)
     assert words["interpretation"] in ("ALIGNED", "INVERTED", "DECOUPLED")
 
 
-def test_layers_against_naive(values, naive):
-    document = analyse(layers, values)
+def test_layers_against_naive(documents, naive):
+    document = documents["layers"]
     readings = [(10, "mean"), (10, "last"), (10, "first"), *((layer, "mean") for layer in LAYERS)]
     names = [*POOLED, *(f"layer_{layer}" for layer in LAYERS)]
     assert list(document["strategies"]) == names
@@ -178,15 +174,15 @@ def test_layers_with_one_vector_for_all_first_tokens(tmp_path, norm):
     arrays = np.load(file)
     arrays[3] = norm * arrays[3, 0] / np.linalg.norm(arrays[3, 0])  # what a BOS gives
     np.save(file, arrays)
-    document = layers.analyse(measure(states, some_pairs(), **FEW))
+    document = analyse(measure(states, some_pairs(), **FEW))["layers"]
     found = document["strategies"]["first_token"]
     assert (found["correlation"], found["p_value"]) == (None, None)
     assert document["summary"]["bands"]["first_token"] is None
     assert document["strategies"]["last_token"]["correlation"] is not None
 
 
-def test_category_bootstrap_against_naive(values, naive, draw):
-    document = analyse(category_bootstrap, values)
+def test_category_bootstrap_against_naive(documents, naive, draw):
+    document = documents["category_bootstrap"]
     for layer in LAYERS:
         expected = loop(*naive.categories(layer), draw)
         assert_result(document["layer_results"][str(layer)], expected)
@@ -195,14 +191,8 @@ def test_category_bootstrap_against_naive(values, naive, draw):
     assert document["summary"]["late_layers_tested"] == [8, 10]
 
 
-def test_category_bootstrap_summary_against_published(mirror):
-    document = json.loads((mirror / PUBLISHED[category_bootstrap]).read_text())
-    found = category_bootstrap.summarise(document["layer_results"], 32)
-    assert found == document["summary"]
-
-
-def test_bins_against_naive(values, naive):
-    document = analyse(bins, values)
+def test_bins_against_naive(documents, naive):
+    document = documents["bins"]
     np.random.seed(42)
     for k in (5, 8):
         for layer in LAYERS:
@@ -233,8 +223,8 @@ def test_bins_against_naive(values, naive):
         assert found["n_bins"] == len(members)
 
 
-def test_bins_compare_with_this_models_categories(values):
-    document, categories = analyse(bins, values), analyse(category_bootstrap, values)
+def test_bins_compare_with_this_models_categories(documents):
+    document, categories = documents["bins"], documents["category_bootstrap"]
     before, after = categories["layer_results"], document["bootstrap_results"]
     widths = [
         np.mean([one["ci_upper"] - one["ci_lower"] for one in results.values()])
@@ -255,24 +245,8 @@ def test_bins_compare_with_this_models_categories(values):
         assert word == expected.get(both, "No change")
 
 
-def test_bins_comparison_against_published(mirror):
-    """The published reduction comes from two-decimal intervals; full precision gives 55.6101."""
-    document, categories = (
-        json.loads((mirror / PUBLISHED[module]).read_text())
-        for module in (bins, category_bootstrap)
-    )
-    original, new = (
-        {int(layer): (one["ci_lower"], one["ci_upper"]) for layer, one in results.items()}
-        for results in (categories["layer_results"], document["bootstrap_results"])
-    )
-    typed = {layer: (round(low, 2), round(high, 2)) for layer, (low, high) in original.items()}
-    assert bins.compare(typed, new, 6, 20) == pytest.approx(document["comparison"], rel=1e-12)
-    full = bins.compare(original, new, 6, 20)["ci_width_reduction_pct"]
-    assert full == pytest.approx(55.6101, abs=5e-5)
-
-
-def test_pairs_against_naive(values, naive, draw):
-    document = analyse(pairs, values)
+def test_pairs_against_naive(documents, values, naive, draw):
+    document = documents["pairs"]
     for row, layer in enumerate(LAYERS):
         best = (0.0, "")
         for number, metric in enumerate(METRICS):
@@ -294,17 +268,8 @@ def test_pairs_against_naive(values, naive, draw):
     }
 
 
-def test_pairs_summary_against_published(mirror):
-    document = json.loads((mirror / PUBLISHED[pairs]).read_text())
-    assert pairs.summarise(document["results"]) == document["summary"]
-    for row, (layer, results) in zip(
-        document["best_per_layer"], document["results"].items(), strict=True
-    ):
-        assert pairs.best_metric(int(layer), results) == row
-
-
-def test_anisotropy_against_naive(values, states):
-    document = analyse(anisotropy, values)
+def test_anisotropy_against_naive(documents, values, states):
+    document = documents["anisotropy"]
     share, rank = [], []
     for layer in range(11):
         tokens = states.tokens(layer).astype(float)
@@ -330,58 +295,8 @@ def test_anisotropy_against_naive(values, states):
     assert document["share_change"]["3"] == pytest.approx(share[3] - share[2])
 
 
-def test_profile_shape_against_published(mirror):
-    document = json.loads((mirror / PUBLISHED[anisotropy]).read_text())
-    found = anisotropy.profile_shape(document["intrinsic_dim_ratio"])
-    for key in set(found) & set(document):
-        assert found[key] == pytest.approx(document[key], rel=1e-12), key
-    assert found["match_verdict"] == "DISCREPANCY"
-    assert found["gap"] == 21
-
-
-def test_anisotropy_needs_prompts(values):
-    bare = dataclasses.replace(
-        values, anisotropy=np.empty((6, 0)), eigenvalues=np.empty((0, 0)), n_prompts=0
-    )
-    with pytest.raises(LayerwiseError, match="measured on prompts, none were extracted"):
-        anisotropy.analyse(bare)
-    assert analyse(sensitivity, bare)["anisotropy_before_norm"] is None
-
-
-def test_scaling_against_published(mirror):
-    document = json.loads((mirror / SCALING).read_text())
-    curves = {
-        display: {
-            "model": model["model_name"],
-            "n_layers": model["n_layers"],
-            "strategies": {
-                "mean_pooled": {"correlation": 0.0, "p_value": 1.0},
-                **{f"layer_{layer}": one for layer, one in model["layer_results"].items()},
-            },
-        }
-        for display, model in document["models"].items()
-    }
-    found = scaling.analyse(curves)
-    assert found["models"] == document["models"]
-    assert found["research_question"] == document["research_question"]
-    assert found["peak_analysis"] == pytest.approx(document["peak_analysis"])
-    for row, expected in zip(found["summary"], document["summary"], strict=True):
-        changes = row["sign_changes"]
-        for change in changes:
-            assert change.pop("layers") == [change["layer_before"], change["layer_after"]]
-        assert row.pop("n_sign_changes") == len(changes)
-        assert row == expected
-
-
-def test_scaling_iv():
-    with pytest.raises(LayerwiseError, match="compares models, found none"):
-        scaling.analyse({})
-    with pytest.raises(LayerwiseError, match="Empty: the layer document names no layer"):
-        scaling.analyse({"Empty": {"model": "m", "n_layers": 2, "strategies": {}}})
-
-
-def test_sensitivity_against_naive(values, naive):
-    document = analyse(sensitivity, values)
+def test_sensitivity_against_naive(documents, values, naive):
+    document = documents["sensitivity"]
     r, p = stats.pearsonr(*naive.categories("before_norm"))
     found = document["before_norm"]
     assert (found["r"], found["p_value"]) == pytest.approx((r, p), abs=1e-8)
@@ -407,17 +322,49 @@ def test_sensitivity_of_the_bell_to_the_final_norm(values):
     profiles = values.anisotropy.copy()
     profiles[ANISOTROPY.index("first_pc_share")] = share
     changed = dataclasses.replace(values, anisotropy=profiles)
-    found = analyse(sensitivity, changed)["anisotropy_before_norm"]
+    found = analyse(changed)["sensitivity"]["anisotropy_before_norm"]
     after = stats.linregress(range(8), [*share[3:10], 0.5])
     assert found["L_star_anisotropy"] == 3
     assert found["phase2_slope"] == pytest.approx(after.slope)
     assert found["last_share"] == 0.5
 
 
-@pytest.mark.parametrize("module", PUBLISHED, ids=lambda module: module.__name__.split(".")[-1])
-def test_documents_have_the_published_keys(module, values, mirror):
-    published = json.loads((mirror / PUBLISHED[module]).read_text())
-    document = analyse(module, values)
+def test_scaling_compares_the_layers_of_several_models(root):
+    """From the published curves, in the shape of `layers` documents: the published comparison."""
+    document = read_published(root / "published").document(SCALING)
+    layers = {
+        display: {
+            "model": model["model_name"],
+            "n_layers": model["n_layers"],
+            "strategies": {
+                "mean_pooled": {"correlation": 0.0, "p_value": 1.0},
+                **{f"layer_{layer}": one for layer, one in model["layer_results"].items()},
+            },
+        }
+        for display, model in document["models"].items()
+    }
+    found = compare(layers)
+    assert found["models"] == document["models"]
+    assert found["peak_analysis"] == pytest.approx(document["peak_analysis"])
+    for row, expected in zip(found["summary"], document["summary"], strict=True):
+        changes = row["sign_changes"]
+        for change in changes:
+            assert change.pop("layers") == [change["layer_before"], change["layer_after"]]
+        assert row.pop("n_sign_changes") == len(changes)
+        assert row == expected
+
+
+def test_scaling_iv():
+    with pytest.raises(LayerwiseError, match="compares models, found none"):
+        compare({})
+    with pytest.raises(LayerwiseError, match="Empty: the layer document names no layer"):
+        compare({"Empty": {"model": "m", "n_layers": 2, "strategies": {}}})
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_documents_have_the_published_keys(name, documents, root):
+    published = read_published(root / "published").document(PUBLISHED[name])
+    document = documents[name]
     assert json.loads(json.dumps(document, allow_nan=False)) == document
 
     def lacking(expected, found, place=""):
@@ -429,21 +376,40 @@ def test_documents_have_the_published_keys(module, values, mirror):
             path for key in shared for path in lacking(expected[key], found[key], f"{place}/{key}")
         ]
 
-    absent = {path for path in lacking(published, document) if not path.endswith("/timestamp")}
+    absent = lacking(published, document)
     of_the_model = {path for path in absent if path.split("/")[-1].isdigit() or "layer_" in path}
-    if module is validation:
-        of_the_model |= {f"/{name}" for name in published if name[0] != "_"}
-    assert absent <= of_the_model
+    if name == "validation":
+        of_the_model |= {f"/{category}" for category in published if category[0] != "_"}
+    assert set(absent) <= of_the_model
 
 
-@pytest.mark.parametrize("module", [validation, layers, category_bootstrap, bins, sensitivity])
-def test_constant_preferences_iv(module, values):
+def test_names_that_are_numbers_stay_names(states):
+    """Layers 0, 1, 2 and categories 0 to 5 are the names of objects, not the rows of lists."""
+    values = measure(states, some_pairs(), **FEW, layers=[0, 1, 2])
+    found = analyse(dataclasses.replace(values, categories=tuple("012345")))
+    assert list(found["category_bootstrap"]["layer_results"]) == ["0", "1", "2"]
+    assert list(found["pairs"]["results"]) == ["0", "1", "2"]
+    assert list(found["validation"]["_verdicts"]["aligned"]) == list("012345")
+    assert {"sign_change", "late_inversion"}.isdisjoint(
+        row["claim"] for row in found["sensitivity"]["rows"]
+    )
+
+
+def test_anisotropy_needs_prompts(values):
+    bare = dataclasses.replace(
+        values, anisotropy=np.empty((6, 0)), eigenvalues=np.empty((0, 0)), n_prompts=0
+    )
+    with pytest.raises(LayerwiseError, match="measured on prompts, none were extracted"):
+        analyse(bare)
+
+
+def test_constant_preferences_iv(values):
     flat = dataclasses.replace(values, preferences=np.full(N, 0.5))
     with pytest.raises(LayerwiseError, match=r"the preference of the categories is constant"):
-        analyse(module, flat)
+        analyse(flat)
 
 
 def test_reserved_category_name_iv(values):
     renamed = dataclasses.replace(values, categories=("_x", *CATEGORIES[1:]))
     with pytest.raises(LayerwiseError, match=r"must not begin with an underscore.*found _x"):
-        analyse(validation, renamed)
+        analyse(renamed)

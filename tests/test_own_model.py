@@ -22,7 +22,10 @@ from matplotlib.text import Text
 
 from hostile import MARKUP, TEX
 from layerwise import cli
+from layerwise.analyses import READER, of_reader
+from layerwise.analyses.evidence import Draws
 from layerwise.errors import LayerwiseError
+from layerwise.experiments.of_pairs import reader
 from layerwise.experiments.reduction import measure
 from layerwise.extraction.load import load_local
 from layerwise.extraction.twins import build_twin
@@ -30,6 +33,7 @@ from layerwise.figures import style
 from layerwise.figures.layers import draw as draw_layers
 from layerwise.figures.validation import MOST_NAMED
 from layerwise.figures.validation import draw as draw_validation
+from layerwise.inputs.measured import alone
 from layerwise.inputs.pairs import read_pairs
 from layerwise.inputs.prompts import read_prompts
 from layerwise.measures.values import Values
@@ -39,15 +43,14 @@ from layerwise.pages.own_model.cautions import cautions, share_of_two
 from layerwise.pages.own_model.tables import Cell, Section, table
 from layerwise.pages.report import Drawn
 from layerwise.steps import analyze
-from layerwise.steps.infer import PER_MODEL, from_values
 from random_states import some_pairs, write_states
 from tiny_checkpoints import twinned_model
 from tiny_networks import CONFIGS
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = {"pairs": ROOT / "examples" / "pairs.json", "prompts": ROOT / "examples" / "prompts.json"}
-DOCUMENTS = (*PER_MODEL, "gains", "spectral")
-DRAWS: dict[str, Any] = {"n_resamples": 10000, "level": 0.95}
+DOCUMENTS = (*READER, "gains", "spectral")
+DRAWS = Draws(10000, 0.95, 42)
 FEW: dict[str, Any] = {"layers": [0, 4, 8, 10], "k_values": [10], "n_permutations": 20}
 HOSTILE = (MARKUP[0], MARKUP[6], TEX[0], TEX[5], "$x^2$ & $\\frac{$", "größe 語 \u2588")
 HARMLESS = ("one", "two", "three", "four", "five", "six")
@@ -286,8 +289,9 @@ def values_of(folder: Path, categories: tuple[str, ...], **changed: Any) -> Valu
 def made(folder: Path, categories: tuple[str, ...], display: str) -> tuple[page.Own, Any]:
     """The page's contents and the result documents of random states."""
     values = values_of(folder, categories)
-    results = {name: from_values(name, {"m": values}, {})["m"] for name in PER_MODEL}
-    warned = cautions(values, 40, **DRAWS)
+    drawn = reader.numbers(values, DRAWS)
+    results = of_reader(alone(drawn.files), DRAWS)
+    warned = cautions(values, drawn, 40, n_resamples=10000, level=0.95)
     built = page.sections_of(results)
     return page.Own(display, [("model", display)], warned, {"gains": display}, built), results
 
@@ -436,6 +440,11 @@ def test_columns_are_numbers_short_texts_or_long_ones() -> None:
 # --- warnings -----------------------------------------------------------------------------------
 
 
+def warnings(values: Values, n_prompt_tokens: int) -> list[str]:
+    drawn = reader.numbers(values, DRAWS)
+    return cautions(values, drawn, n_prompt_tokens, n_resamples=10000, level=0.95)
+
+
 @pytest.mark.parametrize("n", [3, 4, 5, 6])
 def test_share_of_resamples_of_two_points_by_counting(n: int) -> None:
     every = list(itertools.product(range(n), repeat=n))
@@ -445,13 +454,13 @@ def test_share_of_resamples_of_two_points_by_counting(n: int) -> None:
 def test_plenty_of_data_gives_no_warning(tmp_path: Path) -> None:
     pairs = some_pairs(sizes=(40,) * 6)
     values = measure(write_states(tmp_path / "s", n_pairs=240), pairs, **FEW)
-    assert cautions(values, 1000, **DRAWS) == []
+    assert warnings(values, 1000) == []
 
 
 def test_each_shortage_gives_its_warning(tmp_path: Path) -> None:
     pairs = some_pairs(sizes=(30, 4, 30), categories=("many", "few", "more"))
     values = measure(write_states(tmp_path / "s", n_pairs=64, hidden=24), pairs, **FEW)
-    categories, counts, skipped, _, tokens = cautions(values, 24, **DRAWS)
+    categories, counts, skipped, _, tokens = warnings(values, 24)
     assert categories.startswith("There are 3 categories: 77.8% of their resamples")
     assert ": few (4). The" in counts
     one_point = int(re.findall(r"Up to (\d+) of 10000", skipped)[0])
@@ -464,7 +473,7 @@ def test_thin_bins_are_counted(tmp_path: Path) -> None:
     values = measure(write_states(tmp_path / "s", n_pairs=24), some_pairs(sizes=(4,) * 6), **FEW)
     used = int(np.isfinite(values.stable_preference).sum())
     assert 3 < used < 20
-    said = " ".join(cautions(values, 1000, **DRAWS))
+    said = " ".join(warnings(values, 1000))
     assert f"{used} of 20 random bins hold two pairs or more" in said
 
 
@@ -472,10 +481,10 @@ def test_too_few_bins_give_the_whole_range_and_say_so(tmp_path: Path) -> None:
     pairs = some_pairs(sizes=(2, 2, 2), categories=("a", "b", "c"))
     values = measure(write_states(tmp_path / "s", n_pairs=6), pairs, **FEW)
     assert np.isfinite(values.stable_preference).sum() < 3
-    document = from_values("bins", {"m": values}, {})["m"]
+    document = of_reader(alone(reader.numbers(values, DRAWS).files), DRAWS)["bins"]
     assert {row["ci_lower"] for row in document["bootstrap_results"].values()} == {-1.0}
     assert {row[1] for row in rows_of(sections.bins(document))} == {None}
-    said = [one for one in cautions(values, 1000, **DRAWS) if "of the random bins" in one]
+    said = [one for one in warnings(values, 1000) if "of the random bins" in one]
     assert said == [
         "Under 100 of 10000 resamples of the random bins have an r at some layer: its interval is "
         "the whole range from -1 to 1, which says nothing."

@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from layerwise.analyses import ANALYSES
+from layerwise.analyses import READER, TABLES
 from layerwise.cli import _parser
 from layerwise.ledger.verdicts import TOLERANCES, VERDICTS
 from layerwise.steps import judge, replay, summary
-from layerwise.steps.infer import PER_MODEL
 from scripts import load
 
 
@@ -31,7 +30,7 @@ def judged(root, tmp_path_factory):
     results = tmp_path_factory.mktemp("results")
     params = yaml.safe_load((root / "params.yaml").read_text())["infer"]
     statistics = results / "published" / "statistics"
-    for analysis in ANALYSES:
+    for analysis in TABLES:
         replay.run(analysis, root / "published", statistics / f"{analysis}.json", params)
     judge.run(
         "published",
@@ -179,7 +178,7 @@ def written(path, root):
 
 
 # Files of the user's own in the examples.
-OWN = {f"{name}.json" for name in PER_MODEL} | {
+OWN = {f"{name}.json" for name in READER} | {
     "pairs.json",
     "prompts.json",
     ".venv/bin/activate",
@@ -230,7 +229,7 @@ def test_house_names_what_is_there(readme, root):
 
 
 def test_result_files_of_analyze_are_named(readme):
-    for name in PER_MODEL:
+    for name in READER:
         assert f"`{name}" in readme or f"{name}.json" in readme, name
 
 
@@ -270,7 +269,7 @@ def test_claims_page_is_that_of_the_judged_claims(root, judged):
     ]
     assert sum(numbers) == total
     named = set(re.findall(r"`dvc repro replay@(\w+)`", page))
-    assert named <= set(ANALYSES)
+    assert named <= set(TABLES)
 
 
 # Every block that is marked `sh` is run, in a copy of the repository without git.

@@ -286,6 +286,6 @@ def test_label_moves_with_its_numbers(published):
 
 def test_missing_number_iv(published):
     cells = {cell: value for cell, value in published.cells.items() if cell[1] != "/results/12/r"}
-    with pytest.raises(LayerwiseError, match="no number '/results/12/r'") as error:
+    with pytest.raises(LayerwiseError, match=r"nothing stands at /results/12/r") as error:
         replay("consolidated", Published(cells), **DRAWS)
     assert APERTUS in str(error.value) or GEMMA in str(error.value)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claim_records import FILE, HOSTILE, folders, judged, png, record
-from layerwise.analyses import ANALYSES
+from layerwise.analyses import TABLES
 from layerwise.cli import main
 from layerwise.errors import LayerwiseError
 from layerwise.figures import papers
@@ -322,7 +322,7 @@ def test_run_iv_figures(tmp_path: Path, root: Path) -> None:
 
 def test_every_figure_of_every_stage_has_an_analysis() -> None:
     assert set(report.FIGURES) == set(draw.FIGURES) | set(papers.FIGURES)
-    assert set(report.FIGURES.values()) <= set(ANALYSES)
+    assert set(report.FIGURES.values()) <= set(TABLES)
     assert all(report.caption_of(name).endswith(".") for name in report.FIGURES)
 
 

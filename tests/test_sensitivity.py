@@ -11,14 +11,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from layerwise.analyses import sensitivity as replayed
-from layerwise.analyses.documents import Draws, Replay
-from layerwise.analyses.of_values import sensitivity, survival, weight_sensitivity
+from layerwise.analyses import TABLES, sensitivity, survival
+from layerwise.analyses.derivation import Derivation, derive, evidence_of
+from layerwise.analyses.evidence import Draws
+from layerwise.analyses.survival import CHOICES_FILE
 from layerwise.errors import LayerwiseError
+from layerwise.experiments import Fragments
+from layerwise.experiments.of_pairs import choices
 from layerwise.experiments.reduction import measure
 from layerwise.figures import style
 from layerwise.figures.sensitivity import MARKS, draw
-from layerwise.inputs.published import Published, read_published
+from layerwise.inputs.measured import measured
+from layerwise.inputs.published import DATASET, Published, read_published
 from layerwise.measures.values import ANISOTROPY, Values
 from layerwise.pages.latex import escape, render
 from layerwise.statistics.clusters import cluster_interval
@@ -28,7 +32,7 @@ from random_states import CATEGORIES, SIZES, some_pairs, write_states
 
 ROOT = Path(__file__).parents[1]
 N = sum(SIZES)
-DRAWS = {"n_resamples": 150, "level": 0.95, "seed": 42}
+DRAWS = Draws(150, 0.95, 42)
 NAMES = ("ground_truth_numeric", *CATEGORIES[1:])
 
 
@@ -39,12 +43,23 @@ def values(tmp_path_factory: pytest.TempPathFactory) -> Values:
     return measure(states, pairs, layer_step=2, k_values=(5,), n_permutations=1, k_stable=5)
 
 
+def statistics(fragments: Fragments) -> dict[str, Any]:
+    """The documents of these measurements alone, of pairs in the categories of `NAMES`."""
+    sizes = {name: {"n_pairs": size} for name, size in zip(NAMES, SIZES, strict=True)}
+    tables = measured(read_published(ROOT / "published"), {DATASET: {"": sizes}, **fragments})
+    work = derive(sensitivity.documents, evidence_of(tables, DRAWS, TABLES))
+    documents: dict[str, Any] = json.loads(json.dumps(work.documents, allow_nan=False))
+    return documents
+
+
+def rows_of(values: Values) -> list[dict[str, Any]]:
+    found = statistics({CHOICES_FILE: {"/it": choices.document(values, DRAWS)}})
+    rows: list[dict[str, Any]] = found["it"]["rows"]
+    return rows
+
+
 def found(values: Values, claim: str, choice: str) -> dict[str, Any]:
-    (row,) = [
-        row
-        for row in survival.rows(values, **DRAWS)
-        if (row["claim"], row["choice"]) == (claim, choice)
-    ]
+    (row,) = [row for row in rows_of(values) if (row["claim"], row["choice"]) == (claim, choice)]
     return row
 
 
@@ -265,17 +280,17 @@ def test_the_bell_before_the_norm(values: Values) -> None:
 
 
 def test_what_cannot_be_asked_is_left_out(values: Values, tmp_path: Path) -> None:
-    claims = {row["claim"] for row in survival.rows(values, **DRAWS)}
+    claims = {row["claim"] for row in rows_of(values)}
     assert claims == {"sign_change", "late_inversion", "category_inversion", "calibration", "bell"}
     states = write_states(tmp_path / "states", hidden=8, tokens=0)
     bins: dict[str, Any] = {"k_values": (5,), "n_permutations": 1, "k_stable": 5}
     few = measure(states, some_pairs(SIZES, NAMES), layers=[0, 10], **bins)
-    left = {row["claim"] for row in survival.rows(few, **DRAWS)}
+    left = {row["claim"] for row in rows_of(few)}
     assert left == {"category_inversion", "calibration"}
     same = values.uniformity.copy()
     same[values.readings.index("first_token")] = 1.0
     bos = dataclasses.replace(values, uniformity=same)
-    assert "first_token" not in {row["choice"] for row in survival.rows(bos, **DRAWS)}
+    assert "first_token" not in {row["choice"] for row in rows_of(bos)}
 
 
 # --- weights ------------------------------------------------------------------------------------
@@ -291,12 +306,12 @@ MEANS = {
 
 def test_slices_and_missing_numbers() -> None:
     fragments = {
-        "beyond/spectral": {"/gpt2": BOTH, "/opt": {"gains": 1}},
+        "beyond/spectral": {"/gpt2": BOTH, "/opt": {"gains": {"legacy": 1}}},
         "beyond/lstar": {"/gpt2": MEANS},
         "paper3/Results/x.json": {"/gpt2": BOTH},
     }
-    documents = weight_sensitivity.analyse(fragments)
-    assert list(documents) == ["gpt2"]
+    documents = statistics(fragments)
+    assert list(documents) == ["gpt2", "summary"]
     norms, slices, guarded = documents["gpt2"]["rows"]
     assert [norms["published"]["value"], norms["other"]["value"]] == [2.0, 0.5]
     assert (norms["outcome"], norms["other"]["label"]) == ("lost", "W_V <= W_O")
@@ -311,66 +326,73 @@ def test_the_bell_of_the_anisotropy_experiment() -> None:
     """The share of the last layer makes the fall, and before the final norm it does not."""
     shares = [0.1, 0.3, 0.9, 0.5, 0.2]
     fragments = {
-        "paper3/Results/anisotropy_results_gemma.json": {"/intrinsic_dim_ratio": shares},
+        "paper3/Results/anisotropy_results_gemma.json": {"": {"intrinsic_dim_ratio": shares}},
         "beyond/aniso": {"/gemma-2b": {"last_share_before_norm": 0.95}},
     }
-    (row,) = weight_sensitivity.analyse(fragments)["gemma-2b"]["rows"]
+    (row,) = statistics(fragments)["gemma-2b"]["rows"]
     assert (row["claim"], row["choice"], row["outcome"]) == ("bell", "before_norm", "lost")
     assert (row["published"]["label"], row["other"]["label"]) == ("L2", "L4")
 
 
-def test_combine_keeps_what_a_model_has() -> None:
-    def row(choice: str, outcome: str) -> dict[str, Any]:
-        return {"claim": "bell", "choice": choice, "outcome": outcome}
-
-    one = {"a": {"rows": [row("x", "lost")], "model": "m"}}
-    more = {
-        "a": {"rows": [row("x", "absent"), row("y", "lost")]},
-        "b": {"rows": [row("x", "lost")]},
-    }
-    found = sensitivity.combine(one, more)
-    assert found["a"] == {"rows": [row("x", "lost"), row("y", "lost")], "model": "m"}
-    assert found["b"]["rows"] == [row("x", "lost")]
-    assert one["a"]["rows"] == [row("x", "lost")]
-
-
 # --- over models --------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
-def documents(values: Values) -> dict[str, Any]:
-    others = {"a": values, "b": planted(values, 1.0, -1.0, 1.0)}
-    found = {name: sensitivity.analyse(value, **DRAWS) for name, value in others.items()}
-    found["a"]["rows"] += weight_sensitivity.analyse({"beyond/h4": {"/a": BOTH}})["a"]["rows"]
-    return json.loads(json.dumps(found, allow_nan=False))
+def every(values: Values) -> dict[str, Any]:
+    """Two models of which states were measured, of one also the weights; a third has weights."""
+    bell = {"intrinsic_dim_ratio": [0.1, 0.9, 0.2]}
+    states = {"/gemma-2b": values, "/b": planted(values, 1.0, -1.0, 1.0)}
+    return statistics(
+        {
+            CHOICES_FILE: {at: choices.document(of, DRAWS) for at, of in states.items()},
+            "beyond/h4": {"/gemma-2b": BOTH, "/gpt2": BOTH},
+            "beyond/aniso": {"/gemma-2b": {"last_share_before_norm": 0.95}},
+            "paper3/Results/anisotropy_results_gemma.json": {"": bell},
+        }
+    )
 
 
-def test_summary_counts_every_model_once(documents: dict[str, Any]) -> None:
-    summary = sensitivity.summarise(documents)
+@pytest.fixture(scope="module")
+def documents(every: dict[str, Any]) -> dict[str, Any]:
+    return {name: document for name, document in every.items() if name != "summary"}
+
+
+def test_what_the_states_say_is_not_said_again_by_the_weights(
+    values: Values, documents: dict[str, Any]
+) -> None:
+    assert list(documents) == ["gemma-2b", "b", "gpt2"]
+    rows = documents["gemma-2b"]["rows"]
+    assert [row for row in rows if row["claim"] == "bell"] == [found(values, "bell", "before_norm")]
+    assert [row["claim"] for row in rows[len(rows_of(values)) :]] == [
+        row["claim"] for row in documents["gpt2"]["rows"]
+    ]
+
+
+def test_summary_counts_every_model_once(every: dict[str, Any], documents: dict[str, Any]) -> None:
+    summary = every["summary"]
     keys = [(row["claim"], row["choice"]) for row in summary["rows"]]
-    claims, choices = list(survival.CLAIMS), list(survival.CHOICES)
-    assert keys == sorted(keys, key=lambda key: (claims.index(key[0]), choices.index(key[1])))
+    claims, names = list(survival.CLAIMS), list(survival.CHOICES)
+    assert keys == sorted(keys, key=lambda key: (claims.index(key[0]), names.index(key[1])))
     assert len(keys) == len(set(keys))
     for row in summary["rows"]:
         named = [name for word in MARKS for name in row[word]]
-        weights = row["choice"] in ("correct_slices", "without_nan")  # of one model only
-        assert len(named) == row["n_models"] == (1 if weights else 2)
+        assert len(named) == row["n_models"] == 2  # both of the states, or both of the weights
     assert len(summary["models"]) == sum(len(d["rows"]) for d in documents.values())
     assert survival.STATISTICS.keys() == survival.CLAIMS.keys()
 
 
-def test_the_table_says_every_conclusion(documents: dict[str, Any]) -> None:
+def test_the_table_says_every_conclusion(every: dict[str, Any]) -> None:
     context = {"claims": [], "source": "mini", "figures": {"sensitivity": "s.pdf"}}
     text = render(ROOT / "paper", "templates/sensitivity.tex.j2", context
-                  | {"sensitivity": sensitivity.summarise(documents)})  # fmt: skip
-    for row in sensitivity.summarise(documents)["rows"]:
+                  | {"sensitivity": every["summary"]})  # fmt: skip
+    for row in every["summary"]["rows"]:
         assert f"{escape(row['conclusion'])} \\\\" in text
     assert r"\includegraphics" in text
     assert render(ROOT / "paper", "templates/sensitivity.tex.j2", context).strip() == ""
 
 
-def test_the_figure_marks_every_row(documents: dict[str, Any]) -> None:
+def test_the_figure_marks_every_row(every: dict[str, Any], documents: dict[str, Any]) -> None:
     figure = draw(documents, source="mini")
     (axes,) = figure.axes
-    summary = sensitivity.summarise(documents)["rows"]
+    summary = every["summary"]["rows"]
     columns = [(row["claim"], row["choice"]) for row in summary]
     assert [label.get_text() for label in axes.get_yticklabels()] == list(documents)
     assert [label.get_text() for label in axes.get_xticklabels()] == [
@@ -395,25 +417,23 @@ def test_the_figure_marks_every_row(documents: dict[str, Any]) -> None:
 
 # --- what the published numbers can tell --------------------------------------------------------
 @pytest.fixture(scope="module")
-def published() -> Published:
-    return read_published(ROOT / "published")
+def in_print() -> Derivation:
+    cells: Published = read_published(ROOT / "published")
+    return derive(sensitivity.documents, evidence_of(cells, Draws(10000, 0.95, 42), TABLES))
 
 
-def test_published_curves_tested_at_once(published: Published) -> None:
-    work = Replay(published)
-    replayed.derive(work, Draws(10000, 0.95, 42))
-    rows = {(row["claim"], row["choice"]): row for row in work.documents["summary"]["rows"]}
+def test_published_curves_tested_at_once(in_print: Derivation) -> None:
+    rows = {(row["claim"], row["choice"]): row for row in in_print.documents["summary"]["rows"]}
     late = rows["late_inversion", "multiplicity"]
     assert late["absent"] == ["gemma-2b"]
     assert len(late["survives"]) == 5
     assert rows["category_inversion", "multiplicity"]["lost"] == ["pythia-6p9b"]
-    (single,) = [
-        row for row in work.documents["pythia-6p9b"]["rows"] if row["claim"] == "category_inversion"
-    ]
+    singles = in_print.documents["pythia-6p9b"]["rows"]
+    (single,) = [row for row in singles if row["claim"] == "category_inversion"]
     other = single["other"]
     # nine layers: z = 2.773 for 0.05 / 9, half width z / sqrt(6 - 3)
     assert np.arctanh(other["high"]) - np.arctanh(other["value"]) == pytest.approx(
         stats.norm.isf(0.05 / 18) / np.sqrt(3)
     )
     assert single["published"]["high"] == pytest.approx(-0.11866444976211941)
-    assert work.derived["pythia-6p9b:/rows"]
+    assert in_print.derived["pythia-6p9b:/rows"]

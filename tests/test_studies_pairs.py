@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from layerwise.analyses.documents import UA_FILES, categories, n_pairs
 from scipy import stats
 
 from layerwise.analyses import replay
 from layerwise.analyses.calibration_text import MODELS, WORDS
-from layerwise.analyses.documents import UA_FILES, categories, n_pairs
 from layerwise.analyses.output_correlation import CLASSES, CONTRIBUTIONS, Rows
 from layerwise.analyses.pair_curves import CONSOLIDATED, CURVES, LLAMA, SUMMARY, TEMPLATE
 from layerwise.errors import LayerwiseError

@@ -1,4 +1,4 @@
-"""Statistics that follow from the published numbers, in the documents that `infer` writes.
+"""Statistics that follow from the numbers of one source, by tables of rules.
 
 A document starts as what was published and is then overwritten, number by number, with what can
 be derived from lower-level published numbers: those are its derived statistics, each with the
@@ -8,7 +8,7 @@ it stands is known for whole parts of a document, by the key they begin at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from typing import Any
 
 from layerwise.analyses import (
     anisotropy,
@@ -40,18 +40,12 @@ from layerwise.analyses import (
     unembedding,
     validation,
 )
-from layerwise.analyses.derivation import Derivation, Document, derive, evidence_of
-from layerwise.analyses.documents import Replay
+from layerwise.analyses.derivation import Derivation, Document, Table, derive, evidence_of
 from layerwise.analyses.evidence import Draws, Evidence
-from layerwise.analyses.of_values import INFERRED
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published
 
-ANALYSES: dict[str, Callable[[Replay, Draws], None]] = {
-    "sensitivity": sensitivity.derive,
-}
-
-TABLES: dict[str, Mapping[str, Document]] = {
+TABLES: dict[str, Table] = {
     "critical_layer": critical_layer.DOCUMENTS,
     "layers": layers.DOCUMENTS,
     "category_bootstrap": category_bootstrap.DOCUMENTS,
@@ -59,6 +53,7 @@ TABLES: dict[str, Mapping[str, Document]] = {
     "pairs": pairs.DOCUMENTS,
     "anisotropy": anisotropy.DOCUMENTS,
     "scaling": scaling.DOCUMENTS,
+    "sensitivity": sensitivity.documents,
     "depth_gain": depth_gain.DOCUMENTS,
     "gemma_anisotropy": gemma_anisotropy.DOCUMENTS,
     "lab_heritage": lab_heritage.DOCUMENTS,
@@ -82,37 +77,44 @@ TABLES: dict[str, Mapping[str, Document]] = {
 }
 
 # What a reader's own model has, over the files that `experiments.of_pairs.reader` fills.
-READER: dict[str, Document] = {"validation": validation.READER}
+READER: dict[str, Document] = {
+    "validation": validation.READER,
+    "layers": layers.READER,
+    "category_bootstrap": category_bootstrap.READER,
+    "bins": bins.READER,
+    "pairs": pairs.READER,
+    "anisotropy": anisotropy.READER,
+    "sensitivity": sensitivity.OF_READER,
+}
 
-# Over measured values these are computed from the values themselves: by `infer`, which runs what
-# Paper 2's notebooks ran on hidden states, and by `sensitivity`.
-MEASURED_DIRECTLY = (*INFERRED, "sensitivity")
 
-
-def analyse(name: str, evidence: Evidence) -> Derivation | Replay:
+def analyse(name: str, evidence: Evidence) -> Derivation:
     """The documents of one analysis; what in them was derived or given, from which cells.
 
     Raises:
         LayerwiseError: if the analysis is unknown or a number that it needs is not published.
     """
-    if name in TABLES:
-        return derive(TABLES[name], evidence)
-    if name not in ANALYSES:
-        known = ", ".join((*TABLES, *ANALYSES))
-        raise LayerwiseError(f"analysis must be one of {known}, found {name!r}")
-    work = Replay(evidence.cells)
-    ANALYSES[name](work, evidence.draws)
-    work.settle()
-    return work
+    if name not in TABLES:
+        raise LayerwiseError(f"analysis must be one of {', '.join(TABLES)}, found {name!r}")
+    return derive(TABLES[name], evidence)
 
 
-def analyse_all(evidence: Evidence) -> dict[str, Derivation | Replay]:
+def analyse_all(evidence: Evidence) -> dict[str, Derivation]:
     """Every analysis over the numbers of one source."""
-    return {name: analyse(name, evidence) for name in (*TABLES, *ANALYSES)}
+    return {name: analyse(name, evidence) for name in TABLES}
 
 
 def replay(
     analysis: str, published: Published, *, n_resamples: int, level: float, seed: int
-) -> Derivation | Replay:
+) -> Derivation:
     """One analysis over tables alone."""
     return analyse(analysis, evidence_of(published, Draws(n_resamples, level, seed), TABLES))
+
+
+def of_reader(numbers: Published, draws: Draws) -> dict[str, dict[str, Any]]:
+    """`{analysis: document}` of a reader's own model, by the rules of the published files.
+
+    Raises:
+        LayerwiseError: if a statistic does not exist.
+    """
+    return derive(READER, Evidence(numbers, draws)).documents

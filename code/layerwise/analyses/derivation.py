@@ -84,6 +84,10 @@ class Document:
         return pointer(*self.at.split("/")) if self.at else ""
 
 
+# the documents of one analysis; which there are can depend on what was measured
+Table = Mapping[str, Document] | Callable[[Evidence], Mapping[str, Document]]
+
+
 @dataclass
 class Derivation:
     """The documents of one analysis.
@@ -101,7 +105,7 @@ class Derivation:
     undefined: dict[str, str] = field(default_factory=dict)
 
 
-def derive(documents: Mapping[str, Document], evidence: Evidence) -> Derivation:
+def derive(table: Table, evidence: Evidence) -> Derivation:
     """Every statistic of one analysis.
 
     Over measured numbers a statistic stays out that needs one which was not measured, or that
@@ -112,7 +116,7 @@ def derive(documents: Mapping[str, Document], evidence: Evidence) -> Derivation:
         LayerwiseError: over published numbers, if a statistic cannot be derived.
     """
     found = Derivation()
-    for name, document in documents.items():
+    for name, document in _documents(table, evidence).items():
         found.documents[name] = _shown(document, evidence, name, found.given)
         constants: list[tuple[str, Any]] = []
         n_before = len(found.derived)
@@ -125,6 +129,10 @@ def derive(documents: Mapping[str, Document], evidence: Evidence) -> Derivation:
             for key, value in constants:
                 _put(found, name, key, value, [])
     return found
+
+
+def _documents(table: Table, evidence: Evidence) -> Mapping[str, Document]:
+    return table(evidence) if callable(table) else table
 
 
 def _evaluated(
@@ -215,15 +223,13 @@ def _note(derived: dict[str, list[str]], key: str, value: Any, inputs: list[str]
             _note(derived, key + pointer(name), one, inputs)
 
 
-def evidence_of(
-    cells: Published, draws: Draws, analyses: Mapping[str, Mapping[str, Document]]
-) -> Evidence:
+def evidence_of(cells: Published, draws: Draws, analyses: Mapping[str, Table]) -> Evidence:
     """The evidence of one source, in which a number that nobody measured is derived by its rule."""
     evidence = Evidence(cells, draws)
     if evidence.measured:
         rules: dict[Cell, Callable[[], Any]] = {}
-        for documents in analyses.values():
-            for document in documents.values():
+        for table in analyses.values():
+            for document in _documents(table, evidence).values():
                 rules |= derived_cells(document, evidence)
         evidence.rules = rules
     return evidence

@@ -144,6 +144,11 @@ class Entry:
         return self._evidence.draws
 
     @property
+    def evidence(self) -> Evidence:
+        """All numbers of its source."""
+        return self._evidence
+
+    @property
     def cell(self) -> Cell:
         """File and JSON Pointer."""
         return self._file, self._key

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.pairs import PAIRS
-from layerwise.inputs.published import Published, pointer, split_pointer
 from layerwise.statistics import rules
 
 LLAMA = "Results/llama/llama3_cross_validation_20260102_235626.json"
@@ -42,38 +40,6 @@ class PairCurve:
         """Ends of the interval of one of the tests."""
         low, high = (test[end] for end in self.ends)
         return low, high
-
-    def key(self, layer: int, metric: str | None = None) -> str:
-        place = pointer(self.group, layer)
-        return place + pointer(metric or self.metric) if self.metric else place
-
-    def layers(self, published: Published) -> list[int]:
-        """Sampled layers, ascending."""
-        names = (split_pointer(key) for key in published.keys(self.file))
-        return sorted({int(name[1]) for name in names if name[0] == self.group})
-
-    def r(
-        self, published: Published, layers: Sequence[int], metric: str | None = None
-    ) -> dict[int, float]:
-        """r by layer."""
-        return {
-            layer: published.number(self.file, self.key(layer, metric) + "/r") for layer in layers
-        }
-
-    def interval(self, published: Published, layer: int) -> rules.Ends:
-        """Ends of the interval at a layer."""
-        low, high = (published.number(self.file, f"{self.key(layer)}/{end}") for end in self.ends)
-        return low, high
-
-    def intervals(self, published: Published, layers: Sequence[int]) -> dict[int, rules.Ends]:
-        """Ends by layer."""
-        return {layer: self.interval(published, layer) for layer in layers}
-
-    def inverted(self, published: Published, layers: Sequence[int]) -> bool:
-        """Whether some of the layers has a negative r and an interval that excludes zero."""
-        return rules.some_stable(
-            self.r(published, layers), self.intervals(published, layers), positive=False
-        )
 
 
 SHORT = ("ci_lo", "ci_hi")

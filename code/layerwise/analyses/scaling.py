@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from layerwise.analyses.categories import UA_FILES, n_categories, r_over_categories
-from layerwise.analyses.derivation import Document, Rule, Rules
-from layerwise.analyses.evidence import Entry
+from layerwise.analyses.derivation import Document, Rule, Rules, derive
+from layerwise.analyses.evidence import Draws, Entry, Evidence
+from layerwise.errors import LayerwiseError
+from layerwise.inputs.measured import alone
 from layerwise.statistics import curves
+from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED
 from layerwise.statistics.correlation import pearson_p
 
 SCALING = "Results/pythia/pythia_scaling_20260102_131212.json"
@@ -96,3 +99,37 @@ DOCUMENTS = {
         },
     )
 }
+
+
+def compare(layers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The document of several readers' models, from their `layers` documents by name.
+
+    Raises:
+        LayerwiseError: if there is no document, or one has no layer.
+    """
+    if not layers:
+        raise LayerwiseError("scaling compares models, found none; name at least one")
+    models = {display: _curve_of(display, document) for display, document in layers.items()}
+    question = {"research_question": "Does the layer correlation peak shift with model size?"}
+    rows = [{"model": display} for display in models]
+    cells = alone({SCALING: {**question, "models": models, "summary": rows}})
+    nothing_is_drawn = Draws(N_RESAMPLES, LEVEL, SEED)
+    document: dict[str, Any] = derive({"": READER}, Evidence(cells, nothing_is_drawn)).documents[""]
+    return document
+
+
+def _curve_of(display: str, document: Mapping[str, Any]) -> dict[str, Any]:
+    found = {
+        int(name.removeprefix("layer_")): {key: of[key] for key in ("correlation", "p_value")}
+        for name, of in document["strategies"].items()
+        if name.startswith("layer_")
+    }
+    if not found:
+        raise LayerwiseError(
+            f"{display}: the layer document names no layer; run the analysis again"
+        )
+    return {
+        "model_name": document["model"],
+        "n_layers": document["n_layers"],
+        "layer_results": {str(layer): found[layer] for layer in sorted(found)},
+    }

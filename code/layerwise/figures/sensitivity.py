@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from layerwise.analyses.of_values.survival import CHOICES, CLAIMS
+from layerwise.analyses.survival import CHOICES, CLAIMS
 from layerwise.figures import style
 from layerwise.statistics.survival import ABSENT, APPEARS, LOST, SURVIVES
 

@@ -82,16 +82,14 @@ def measured(published: Published, fragments: Fragments) -> Published:
     return Published(cells, unmeasured=frozenset(unmeasured), kept=frozenset(constant))
 
 
-def alone(fragments: Fragments) -> Published:
-    """The tables of one model that has no published place: its fragments, texts included."""
-    parts = ((file, *part) for file, parts in fragments.items() for part in parts.items())
-    return Published(
-        {
-            (file, key): value
-            for file, place, part in parts
-            for key, value in leaves(place, part, texts=True)
-        }
-    )
+def alone(documents: Mapping[str, Any]) -> Published:
+    """The tables of one model that has no published place: whole files, texts included."""
+    cells = {
+        (file, key): value
+        for file, document in documents.items()
+        for key, value in leaves("", document, texts=True)
+    }
+    return Published(cells, documents=documents)
 
 
 def _below(key: str, place: str) -> bool:

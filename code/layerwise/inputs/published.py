@@ -111,6 +111,7 @@ class Published:
     cells: dict[Cell, Value]
     unmeasured: frozenset[Cell] = frozenset()  # places whose values are gone (see `measured`)
     kept: frozenset[Cell] = frozenset()  # names and settings among measured numbers
+    documents: Mapping[str, Any] = field(default_factory=dict)  # files known as they are nested
     _recordings: list[set[Cell]] = field(default_factory=list)
     _keys_of: dict[str, list[str]] = field(default_factory=dict, repr=False)
 
@@ -152,15 +153,25 @@ class Published:
 
     def document(self, file: str) -> Any:
         """The file's numbers again as nested objects and lists."""
+        if file in self.documents:
+            return self.documents[file]
         return _nest({key: self.cells[file, key] for key in self.keys(file)})
 
+    def files(self) -> list[str]:
+        """All files, in order."""
+        return list(self._by_file())
+
     def keys(self, file: str) -> list[str]:
-        """The keys of a file, in order; all cells are searched for them only once."""
+        """The keys of a file, in order."""
+        return self._by_file().get(file, [])
+
+    def _by_file(self) -> dict[str, list[str]]:
+        """Keys by file; all cells are searched for them only once."""
         if sum(map(len, self._keys_of.values())) != len(self.cells):
             self._keys_of = {}
             for name, key in self.cells:
                 self._keys_of.setdefault(name, []).append(key)
-        return self._keys_of.get(file, [])
+        return self._keys_of
 
     @contextlib.contextmanager
     def recording(self) -> Iterator[set[Cell]]:

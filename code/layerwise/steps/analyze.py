@@ -10,20 +10,24 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import layerwise
+from layerwise.analyses import of_reader
+from layerwise.analyses.evidence import Draws
 from layerwise.errors import LayerwiseError, TextError
+from layerwise.experiments.of_pairs import reader
 from layerwise.experiments.reduction import measure
 from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint, load_model
 from layerwise.extraction.store import HiddenStates
 from layerwise.figures.style import save
 from layerwise.files import dated, write_json, write_text
+from layerwise.inputs.measured import alone
 from layerwise.inputs.pairs import StatementPairs, place_of, read_pairs
 from layerwise.inputs.prompts import read_prompts
 from layerwise.measures.values import Values, sampled_layers
 from layerwise.pages.own_model import OF_WEIGHTS, figures, of_weights, page
 from layerwise.pages.own_model.cautions import cautions
 from layerwise.pages.report import Drawn
-from layerwise.steps.infer import PER_MODEL, from_values
+from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES
 from layerwise.steps.report import caption_of
 
 LEFT_OUT = "it was left out by --without"
@@ -68,17 +72,16 @@ def run(
         raise LayerwiseError(f"{file}: {error}") from None
     try:
         values = measure(states, statement_pairs, layers=sampled, seed=seed)
-        results = {
-            name: from_values(name, {"model": values}, {"seed": seed})["model"]
-            for name in PER_MODEL
-        }
+        draws = Draws(N_RESAMPLES, LEVEL, seed)
+        drawn = reader.numbers(values, draws)
+        results = of_reader(alone(drawn.files), draws)
         further, absent = _of_weights(checkpoint, texts, without)
-        drawn = figures.draw(results, checkpoint.display)
-        own = _own(values, states, statement_pairs, {**results, **further}, absent)
+        pictures = figures.draw(results, checkpoint.display)
+        own = _own(values, drawn, states, statement_pairs, {**results, **further}, absent)
     except LayerwiseError as error:
         _remove(made)
         raise LayerwiseError(f"{pairs} with {model}: {error}") from None
-    _write({**results, **further}, own, drawn, out)
+    _write({**results, **further}, own, pictures, out)
     return _said({**results, **further}, own, out)
 
 
@@ -107,6 +110,7 @@ def _of_weights(
 
 def _own(
     values: Values,
+    drawn: reader.Drawn,
     states: HiddenStates,
     pairs: StatementPairs,
     results: Mapping[str, Mapping[str, Any]],
@@ -131,6 +135,7 @@ def _own(
     }
     warned = cautions(
         values,
+        drawn,
         sum(index["prompt_lengths"]),
         n_resamples=draws["n_bootstrap"],
         level=draws["ci_level"],

@@ -6,22 +6,21 @@ import math
 from pathlib import Path
 from typing import Any
 
-from layerwise.analyses import ANALYSES, MEASURED_DIRECTLY, TABLES, replay
+from layerwise.analyses import TABLES, replay
 from layerwise.files import write_json
 from layerwise.inputs.measured import measured, read_fragments
 from layerwise.inputs.published import read_published
 
 
 def run(fragments: Path, published: Path, out: Path, params: dict[str, Any]) -> str:
-    """Write one file per analysis that `infer` does not compute, `{analysis, documents, ...}`."""
+    """Write one file per analysis, `{analysis, documents, ...}`."""
     tables = measured(read_published(published), read_fragments(fragments))
-    analyses = [analysis for analysis in (*TABLES, *ANALYSES) if analysis not in MEASURED_DIRECTLY]
-    for analysis in analyses:
+    for analysis in TABLES:
         work = replay(analysis, tables, **params)
         result = {"documents": _finite(work.documents), "derived": {}, "given": {}}
         result["undefined"] = work.undefined
         write_json(out / f"{analysis}.json", {"analysis": analysis, **result})
-    return f"statistics of {len(analyses)} analyses in {out}"
+    return f"statistics of {len(TABLES)} analyses in {out}"
 
 
 def _finite(node: Any) -> Any:

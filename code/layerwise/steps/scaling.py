@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from layerwise.analyses.of_values import scaling
+from layerwise.analyses.scaling import compare
 from layerwise.errors import LayerwiseError
 from layerwise.files import dated, read_json, write_json
 
@@ -31,5 +31,5 @@ def run(folders: Sequence[Path], out: Path) -> str:
                 f"{folder}: two of the folders hold a model named {display!r}; name each model once"
             )
         curves[display] = document
-    write_json(out / "scaling.json", dated(scaling.analyse(curves)))
+    write_json(out / "scaling.json", dated(compare(curves)))
     return f"scaling.json of {', '.join(curves)} in {out}"

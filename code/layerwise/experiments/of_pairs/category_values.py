@@ -25,8 +25,6 @@ COLUMNS = {CONTRIBUTIONS: ("ua", "preference"), CLASSES: ("nll_a", "nll_b")}
 
 def of_categories(values: Values) -> dict[str, dict[str, float]]:
     """Cosines, preferences (nats) and token NLL of each category."""
-    last = values.layers.index(values.n_layers)
-    similarity = values.pair_metrics[last, list(METRICS).index("within_pair_sim")]
     uniformity = values.uniformity[values.readings.index("mean_pooled")]
     found = {}
     for number, name in enumerate(values.categories):
@@ -35,7 +33,6 @@ def of_categories(values: Values) -> dict[str, dict[str, float]]:
             "n_pairs": np.sum(inside),
             "uniformity_a": uniformity[number, 0],
             "uniformity_b": uniformity[number, 1],
-            "pair_similarity_mean": similarity[inside].mean(),
             "output_preference": (preference := values.preferences[inside].mean()),
             "preference": preference,
             "pct_prefer_a": np.mean(values.preferences[inside] > 0) * 100,
@@ -60,7 +57,13 @@ def fill(values: Values, file: str, *columns: str) -> Fragments:
 
 def paper_1(values: Values, model: str) -> Fragments:
     """A model's main result file (`Results/results_<model>_*.json`)."""
-    return fill(values, PAPER1[model], "uniformity_a", "uniformity_b", "pair_similarity_mean")
+    found = fill(values, PAPER1[model], "uniformity_a", "uniformity_b")
+    last = values.layers.index(values.n_layers)
+    similarity = values.pair_metrics[last, list(METRICS).index("within_pair_sim")]
+    for number, name in enumerate(values.categories):
+        mean = float(similarity[values.category_of_pair == number].mean())
+        found[PAPER1[model]][pointer(name, "pair_similarity_mean")] = mean
+    return found
 
 
 def pythia(values: Values, slug: str) -> Fragments:

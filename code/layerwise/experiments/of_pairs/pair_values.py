@@ -14,9 +14,11 @@ import numpy as np
 
 from layerwise.analyses.calibration_text import WORDS
 from layerwise.analyses.categories import NUMERIC
+from layerwise.analyses.evidence import Draws
+from layerwise.analyses.survival import CHOICES_FILE
 from layerwise.errors import LayerwiseError
 from layerwise.experiments import Fragments
-from layerwise.experiments.of_pairs import category_values, curve_values
+from layerwise.experiments.of_pairs import category_values, choices, curve_values
 from layerwise.extraction.templates import NONE, ONCE
 from layerwise.inputs.measured import merge
 from layerwise.inputs.models import Extraction
@@ -66,19 +68,20 @@ def fragments(
             f"the last, found {', '.join(map(str, values.layers))}; measure with layer_step "
             f"{extraction.layer_step}"
         )
-    draws = {"n_resamples": n_resamples, "level": level, "seed": seed}
-    return merge(_parts(extraction, values, published, draws))
+    draws = Draws(n_resamples, level, seed)
+    under_choices = {CHOICES_FILE: {pointer(extraction.key): choices.document(values, draws)}}
+    return merge([under_choices, *_parts(extraction, values, published, draws)])
 
 
 def _parts(
-    extraction: Extraction, values: Values, published: Published, draws: dict[str, Any]
+    extraction: Extraction, values: Values, published: Published, draws: Draws
 ) -> list[Fragments]:
     slug, experiments = extraction.slug, extraction.experiments
     if extraction.template == ONCE:
-        return [curve_values.template_once(values, slug, **draws)]
+        return []  # beside the published condition, and never in its place
     if slug == "llama-3p1-8b-instruct":
         condition = slug if extraction.template == NONE else f"{slug}-template"
-        return [curve_values.template(values, condition, **draws)]
+        return [curve_values.template(values, condition, draws)]
     found: list[Fragments] = []
     if "p1_ua" in experiments:
         found.append(category_values.paper_1(values, PAPER1[slug]))
@@ -87,9 +90,9 @@ def _parts(
     if "p1_pythia_ua" in experiments:
         found.append(category_values.pythia(values, slug))
     if "p2_scaling" in experiments:
-        found.append(curve_values.pythia_scaling(values, FAMILY[slug], published))
+        found.append(curve_values.pythia_scaling(values, slug, FAMILY[slug]))
     if "p2_layers" in experiments:
-        found.append(LAYERWISE[slug](values, slug, **draws))
+        found.append(LAYERWISE[slug](values, slug, draws))
     return found
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import comb
-from typing import Any
 
 import numpy as np
 
-from layerwise.analyses.of_values import bins, category_bootstrap
+from layerwise.experiments.of_pairs.reader import Drawn
 from layerwise.measures.values import Values
 from layerwise.statistics.bootstrap import MIN_KEPT, CorrelationInterval
 
@@ -16,21 +15,23 @@ PAPERS_FEWEST = 20  # pairs of the papers' smallest category
 SKIPPED = 0.01  # share of resamples without an r that is worth a word
 
 
-def cautions(values: Values, n_prompt_tokens: int, *, n_resamples: int, level: float) -> list[str]:
+def cautions(
+    values: Values, drawn: Drawn, n_prompt_tokens: int, *, n_resamples: int, level: float
+) -> list[str]:
     """One sentence or two per warning; none where nothing is amiss.
 
     Arguments:
         values: what the analyses were made from.
+        drawn: and their intervals.
         n_prompt_tokens: tokens of all prompts together.
         n_resamples, level: of the intervals, as the analyses drew them.
     """
-    draws: dict[str, Any] = {"n_resamples": n_resamples, "level": level, "seed": values.seed}
     found = [
         *_few_categories(len(values.categories), level),
         *_few_pairs(values.categories, np.bincount(values.category_of_pair).tolist()),
-        *_skipped("categories", category_bootstrap.intervals(values, **draws), n_resamples),
+        *_skipped("categories", drawn.by_category, n_resamples),
         *_thin_bins(values),
-        *_skipped("random bins", bins.intervals(values, **draws), n_resamples),
+        *_skipped("random bins", drawn.by_bins, n_resamples),
     ]
     if 0 < n_prompt_tokens <= values.hidden_size:
         found.append(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from layerwise.analyses.of_values.layers import PREFIX
-from layerwise.analyses.of_values.survival import CHOICES, CLAIMS, STATISTICS
+from layerwise.analyses.layers import PREFIX
+from layerwise.analyses.survival import CHOICES, CLAIMS, STATISTICS
 from layerwise.pages.own_model.tables import (
     INTERVAL,
     Document,

@@ -1,58 +1,52 @@
 """Paper 3's claims that rest on slices of fused weights, on how a NaN is read, or on a norm.
 
 The notebooks cut the fused query-key-value matrices at the wrong rows, their argmax stops at the
-first NaN, and their last layer stands behind the final norm. The studies measure both readings of
-each; here they are set side by side.
+first NaN, and their last layer stands behind the final norm. The experiments measure both readings
+of each; here they are set side by side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from layerwise.statistics.profile import bell_test
+from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.analyses.survival import Row, bell_row
+from layerwise.inputs.measured import BEYOND
+from layerwise.inputs.published import ANISOTROPY
 from layerwise.statistics.survival import Finding, compare
 
-BEYOND = "beyond/"
-BELL = "beyond/aniso"  # has the last share before the final norm
-BELL_FILE = "paper3/Results/anisotropy_results_{}.json"  # and these, by family, the others
+BELL = f"{BEYOND}aniso"  # has the share of the last layer before the final norm
+PROFILES = {  # and these the profile
+    "pythia-6p9b": ANISOTROPY,
+    "gemma-2b": "paper3/Results/anisotropy_results_gemma.json",
+}
 LEGACY, CORRECT = "legacy", "correct"
 LAYER, GUARDED = "L_star", "_guarded"  # names of critical layers, and of those found without NaN
 VALUE, OUTPUT = "W_V", "W_O"  # mean spectral norms
 
 
-def analyse(fragments: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """`{slug: {rows}}` of every model whose studies looked at both readings.
+def rows(evidence: Evidence) -> dict[str, list[Row]]:
+    """By model, of which both readings were measured.
 
-    Arguments:
-        fragments: what all studies measured; read is `beyond/<study>` at `/<slug>` where it has
-            `legacy` and `correct`, each flat, and `beyond/aniso`.
+    Read is `beyond/<experiment>` at `/<slug>` where it has `legacy` and `correct`, each flat.
     """
-    both: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for file, entries in fragments.items():
-        for place, entry in entries.items() if file.startswith(BEYOND) else ():
-            if isinstance(entry, Mapping) and {LEGACY, CORRECT} <= entry.keys():
-                slug = place.removeprefix("/")
+    both: dict[str, dict[str, Entry]] = {}
+    for file in evidence.cells.files():
+        for slug, entry in evidence[file].items() if file.startswith(BEYOND) else ():
+            if {LEGACY, CORRECT} <= set(entry):
                 both.setdefault(slug, {})[file.removeprefix(BEYOND)] = entry
-    rows = {slug: _norms(studies) + _layers(studies) for slug, studies in both.items()}
-    for place, entry in fragments.get(BELL, {}).items():
-        slug = place.removeprefix("/")
-        shares = fragments[BELL_FILE.format(slug.partition("-")[0])]["/intrinsic_dim_ratio"]
-        before = [*shares[:-1], entry["last_share_before_norm"]]
-        row = compare("bell", "before_norm", _bell(shares), _bell(before))
-        rows.setdefault(slug, []).append(row)
-    return {slug: {"rows": found} for slug, found in rows.items() if found}
+    found = {slug: _norms(of) + _layers(of) for slug, of in both.items()}
+    for slug, entry in evidence[BELL].items() if evidence.cells.keys(BELL) else ():
+        shares = evidence[PROFILES[slug]].intrinsic_dim_ratio[:].tolist()
+        found.setdefault(slug, []).append(bell_row(shares, entry.last_share_before_norm))
+    return {slug: of for slug, of in found.items() if of}
 
 
-def _bell(shares: Sequence[float]) -> Finding:
-    shape = bell_test(shares)
-    return Finding(shape.phase2_slope, shape.is_bell_curve, f"L{shape.l_star}")
-
-
-def _norms(studies: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _norms(experiments: Mapping[str, Entry]) -> list[Row]:
     """Is the mean spectral norm of W_V above that of W_O?"""
 
-    def finding(norms: Mapping[str, Any]) -> Finding:
+    def finding(norms: Entry) -> Finding:
         ratio = float(norms[VALUE] / norms[OUTPUT])
         return Finding(ratio, ratio > 1, f"W_V {'>' if ratio > 1 else '<='} W_O")
 
@@ -64,17 +58,17 @@ def _norms(studies: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
             finding(entry[CORRECT]),
             signed=False,
         )
-        for entry in studies.values()
+        for entry in experiments.values()
         if VALUE in entry[LEGACY] and OUTPUT in entry[LEGACY]
     ]
 
 
-def _layers(studies: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _layers(experiments: Mapping[str, Entry]) -> list[Row]:
     """Every definition's critical layer, of the published reading and of the others."""
     legacy, correct, guarded = (
         {
-            f"{study} {name}": entry[slices][f"{name}{suffix}"]
-            for study, entry in studies.items()
+            f"{experiment} {name}": entry[slices][f"{name}{suffix}"]
+            for experiment, entry in experiments.items()
             for name in _definitions(entry[LEGACY])
             if f"{name}{suffix}" in entry[slices]
         }
@@ -87,7 +81,7 @@ def _layers(studies: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _definitions(entry: Mapping[str, Any]) -> list[str]:
+def _definitions(entry: Entry) -> list[str]:
     """Critical layers: what is called so, and what has a guarded counterpart."""
     return [
         name
@@ -96,9 +90,7 @@ def _definitions(entry: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _compare_layers(
-    choice: str, published: Mapping[str, Any], others: Mapping[str, Any]
-) -> dict[str, Any]:
+def _compare_layers(choice: str, published: Mapping[str, Any], others: Mapping[str, Any]) -> Row:
     """The statistic counts the definitions that keep their layer."""
     moved = [name for name in others if published[name] != others[name]]
     label = ", ".join(f"{name}: {published[name]} to {others[name]}" for name in moved)

@@ -1,0 +1,202 @@
+"""The headline claims of Papers 1 and 2 on one model, under choices that the papers did not make.
+
+A claim is a rule on a statistic. Under every choice the same rule is asked of another statistic
+and its interval. On published numbers only one choice can be made: to test all layers at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from layerwise.analyses.categories import SLUG, ends, n_categories, total_pairs
+from layerwise.analyses.category_bootstrap import BOOTSTRAP
+from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.analyses.pair_curves import PairCurve
+from layerwise.statistics import calibration, phases, profile
+from layerwise.statistics.clusters import holm
+from layerwise.statistics.correlation import pearson_p
+from layerwise.statistics.rules import Ends
+from layerwise.statistics.survival import Finding, compare
+
+CHOICES_FILE = "beyond/choices"  # of ours: what `experiments` measured under each choice, by model
+READER = "reader"  # the entry of a model that has no published place
+PUBLISHED, AT_ONCE = "published", "multiplicity"
+CLAIMS = {
+    "sign_change": "r over the pairs falls from positive in early layers to negative in late ones",
+    "late_inversion": "some late layer has a negative r over the pairs",
+    "category_inversion": "UA and preference are opposed over the categories at the last layer",
+    "calibration": "UA is near zero over the neutral categories",
+    "bell": "anisotropy rises to one layer and falls from there on",
+    "spectral_norms": "the mean spectral norm of W_V lies above that of W_O",
+    "critical_layer": "every definition of the critical layer gives the published reading's layer",
+}
+STATISTICS = {
+    "sign_change": "late minus early mean r",
+    "late_inversion": "r of the lowest late layer",
+    "category_inversion": "r over the categories",
+    "calibration": "mean UA",
+    "bell": "slope after the peak",
+    "spectral_norms": "W_V over W_O",
+    "critical_layer": "definitions that agree",
+}
+CHOICES = {
+    "before_norm": "last layer before the final norm",
+    "all_tokens": "all tokens pooled",
+    "last_token": "last token instead of the mean",
+    "first_token": "first token instead of the mean",
+    "clusters": "categories as resampling units",
+    AT_ONCE: "all layers tested at once",
+    "correct_slices": "correct slices of the weights",
+    "without_nan": "layers without a number left out",
+}
+Row = dict[str, Any]
+
+
+# --- the claims' rules --------------------------------------------------------------------------
+
+
+def inversion(r: float, interval: Ends, label: str) -> Finding:
+    """A negative r, and an interval that excludes zero."""
+    return Finding(r, r < 0 and interval[1] < 0, label, *interval)
+
+
+def lowest_late(r: Mapping[int, float], late: Mapping[int, Ends]) -> Finding:
+    """The late layer whose interval lies lowest."""
+    layer = min(late, key=lambda layer: late[layer][1])
+    return inversion(r[layer], late[layer], f"L{layer}")
+
+
+def adjusted_p(r: Mapping[int, float], n: int) -> dict[int, float]:
+    """Holm's p over all layers, of r over n points."""
+    return dict(zip(r, holm([float(pearson_p(one, n)) for one in r.values()]), strict=True))
+
+
+def at_once(
+    r: Mapping[int, float], layer: int, n: int, level: float, interval: Ends, label: str
+) -> Finding:
+    """By Holm's p over all layers; the interval holds for all of them."""
+    return Finding(r[layer], r[layer] < 0 and adjusted_p(r, n)[layer] < 1 - level, label, *interval)
+
+
+def wide_fisher(r: Mapping[int, float], layer: int, n: int, level: float) -> Ends:
+    """Fisher's interval of one layer, wide enough to hold for all of them."""
+    return phases.fisher_interval(r[layer], n, float(stats.norm.isf((1 - level) / len(r) / 2)))
+
+
+def sign_change(curve: Entry) -> Finding:
+    """Early mean positive, late mean negative, and their difference beyond doubt."""
+    r, parts = by_layer(curve.r), phases.thirds_of_list(list(by_layer(curve.r)))
+    early, late = (float(np.mean([r[layer] for layer in parts[p]])) for p in ("early", "late"))
+    low, high = ends(curve.fall)
+    label = " to ".join("+" if mean > 0 else "-" for mean in (early, late))
+    return Finding(late - early, early > 0 > late and high < 0, label, low, high)
+
+
+def over_categories(test: Entry) -> Finding:
+    """r over the categories at the last layer."""
+    return inversion(test.r, ends(test), f"{test.r:+.2f}")
+
+
+def calibrated(test: Entry) -> Finding:
+    """Paper 1's rule for a mean UA near zero."""
+    label = calibration.paper_status(ends(test), test.cohens_d)
+    return Finding(test.mean, label == "Pass", label, *ends(test))
+
+
+def bell_shaped(shares: list[float]) -> Finding:
+    """The profile rises to its peak and falls from there on."""
+    bell = profile.bell_test(shares)
+    return Finding(bell.phase2_slope, bell.is_bell_curve, f"L{bell.l_star}")
+
+
+def by_layer(entry: Entry) -> dict[int, Any]:
+    """What stands under the names of layers, ascending."""
+    return {layer: entry[layer] for layer in sorted(map(int, entry))}
+
+
+def late_ends(curve: Entry) -> dict[int, Ends]:
+    """Intervals of the late layers."""
+    return {layer: ends(interval) for layer, interval in by_layer(curve.late).items()}
+
+
+# --- rows of one model --------------------------------------------------------------------------
+
+
+def rows(m: Entry) -> list[Row]:
+    """Every claim under every choice that was measured of this model."""
+    found = _of_curves(m) if "curves" in m else []
+    over = {choice: over_categories(test) for choice, test in m.categories.items()}
+    if AT_ONCE in over:
+        r = {layer: test.r for layer, test in by_layer(m.by_layer).items()}
+        wide, last = m.categories[AT_ONCE], list(r)[-1]
+        label = over[AT_ONCE].label
+        over[AT_ONCE] = at_once(r, last, n_categories(m), m.draws.level, ends(wide), label)
+    found += _compared("category_inversion", over)
+    near_zero = {choice: calibrated(test) for choice, test in m.calibration.items()}
+    found += _compared("calibration", near_zero, signed=False)
+    if "profile" in m:
+        found.append(bell_row(m.profile.shares[:].tolist(), m.profile.last_before_norm))
+    return found
+
+
+def _of_curves(m: Entry) -> list[Row]:
+    curves = {choice: curve for choice, curve in m.curves.items() if choice != AT_ONCE}
+    r, wide = by_layer(curves[PUBLISHED].r), late_ends(m.curves[AT_ONCE])
+    layer = min(wide, key=lambda layer: r[layer])
+    late = {choice: lowest_late(by_layer(of.r), late_ends(of)) for choice, of in curves.items()}
+    late[AT_ONCE] = at_once(r, layer, total_pairs(m), m.draws.level, wide[layer], f"L{layer}")
+    changes = {choice: sign_change(curve) for choice, curve in curves.items()}
+    return _compared("sign_change", changes) + _compared("late_inversion", late)
+
+
+def bell_row(shares: list[float], last_before_norm: float) -> Row:
+    """The bell with the last layer behind the final norm, as published, and before it."""
+    other = bell_shaped([*shares[:-1], last_before_norm])
+    return compare("bell", "before_norm", bell_shaped(shares), other)
+
+
+def _compared(claim: str, findings: Mapping[str, Finding], *, signed: bool = True) -> list[Row]:
+    return [
+        compare(claim, choice, findings[PUBLISHED], finding, signed=signed)
+        for choice, finding in findings.items()
+        if choice != PUBLISHED
+    ]
+
+
+# --- rows of a published curve ------------------------------------------------------------------
+
+
+def rows_in_print(slug: str, curve: PairCurve) -> Callable[[Evidence], list[Row]]:
+    """The rows of a published curve, and of the intervals over categories where they are its."""
+
+    def found(evidence: Evidence) -> list[Row]:
+        tests, level = curve.tests(evidence), evidence.draws.level
+        r = {layer: test.r for layer, test in tests.items()}
+        late = {n: curve.ends_of(tests[n]) for n in phases.thirds_of_list(list(r))["late"]}
+        layer, n = min(late, key=lambda layer: r[layer]), total_pairs(evidence)
+        wide = wide_fisher(r, layer, n, level)
+        findings = {
+            PUBLISHED: lowest_late(r, late),
+            AT_ONCE: at_once(r, layer, n, level, wide, f"L{layer}"),
+        }
+        over = _categories_in_print(evidence.of(BOOTSTRAP), level) if slug == SLUG else []
+        return _compared("late_inversion", findings) + over
+
+    return found
+
+
+def _categories_in_print(f: Entry, level: float) -> list[Row]:
+    tests = by_layer(f.layer_results)
+    r, n = {layer: test.r for layer, test in tests.items()}, n_categories(f)
+    last = list(r)[-1]
+    published = over_categories(tests[last])
+    wide = wide_fisher(r, last, n, level)
+    findings = {
+        PUBLISHED: published,
+        AT_ONCE: at_once(r, last, n, level, wide, published.label),
+    }
+    return _compared("category_inversion", findings)

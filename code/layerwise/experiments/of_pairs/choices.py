@@ -1,0 +1,186 @@
+"""The headline claims' statistics on one model, under the choices that the papers did not make.
+
+The last layer before the final norm; all tokens instead of positions 1..; another token instead of
+the mean; categories instead of pairs as what is resampled; intervals that hold for all layers at
+once. Under every choice the statistic and its interval are computed anew. The intervals come from
+streams of their own, with the same resamples under every choice; they differ from the published
+ones by Monte Carlo error.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from layerwise.analyses.categories import SERIES
+from layerwise.analyses.evidence import Draws
+from layerwise.analyses.output_correlation import NUMERIC
+from layerwise.experiments.of_pairs.documents import r_and_ends
+from layerwise.measures.pairwise import METRICS
+from layerwise.measures.values import ANISOTROPY, Values
+from layerwise.statistics import phases
+from layerwise.statistics.bootstrap import correlation_interval, mean_interval
+from layerwise.statistics.clusters import cluster_interval
+from layerwise.statistics.correlation import pearson_r
+from layerwise.statistics.effect_size import cohens_d
+from layerwise.statistics.joint_bootstrap import ends, resampled_correlations
+
+CENTROID = list(METRICS).index("centroid_asymmetry")  # the measure of Paper 2's curves
+
+
+def document(values: Values, draws: Draws) -> dict[str, Any]:
+    """What this model's values give; `analyses.sensitivity` reads it.
+
+    Curves need three sampled layers with the last among them, the profile needs prompts.
+
+    Raises:
+        LayerwiseError: if a correlation does not exist.
+    """
+    last = values.n_layers
+    found: dict[str, Any] = {
+        "by_layer": {str(n): _r(values, f"layer_{n}") for n in values.layers},
+        "all_tokens": {str(n): _r(values, f"layer_{n}_all_tokens") for n in values.layers},
+        "before_norm": _r(values, f"layer_{last}_before_norm"),
+        "pairs_by_category": _clustered(values, draws),
+        "categories": _categories(values, draws),
+        "calibration": _calibration(values, draws),
+    }
+    if len(values.layers) >= len(phases.PHASES) and values.layers[-1] == last:
+        found["curves"] = _curves(values, draws)
+    if values.anisotropy.shape[1]:
+        shares = values.anisotropy[ANISOTROPY.index("first_pc_share")].tolist()
+        found["profile"] = {"shares": shares[:-1], "last_before_norm": shares[-1]}
+    return found
+
+
+def _r(values: Values, reading: str) -> dict[str, float]:
+    names = (f"{SERIES[0]} ({reading})", SERIES[1])
+    return {"r": pearson_r(values.asymmetries(reading), values.category_preferences(), names)}
+
+
+def _readings(values: Values) -> dict[str, str]:
+    """The readings of the last layer that differ from statement to statement, by choice."""
+    last = f"layer_{values.n_layers}"
+    wanted = {
+        "published": "mean_pooled",
+        "before_norm": f"{last}_before_norm",
+        "all_tokens": f"{last}_all_tokens",
+        "last_token": "last_token",
+        "first_token": "first_token",
+    }
+    return {
+        choice: reading
+        for choice, reading in wanted.items()
+        if choice == "published"
+        or (reading in values.readings and not values.all_identical(reading))
+    }
+
+
+def _categories(values: Values, draws: Draws) -> dict[str, dict[str, float]]:
+    """r over the categories by reading; of the published one also at the level of all layers."""
+    y = values.category_preferences()
+
+    def interval(reading: str, level: float) -> dict[str, float]:
+        stream = np.random.RandomState(draws.seed)
+        ua = values.asymmetries(reading)
+        return r_and_ends(correlation_interval(ua, y, stream, draws.n_resamples, level))
+
+    found = {
+        choice: interval(reading, draws.level) for choice, reading in _readings(values).items()
+    }
+    if values.layers[-1] == values.n_layers:
+        found["multiplicity"] = interval("mean_pooled", _wide(values, draws))
+    return found
+
+
+def _wide(values: Values, draws: Draws) -> float:
+    """The level at which the intervals of all sampled layers hold together."""
+    return 1 - (1 - draws.level) / len(values.layers)
+
+
+def _calibration(values: Values, draws: Draws) -> dict[str, dict[str, float]]:
+    """Mean UA over the neutral categories, and its effect size, by reading."""
+    neutral = np.array([name != NUMERIC for name in values.categories])
+    found = {}
+    for choice, reading in _readings(values).items():
+        ua = values.asymmetries(reading)[neutral]
+        interval = mean_interval(ua, draws.n_resamples, draws.level, draws.seed)
+        found[choice] = {
+            "mean": float(ua.mean()),
+            "ci_lower": interval.low,
+            "ci_upper": interval.high,
+            "cohens_d": cohens_d(ua),
+        }
+    return found
+
+
+def _curves(values: Values, draws: Draws) -> dict[str, Any]:
+    """r over the pairs by layer, intervals of the late layers, and of the fall from early to late.
+
+    All curves are resampled at once, so that they compare.
+    """
+    published = values.pair_metrics[:, CENTROID]
+    before = published.copy()
+    before[-1] = values.pair_metrics_before_norm[CENTROID]
+    series = np.concatenate([published, before, values.pair_metrics_all_tokens[:, CENTROID]])
+    y, n = values.preferences, len(values.layers)
+    r = np.array([pearson_r(x, y, (f"curve {i}", "the preferences")) for i, x in enumerate(series)])
+
+    def drawn(units: np.ndarray) -> Float[np.ndarray, "resample series"]:
+        stream = np.random.RandomState(draws.seed)
+        return resampled_correlations(series, y, units, stream, draws.n_resamples)
+
+    by_pair, by_cluster = drawn(np.arange(values.n_pairs)), drawn(values.category_of_pair)
+    curves = {
+        "published": (r[:n], by_pair[:, :n]),
+        "before_norm": (r[n : 2 * n], by_pair[:, n : 2 * n]),
+        "all_tokens": (r[2 * n :], by_pair[:, 2 * n :]),
+        "clusters": (r[:n], by_cluster[:, :n]),
+    }
+    rows = {layer: row for row, layer in enumerate(values.layers)}
+    early, late = (
+        [rows[layer] for layer in phases.thirds_of_list(values.layers)[phase]]
+        for phase in ("early", "late")
+    )
+
+    def late_ends(drawn: np.ndarray, level: float) -> dict[str, dict[str, float]]:
+        return {str(values.layers[row]): _ends(drawn[:, row], level) for row in late}
+
+    found = {
+        choice: {
+            "r": {str(layer): float(of[row]) for layer, row in rows.items()},
+            "late": late_ends(drawn, draws.level),
+            "fall": _ends(drawn[:, late].mean(axis=1) - drawn[:, early].mean(axis=1), draws.level),
+        }
+        for choice, (of, drawn) in curves.items()
+    }
+    return {**found, "multiplicity": {"late": late_ends(by_pair[:, :n], _wide(values, draws))}}
+
+
+def _ends(values: Float[np.ndarray, " resample"], level: float) -> dict[str, float]:
+    low, high = ends(values, level)
+    return {"ci_lower": low, "ci_upper": high}
+
+
+def _clustered(values: Values, draws: Draws) -> dict[str, Any]:
+    """Intervals of the pair measures, with categories drawn whole."""
+    stream = np.random.RandomState(draws.seed)
+    return {
+        str(layer): {
+            metric: r_and_ends(
+                cluster_interval(
+                    values.pair_metrics[row, number],
+                    values.preferences,
+                    values.category_of_pair,
+                    stream,
+                    draws.n_resamples,
+                    draws.level,
+                    names=(f"{metric} at layer {layer}", "the preference of the pairs"),
+                )
+            )
+            for number, metric in enumerate(METRICS)
+        }
+        for row, layer in enumerate(values.layers)
+    }

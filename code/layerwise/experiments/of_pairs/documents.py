@@ -1,0 +1,202 @@
+"""One model's values as the documents that Paper 2's rules read: the lowest level, and no more.
+
+Every interval depends on the position of its draws in one stream: it is drawn here, once, in the
+order of its notebook.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from layerwise.analyses.categories import SERIES
+from layerwise.analyses.evidence import Draws
+from layerwise.errors import LayerwiseError
+from layerwise.measures.pairwise import METRICS
+from layerwise.measures.values import ANISOTROPY, POOLED, Values
+from layerwise.statistics import profile
+from layerwise.statistics.bootstrap import (
+    CorrelationInterval,
+    advance,
+    correlation_interval,
+    correlation_intervals,
+)
+from layerwise.statistics.correlation import pearson_r
+from layerwise.statistics.random_bins import sweep
+
+Intervals = dict[int, CorrelationInterval]
+OF_BINS = ("the asymmetry of the bins", "the preference of the bins")
+
+
+def over_categories(values: Values, draws: Draws) -> Intervals:
+    """Interval of r over the categories, of each sampled layer, drawn from one stream.
+
+    Raises:
+        LayerwiseError: if the r of a layer does not exist.
+    """
+    preferences = values.category_preferences()
+    series = [(values.asymmetries(f"layer_{layer}"), preferences) for layer in values.layers]
+    stream = np.random.RandomState(draws.seed)
+    found = correlation_intervals(series, stream, draws.n_resamples, draws.level, names=SERIES)
+    return dict(zip(values.layers, found, strict=True))
+
+
+def over_bins(values: Values, draws: Draws) -> Intervals:
+    """The same over the stable bins, which were the first thing that their stream drew.
+
+    With under three bins or 100 usable resamples: the notebook's whole range.
+
+    Raises:
+        LayerwiseError: if the r of a layer does not exist.
+    """
+    stream = np.random.RandomState(draws.seed)
+    advance(stream, values.k_stable, values.n_pairs)
+    kept = np.isfinite(values.stable_preference)
+    return {
+        layer: correlation_interval(
+            asymmetry[kept],
+            values.stable_preference[kept],
+            stream,
+            draws.n_resamples,
+            draws.level,
+            names=OF_BINS,
+            whole_range_if_scarce=True,
+        )
+        for layer, asymmetry in zip(values.layers, values.stable_asymmetry, strict=True)
+    }
+
+
+def over_pairs(
+    values: Values, draws: Draws, metrics: Sequence[str] = tuple(METRICS), *, tests_before: int = 0
+) -> dict[int, dict[str, CorrelationInterval]]:
+    """Intervals over the pairs: layers ascending, within a layer the measures as given.
+
+    Arguments:
+        tests_before: tests of as many pairs that the stream served before.
+
+    Raises:
+        LayerwiseError: if the r of a measure does not exist.
+    """
+    stream = np.random.RandomState(draws.seed)
+    advance(stream, values.n_pairs, tests_before * draws.n_resamples * values.n_pairs)
+    return {
+        layer: {
+            metric: correlation_interval(
+                values.pair_metrics[row, list(METRICS).index(metric)],
+                values.preferences,
+                stream,
+                draws.n_resamples,
+                draws.level,
+                names=(f"{metric} at layer {layer}", "the preference of the pairs"),
+            )
+            for metric in metrics
+        }
+        for row, layer in enumerate(values.layers)
+    }
+
+
+def r_and_ends(interval: CorrelationInterval) -> dict[str, float]:
+    """With the keys of the published files."""
+    return {"r": interval.r, "ci_lower": interval.low, "ci_upper": interval.high}
+
+
+def by_layer(intervals: Intervals) -> dict[str, dict[str, float]]:
+    """r and ends by layer."""
+    return {str(layer): r_and_ends(interval) for layer, interval in intervals.items()}
+
+
+def layers(values: Values) -> dict[str, Any]:
+    """r over the categories by pooling and by layer (notebook 001).
+
+    A token reading in which all statements share one vector (the first token, where the tokenizer
+    adds a BOS) has no r: it is None.
+
+    Raises:
+        LayerwiseError: if the r of a mean-pooled reading does not exist.
+    """
+    preferences = values.category_preferences()
+    strategies: dict[str, Any] = {}
+    for name in (*POOLED, *(f"layer_{layer}" for layer in values.layers)):
+        asymmetries = values.asymmetries(name)
+        alike = name in POOLED[1:] and values.all_identical(name)
+        names = (f"{SERIES[0]} ({name})", SERIES[1])
+        strategies[name] = {
+            "correlation": None if alike else pearson_r(asymmetries, preferences, names),
+            "category_uas": asymmetries.tolist(),
+            "category_prefs": preferences.tolist(),
+        }
+    return {"strategies": strategies}
+
+
+def category_bootstrap(values: Values, draws: Draws, intervals: Intervals) -> dict[str, Any]:
+    """r and its interval by layer (bootstrap-interval notebook)."""
+    return {
+        "n_categories": len(values.categories),
+        "n_bootstrap": draws.n_resamples,
+        "ci_level": draws.level,
+        "layer_results": by_layer(intervals),
+    }
+
+
+def bins(values: Values, draws: Draws, intervals: Intervals) -> dict[str, Any]:
+    """r and its interval over random bins, and r averaged over many binnings (notebook 000)."""
+    return {
+        "k_bins": values.k_stable,
+        "n_bootstrap": draws.n_resamples,
+        "n_permutations": values.n_permutations,
+        "bootstrap_results": by_layer(intervals),
+        "results_by_k": {
+            str(k): {
+                str(layer): dataclasses.asdict(
+                    sweep(values.bin_asymmetry[k][row], values.bin_preference[k][row])
+                )
+                for row, layer in enumerate(values.layers)
+            }
+            for k in values.k_values
+        },
+    }
+
+
+def pairs(
+    values: Values, draws: Draws, intervals: dict[int, dict[str, CorrelationInterval]]
+) -> dict[str, Any]:
+    """r and interval of five measures by layer (pair-level notebook)."""
+    return {
+        "n_pairs": values.n_pairs,
+        "n_bootstrap": draws.n_resamples,
+        "metrics_tested": list(METRICS),
+        "results": {
+            str(layer): {metric: r_and_ends(interval) for metric, interval in found.items()}
+            for layer, found in intervals.items()
+        },
+    }
+
+
+def anisotropy(values: Values) -> dict[str, Any]:
+    """The published series, what the notebook computed and did not save, and some spectra.
+
+    Raises:
+        LayerwiseError: if no prompts were extracted.
+    """
+    if not values.anisotropy.shape[1]:
+        raise LayerwiseError(
+            f"{values.display}: anisotropy is measured on prompts, none were extracted; "
+            "extract again with prompts"
+        )
+    series = values.anisotropy[:, : values.n_layers + 1].tolist()
+    found = dict(zip(ANISOTROPY, series, strict=True))
+    peak = int(np.argmax(found["first_pc_share"]))
+    drawn = sorted(set(profile.spectrum_layers(peak, values.n_layers)))
+    return {
+        "hidden_dim": values.hidden_size,
+        "intrinsic_dim_ratio": found["first_pc_share"],
+        "effective_rank": found["effective_rank"],
+        "avg_cos_sim": found["mean_cosine_to_mean"],
+        "eigenvalue_variance": found["eigenvalue_variance"],
+        "var_top10": found["var_top10"],
+        "var_top50": found["var_top50"],
+        "spectra": {str(layer): values.eigenvalues[layer].tolist() for layer in drawn},
+    }
