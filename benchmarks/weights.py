@@ -26,7 +26,7 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 
-from layerwise.extraction.layouts import MATRICES
+from layerwise.extraction.families import MATRICES
 from layerwise.extraction.projections import Weights
 from layerwise.measures.spectral import frobenius_norm, spectral_norm, spectrum
 

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from layerwise.errors import LayerwiseError
 from layerwise.experiments.table import EXPERIMENTS
-from layerwise.extraction.layouts import LAYOUTS
+from layerwise.extraction.families import FAMILIES
 from layerwise.extraction.twins import twin_of
 from layerwise.inputs.models import Model, extractions_of, find_model, read_models
 
@@ -43,7 +43,7 @@ def test_registry_of_the_repository(registry: dict[str, Model]) -> None:
     assert (pythia.hub, pythia.dtype) == ("EleutherAI/pythia-6.9b", "float16")
     assert (pythia.shape.n_layers, pythia.shape.hidden_size) == (32, 4096)
     assert len(registry) == len({m.hub for m in registry.values()}) == 37
-    assert {m.family for m in registry.values()} <= set(LAYOUTS)
+    assert {m.family for m in registry.values()} <= set(FAMILIES)
     assert [slug for slug, model in registry.items() if model.skipped] == [
         "gpt-neo-1p3b", "gpt-neo-2p7b", "bloom-1b1", "bloom-1b7", "stablelm-base-alpha-3b",
         "mistral-7b-instruct", "gemma-7b-it", "llama-2-7b",

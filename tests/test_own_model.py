@@ -226,25 +226,26 @@ def test_spectral_norms_against_numpy(out: Path, checkpoint: Path) -> None:
 # --- what a model cannot have -------------------------------------------------------------------
 
 
-def test_an_architecture_without_known_slices_is_told_so(
+def test_a_model_without_known_slices_is_told_so(
     out: Path, checkpoint: Path, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "phi"
+    folder = tmp_path / "falcon"
     shutil.copytree(checkpoint, folder, ignore=shutil.ignore_patterns("*.safetensors"))
-    config = CONFIGS["phi3"]
+    config = CONFIGS["falcon"]
     vocabulary = json.loads((checkpoint / "config.json").read_text())["vocab_size"]
-    shaped = type(config)(**{**config.to_dict(), "vocab_size": vocabulary})
+    newer = {"vocab_size": vocabulary, "new_decoder_architecture": True, "num_kv_heads": 2}
+    shaped = type(config)(**{**config.to_dict(), **newer})
     transformers.AutoModelForCausalLM.from_config(shaped).save_pretrained(folder)
     shutil.copytree(out, tmp_path / "out", ignore=shutil.ignore_patterns("hidden_states"))
     said = run(folder, tmp_path / "out")
     assert "gains.json in " in said
     assert "no spectral.json: " in said
-    assert "no known layout of the projections of 'phi3'" in said
+    assert "falcon is known with one head of keys and values" in said
     assert not (tmp_path / "out" / "spectral.json").exists()  # of the earlier run
     text = (tmp_path / "out" / "index.html").read_text()
     words = "".join(Page(text).words)
     assert "There is no spectral.json: " in words
-    assert "no known layout of the projections of 'phi3'" in words
+    assert "falcon is known with one head of keys and values" in words
     assert 'href="spectral.json"' not in text
     assert 'id="gains"' in text
 

@@ -13,8 +13,8 @@ from torch.overrides import TorchFunctionMode
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction import projections
-from layerwise.extraction.layouts import MATRICES, SLICINGS
-from layerwise.extraction.projections import Weights, heads_of
+from layerwise.extraction.families import MATRICES, SLICINGS, heads_of
+from layerwise.extraction.projections import Weights
 from tiny_checkpoints import TWIN_FAMILIES, twin_checkpoint, twin_folder
 
 SCALED_QUERIES = ("opt", "opt-350m")  # before, not after, they meet the keys
@@ -133,15 +133,17 @@ def test_legacy_thirds_against_plain_slices(family, weights):
     d = weights.n_heads * weights.head_size
     for block in range(weights.n_layers):
         keys = sorted(key for key in stored if f".{block}." in key and key.endswith("weight"))
-        fused = [key for key in keys if "query_key_value" in key or "c_attn" in key]
+        names = ("query_key_value", "c_attn", "qkv_proj")
+        fused = [key for key in keys if any(name in key for name in names)]
         found = [weights.matrix(block, name, "legacy") for name in ("W_Q", "W_K", "W_V")]
         if not fused:
             names = ("q_proj", "k_proj", "v_proj")
             expected = [stored[k].numpy() for n in names for k in keys if f"{n}." in k]
         elif weights.family == "gpt2":
             expected = [stored[fused[0]].numpy()[:, i * d : (i + 1) * d].T for i in range(3)]
-        elif weights.family == "falcon":
-            expected = np.split(stored[fused[0]].numpy(), [d, d + weights.head_size])
+        elif weights.family in ("falcon", "phi3"):
+            shared = weights.kv_heads * weights.head_size
+            expected = np.split(stored[fused[0]].numpy(), [d, d + shared])
         else:
             expected = [stored[fused[0]].numpy()[i * d : (i + 1) * d] for i in range(3)]
         for one, other in zip(found, expected, strict=True):
@@ -178,7 +180,7 @@ def test_describes_the_model(family, weights):
     assert weights.family == config.model_type
     assert (weights.n_layers, weights.n_heads, weights.hidden_size) == (3, 4, 16)
     assert weights.head_size == (6 if family.startswith("gemma") else 4)
-    untied = ("gpt_neox", "gptj", "llama", "mistral", "apertus", "stablelm")
+    untied = ("gpt_neox", "gptj", "llama", "mistral", "apertus", "phi3", "stablelm")
     assert weights.tied == (family not in untied)
     outer, inner = network.get_output_embeddings(), network.get_input_embeddings()
     np.testing.assert_array_equal(weights.unembedding(), outer.weight.detach().numpy())
@@ -298,9 +300,13 @@ def test_matrix_iv(tmp_path):
 
 def test_heads_of_the_real_configurations():
     """Values of the published configurations that a default would get wrong."""
-    config = transformers.AutoConfig.for_model
-    assert heads_of(config("falcon")) == (1, 64)
-    assert heads_of(config("gemma")) == (16, 256)
-    assert heads_of(config("gemma2", num_attention_heads=16, num_key_value_heads=8)) == (8, 256)
-    assert heads_of(config("gpt2")) == (12, 64)
-    assert heads_of(config("llama", num_key_value_heads=8)) == (8, 128)
+
+    def heads(family, **changes):
+        found = heads_of(transformers.AutoConfig.for_model(family, **changes))
+        return found.kv_heads, found.head_size
+
+    assert heads("falcon") == (1, 64)
+    assert heads("gemma") == (16, 256)
+    assert heads("gemma2", num_attention_heads=16, num_key_value_heads=8) == (8, 256)
+    assert heads("gpt2") == (12, 64)
+    assert heads("llama", num_key_value_heads=8) == (8, 128)

@@ -6,10 +6,9 @@ import transformers
 from safetensors.torch import load_file
 
 from layerwise.errors import LayerwiseError
+from layerwise.extraction.families import heads_of
 from layerwise.extraction.load import load_local
-from layerwise.extraction.projections import heads_of
-from layerwise.extraction.twin_configs import twin_config
-from layerwise.extraction.twins import build_twin, twin_of
+from layerwise.extraction.twins import build_twin, config_of, twin_of
 from layerwise.inputs.models import read_models
 from tiny_checkpoints import (
     TEXTS,
@@ -26,7 +25,8 @@ def test_twin_loads_as_declared_and_computes(family: str) -> None:
     config = loaded.model.config
     assert loaded.n_layers == len(loaded.blocks) == shape.n_layers
     assert (config.hidden_size, config.num_attention_heads) == (shape.hidden_size, shape.n_heads)
-    assert heads_of(config) == (shape.kv_heads, shape.head_size)
+    heads = heads_of(config)
+    assert (heads.kv_heads, heads.head_size) == (shape.kv_heads, shape.head_size)
     assert loaded.adds_bos == shape.adds_bos
     ids = loaded.tokenizer(TEXTS[0], return_tensors="pt").input_ids
     with torch.no_grad():
@@ -49,7 +49,7 @@ def test_twin_every_norm_and_bias_counts(family: str) -> None:
     norms = {key for key in stored if ("norm" in key or "ln_" in key) and key.endswith("weight")}
     biases = {key for key in stored if key.endswith("bias")}
     assert norms
-    rms = ("apertus", "gemma", "gemma2", "llama", "mistral")
+    rms = ("apertus", "gemma", "gemma2", "llama", "mistral", "phi3")
     assert bool(biases) == (family not in rms)
     for key in norms | biases:
         neutral = 1.0 if key in norms and not family.startswith("gemma") else 0.0
@@ -103,12 +103,13 @@ def test_twin_of_a_chat_model_renders_its_bos_token(tmp_path: Path) -> None:
 def test_twin_configurations_keep_the_models_flags(root: Path) -> None:
     models = read_models(root / "models.yaml")
     configs = {
-        slug: transformers.AutoConfig.for_model(model.family, **twin_config(twin_of(model)))
+        slug: transformers.AutoConfig.for_model(model.family, **config_of(twin_of(model)))
         for slug, model in models.items()
     }
     for slug, config in configs.items():
         shape = twin_of(models[slug]).shape
-        assert heads_of(config) == (shape.kv_heads, shape.head_size), slug
+        heads = heads_of(config)
+        assert (heads.kv_heads, heads.head_size) == (shape.kv_heads, shape.head_size), slug
         assert (config.num_hidden_layers, config.vocab_size) == (shape.n_layers, 512), slug
     pythia = configs["pythia-6p9b"]
     assert pythia.use_parallel_residual

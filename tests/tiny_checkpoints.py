@@ -4,14 +4,15 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from layerwise.extraction.layouts import LAYOUTS
+from layerwise.extraction.families import FAMILIES as KNOWN
 from layerwise.extraction.load import Checkpoint, as_declared, load_local
 from layerwise.extraction.twins import build_twin, twin_of
 from layerwise.inputs.models import Model, Shape
 
 FAMILIES = ("gpt_neox", "gpt2", "opt", "llama")  # where four of them are enough
-TWIN_FAMILIES = (*LAYOUTS, "opt-350m")
-SHARED_KV = ("llama", "mistral", "gemma2", "apertus", "stablelm")  # two query heads to a key head
+TWIN_FAMILIES = (*KNOWN, "opt-350m")
+# two query heads to a head of keys
+SHARED_KV = ("llama", "mistral", "gemma2", "apertus", "phi3", "stablelm")
 WITH_BOS = ("opt", "llama", "mistral", "gemma", "gemma2", "apertus")
 _TWINS = TemporaryDirectory(prefix="layerwise-twins-")  # removed when the session ends
 TEXTS = (

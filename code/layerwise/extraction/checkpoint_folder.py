@@ -8,29 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.errors import LayerwiseError
+from layerwise.extraction.families import FAMILIES
 from layerwise.files import read_json, require_name
+from layerwise.inputs.models import BYTES
 
 WEIGHTS = "model.safetensors"
 INDEX = f"{WEIGHTS}.index.json"
-ITEMSIZE = {"float32": 4, "float16": 2, "bfloat16": 2}
-# Where the base model of an architecture keeps its blocks. Of all these the base model's last
-# hidden state is taken after the final norm (OPT-350M, which has none: after project_out).
-BLOCKS = {
-    "apertus": "layers",
-    "bloom": "h",
-    "falcon": "h",
-    "gemma": "layers",
-    "gemma2": "layers",
-    "gpt2": "h",
-    "gpt_neo": "h",
-    "gpt_neox": "layers",
-    "gptj": "h",
-    "llama": "layers",
-    "mistral": "layers",
-    "opt": "decoder.layers",
-    "phi3": "layers",
-    "stablelm": "layers",
-}
 
 
 def check_config(path: Path) -> None:
@@ -50,17 +33,17 @@ def check_config(path: Path) -> None:
             f"{path}: weights are read from {WEIGHTS} or the shards of {INDEX}, config.json names "
             f"{config['transformers_weights']!r:.80}; save the model again, or remove that entry"
         )
-    if family in BLOCKS:
+    if family in FAMILIES:
         return  # its own code, if it brings some, is not needed and not run
     if "auto_map" in config:
         raise LayerwiseError(
             f"{path}: the checkpoint asks for code of its own ({_named(config['auto_map'])}), "
             "which is never run; use one whose architecture transformers brings along, such as "
-            f"{', '.join(BLOCKS)}"
+            f"{', '.join(FAMILIES)}"
         )
     raise LayerwiseError(
         f"{path}: no known layout for the architecture {family!r:.80}; "
-        f"supported: {', '.join(BLOCKS)}"
+        f"supported: {', '.join(FAMILIES)}"
     )
 
 
@@ -139,7 +122,7 @@ def weight_bytes(files: list[Path], dtype: str) -> int:
     Raises:
         LayerwiseError: if a file has no readable header (cut off, or a pointer to a large file).
     """
-    total, itemsize = 0, ITEMSIZE[dtype]
+    total, itemsize = 0, BYTES[dtype]
     for file in files:
         try:
             with file.open("rb") as handle:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import multiprocessing
 import operator
 import os
 import platform
 import re
+import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +21,13 @@ import torch
 import transformers
 
 from layerwise.errors import LayerwiseError
-from layerwise.extraction.checkpoint_folder import BLOCKS as BLOCKS
 from layerwise.extraction.checkpoint_folder import check_config, check_folder, weight_bytes
+from layerwise.extraction.families import FAMILIES, heads_of
 from layerwise.extraction.hub import fetch, fetch_config
-from layerwise.extraction.projections import heads_of
-from layerwise.extraction.twins import RANDOM, keep_bars_out_of_logs
 from layerwise.files import sha256_of
 from layerwise.inputs.models import DTYPES, Model
+
+RANDOM = "random_weights"  # in a twin's config.json, and with every number measured on one
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Checkpoint:
     @property
     def blocks(self) -> list[Any]:
         """The blocks 0..n-1 in order."""
-        return list(operator.attrgetter(BLOCKS[self.family])(self.base))
+        return list(operator.attrgetter(FAMILIES[self.family].blocks)(self.base))
 
     @property
     def head(self) -> Any:
@@ -93,6 +95,12 @@ def attention_kernel(model: Any, name: str) -> Iterator[None]:
         yield
     finally:
         model.config._attn_implementation = usual
+
+
+def keep_bars_out_of_logs() -> None:
+    """Switch transformers' and the hub's progress bars off unless a terminal shows this process."""
+    if not sys.stderr.isatty() or multiprocessing.parent_process() is not None:
+        transformers.utils.logging.disable_progress_bar()
 
 
 def default_device() -> str:
@@ -201,17 +209,8 @@ def as_declared(model: Model, loaded: Checkpoint) -> Checkpoint:
         LayerwiseError: for a declared family or size that differs from the loaded one; both are
             named.
     """
-    kv_heads, head_size = heads_of(loaded.model.config)
-    found = {
-        "family": loaded.family,
-        "n_layers": loaded.n_layers,
-        "hidden_size": loaded.hidden_size,
-        "n_heads": loaded.model.config.num_attention_heads,
-        "kv_heads": kv_heads,
-        "head_size": head_size,
-        "adds_bos": loaded.adds_bos,
-    }
-    for key, value in found.items():
+    found = {"family": loaded.family, "n_layers": loaded.n_layers, "adds_bos": loaded.adds_bos}
+    for key, value in (found | asdict(heads_of(loaded.model.config))).items():
         declared = model.family if key == "family" else getattr(model.shape, key)
         if declared != value:
             raise LayerwiseError(

@@ -18,9 +18,8 @@ CPU), come on top.
 from __future__ import annotations
 
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.models import Model
+from layerwise.inputs.models import BYTES, Model
 
-BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
 BATCH_TOKENS = 2048
 NUMBERS_PER_TOKEN = 16  # of hidden size, in the widest block
 LOGITS = 256 * 256_000

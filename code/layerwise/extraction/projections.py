@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import safetensors
@@ -22,21 +21,21 @@ from jaxtyping import Float32
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.checkpoint_folder import shard_names
-from layerwise.extraction.layouts import (
-    LAYOUTS,
+from layerwise.extraction.families import (
+    FAMILIES,
     MATRICES,
     SLICINGS,
+    Family,
     Heads,
     Rows,
-    height_of,
-    rows_of,
+    heads_of,
 )
 from layerwise.files import read_json
 from layerwise.inputs.models import DTYPES
 
 Matrix = Float32[np.ndarray, "out in"]
 ROWS_AT_ONCE = 4096
-_BASES = ("transformer.", "gpt_neox.", "model.decoder.", "decoder.", "model.")
+_BASES = ("transformer.", "gpt_neox.", "model.")
 
 
 @dataclass(frozen=True)
@@ -51,14 +50,32 @@ class Weights:
     dtype: str | None
     family: str
     n_layers: int
-    n_heads: int
-    kv_heads: int  # heads of keys and values
-    head_size: int
-    hidden_size: int
+    heads: Heads
     vocab_size: int  # rows of the embedding, those no token uses included
     tied: bool  # the output embeddings are the input embeddings
     rope_theta: float | None  # base of the rotary angles; None where the config has none
     places: Mapping[str, tuple[Path, str]]  # tensor without base prefix: file and full name
+
+    @property
+    def layout(self) -> Family:
+        return FAMILIES[self.family]
+
+    @property
+    def n_heads(self) -> int:
+        return self.heads.n_heads
+
+    @property
+    def kv_heads(self) -> int:
+        """Heads of keys and values."""
+        return self.heads.kv_heads
+
+    @property
+    def head_size(self) -> int:
+        return self.heads.head_size
+
+    @property
+    def hidden_size(self) -> int:
+        return self.heads.hidden_size
 
     @classmethod
     def open(cls, folder: Path, dtype: str | None = "float32") -> Weights:
@@ -73,24 +90,20 @@ class Weights:
         if not (folder / "config.json").is_file():
             raise LayerwiseError(f"{folder}: a checkpoint folder has a config.json; check the path")
         family = read_json(folder / "config.json").get("model_type")
-        if family not in LAYOUTS:
+        if family not in FAMILIES:
             raise LayerwiseError(
                 f"{folder}: no known layout of the projections of {family!r}; "
-                f"known: {', '.join(LAYOUTS)}"
+                f"known: {', '.join(FAMILIES)}"
             )
         config = transformers.AutoConfig.from_pretrained(
             folder, trust_remote_code=False, local_files_only=True
         )
-        kv_heads, head_size = heads_of(config)
         return cls(
             folder=folder,
             dtype=dtype,
             family=family,
             n_layers=config.num_hidden_layers,
-            n_heads=config.num_attention_heads,
-            kv_heads=kv_heads,
-            head_size=head_size,
-            hidden_size=config.hidden_size,
+            heads=heads_of(config),
             vocab_size=config.vocab_size,
             tied=bool(config.tie_word_embeddings),
             rope_theta=(getattr(config, "rope_parameters", None) or {}).get("rope_theta"),
@@ -112,14 +125,12 @@ class Weights:
                 raise LayerwiseError(f"{what} must be one of {', '.join(known)}, found {given!r}")
         if not 0 <= block < self.n_layers:
             raise LayerwiseError(f"block must be 0..{self.n_layers - 1}, found {block}")
-        layout = LAYOUTS[self.family]
-        tensor = f"{layout.blocks}.{block}.{layout.projections[name]}.weight"
-        heads = Heads(self.n_heads, self.kv_heads, self.head_size, self.hidden_size)
+        layout = self.layout
         return self._read(
-            tensor,
-            rows_of(self.family, name, slicing, heads),
-            total=height_of(self.family, name, heads),
-            transposed=self.family == "gpt2",
+            f"{layout.blocks}.{block}.{layout.module(name)}.weight",
+            layout.rows(name, slicing, self.heads),
+            total=layout.height(name, self.heads),
+            transposed=layout.transposed,
         )
 
     def value_heads(self, block: int, slicing: str) -> Float32[np.ndarray, "head size hidden"]:
@@ -132,15 +143,17 @@ class Weights:
 
     def embedding(self) -> Float32[np.ndarray, "vocabulary width"]:
         """The input embeddings; in OPT-350M narrower than the residual stream."""
-        name = LAYOUTS[self.family].embedding
-        return self._read(f"{name}.weight", [(0, self.vocab_size)], total=self.vocab_size)
+        return self._words(self.layout.embedding)
 
     def unembedding(self) -> Float32[np.ndarray, "vocabulary width"]:
         """The output embeddings, which are the input embeddings where `tied`."""
         if self.tied:
             return self.embedding()
-        name = LAYOUTS[self.family].head
-        return self._read(f"{name}.weight", [(0, self.vocab_size)], total=self.vocab_size)
+        return self._words(self.layout.head)
+
+    def _words(self, module: str) -> Float32[np.ndarray, "vocabulary width"]:
+        rows = [(0, self.vocab_size)]
+        return self._read(f"{module}.weight", rows, total=self.vocab_size)
 
     def _read(self, tensor: str, rows: Rows, total: int, *, transposed: bool = False) -> Matrix:
         """Some of the `total` rows of a tensor (columns, if it is stored transposed), in a row.
@@ -167,24 +180,6 @@ class Weights:
                 out[position : position + end - start] = part.to(torch.float32).numpy()
                 position += end - start
         return out
-
-
-def heads_of(config: Any) -> tuple[int, int]:
-    """Heads of keys and values, and the size of a head, of a transformers configuration.
-
-    Raises:
-        LayerwiseError: for a Falcon other than the first 7B's: newer decoders store groups.
-    """
-    n_heads = config.num_attention_heads
-    kv_heads = getattr(config, "num_key_value_heads", None) or n_heads
-    if config.model_type == "falcon":
-        if config.new_decoder_architecture or not config.multi_query:
-            raise LayerwiseError(
-                "falcon is known with one head of keys and values shared by all (multi_query, not "
-                "new_decoder_architecture); this one stores its projections in another order"
-            )
-        kv_heads = 1
-    return kv_heads, getattr(config, "head_dim", None) or config.hidden_size // n_heads
 
 
 def _short_runs(rows: Rows) -> Rows:

@@ -16,33 +16,12 @@ import torch
 from jaxtyping import Float, Float32, Int64
 
 from layerwise.errors import LayerwiseError
+from layerwise.extraction.families import FAMILIES
 from layerwise.extraction.forward import forward
 from layerwise.extraction.load import Checkpoint, attention_kernel
 from layerwise.extraction.store import BEFORE_NORM, Layer
 from layerwise.measures.traces import ModuleStates, Trace
 
-# Within a block: the attention, the module whose output is the attention's contribution to the
-# residual stream, and the same two of the MLP. BLOOM's attention and MLP add the residual stream
-# themselves, so their last linear map gives the contribution; OPT has no MLP module.
-_USUAL = ("self_attn", "self_attn", "mlp", "mlp")
-_GPT = ("attn", "attn", "mlp", "mlp")
-PARTS = {
-    "apertus": _USUAL,
-    "bloom": ("self_attention", "self_attention.dense", "mlp", "mlp.dense_4h_to_h"),
-    "falcon": ("self_attention", "self_attention", "mlp", "mlp"),
-    "gemma": _USUAL,
-    "gemma2": _USUAL,
-    "gpt2": _GPT,
-    "gpt_neo": _GPT,
-    "gpt_neox": ("attention", "attention", "mlp", "mlp"),
-    "gptj": _GPT,
-    "llama": _USUAL,
-    "mistral": _USUAL,
-    "opt": ("self_attn", "self_attn", "fc1", "fc2"),
-    "phi3": _USUAL,
-    "stablelm": _USUAL,
-}
-_NAMES = ("attention_input", "attention_output", "mlp_input", "mlp_output")
 _WIDER = {"float16": "bfloat16 or float32", "bfloat16": "float32"}
 # Rows of a float32 map sum to 1 but for rounding; 16-bit entries are off by up to 2^-8 each.
 _ROW_SUM = {"float32": 1e-4, "float16": 1e-2, "bfloat16": 3e-2}
@@ -147,7 +126,7 @@ def _logits(
 
 @contextlib.contextmanager
 def _watch_maps(checkpoint: Checkpoint, maps: dict[int, np.ndarray]) -> Iterator[None]:
-    name = PARTS[checkpoint.family][0]
+    name = FAMILIES[checkpoint.family].attention[0]
 
     def save(block: int) -> Callable[[Any, Any, Any], None]:
         def hook(module: Any, args: Any, out: Any) -> None:
@@ -174,8 +153,8 @@ def _watch_parts(checkpoint: Checkpoint, keep: Keep) -> Iterator[None]:
     def leave(block: int, name: str) -> Callable[[Any, Any, Any], None]:
         return lambda module, args, out: keep(block, name, out if torch.is_tensor(out) else out[0])
 
-    paths = zip(_NAMES, PARTS[checkpoint.family], strict=True)
-    getters = {name: operator.attrgetter(path) for name, path in paths}
+    parts = FAMILIES[checkpoint.family].parts
+    getters = {name: operator.attrgetter(path) for name, path in parts.items()}
     with contextlib.ExitStack() as stack:
         for number, block in enumerate(checkpoint.blocks):
             for name, get in getters.items():
@@ -192,12 +171,14 @@ def _watch_parts(checkpoint: Checkpoint, keep: Keep) -> Iterator[None]:
 def _module_states(
     checkpoint: Checkpoint, parts: list[dict[str, np.ndarray]]
 ) -> tuple[ModuleStates, ...]:
+    known = FAMILIES[checkpoint.family].parts
     for number, found in enumerate(parts):
-        if missing := sorted(set(_NAMES) - set(found)):
+        if missing := sorted(set(known) - set(found)):
+            modules = ", ".join(known[name] for name in missing)
             raise LayerwiseError(
-                f"{checkpoint.name}: block {number} never showed its {', '.join(missing)}; its "
-                f"config makes {checkpoint.family} call other modules than {PARTS}; set "
-                "slow_but_exact to false, or add its parts"
+                f"{checkpoint.name}: block {number} never showed its {', '.join(missing)}: its "
+                f"config makes {checkpoint.family} call other modules than {modules}; set "
+                "slow_but_exact to false, or correct the family's parts"
             )
     return tuple(ModuleStates(**found) for found in parts)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
-import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,12 +13,22 @@ import torch
 import transformers
 
 from layerwise.errors import LayerwiseError
-from layerwise.extraction.twin_configs import VOCABULARY, twin_config
+from layerwise.extraction.families import LLAMA3_ROPE, VOCABULARY, Config, twin_config
+from layerwise.extraction.load import RANDOM, keep_bars_out_of_logs
 from layerwise.inputs.models import Model
 
 BOS = "<s>"
-RANDOM = "random_weights"  # in config.json, and with every number that is measured on a twin
 HEAD_SIZE = 4  # of a twin; 6 where the model's hidden size is not n_heads * head_size (Gemma)
+# What a model sets otherwise than its family does.
+_STRETCHED = {"rope_parameters": LLAMA3_ROPE, "max_position_embeddings": 131072}
+_OF_MODEL: dict[str, Config] = {
+    "llama-3p1-8b": _STRETCHED,
+    "llama-3p1-8b-instruct": _STRETCHED,
+    "mistral-7b-instruct": {
+        "sliding_window": None,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 1e6},
+    },
+}
 NOISE = 0.1  # spread that a twin's norm weights and biases get
 # In the manner of Llama 3.1's: the rendered text opens with the BOS token, which a tokenizer that
 # adds one as well then puts there twice.
@@ -48,11 +56,20 @@ def twin_of(model: Model) -> Model:
     return model.model_copy(update={"shape": shape.model_copy(update=narrow)})
 
 
+def config_of(twin: Model) -> Config:
+    """Keyword arguments of a twin's configuration; `twin` is what `twin_of` declares."""
+    config = twin_config(twin.family, twin.shape) | _OF_MODEL.get(twin.slug, {})
+    if twin.slug == "opt-350m":  # its norms stand behind, its embeddings are half as wide
+        half = twin.shape.hidden_size // 2
+        config |= {"do_layer_norm_before": False, "word_embed_proj_dim": half}
+    return config
+
+
 def build_twin(model: Model, texts: Sequence[str], folder: Path, seed: int = 0) -> Path:
     """Save the random-weight twin of a model of the registry into `folder`, in float32.
 
     Family, number of layers, heads, key and value heads and the flags of the architecture are the
-    model's (`twin_configs`), the sizes are those of `twin_of(model)`. Every norm weight and every
+    model's (`config_of`), the sizes are those of `twin_of(model)`. Every norm weight and every
     bias is moved by normal noise of spread 0.1, so that code that forgets one gives other numbers.
     A model for chat gets a template whose text opens with the BOS token. The byte-level BPE
     tokenizer is trained on `texts`. The same arguments give the same bytes; torch's global
@@ -65,7 +82,7 @@ def build_twin(model: Model, texts: Sequence[str], folder: Path, seed: int = 0) 
         raise LayerwiseError(f"{model.slug}: a tokenizer needs at least one text, found none")
     keep_bars_out_of_logs()
     twin = twin_of(model)
-    declared = twin_config(twin) | {RANDOM: True}
+    declared = config_of(twin) | {RANDOM: True}
     config = transformers.AutoConfig.for_model(twin.family, **declared)
     with torch.random.fork_rng(devices=[]), _only_errors():
         # twins of one shape must differ, or statistics over models see ties
@@ -100,12 +117,6 @@ def _perturb(network: Any) -> None:
             for name, value in module.named_parameters(recurse=False):
                 if name == "bias" or (is_norm and name == "weight"):
                     value += NOISE * torch.randn_like(value)
-
-
-def keep_bars_out_of_logs() -> None:
-    """Switch transformers' and the hub's progress bars off unless a terminal shows this process."""
-    if not sys.stderr.isatty() or multiprocessing.parent_process() is not None:
-        transformers.utils.logging.disable_progress_bar()
 
 
 def _train_tokenizer(texts: Sequence[str], adds_bos: bool) -> Any:

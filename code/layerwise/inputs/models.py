@@ -23,6 +23,7 @@ from layerwise.errors import LayerwiseError
 
 Dtype = Literal["float32", "float16", "bfloat16"]
 DTYPES: tuple[Dtype, ...] = get_args(Dtype)
+BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}  # of a number
 # Weights packed in 4 bits by bitsandbytes, unpacked to float16 for each sum: measured unpacked.
 PACKED = "nf4/"
 RunDtype = Literal[Dtype, "nf4/float16"]

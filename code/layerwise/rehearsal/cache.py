@@ -16,7 +16,7 @@ import layerwise.extraction
 from layerwise.files import sha256_of, write_text
 from layerwise.inputs.models import Model
 
-_BUILDERS = ("twins.py", "twin_configs.py")
+_BUILDERS = ("twins.py", "families.py")
 _STAMP = "twin"  # what the twin was made from, beside its snapshots
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from layerwise.errors import LayerwiseError
 from layerwise.experiments.depth_gains import summaries
-from layerwise.extraction.layouts import MATRICES
+from layerwise.extraction.families import MATRICES
 from layerwise.extraction.load import Checkpoint
 from layerwise.extraction.projections import Weights
 from layerwise.extraction.tracing import trace

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from layerwise.extraction.layouts import MATRICES
+from layerwise.extraction.families import MATRICES
 from layerwise.pages.own_model.tables import Document, Section, facts, table
 
 PAPERS_DEPTH = 32  # blocks of Pythia-6.9B, whose layer numbers the notebooks typed in
