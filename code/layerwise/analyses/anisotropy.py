@@ -73,17 +73,20 @@ def changes(f: Entry, decimals: int | None = None) -> Rules:
     return {str(layer): partial(change, f, layer, decimals) for layer in layers}
 
 
-PROFILE: Rules = {
+SHAPE = {
     "n_layers": n_layers,
-    "n_prompts": lambda f: int(f.of(PROMPTS).anisotropy.n_prompts),
     "L_star_anisotropy": peak,
+} | {name: lambda f, of=attrgetter(name): of(bell(f)) for name in BELL}
+PROFILE: Rules = {
+    **SHAPE,
+    "n_prompts": lambda f: int(f.of(PROMPTS).anisotropy.n_prompts),
     "gap": lambda f: abs(estimate(f) - peak(f)),
     "match_verdict": lambda f: profile.match_verdict(peak(f), estimate(f)),
     "effective_rank_min_layer": lambda f: int(np.argmin(f.effective_rank)),
     "three_phases": lambda f: profile.three_phases(peak(f), estimate(f), n_layers(f)),
     "spectrum_layers": lambda f: profile.spectrum_layers(peak(f), n_layers(f)),
     "share_change": changes,
-} | {name: lambda f, of=attrgetter(name): of(bell(f)) for name in BELL}
+}
 OF_PAPER_2: Rules = {
     "L_star_paper2": inversion_layer,
     "category_inversion": category_inversion,

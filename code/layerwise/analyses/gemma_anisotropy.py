@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-
 import numpy as np
 from jaxtyping import Float32
 
+from layerwise.analyses.anisotropy import SHAPE
 from layerwise.analyses.derivation import Document
 from layerwise.analyses.evidence import Entry
 from layerwise.inputs.published import ANISOTROPY
-from layerwise.statistics import profile
 
 GEMMA = "paper3/Results/anisotropy_results_gemma.json"
-BELL = ("is_bell_curve", "phase1_slope", "phase1_r", "phase2_slope", "phase2_r")
-
-
-def bell(f: Entry) -> profile.BellTest:
-    """The shape of the profile around its peak."""
-    return profile.bell_test(f.intrinsic_dim_ratio[:].tolist())
 
 
 def single(f: Entry) -> Float32[np.ndarray, " layer"]:
@@ -32,7 +24,7 @@ def spread(f: Entry) -> float:
 
 
 PROFILE = {
-    "L_star_anisotropy": lambda f: bell(f).l_star,
+    **SHAPE,
     "profile_variance": lambda f: float(single(f).var()),
     "profile_range": spread,
     "max_anisotropy": lambda f: float(f.intrinsic_dim_ratio[:].max()),
@@ -41,5 +33,5 @@ PROFILE = {
     ),
     "gauge_theory_test/gemma_profile_range": spread,
     "gauge_theory_test/is_flatter": lambda f: spread(f) < f.gauge_theory_test.pythia_profile_range,
-} | {name: lambda f, of=attrgetter(name): of(bell(f)) for name in BELL}
+}
 DOCUMENTS = {"gemma-2b": Document(GEMMA, {"": PROFILE})}

@@ -22,7 +22,6 @@ def profile(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     found = [anisotropy(tokens) for tokens in layers]
     before = anisotropy(np.concatenate([trace.before_norm for trace in traces]))
     return {
-        "n_layers": subject.weights.n_layers,
         "hidden_dim": subject.weights.hidden_size,
         "n_prompts": len(texts),
         "normalization": "RMSNorm",  # of Gemma, which alone says so

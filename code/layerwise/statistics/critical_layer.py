@@ -10,12 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from itertools import combinations
-from operator import itemgetter
 
 import numpy as np
 from jaxtyping import Float
+from scipy.optimize import linprog
 
 from layerwise.errors import LayerwiseError
 
@@ -171,59 +169,25 @@ def verdict(error: float | int) -> str:
 
 
 def least_absolute_deviations(
-    rows: Sequence[Sequence[Fraction]], y: Sequence[Fraction]
-) -> list[Fraction]:
-    """Coefficients c that minimise the sum of |x c - y| over the rows x, exactly.
+    x: Float[np.ndarray, "row column"], y: Float[np.ndarray, " row"]
+) -> Float[np.ndarray, " column"]:
+    """Coefficients c that minimise the sum of |x c - y|, by linear programming.
 
-    Some minimiser passes through as many rows as there are coefficients, so all such choices are
-    tried. In fractions: the first of equal sums is chosen, whatever a processor rounds to.
+    The sum of t is smallest subject to -t <= x c - y <= t. The simplex method stops at a vertex: a
+    line through as many rows as there are coefficients.
 
     Raises:
         LayerwiseError: for fewer independent rows than coefficients.
     """
-    n_columns = len(rows[0])
-    fits = []
-    for chosen in combinations(range(len(rows)), n_columns):
-        found = _through([rows[n] for n in chosen], [y[n] for n in chosen])
-        if found is not None:
-            fits.append(
-                (sum(abs(_dot(row, found) - of) for row, of in zip(rows, y, strict=True)), found)
-            )
-    if not fits:
+    n, k = x.shape
+    if np.linalg.matrix_rank(x) < k:
         raise LayerwiseError(
-            f"a fit needs as many independent rows as coefficients ({n_columns}), "
-            f"found {len(rows)} rows; add models that differ"
+            f"a fit needs as many independent rows as coefficients ({k}), "
+            f"found {n} rows; add models that differ"
         )
-    return min(fits, key=itemgetter(0))[1]
-
-
-def _dot(x: Sequence[Fraction], c: Sequence[Fraction]) -> Fraction:
-    return sum((a * b for a, b in zip(x, c, strict=True)), Fraction())
-
-
-def _through(rows: list[Sequence[Fraction]], y: list[Fraction]) -> list[Fraction] | None:
-    """The solution of as many equations as unknowns, by Cramer's rule; None without one."""
-    whole = _determinant(rows)
-    if not whole:
-        return None
-    return [
-        _determinant([[*row[:n], of, *row[n + 1 :]] for row, of in zip(rows, y, strict=True)])
-        / whole
-        for n in range(len(rows))
-    ]
-
-
-def _determinant(rows: Sequence[Sequence[Fraction]]) -> Fraction:
-    if not rows:
-        return Fraction(1)
-    first, *rest = rows
-    return sum(
-        (
-            (-1) ** n * value * _determinant([[*row[:n], *row[n + 1 :]] for row in rest])
-            for n, value in enumerate(first)
-        ),
-        Fraction(),
-    )
+    cost, free = np.repeat([0.0, 1.0], [k, n]), [(None, None)] * k + [(0, None)] * n
+    bounds = np.block([[x, -np.eye(n)], [-x, -np.eye(n)]])
+    return linprog(cost, bounds, np.concatenate([y, -y]), bounds=free, method="highs-ds").x[:k]
 
 
 def fit_formula(
@@ -234,9 +198,7 @@ def fit_formula(
     Raises:
         LayerwiseError: see `least_absolute_deviations`.
     """
-    rows = [
-        (Fraction(1), Fraction(n), Fraction(1, heads))
-        for n, heads in zip(n_layers, n_heads, strict=True)
-    ]
-    depths = [Fraction(layer) / n for layer, n in zip(layers, n_layers, strict=True)]
-    return Formula(*map(float, least_absolute_deviations(rows, depths)))
+    depth, heads = (np.asarray(v, dtype=np.float64) for v in (n_layers, n_heads))
+    columns = np.column_stack([np.ones(len(depth)), depth, 1 / heads])
+    found = least_absolute_deviations(columns, np.asarray(layers, dtype=np.float64) / depth)
+    return Formula(*found.tolist())
