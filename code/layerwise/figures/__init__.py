@@ -1,10 +1,23 @@
-"""One module per figure: `draw(documents, source=...)` takes result documents, returns a Figure.
+"""Statistics of one source -> figures. Read `numbers`, then `style`, then any other module.
 
-The module, the figure, the output file and the label in the paper carry the same name.
+A module per analysis that is drawn; a function in it per figure, which takes the numbers of a
+source and returns a matplotlib figure. The function, the output file and the label in the paper
+carry one name, and the first line of its docstring is the caption.
 """
 
-# figure: the analysis it shows
+# figure: the analysis it shows, whose module draws it; in the order of the papers
 FIGURES = {
+    "asymmetry_by_category": "calibration",
+    "layer_curves": "cross_model",
+    "template_comparison": "template",
+    "depth_gain": "depth_gain",
+    "lab_heritage": "lab_heritage",
+    "spectral_scatter": "spectral_norms",
+    "spectral_depth": "spectral_norms",
+    "critical_layer": "critical_layer",
+    "gain_by_depth": "depth_gain",
+    "gain_distribution": "depth_gain",
+    "weight_norms": "spectral_norms",
     "validation": "validation",
     "layers": "layers",
     "scaling": "scaling",

@@ -1,4 +1,4 @@
-"""Random bins against categories: r, interval widths, and the sweep over k (notebook 000)."""
+"""Paper 2: random bins instead of categories."""
 
 from __future__ import annotations
 
@@ -11,51 +11,48 @@ from matplotlib.figure import Figure
 
 from layerwise.errors import LayerwiseError
 from layerwise.figures import style
+from layerwise.figures.numbers import Numbers
 
 BAR = 0.38
+UNSAVED = "The sweep over k was printed by the notebook, not saved."
 
 
-def draw(documents: Mapping[str, dict[str, Any]], *, source: str) -> Figure:
-    """Per model a row of r and widths, and where the sweep over k was kept a second row.
+def bins(numbers: Numbers) -> Figure:
+    """Random bins against categories: r, interval widths, and the sweep over k (notebook 000).
 
-    `documents[model]` holds the documents "bins" and "category_bootstrap" of that model.
+    Per model a row of r and widths, and where the sweep over k was kept a second row.
     """
-    style.documents_of(documents, ["bins", "category_bootstrap"], "bins")
-    swept = {model for model, both in documents.items() if both["bins"].get("results_by_k")}
-    with style.house_style():
-        alone = len(documents) == 1
-        columns = 4 if swept and not alone else 2
-        rows = 1 + len(swept) if alone else len(documents)
-        figure, grid = style.panels(rows, columns, source=source, legend_rows=2 if swept else 1)
-        entries: dict[str, Any] = {}
-        for number, (model, both) in enumerate(documents.items()):
-            axes = list(grid.flat if alone else grid[number])
-            most = 10 if columns == 2 else 5
-            _compare(axes[:2], model, both["bins"], both["category_bootstrap"], most)
-            if model in swept:
-                _sweep(axes[2:], both["bins"], most)
-            for spare in axes[2:] if model not in swept else []:
-                spare.set_axis_off()
-            for panel in axes[::2]:
-                handles, labels = panel.get_legend_handles_labels()
-                entries |= dict(zip(labels, handles, strict=True))
-        style.legend_below(figure, entries, columns=5)
-        if len(swept) < len(documents):
-            style.note(figure, "the sweep over k was printed by the notebook, not saved")
+    keys = ("bootstrap_results", "original_results", "comparison/original_n", "k_bins")
+    documents = numbers.models("bins", *keys)
+    swept = {model for model, document in documents.items() if document.get("results_by_k")}
+    alone = len(documents) == 1
+    columns = 4 if swept and not alone else 2
+    rows = 1 + len(swept) if alone else len(documents)
+    unswept = numbers.source == "published" and len(swept) < len(documents)
+    figure, grid = style.panels(
+        numbers, rows, columns, legend_rows=2 if swept else 1, remark=UNSAVED if unswept else ""
+    )
+    for number, (model, document) in enumerate(documents.items()):
+        axes = list(grid.flat if alone else grid[number])
+        most = 10 if columns == 2 else 5
+        _compare(axes[:2], model, document, most)
+        if model in swept:
+            _sweep(axes[2:], document, most)
+        for spare in axes[2:] if model not in swept else []:
+            spare.set_axis_off()
+    style.legend_below(figure, [panel for panel in grid.flat[::2] if panel.axison], 5)
     return figure
 
 
-def _compare(
-    axes: Any, model: str, bins: Mapping[str, Any], categories: Mapping[str, Any], most: int
-) -> None:
+def _compare(axes: Any, model: str, bins: Mapping[str, Any], most: int) -> None:
     series = (
-        (f"n = {categories['n_categories']} categories", categories["layer_results"]),
+        (f"n = {bins['comparison']['original_n']} categories", bins["original_results"]),
         (f"n = {bins['k_bins']} bins", bins["bootstrap_results"]),
     )
     layers = style.layers_of(series[1][1])
     if layers != style.layers_of(series[0][1]):
         raise LayerwiseError(
-            f"figure bins: {model} must have the same layers in both documents, the bins have "
+            f"figure bins: {model} must have the same layers in bins and categories, the bins have "
             f"{layers}, the categories {style.layers_of(series[0][1])}; "
             "make both from one extraction"
         )

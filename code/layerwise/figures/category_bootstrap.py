@@ -1,34 +1,36 @@
-"""r over categories with bootstrap intervals per layer, and the intervals' widths."""
+"""Paper 2: intervals over the categories."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from layerwise.figures import style
+from layerwise.figures.numbers import Numbers
 
 
-def draw(documents: Mapping[str, dict[str, Any]], *, source: str) -> Figure:
-    """One row per model: r with intervals and stars, and the widths with their mean."""
-    keys = ["layer_results", "n_categories", "ci_level"]
-    style.documents_of(documents, keys, "category_bootstrap")
-    with style.house_style():
-        figure, grid = style.panels(len(documents), 2, source=source)
-        for row, (model, document) in zip(grid, documents.items(), strict=True):
-            results = document["layer_results"]
-            layers = style.layers_of(results)
-            n = document["n_categories"]
-            style.interval_points(row[0], layers, results)
-            row[0].set_ylim(-1.15, 1.25)
-            row[0].set_ylabel(f"r, {document['ci_level']:.0%} interval")
-            row[0].set_title(f"{model} (n = {n} categories)")
-            row[0].legend(loc="upper right")
-            _widths(row[1], layers, results)
-            row[1].set_title(f"{model}: width of the interval (n = {n})")
+def category_bootstrap(numbers: Numbers) -> Figure:
+    """r over categories with bootstrap intervals per layer, and the intervals' widths.
+
+    One row per model: r with intervals and stars, and the widths with their mean.
+    """
+    keys = ("layer_results", "n_categories", "ci_level")
+    documents = numbers.models("category_bootstrap", *keys)
+    figure, grid = style.panels(numbers, len(documents), 2)
+    for row, (model, document) in zip(grid, documents.items(), strict=True):
+        results = document["layer_results"]
+        layers = style.layers_of(results)
+        n = document["n_categories"]
+        style.interval_points(row[0], results)
+        row[0].set_ylim(-1.15, 1.25)
+        row[0].set_ylabel(f"r, {document['ci_level']:.0%} interval")
+        row[0].set_title(f"{model} (n = {n} categories)")
+        row[0].legend(loc="upper right")
+        _widths(row[1], layers, results)
+        row[1].set_title(f"{model}: width of the interval (n = {n})")
     return figure
 
 

@@ -1,30 +1,36 @@
-"""r(UA, preference) per layer, and per pooling at the last layer (notebook 001)."""
+"""Paper 2: the correlation over categories by layer and pooling."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from scipy import stats
 
+from layerwise.errors import LayerwiseError
 from layerwise.figures import style
+from layerwise.figures.numbers import Numbers
 
 POOLINGS = ("mean_pooled", "last_token", "first_token")
 PREFIX = "layer_"
 
 
-def draw(documents: Mapping[str, dict[str, Any]], *, source: str) -> Figure:
-    """One row per model: the curve over layers, and bars of the three poolings."""
-    style.documents_of(documents, ["strategies", "summary"], "layers")
-    with style.house_style():
-        figure, grid = style.panels(len(documents), 2, source=source)
-        for row, (model, document) in zip(grid, documents.items(), strict=True):
-            n = _n_categories(document["strategies"])
-            _curve(row[0], document)
-            row[0].set_title(f"{model}: by layer (n = {n} categories)")
-            _bars(row[1], document["strategies"])
-            row[1].set_title(f"{model}: by pooling (n = {n})")
+def layers(numbers: Numbers) -> Figure:
+    """r(UA, preference) per layer, and per pooling at the last layer (notebook 001).
+
+    One row per model: the curve over layers, and bars of the three poolings.
+    """
+    documents = numbers.models("layers", "strategies/mean_pooled", "strategies/layer_0", "summary")
+    figure, grid = style.panels(numbers, len(documents), 2)
+    for row, (model, document) in zip(grid, documents.items(), strict=True):
+        n = _n_categories(document["strategies"])
+        _curve(row[0], document)
+        row[0].set_title(f"{model}: by layer (n = {n} categories)")
+        _bars(row[1], document["strategies"])
+        row[1].set_title(f"{model}: by pooling (n = {n})")
     return figure
 
 
@@ -33,7 +39,7 @@ def _n_categories(strategies: Mapping[str, Mapping[str, Any]]) -> int:
     first = next(iter(strategies.values()))
     if "category_prefs" in first:
         return len(first["category_prefs"])
-    return style.points_behind(strategies.values())
+    return points_behind(strategies.values())
 
 
 def _curve(axes: Axes, document: Mapping[str, Any]) -> None:
@@ -69,3 +75,26 @@ def _bars(axes: Axes, strategies: Mapping[str, Mapping[str, float | None]]) -> N
     style.zero_line(axes)
     axes.set_ylim(-1.2, 1.2)
     axes.set_ylabel("r(UA, preference)")
+
+
+def points_behind(results: Iterable[Mapping[str, Any]], largest: int = 2000) -> int:
+    """The n behind correlations that are published as `correlation` and `p_value` without n.
+
+    r and the two-sided p fix n; the largest |r| of the results tells the candidates apart best.
+
+    Raises:
+        LayerwiseError: if not exactly one n from 3 to `largest` fits.
+    """
+    known = (result for result in results if result["correlation"] is not None)
+    strongest = max(known, key=lambda result: abs(result["correlation"]))
+    r, p = strongest["correlation"], strongest["p_value"]
+    n = np.arange(3, largest + 1)
+    half = n / 2 - 1
+    expected = 2 * stats.beta.sf(abs(r), half, half, loc=-1, scale=2)
+    fitting = n[np.isclose(expected, p, rtol=1e-6, atol=0)]
+    if len(fitting) != 1:
+        raise LayerwiseError(
+            f"r = {r} and p = {p} must belong to one number of points, found {len(fitting)} "
+            f"from 3 to {largest}; check that both come from the same correlation"
+        )
+    return int(fitting[0])

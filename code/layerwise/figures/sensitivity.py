@@ -1,4 +1,4 @@
-"""Which claims survive which choice: a mark per model, claim and choice."""
+"""What becomes of the headline claims under other choices."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 
 from layerwise.analyses.survival import CHOICES, CLAIMS
 from layerwise.figures import style
+from layerwise.figures.numbers import Numbers
 from layerwise.statistics.survival import ABSENT, APPEARS, LOST, SURVIVES
 
 # marker, colour and whether it is filled: told apart in grey as well
@@ -32,23 +33,25 @@ HEAD = 2.3  # inches for names of claims and choices
 Column = tuple[str, str]
 
 
-def draw(documents: Mapping[str, dict[str, Any]], *, source: str) -> Figure:
-    """One row per model, one column per claim and choice."""
-    style.documents_of(documents, ["rows"], "sensitivity")
+def sensitivity(numbers: Numbers) -> Figure:
+    """Which claims survive which choice: a mark per model, claim and choice.
+
+    One row per model, one column per claim and choice.
+    """
+    documents = numbers.models("sensitivity", "rows")
     columns = _columns(documents)
-    with style.house_style():
-        figure, grid = style.panels(
-            1, 1, source=source, row_height=HEAD + ROW * len(documents), legend_rows=2
-        )
-        axes = grid[0, 0]
-        for place, document in enumerate(documents.values()):
-            _model(axes, place, document, columns)
-        _labels(axes, list(documents), columns)
-        style.legend_below(figure, {WORDS[word]: _mark(word) for word in MARKS}, columns=2)
+    figure, grid = style.panels(
+        numbers, 1, 1, row_height=HEAD + ROW * len(documents), legend_rows=2
+    )
+    axes = grid[0, 0]
+    for place, document in enumerate(documents.values()):
+        _model(axes, place, document, columns)
+    _labels(axes, list(documents), columns)
+    style.legend_below(figure, [], 2, {WORDS[word]: _mark(word) for word in MARKS})
     return figure
 
 
-def _columns(documents: Mapping[str, dict[str, Any]]) -> list[Column]:
+def _columns(documents: Mapping[str, Mapping[str, Any]]) -> list[Column]:
     """The claims and choices that some model has, in the order of the registries."""
     present = {(row["claim"], row["choice"]) for d in documents.values() for row in d["rows"]}
     return [(claim, choice) for claim in CLAIMS for choice in CHOICES if (claim, choice) in present]

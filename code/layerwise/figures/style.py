@@ -6,35 +6,40 @@ Figures are made at the width they are printed at, so that 8 pt here is 8 pt on 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.figure import Figure
-from scipy import stats
 
 from layerwise.errors import LayerwiseError
+from layerwise.figures.numbers import OWN, Numbers
 from layerwise.files import atomic_path
 
 WIDTH = 6.3  # inches: the text width of the paper
+LINE = 108  # characters of a footer line at that width
 FOOTER = 0.24  # inches kept free below the panels
 TALLEST = 7.5  # inches: a page less its caption; taller figures would be scaled down in print
-LEGEND_ROW = 0.17  # inches for a line of a legend below the panels
+ROW = 0.17  # inches for a line of a legend or of the footer
+DPI = 200
 # Okabe and Ito's colours: told apart under every common form of colour blindness.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 BLUE, RED, GREEN, PURPLE = COLOURS[:4]
 GREY = "#666666"
+LABS = ("EleutherAI", "Meta", "BigScience", "OpenAI", "TII", "StabilityAI")
 SOURCES = {
     "published": "source: published numbers",
-    "mini": "source: mini - random weights, numbers mean nothing",
-    "full": "source: full - measured from the models' weights",
+    "measured": "source: measured from the models' weights",
+    OWN: "own model - measured from its weights",
 }
-OWN = "own"  # a reader's own model, which is no source of the pipeline
-_FOOTERS = {**SOURCES, OWN: "own model - measured from its weights"}
+RANDOM = "random weights: the numbers mean nothing"
 _RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 8.0,
@@ -54,6 +59,10 @@ _RC: dict[Any, Any] = {
     "axes.spines.right": False,
     "pdf.fonttype": 42,
 }
+_UNDATED: dict[str, dict[str, Any]] = {
+    "pdf": {"Creator": None, "Producer": None, "CreationDate": None},
+    "png": {"Software": None},
+}
 
 
 @contextlib.contextmanager
@@ -63,63 +72,93 @@ def house_style() -> Iterator[None]:
         yield
 
 
-def documents_of(documents: Mapping[str, Any], keys: Sequence[str], figure: str) -> None:
-    """Refuse an empty set of documents, or one whose document lacks a key the figure draws.
+def look(number: int) -> dict[str, Any]:
+    """Colour and marker of the n-th series."""
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "marker": MARKERS[number % len(MARKERS)],
+    }
+
+
+def lab_look(lab: str) -> dict[str, Any]:
+    """A lab's colour and marker, the same in every figure.
 
     Raises:
-        LayerwiseError: naming the figure, the model and the missing key.
+        LayerwiseError: if the lab has none.
     """
-    if not documents:
-        raise LayerwiseError(
-            f"figure {figure}: at least one result document is needed, none came; "
-            "run the analysis for a model first"
-        )
-    for model, document in documents.items():
-        for key in keys:
-            if key not in document:
-                raise LayerwiseError(
-                    f"figure {figure}: the document of {model} must have the key {key!r}, "
-                    f"it has {', '.join(sorted(document))}; was it made by another analysis?"
-                )
+    if lab not in LABS:
+        raise LayerwiseError(f"a lab must be one of {', '.join(LABS)}, found {lab!r}; add it")
+    return look(LABS.index(lab))
 
 
 def panels(
-    rows: int, columns: int, *, source: str, row_height: float = 2.5, legend_rows: int = 0
+    numbers: Numbers,
+    rows: int,
+    columns: int,
+    *,
+    row_height: float = 2.5,
+    legend_rows: int = 0,
+    remark: str = "",
 ) -> tuple[Figure, Any]:
-    """A figure of `rows` x `columns` axes with the footer, marked if the source is mini.
+    """A figure of `rows` x `columns` axes, with a footer: remark, what is missing, files, source.
 
-    `legend_rows` lines are kept free between the panels and the footer, see `legend_below`.
+    Of random weights it is marked all over. `legend_rows` lines are kept free above the footer,
+    see `legend_below`.
 
     Raises:
-        LayerwiseError: if the source is not one of published, mini, full, nor `OWN`.
+        LayerwiseError: if the source is not one of `SOURCES`.
     """
-    if source not in _FOOTERS:
+    if numbers.source not in SOURCES:
         raise LayerwiseError(
-            f"a figure's source must be one of {', '.join(SOURCES)}, got {source!r}; "
+            f"a figure's source must be one of {', '.join(SOURCES)}, got {numbers.source!r}; "
             "pass the source its numbers came from"
         )
-    below = FOOTER + legend_rows * LEGEND_ROW
+    missing = f"Not {numbers.word}: {', '.join(numbers.missing)}." if numbers.missing else ""
+    files = ", ".join(numbers.files) if numbers.source == "published" else ""
+    lines = [
+        *textwrap.wrap(remark, LINE),
+        *textwrap.wrap(missing, LINE),
+        *textwrap.wrap(files and f"from {files}", LINE, break_long_words=False,
+                       break_on_hyphens=False),
+    ]  # fmt: skip
+    footer = FOOTER + len(lines) * ROW
+    below = footer + legend_rows * ROW
     height = min(rows * row_height + below, TALLEST)
     figure = Figure(figsize=(WIDTH, height))
     rect = (0, below / height, 1, 1 - below / height)
     figure.set_layout_engine("constrained", rect=rect, hspace=0.04, wspace=0.04)
-    figure.text(0.005, 0.02 / height, _FOOTERS[source], ha="left", va="bottom", color=GREY)
-    if source == "mini":
-        mark = figure.text(
-            0.5, 0.5, "MINI", ha="center", va="center", rotation=25, fontsize=min(90, 28 * height)
-        )
+    source = SOURCES[numbers.source] + (f" - {RANDOM}" if numbers.random_weights else "")
+    for row, line in enumerate((source, *reversed(lines))):
+        y = 0.02 if row == 0 else FOOTER - 0.04 + (row - 1) * ROW
+        figure.text(0.005, y / height, line, ha="left", va="bottom", color=GREY)
+    if numbers.random_weights:
+        size = min(80, 22 * height)
+        mark = figure.text(0.5, 0.5, "RANDOM", ha="center", va="center", rotation=25, fontsize=size)
         mark.set(color="grey", alpha=0.28, fontweight="bold", zorder=1000)
         mark.set_in_layout(False)
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
-def legend_below(figure: Figure, entries: Mapping[str, Any], columns: int) -> None:
-    """One legend for all panels, in the lines that `panels` kept free."""
+def legend_below(
+    figure: Figure, axes: Sequence[Axes], columns: int, more: Mapping[str, Any] | None = None
+) -> None:
+    """One legend for all panels, in the lines that `panels` kept free; `more` are further entries.
+
+    The panels' lowest edge is where the layout begins.
+    """
+    entries: dict[str, Any] = {}
+    for panel in axes:
+        handles, labels = panel.get_legend_handles_labels()
+        entries |= dict(zip(labels, handles, strict=True))
+    entries |= more or {}
+    rows = -(-len(entries) // columns)
+    engine: Any = figure.get_layout_engine()
+    top = engine.get()["rect"][1]
     legend = figure.legend(
         entries.values(),
         entries.keys(),
         loc="lower center",
-        bbox_to_anchor=(0.5, FOOTER / figure.get_figheight()),
+        bbox_to_anchor=(0.5, top - rows * ROW / figure.get_figheight()),
         ncols=columns,
         columnspacing=1.2,
         handlelength=1.6,
@@ -127,12 +166,6 @@ def legend_below(figure: Figure, entries: Mapping[str, Any], columns: int) -> No
         labelspacing=0.35,
     )
     legend.set_in_layout(False)
-
-
-def note(figure: Figure, text: str) -> None:
-    """A remark at the right end of the footer."""
-    height = figure.get_figheight()
-    figure.text(0.995, 0.02 / height, text, ha="right", va="bottom", color=GREY)
 
 
 def remark(axes: Axes, text: str) -> None:
@@ -155,35 +188,44 @@ def layer_axis(
     axes.set_xlabel("layer")
 
 
-def layers_of(results: Iterable[str]) -> list[int]:
+def layers_of(results: Collection[str]) -> list[int]:
     """The layer numbers that key a result, ascending."""
     return sorted(int(layer) for layer in results)
 
 
+def interval(row: Mapping[str, Any]) -> tuple[float, float, float, bool]:
+    """r, the ends of its interval, and whether that holds zero.
+
+    The later notebooks call them ci_lo, ci_hi and sig, the earlier ones ci_lower, ci_upper and
+    includes_zero.
+    """
+    if "ci_lo" in row:
+        return row["r"], row["ci_lo"], row["ci_hi"], not row["sig"]
+    return row["r"], row["ci_lower"], row["ci_upper"], row["includes_zero"]
+
+
 def interval_points(
     axes: Axes,
-    layers: Sequence[int],
     results: Mapping[str, Mapping[str, Any]],
     *,
     colour: str = BLUE,
     marker: str = "o",
-    label: str | None = None,
     most: int = 10,
 ) -> None:
     """r with its confidence interval per layer; a star where the interval excludes zero."""
-    rows = [results[str(layer)] for layer in layers]
-    r = np.array([row["r"] for row in rows])
-    low = np.array([row["ci_lower"] for row in rows])
-    high = np.array([row["ci_upper"] for row in rows])
+    layers = layers_of(results)
+    r, low, high, holds_zero = (
+        np.array(column)
+        for column in zip(*(interval(results[str(layer)]) for layer in layers), strict=True)
+    )
     # An interval of percentiles need not contain r: draw it as what it is, not as r +- length.
     axes.vlines(layers, low, high, color=colour, linewidth=1.0)
     for ends in (low, high):
         axes.plot(layers, ends, linestyle="none", marker="_", color=colour, markersize=5)
-    axes.plot(layers, r, marker=marker, color=colour, label=label)
-    starred = [i for i, row in enumerate(rows) if not row["includes_zero"]]
+    axes.plot(layers, r, marker=marker, color=colour)
     axes.plot(
-        [layers[i] for i in starred],
-        high[starred] + 0.07,
+        np.array(layers)[~holds_zero],
+        high[~holds_zero] + 0.07,
         linestyle="none",
         marker="*",
         color=RED,
@@ -194,36 +236,32 @@ def interval_points(
     layer_axis(axes, layers, most=most)
 
 
-def points_behind(results: Iterable[Mapping[str, Any]], largest: int = 2000) -> int:
-    """The n behind correlations that are published as `correlation` and `p_value` without n.
+def unit_line(axes: Axes) -> None:
+    """Gain one: neither damping nor expanding."""
+    axes.axhline(1.0, color=GREY, linestyle="--", linewidth=0.8, zorder=1)
 
-    r and the two-sided p fix n; the largest |r| of the results tells the candidates apart best.
 
-    Raises:
-        LayerwiseError: if not exactly one n from 3 to `largest` fits.
-    """
-    known = (result for result in results if result["correlation"] is not None)
-    strongest = max(known, key=lambda result: abs(result["correlation"]))
-    r, p = strongest["correlation"], strongest["p_value"]
-    n = np.arange(3, largest + 1)
-    half = n / 2 - 1
-    expected = 2 * stats.beta.sf(abs(r), half, half, loc=-1, scale=2)
-    fitting = n[np.isclose(expected, p, rtol=1e-6, atol=0)]
-    if len(fitting) != 1:
-        raise LayerwiseError(
-            f"r = {r} and p = {p} must belong to one number of points, found {len(fitting)} "
-            f"from 3 to {largest}; check that both come from the same correlation"
+def name_points(
+    axes: Axes,
+    points: Mapping[str, tuple[float, float]],
+    below: Collection[str] = (),
+    left: Collection[str] = (),
+) -> None:
+    """The points' names to their upper right; lower or to the left where `below`, `left` say so."""
+    for name, at in points.items():
+        axes.annotate(
+            name,
+            at,
+            xytext=(-6 if name in left else 6, -11 if name in below else 4),
+            textcoords="offset points",
+            ha="right" if name in left else "left",
+            color=GREY,
         )
-    return int(fitting[0])
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write `folder/name.pdf` and `folder/name.png`, the same bytes each time; free the figure."""
     written = []
-    metadata: dict[str, dict[str, Any]] = {
-        "pdf": {"Creator": None, "Producer": None, "CreationDate": None},
-        "png": {"Software": None},
-    }
     with house_style():
         # The layout solver's result depends on memory addresses in the last bit: freeze and round.
         figure.draw_without_rendering()
@@ -231,10 +269,15 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
         for axes in figure.axes:
             edges = [round(edge, 6) for edge in axes.get_position().bounds]
             axes.set_position((edges[0], edges[1], edges[2], edges[3]))
-        for kind, entries in metadata.items():
+        figure.set_dpi(DPI)
+        # not `savefig`, which draws everything once more to lay it out
+        for kind, write in (
+            ("png", FigureCanvasAgg(figure).print_png),
+            ("pdf", FigureCanvasPdf(figure).print_pdf),
+        ):
             path = folder / f"{name}.{kind}"
             with atomic_path(path) as part:
-                figure.savefig(part, format=kind, dpi=200, metadata=entries)
+                write(part, metadata=_UNDATED[kind])
             written.append(path)
     figure.clear()
     return written

@@ -1,4 +1,4 @@
-"""UA against preference, a point per category (notebook 003)."""
+"""Paper 2: asymmetry against preference."""
 
 from __future__ import annotations
 
@@ -9,33 +9,30 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from layerwise.figures import style
+from layerwise.figures.numbers import Numbers
 
 REFERENCE_MARKERS = ("x", "+", "1", "2")
 LEGEND_COLUMNS = 3
 MOST_NAMED = 21  # categories: more names do not fit below the panel
 
 
-def draw(documents: Mapping[str, dict[str, Any]], *, source: str) -> Figure:
-    """One panel per model: the categories, their mean with its interval, Paper 1's models."""
-    style.documents_of(documents, ["_global_stats"], "validation")
-    with style.house_style():
-        columns = min(2, len(documents))
-        rows = -(-len(documents) // columns)
-        longest = max(map(_n_entries, documents.values()))
-        legend_rows = -(-longest // LEGEND_COLUMNS)
-        figure, grid = style.panels(
-            rows, columns, source=source, row_height=2.8, legend_rows=legend_rows
-        )
-        axes = list(grid.flat)
-        for panel, (model, document) in zip(axes, documents.items(), strict=False):
-            _scatter(panel, model, document)
-        for spare in axes[len(documents) :]:
-            spare.set_axis_off()
-        entries: dict[str, Any] = {}
-        for panel in axes[: len(documents)]:
-            handles, labels = panel.get_legend_handles_labels()
-            entries |= dict(zip(labels, handles, strict=True))
-        style.legend_below(figure, entries, columns=LEGEND_COLUMNS)
+def validation(numbers: Numbers) -> Figure:
+    """UA against preference, a point per category (notebook 003).
+
+    One panel per model: the categories, their mean with its interval, Paper 1's models.
+    """
+    documents = numbers.models("validation", "_global_stats/ua_output_correlation")
+    columns = min(2, len(documents))
+    rows = -(-len(documents) // columns)
+    longest = max(map(_n_entries, documents.values()))
+    legend_rows = -(-longest // LEGEND_COLUMNS)
+    figure, grid = style.panels(numbers, rows, columns, row_height=2.8, legend_rows=legend_rows)
+    axes = list(grid.flat)
+    for panel, (model, document) in zip(axes, documents.items(), strict=False):
+        _scatter(panel, model, document)
+    for spare in axes[len(documents) :]:
+        spare.set_axis_off()
+    style.legend_below(figure, axes[: len(documents)], LEGEND_COLUMNS)
     return figure
 
 
@@ -59,8 +56,8 @@ def _scatter(axes: Axes, model: str, document: Mapping[str, Any]) -> None:
             document[name]["asymmetry"],
             document[name]["output_preference"],
             linestyle="none",
-            marker=style.MARKERS[(number + round_trip) % len(style.MARKERS)],
             color=style.COLOURS[number % len(style.COLOURS)],
+            marker=style.MARKERS[(number + round_trip) % len(style.MARKERS)],
             markersize=6,
             label=name.replace("_", " "),
         )

@@ -1,0 +1,150 @@
+"""What figures read: the statistics of one source, and which of them a figure has read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from layerwise.errors import LayerwiseError
+from layerwise.files import read_json
+from layerwise.inputs.models import read_models
+
+Document = Mapping[str, Any]
+OWN = "own"  # a reader's own model, which is no source of the pipeline
+
+
+class NothingToDraw(LayerwiseError):
+    """The numbers of a figure are not there: not published, or not measured."""
+
+
+@dataclass
+class Numbers:
+    """The statistics of one source, for one figure.
+
+    Attributes:
+        source: `published`, `measured` or `OWN`.
+        statistics: {analysis: {document: result}}, with the keys of the published files.
+        names: {document: name as labels show it}, for documents about one model.
+        given: {"analysis:document:/pointer": "file#/pointer"}: where a part was published.
+        random_weights: measured on stand-ins with random weights: the numbers mean nothing.
+        files: the published files behind what was read so far.
+        missing: what was asked for and is not there.
+    """
+
+    source: str
+    statistics: Mapping[str, Mapping[str, Document]]
+    names: Mapping[str, str]
+    given: Mapping[str, str] = field(default_factory=dict)
+    random_weights: bool = False
+    files: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+    @property
+    def word(self) -> str:
+        """What the numbers are: published or measured."""
+        return "published" if self.source == "published" else "measured"
+
+    def document(self, analysis: str, name: str, *keys: str) -> Document:
+        """One document, once it has what the keys ("a/b" for what is nested) name.
+
+        Raises:
+            NothingToDraw: naming analysis, document and keys, if it has not.
+        """
+        document = self.statistics.get(analysis, {}).get(name, {})
+        absent = [key for key in keys if not _there(document, key)]
+        if absent or not document:
+            raise NothingToDraw(
+                f"{analysis} of {name}: {', '.join(absent or ['all']).replace('/', ' ')} not "
+                f"{self.word}"
+            )
+        self._read(analysis, name, keys)
+        return document
+
+    def models(self, analysis: str, *keys: str) -> dict[str, Document]:
+        """The documents of single models by the models' names.
+
+        Raises:
+            NothingToDraw: if none has what the keys name.
+        """
+        documents = self.statistics.get(analysis, {})
+        of_models = {slug: documents[slug] for slug in documents if slug in self.names}
+        kept = self.having(analysis, of_models, *keys)
+        for slug in kept:
+            self._read(analysis, slug, keys)
+        return {self.names[slug]: document for slug, document in kept.items()}
+
+    def having(self, what: str, entries: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+        """The entries that have what all keys name; the others are noted as missing.
+
+        Raises:
+            NothingToDraw: if none has.
+        """
+        kept = {
+            name: entry for name, entry in entries.items() if all(_there(entry, k) for k in keys)
+        }
+        if not kept:
+            raise NothingToDraw(
+                f"{what} of {', '.join(entries) or 'any model'}: "
+                f"{', '.join(keys).replace('/', ' ')} not {self.word}"
+            )
+        self.missing += [self.names.get(name, name) for name in entries if name not in kept]
+        return kept
+
+    def _read(self, analysis: str, name: str, keys: tuple[str, ...]) -> None:
+        for key in keys:
+            place = f"{analysis}:{name}:/{key}/"
+            below = [start for start in self.given if place.startswith(f"{start}/")]
+            if below:
+                file = self.given[max(below, key=len)].partition("#")[0]
+                self.files += [file] if file not in self.files else []
+
+
+def _there(node: Any, key: str) -> bool:
+    """Whether a number (a label, a list with one, ...) stands below a key."""
+    for name in key.split("/"):
+        node = node.get(name) if isinstance(node, Mapping) else None
+    return _any(node)
+
+
+def _any(node: Any) -> bool:
+    if isinstance(node, Mapping):
+        return any(map(_any, node.values()))
+    return any(map(_any, node)) if isinstance(node, list) else node is not None
+
+
+def read_numbers(source: str, folder: Path, models: Path) -> Numbers:
+    """The statistics files of a source.
+
+    Raises:
+        LayerwiseError: if there are none.
+    """
+    results = {path.stem: read_json(path) for path in sorted(folder.glob("*.json"))}
+    if not results:
+        raise LayerwiseError(f"{folder}: there are no statistics (*.json) here; analyse first")
+    given = {
+        f"{analysis}:{key}": place
+        for analysis, result in results.items()
+        for key, place in result.get("given", {}).items()
+    }
+    documents = {analysis: result["documents"] for analysis, result in results.items()}
+    displays = {slug: model.display for slug, model in read_models(models).items()}
+    names = {key: _name(key, displays) for found in documents.values() for key in found}
+    return Numbers(
+        source,
+        documents,
+        {key: name for key, name in names.items() if name},
+        given,
+        any(result.get("random_weights", False) for result in results.values()),
+    )
+
+
+def _name(key: str, displays: Mapping[str, str]) -> str:
+    """Name of a model, or of one under a condition: `SLUG-templated` is "NAME, templated"."""
+    slugs = [slug for slug in displays if f"{key}-".startswith(f"{slug}-")]
+    if not slugs:
+        return ""
+    slug = max(slugs, key=len)
+    condition = key.removeprefix(slug).strip("-").replace("-", " ")
+    return displays[slug] + (f", {condition}" if condition else "")
