@@ -6,7 +6,7 @@
   const { claims, verdicts } = data;
   const CHUNK = 80;
   const BEFORE = 12; // rows drawn before the one that a link names
-  const again = { published: "recomputed", full: "measured", mini: "random number" }[data.source];
+  const again = data.again;
   const COLUMNS = [
     ["where", "section"],
     ["model", "model"],
@@ -242,7 +242,6 @@
   function aboutOf(claim) {
     const link = `#${encodeURIComponent(claim.id)}`;
     const [path, digest] = Object.hasOwn(data.statistics, claim.analysis) ? data.statistics[claim.analysis] : [];
-    const stage = claim.analysis === undefined ? undefined : data.stages[claim.analysis];
     const value = (name, text) => make("div", { class: name === again ? "again" : "" }, make("dt", {}, name), make("dd", {}, ...withUnit(text, claim)));
     const values = make("dl", { class: "two" }, value("published", claim.published_full), value(again, claim.recomputed_full));
     values.append(make("div", {}, make("dt", {}, "relative difference"), make("dd", {}, difference(claim))));
@@ -253,8 +252,7 @@
       ["key", code(claim.key)],
       ["statistic", code(claim.statistic)],
       ["statistics file", code(path), hash(digest)],
-      ["stage", code(stage)],
-      ["command", code(stage && `dvc repro ${stage}`)],
+      ["command", code(path && `dvc repro ${data.stage}`)],
       ["trace", code(`layerwise trace ${claim.id} --source ${data.source}`)],
       ["tolerance", `${claim.tolerance}: ${data.tolerances[claim.tolerance]}`],
       ["kind", claim.kind],

@@ -5,6 +5,7 @@ source and returns a matplotlib figure. The function, the output file and the la
 carry one name, and the first line of its docstring is the caption.
 """
 
+INDEX = "figures.json"  # beside the figures: what they show, and what is left out and why
 # figure: the analysis it shows, whose module draws it; in the order of the papers
 FIGURES = {
     "asymmetry_by_category": "calibration",

@@ -13,8 +13,6 @@ from layerwise.figures import FIGURES
 from layerwise.figures.numbers import NothingToDraw, Numbers
 from layerwise.figures.style import house_style
 
-INDEX = "figures.json"  # beside the figures
-
 
 @dataclass(frozen=True)
 class Drawn:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import textwrap
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -188,7 +188,7 @@ def layer_axis(
     axes.set_xlabel("layer")
 
 
-def layers_of(results: Collection[str]) -> list[int]:
+def layers_of(results: Iterable[str]) -> list[int]:
     """The layer numbers that key a result, ascending."""
     return sorted(int(layer) for layer in results)
 
@@ -269,12 +269,12 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
         for axes in figure.axes:
             edges = [round(edge, 6) for edge in axes.get_position().bounds]
             axes.set_position((edges[0], edges[1], edges[2], edges[3]))
-        figure.set_dpi(DPI)
         # not `savefig`, which draws everything once more to lay it out
         for kind, write in (
-            ("png", FigureCanvasAgg(figure).print_png),
             ("pdf", FigureCanvasPdf(figure).print_pdf),
+            ("png", FigureCanvasAgg(figure).print_png),
         ):
+            figure.set_dpi(DPI)
             path = folder / f"{name}.{kind}"
             with atomic_path(path) as part:
                 write(part, metadata=_UNDATED[kind])

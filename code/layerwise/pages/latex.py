@@ -6,20 +6,17 @@ signs stay what they are. A name that is not in the context is an error.
 
 from __future__ import annotations
 
-import math
-import os
 import re
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import atomic_path
+from layerwise.pages import values
+from layerwise.pages.values import LONGEST_LIST, rounded
 
 # The mark that stands beside a recomputed value.
 MARKS = {
@@ -32,12 +29,6 @@ MARKS = {
     "not checkable": "n",
     "declared": "s",
 }
-NOTHING = "--"
-LONGEST_LIST = 6
-EPOCH = "1767225600"  # 2026-01-01, unless SOURCE_DATE_EPOCH says otherwise
-# LaTeX reads and writes below the document's folder only, whatever the machine's settings allow.
-CONFINED = {"FORCE_SOURCE_DATE": "1", "openin_any": "p", "openout_any": "p", "shell_escape": "f"}
-APT = "apt-get install texlive-latex-recommended texlive-latex-extra texlive-science latexmk"
 
 _SPECIALS = {
     "\\": r"\textbackslash{}",
@@ -95,25 +86,6 @@ def escape(text: str, *, foreign: bool = False) -> str:
     return "".join(_SPECIALS.get(character, character) for character in text)
 
 
-def rounded(value: Any, decimals: int | None = None, *, sign: bool = False) -> str:
-    """A number as text, rounded to `decimals`, or with all its digits where None.
-
-    `sign` prints a plus before positive numbers; a rounded zero has no sign.
-
-    Raises:
-        LayerwiseError: if the value is not a finite number.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise LayerwiseError(
-            f"a number in the paper must be finite, got {value!r}; "
-            "report a missing value as missing instead"
-        )
-    text = repr(value) if decimals is None else f"{value:.{decimals}f}"
-    if float(text) == 0:
-        return text.removeprefix("-")
-    return f"+{text}" if sign and value > 0 else text
-
-
 def number(value: Any, decimals: int | None = None, *, sign: bool = False) -> str:
     r"""What `rounded` gives as `\num{...}`.
 
@@ -123,20 +95,20 @@ def number(value: Any, decimals: int | None = None, *, sign: bool = False) -> st
     return rf"\num{{{rounded(value, decimals, sign=sign)}}}"
 
 
-def shown(value: Any, decimals: int | str | None = None) -> str:
+def plain(value: Any, decimals: int | None = None) -> str:
+    r"""A number without `\num{...}`, which takes LaTeX as long as a whole line of text."""
+    return rounded(value, decimals).replace("-", r"\ensuremath{-}")
+
+
+def shown(
+    value: Any,
+    decimals: int | str | None = None,
+    number: Callable[[Any, int | None], str] = number,
+) -> str:
     """A claim's value: a number, a label, a truth value, a list of these, or nothing."""
-    places = decimals if isinstance(decimals, int) else None
-    if value is None:
-        return NOTHING
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, str):
-        return escape(value)
-    if isinstance(value, list):
-        if len(value) > LONGEST_LIST:
-            return f"({len(value)} values)"
-        return ", ".join(shown(entry, decimals) for entry in value)
-    return number(value, None if isinstance(value, int) else places)
+    if isinstance(value, list) and len(value) > LONGEST_LIST:
+        return f"({len(value)} values)"
+    return values.shown(value, decimals, number=number, text=escape, nothing="--")
 
 
 class Claims:
@@ -229,6 +201,7 @@ def render(template_folder: Path, template: str, context: Mapping[str, Any]) -> 
         keep_trailing_newline=True,
     )
     environment.filters.update(escape=escape, number=number, shown=shown)
+    environment.filters["listed"] = partial(shown, number=plain)
     claims = Claims(context["claims"])
     asked: dict[str, Callable[..., Any]] = {
         name: getattr(claims, name)
@@ -246,79 +219,3 @@ def render(template_folder: Path, template: str, context: Mapping[str, Any]) -> 
         ) from None
     except jinja2.TemplateNotFound as error:
         raise LayerwiseError(f"{template_folder}: there is no template {error.name}") from None
-
-
-# Commands whose argument is a name, or comes from the context: its digits are not results.
-_NAMING = ("VAR", "BLOCK", "#", "fixed", "label", "ref", "cref", "Cref", "eqref", "citep", "citet")
-
-
-def unbacked_digits(template_text: str) -> list[str]:
-    r"""The lines of a template's prose that hold a typed digit, as "line 3: ...".
-
-    Digits may stand in the preamble, in comments, in what Jinja fills, in labels and references,
-    and in `\fixed{...}`: parts of names (Paper 2, GPT-3) and of formulas, never results.
-    """
-
-    def blank(text: str) -> str:
-        return "\n" * text.count("\n")
-
-    text = template_text
-    preamble, begin, body = text.partition(r"\begin{document}")
-    if begin:
-        text = blank(preamble) + body
-    for name in _NAMING:
-        start = 0
-        while (start := text.find(f"\\{name}{{", start)) >= 0:
-            end, depth = text.index("{", start), 0
-            while end < len(text):
-                depth += {"{": 1, "}": -1}.get(text[end], 0)
-                end += 1
-                if depth == 0:
-                    break
-            text = text[:start] + blank(text[start:end]) + text[end:]
-    text = re.sub(r"(?<!\\)%.*", "", text)
-    return [
-        f"line {row}: {line.strip()}"
-        for row, line in enumerate(text.split("\n"), start=1)
-        if re.search(r"\d", line)
-    ]
-
-
-def build_pdf(tex_folder: Path, name: str) -> Path:
-    """Typeset `tex_folder/name.tex` to `tex_folder/name.pdf`; auxiliary files go elsewhere.
-
-    Raises:
-        LayerwiseError: if latexmk is missing, LaTeX stops, or a reference stays undefined.
-    """
-    latexmk = shutil.which("latexmk")
-    if latexmk is None:
-        raise LayerwiseError(f"typesetting needs latexmk, it is not on PATH; install it: {APT}")
-    if not (tex_folder / f"{name}.tex").is_file():
-        raise LayerwiseError(f"{tex_folder}: there is no {name}.tex here; render the report first")
-    variables = {"SOURCE_DATE_EPOCH": EPOCH} | os.environ | CONFINED
-    options = ["-pdf", "-norc", "-interaction=nonstopmode", "-halt-on-error", "-file-line-error"]
-    options.append("-latexoption=-no-shell-escape")
-    with tempfile.TemporaryDirectory(prefix="layerwise-tex-") as scratch:
-        done = subprocess.run(
-            [latexmk, *options, f"-outdir={scratch}", f"{name}.tex"],
-            cwd=tex_folder,
-            env=variables,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-        log = Path(scratch, f"{name}.log")
-        lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
-        if done.returncode:
-            lines += done.stderr.splitlines()
-            failed = [line for line in lines if re.match(r"! |\S+:\d+: ", line)]
-            reason = failed[0] if failed else (done.stderr or done.stdout).strip()[-300:]
-            raise LayerwiseError(f"{tex_folder / name}.tex: LaTeX stopped: {reason}")
-        undefined = [line for line in lines if re.search(r"(Reference|Citation) .*undefined", line)]
-        if undefined:
-            raise LayerwiseError(f"{tex_folder / name}.tex: {undefined[0]}; correct the label")
-        pdf = tex_folder / f"{name}.pdf"
-        with atomic_path(pdf) as part:
-            shutil.copyfile(Path(scratch, pdf.name), part)
-    return pdf

@@ -1,38 +1,21 @@
-"""Judged claims as the report page shows them: checked, their values as text, their evidence."""
+"""Judged claims as the pages show them: checked, their values as text, grouped by analysis."""
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from layerwise.errors import LayerwiseError
 from layerwise.ledger.findings import origin, relative_difference
 from layerwise.ledger.verdicts import TOLERANCES, VERDICTS
+from layerwise.pages.values import brief, shown
 
-LONGEST_LIST = 6
-NOTHING = "–"
-_TEXTS = ("id", "where", "quantity", "verdict", "tolerance")
+_DOCUMENT = ("source", "statistics", "inputs", "claims")
+_TYPES = {"id": str, "paper": int, "verdict": str, "tolerance": str, "where": str, "quantity": str}
 _FIELDS = ("model", "unit", "kind", "decimals", "published", "recomputed", "cause")
-_ORIGIN_FIELDS = ("file", "key", "statistic", "inputs")
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What the judged claims rest on.
-
-    cells: {"file#/pointer": the published value}; files: {file: (sha256, the file that has it)};
-    statistics: {analysis: (path, sha256)}; hashes: {path: sha256} of everything else used.
-    """
-
-    cells: Mapping[str, Any]
-    files: Mapping[str, tuple[str, str]]
-    statistics: Mapping[str, tuple[str, str]]
-    hashes: Mapping[str, str]
-    environment: Mapping[str, str]
+_PROVENANCE = ("file", "key", "statistic", "inputs")
 
 
 def checked(document: Any, name: str, source: str) -> list[dict[str, Any]]:
@@ -40,93 +23,56 @@ def checked(document: Any, name: str, source: str) -> list[dict[str, Any]]:
 
     Raises:
         LayerwiseError: naming file and claim for another source, a missing field, an unknown
-            verdict or tolerance class, an id twice, or counts that are not those of the records.
+            verdict or tolerance class, or an id twice.
     """
-    keys = ("source", "counts", "statistics", "inputs", "claims")
-    if not isinstance(document, dict) or not all(key in document for key in keys):
+    if not isinstance(document, dict) or not all(key in document for key in _DOCUMENT):
         raise LayerwiseError(
-            f"{name}: judged claims are an object with {', '.join(keys)}; judge the ledger again"
+            f"{name}: judged claims are an object with {', '.join(_DOCUMENT)}; "
+            "judge the ledger again"
         )
     if document["source"] != source:
         raise LayerwiseError(
             f"{name}: the page is for source {source!r}, these claims were judged for "
             f"{document['source']!r}; give that source's claims.json"
         )
-    counts: dict[str, Counter[str]] = {}
-    seen: set[str] = set()
-    for position, record in enumerate(document["claims"]):
-        _check_record(record, name, position)
-        if record["id"] in seen:
-            raise LayerwiseError(f"{name}: claim {record['id']} is there twice; judge again")
-        seen.add(record["id"])
-        counts.setdefault(f"paper{record['paper']}", Counter())[record["verdict"]] += 1
-    if counts != document["counts"]:
-        raise LayerwiseError(f"{name}: the counts are not those of its claims; judge again")
+    for position, record in enumerate(document["claims"], start=1):
+        _check(record, f"{name}: claim {record.get('id') or f'number {position}'}")
+    for claim, n in Counter(record["id"] for record in document["claims"]).items():
+        if n > 1:
+            raise LayerwiseError(f"{name}: claim {claim} is there {n} times; judge again")
     return document["claims"]
 
 
-def _check_record(record: Any, name: str, position: int) -> None:
-    claim = record.get("id") if isinstance(record, dict) else None
-    if not isinstance(claim, str) or not claim:
-        raise LayerwiseError(f"{name}: claim number {position + 1} has no id; judge again")
-    if not record.get("verdict"):
-        raise LayerwiseError(f"{name}: claim {claim} has no verdict; judge the ledger again")
-    if record["verdict"] not in VERDICTS:
-        raise LayerwiseError(
-            f"{name}: claim {claim}: verdict must be one of {', '.join(VERDICTS)}, "
-            f"found {record['verdict']!r}"
-        )
-    wrong = [field for field in _TEXTS if not isinstance(record.get(field), str)]
-    wrong += [field for field in _FIELDS if field not in record]
-    provenance = record.get("provenance")
-    given = provenance if isinstance(provenance, dict) else {}
-    wrong += [f"provenance.{field}" for field in _ORIGIN_FIELDS if field not in given]
-    if not isinstance(record.get("paper"), int):
-        wrong.append("paper")
+def _check(record: Mapping[str, Any], claim: str) -> None:
+    given = record.get("provenance") or {}
+    wrong = [
+        *(name for name, kind in _TYPES.items() if not isinstance(record.get(name), kind)),
+        *(name for name in _FIELDS if name not in record),
+        *(f"provenance.{name}" for name in _PROVENANCE if name not in given),
+    ]
     if wrong:
         raise LayerwiseError(
-            f"{name}: claim {claim} lacks {', '.join(wrong)}, or it is of another type; judge again"
+            f"{claim} lacks {', '.join(wrong)}, or it is of another type; judge the ledger again"
         )
-    if record["tolerance"] not in TOLERANCES:
-        raise LayerwiseError(
-            f"{name}: claim {claim}: tolerance must be one of {', '.join(TOLERANCES)}, "
-            f"found {record['tolerance']!r}"
-        )
+    for field, known in (("verdict", VERDICTS), ("tolerance", TOLERANCES)):
+        if record[field] not in known:
+            raise LayerwiseError(
+                f"{claim}: {field} must be one of {', '.join(known)}, found {record[field]!r}"
+            )
 
 
-def shown(value: Any, decimals: int | str | None = "full") -> str:
-    """A value as text: numbers at `decimals`, or with every digit where that is "full"."""
-    if value is None:
-        return NOTHING
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list):
-        return ", ".join(shown(entry, decimals) for entry in value)
-    if isinstance(value, float) and isinstance(decimals, int):
-        return f"{value:.{decimals}f}"
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def brief(value: Any, decimals: int | str | None) -> str:
-    """A value for a narrow column: six significant digits where every digit is published."""
-    if isinstance(value, list) and len(value) > LONGEST_LIST:
-        return f"{brief(value[:LONGEST_LIST], decimals)}, … ({len(value)} values)"
-    if isinstance(value, list):
-        return ", ".join(brief(entry, decimals) for entry in value)
-    if isinstance(value, float) and not isinstance(decimals, int):
-        return f"{value:.6g}"
-    return shown(value, decimals)
+def counts(records: Sequence[Mapping[str, Any]]) -> dict[int, dict[str, int]]:
+    """Claims by paper and verdict."""
+    found: dict[int, Counter[str]] = {}
+    for record in records:
+        found.setdefault(record["paper"], Counter())[record["verdict"]] += 1
+    return {paper: dict(found[paper]) for paper in sorted(found)}
 
 
 def analysis_of(record: Mapping[str, Any]) -> str | None:
     """The analysis that a claim's statistic belongs to, None where it has none."""
     statistic = record["provenance"]["statistic"]
     return None if statistic is None else statistic.split(":", 1)[0]
-
-
-def stage_of(source: str, analysis: str) -> str:
-    """The pipeline stage that computes an analysis."""
-    return f"analyse@{source}"
 
 
 def view(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,8 +84,7 @@ def view(record: Mapping[str, Any]) -> dict[str, Any]:
     provenance, where = record["provenance"], record["where"]
     seen = {
         "place": where if where.startswith("Paper") else f"Paper {record['paper']}, {where}",
-        **{name: record[name] for name in ("id", "paper", "where", "quantity", "model", "unit")},
-        **{name: record[name] for name in ("kind", "verdict", "tolerance", "cause")},
+        **{name: record[name] for name in (*_TYPES, "model", "unit", "kind", "cause")},
         "published": brief(record["published"], decimals),
         "recomputed": brief(record["recomputed"], closer),
         "published_full": shown(record["published"], decimals),
@@ -184,44 +129,3 @@ def _band(relative: float, absolute: float) -> str:
     parts = [f"{relative:g} relative"] if relative else []
     parts += [f"{absolute:g} absolute"] if absolute else []
     return " or ".join(parts) or "equal"
-
-
-def page_data(
-    source: str,
-    records: Sequence[Mapping[str, Any]],
-    views: Sequence[Mapping[str, Any]],
-    groups: Mapping[str, list[int]],
-    evidence: Evidence,
-) -> dict[str, Any]:
-    """What the page's script reads; files and cells are listed once and named by position.
-
-    Raises:
-        LayerwiseError: naming a claim with a recomputed value whose statistics are missing.
-    """
-    cells = {cell: position for position, cell in enumerate(evidence.cells)}
-    files = {file: position for position, file in enumerate(evidence.files)}
-    listed = []
-    for cell, value in evidence.cells.items():
-        file, _, key = cell.partition("#")
-        listed.append([files[file], key, shown(value)])
-    claims = []
-    for record, seen in zip(records, views, strict=True):
-        analysis = seen.get("analysis")
-        if analysis not in evidence.statistics and record["recomputed"] is not None:
-            raise LayerwiseError(
-                f"claim {record['id']} was recomputed, but there are no statistics {analysis!r}; "
-                "run the stage and judge again"
-            )
-        inputs = [cells[cell] for cell in record["provenance"]["inputs"]]
-        claims.append({**seen, **({"inputs": inputs} if inputs else {})})
-    return {
-        "source": source,
-        "verdicts": VERDICTS,
-        "tolerances": bands(),
-        "files": [[file, *evidence.files[file]] for file in files],
-        "cells": listed,
-        "statistics": evidence.statistics,
-        "stages": {analysis: stage_of(source, analysis) for analysis in groups},
-        "beside": groups,
-        "claims": claims,
-    }

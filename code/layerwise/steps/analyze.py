@@ -7,28 +7,28 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 import layerwise
 from layerwise.analyses import of_reader
 from layerwise.analyses.evidence import Draws
 from layerwise.errors import LayerwiseError, TextError
+from layerwise.experiments import own_weights
 from layerwise.experiments.of_pairs import reader
 from layerwise.experiments.reduction import measure
 from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint, load_model
 from layerwise.extraction.store import HiddenStates
+from layerwise.figures.drawing import Drawn
 from layerwise.figures.style import save
 from layerwise.files import dated, write_json, write_text
 from layerwise.inputs.measured import alone
 from layerwise.inputs.pairs import StatementPairs, place_of, read_pairs
 from layerwise.inputs.prompts import read_prompts
 from layerwise.measures.values import Values, sampled_layers
-from layerwise.pages.own_model import OF_WEIGHTS, figures, of_weights, page
+from layerwise.pages.own_model import OF_WEIGHTS, figures, page
 from layerwise.pages.own_model.cautions import cautions
-from layerwise.pages.report import Drawn
+from layerwise.pages.pictures import Picture
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES
-from layerwise.steps.report import caption_of
 
 LEFT_OUT = "it was left out by --without"
 
@@ -49,7 +49,7 @@ def run(
     """Write one result file per analysis to `out`, then their figures, tables and page.
 
     Everything but the seed and the layers is as published. `without` names measurements of
-    `of_weights` to leave out. `out/hidden_states` serves a later run.
+    `own_weights` to leave out. `out/hidden_states` serves a later run.
 
     Inputs are checked before the model is loaded. After an error nothing is left behind; after a
     kill the next run goes on from the last finished shard.
@@ -93,8 +93,8 @@ def _of_weights(
     A model can lack one of them, say slices of the weights that are known, and have all else.
     """
     measured = {
-        "gains": lambda: of_weights.gains(checkpoint, texts),
-        "spectral": lambda: of_weights.spectral(checkpoint),
+        "gains": lambda: own_weights.gains(checkpoint, texts),
+        "spectral": lambda: own_weights.spectral(checkpoint),
     }
     found, absent = {}, {}
     for name in OF_WEIGHTS:
@@ -145,19 +145,18 @@ def _own(
 
 
 def _write(
-    results: Mapping[str, dict[str, Any]], own: page.Own, drawn: Mapping[str, Figure], out: Path
+    results: Mapping[str, dict[str, Any]], own: page.Own, drawn: Sequence[Drawn], out: Path
 ) -> None:
     """Everything but the hidden states; what an earlier run had and this one has not goes."""
     for name, result in results.items():
         write_json(out / f"{name}.json", dated(result))
     for name in own.absent:
         (out / f"{name}.json").unlink(missing_ok=True)
-    for name, figure in drawn.items():
-        save(figure, out / "figures", name)
-    pictures = [
-        Drawn(name, analysis, caption_of(name), (out / "figures" / f"{name}.png").read_bytes())
-        for name, analysis in figures.FIGURES.items()
-    ]
+    pictures = []
+    for one in drawn:
+        if one.figure is not None:
+            _, png = save(one.figure, out / "figures", one.name)
+            pictures.append(Picture(one.name, one.analysis, one.caption, png.read_bytes()))
     write_text(out / "tables.tex", page.tex(own))
     write_text(out / "index.html", page.html(own, pictures))
 

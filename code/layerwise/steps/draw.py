@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from layerwise.figures import FIGURES
-from layerwise.figures.drawing import INDEX, draw_all
+from layerwise.figures import FIGURES, INDEX
+from layerwise.figures.drawing import draw_all
 from layerwise.figures.numbers import read_numbers
 from layerwise.figures.style import save
 from layerwise.files import publish_folder, write_json

@@ -1,12 +1,17 @@
-"""the report as LaTeX and PDF <- claims, statistics and figures (needs latexmk)."""
+"""the report as LaTeX and PDF <- claims, statistics and figures of one source (needs latexmk)."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import yaml
 
-from layerwise.steps import Place, Source, program, render, typeset
+from layerwise.files import atomic_path
+from layerwise.pages.paper import NAME, write_source
+from layerwise.pages.typeset import build_pdf
+from layerwise.progress import meter
+from layerwise.steps import Place, Source, program
 
 
 def run(
@@ -19,11 +24,17 @@ def run(
     templates: Place = Path("paper"),
     params: Place = Path("params.yaml"),
 ) -> str:
-    """Write the LaTeX source with its figures to TEX and the PDF to OUT."""
+    """Write the LaTeX source with its figures to TEX, the PDF to OUT.
+
+    Raises:
+        LayerwiseError: if the inputs do not fit together, or without latexmk: TEX is there then.
+    """
     choices = yaml.safe_load(params.read_text(encoding="utf-8"))
     sensitivity = statistics / "sensitivity.json"
-    render.run(source, claims, sensitivity, figures, templates, tex, choices)
-    return typeset.run(tex, out)
+    n = write_source(source, claims, sensitivity, figures, templates, choices, tex)
+    with meter(f"typesetting {tex / NAME}.tex"), atomic_path(out) as part:
+        shutil.move(build_pdf(tex, NAME), part)
+    return f"{NAME}.tex and {n} figures in {tex}, typeset in {out}"
 
 
 if __name__ == "__main__":

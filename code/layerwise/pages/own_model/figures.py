@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 from matplotlib import font_manager
-from matplotlib.figure import Figure
 
-from layerwise import figures as plots
 from layerwise.analyses.categories import FACTS
 from layerwise.figures import style
+from layerwise.figures.drawing import Drawn, draw_all
+from layerwise.figures.numbers import OWN, Numbers
 
-# figure: the analysis it shows; scaling compares several models
-FIGURES = {name: analysis for name, analysis in plots.FIGURES.items() if name != "scaling"}
+MODEL = "model"  # the one document of each analysis
 LONGEST = 26  # characters of a name: three fit beside each other below a panel
 NO_GLYPH = "\u25a1"
 
@@ -37,8 +35,8 @@ def labels(names: Sequence[str]) -> dict[str, str]:
     return made
 
 
-def draw(results: Mapping[str, Mapping[str, Any]], display: str) -> dict[str, Figure]:
-    """Every figure that the result documents allow.
+def draw(results: Mapping[str, Mapping[str, Any]], display: str) -> list[Drawn]:
+    """Every figure, or the reason why the result documents do not allow it.
 
     Arguments:
         results: by analysis, as the JSON files hold them.
@@ -47,15 +45,10 @@ def draw(results: Mapping[str, Mapping[str, Any]], display: str) -> dict[str, Fi
     Raises:
         LayerwiseError: for a document that a figure cannot draw.
     """
-    model = label(display)
-    documents: dict[str, Any] = {**results, "validation": _validation(results["validation"])}
-    documents["bins"] = {name: results[name] for name in ("bins", "category_bootstrap")}
-    return {
-        figure: import_module(f"layerwise.figures.{figure}").draw(
-            {model: documents[analysis]}, source=style.OWN
-        )
-        for figure, analysis in FIGURES.items()
-    }
+    documents = {**results, "validation": _validation(results["validation"])}
+    statistics = {analysis: {MODEL: document} for analysis, document in documents.items()}
+    numbers = Numbers(OWN, statistics, {MODEL: label(display)})
+    return list(draw_all(numbers))
 
 
 def _validation(document: Mapping[str, Any]) -> dict[str, Any]:

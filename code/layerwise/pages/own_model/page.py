@@ -13,14 +13,15 @@ from markupsafe import Markup
 import layerwise
 from layerwise.errors import LayerwiseError
 from layerwise.pages import latex
+from layerwise.pages.html import fill, inlined, policy
 from layerwise.pages.own_model import sections, sections_paper3
-from layerwise.pages.own_model.tables import Cell, Section
-from layerwise.pages.report import Drawn, fill, inlined, picture, policy_hash
+from layerwise.pages.own_model.tables import Section
+from layerwise.pages.pictures import Figures, Picture
+from layerwise.pages.values import rounded, shown
 
 ROOT = Path(layerwise.__file__).resolve().parents[2]  # of the repository: installed with -e
 HTML, LATEX = "index.html.j2", "tables.tex.j2"
 STYLES = ("report/templates/page.css", "report/own_model/own.css")
-NOTHING = "–"
 LONGEST_FLOAT = 40  # rows: more do not fit on one page
 BUILDERS = {
     "validation": sections.validation,
@@ -69,23 +70,19 @@ def sections_of(results: Mapping[str, Mapping[str, Any]]) -> list[Section]:
     return [build(results[name]) for name, build in BUILDERS.items() if name in results]
 
 
-def html(own: Own, figures: Sequence[Drawn], root: Path = ROOT) -> str:
+def html(own: Own, pictures: Sequence[Picture], root: Path = ROOT) -> str:
     """The page: one text that opens from disk and asks for nothing.
 
     Raises:
         LayerwiseError: for a broken template, or a figure that is not a whole PNG.
     """
     css = "\n".join(inlined(root / name) for name in STYLES)
-    drawn: dict[str, list[dict[str, Any]]] = {}
-    for figure in figures:
-        drawn.setdefault(figure.analysis, []).append(picture(figure))
     context = {
         "own": own,
-        "figures": drawn,
-        "shown": _shown,
+        "figures": Figures(pictures, {}, random_weights=False).by_analysis(),
+        "shown": lambda cell: shown(cell.value, cell.decimals, number=rounded),
         "style": Markup(css),
-        "policy": "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
-        f"style-src '{policy_hash(css)}'",
+        "policy": policy(css),
     }
     return fill([root / "report/own_model", root / "report/templates"], HTML, context)
 
@@ -103,14 +100,3 @@ def tex(own: Own, root: Path = ROOT) -> str:
         "claims": [],  # of the papers: none is quoted
     }
     return latex.render(root / "paper/own_model", LATEX, context)
-
-
-def _shown(cell: Cell) -> str:
-    """A cell as text, its number by the same rule as in LaTeX."""
-    if cell.value is None:
-        return NOTHING
-    if isinstance(cell.value, bool):
-        return "yes" if cell.value else "no"
-    if isinstance(cell.value, str):
-        return cell.value
-    return latex.rounded(cell.value, cell.decimals)

@@ -1,0 +1,131 @@
+"""What judged claims rest on: cells and their values, and the hash of every file behind them."""
+
+from __future__ import annotations
+
+import csv
+import importlib.metadata
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import layerwise
+from layerwise.errors import LayerwiseError
+from layerwise.files import sha256_of
+from layerwise.inputs.published import TYPED, Published, read_published
+
+PACKAGES = ("numpy", "scipy", "matplotlib", "torch", "transformers", "jinja2")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the judged claims rest on.
+
+    cells: {"file#/pointer": the value}; files: {file: (sha256, the file that has it)};
+    statistics: {analysis: (path, sha256)}; hashes: {path: sha256} of everything else used.
+    """
+
+    cells: Mapping[str, Any]
+    files: Mapping[str, tuple[str, str]]
+    statistics: Mapping[str, tuple[str, str]]
+    hashes: Mapping[str, str]
+    environment: Mapping[str, str]
+
+
+def gather(
+    document: Mapping[str, Any],
+    claims: Path,
+    statistics: Path,
+    published: Path,
+    figures: Sequence[Path],
+) -> Evidence:
+    """The evidence of judged claims.
+
+    Raises:
+        LayerwiseError: for a cell that nobody published, or a file that is not the one that was
+            judged.
+    """
+    tables = sorted(published.glob("*.csv"))
+    return Evidence(
+        input_cells(document["claims"], read_published(published), claims),
+        file_hashes(document, published, claims),
+        statistics_hashes(document["statistics"], statistics),
+        {path.as_posix(): sha256_of(path) for path in (claims, *tables, *figures)},
+        environment(),
+    )
+
+
+def input_cells(
+    records: Sequence[Mapping[str, Any]], published: Published, claims: Path
+) -> dict[str, Any]:
+    """The published value of every cell that a recomputed number rests on.
+
+    Raises:
+        LayerwiseError: naming the claim, for a cell that is not published.
+    """
+    cells: dict[str, Any] = {}
+    for record in records:
+        for cell in record["provenance"]["inputs"]:
+            file, _, key = cell.partition("#")
+            try:
+                if cell not in cells:
+                    at = published.cells
+                    there = (file, key) in at
+                    cells[cell] = at[file, key] if there else published.value(file, key)
+            except LayerwiseError as error:
+                raise LayerwiseError(f"{claims}: claim {record['id']}: {error}") from None
+    return cells
+
+
+def file_hashes(
+    document: Mapping[str, Any], published: Path, claims: Path
+) -> dict[str, tuple[str, str]]:
+    """SHA-256 of the published files that claims stand in or rest on, and the file that has it.
+
+    What a notebook typed into its cells is held by a table of ours, and has that table's hash; a
+    text that is neither (a paper) has none.
+
+    Raises:
+        LayerwiseError: if a file is pinned by another hash than when the claims were judged.
+    """
+    with (published / "registry.csv").open(newline="", encoding="utf-8") as handle:
+        pinned = {row["path"]: (row["sha256"], row["path"]) for row in csv.DictReader(handle)}
+    typed = (sha256_of(published / TYPED), (published / TYPED).as_posix())
+    origins = [record["provenance"] for record in document["claims"]]
+    resting = {cell.partition("#")[0] for origin in origins for cell in origin["inputs"]}
+    printed = {origin["file"] for origin in origins} - {None}
+    hashes = {file: pinned.get(file, ("", "")) for file in printed - resting}
+    hashes |= {file: pinned.get(file, typed) for file in resting}
+    for file in sorted(resting):
+        if document["inputs"].get(file) != hashes[file][0]:
+            raise LayerwiseError(
+                f"{claims}: {file} was judged with sha256 {document['inputs'].get(file)}, it is "
+                f"pinned as {hashes[file][0]} now; judge the ledger again"
+            )
+    return dict(sorted(hashes.items()))
+
+
+def statistics_hashes(judged: Mapping[str, str], folder: Path) -> dict[str, tuple[str, str]]:
+    """Path and SHA-256 of every analysis's statistics.
+
+    Raises:
+        LayerwiseError: if a file is missing or is not the one that was judged.
+    """
+    hashes = {}
+    for name, digest in sorted(judged.items()):
+        path = folder / name
+        if not path.is_file():
+            raise LayerwiseError(f"{path}: the judged statistics are missing; run their stage")
+        if sha256_of(path) != digest:
+            raise LayerwiseError(
+                f"{path}: these statistics are not the ones that were judged; judge again"
+            )
+        hashes[path.stem] = (path.as_posix(), digest)
+    return hashes
+
+
+def environment() -> dict[str, str]:
+    """Versions, without what tells machines apart (the `+cpu` of torch)."""
+    versions = {name: importlib.metadata.version(name).partition("+")[0] for name in PACKAGES}
+    return {"layerwise": layerwise.__version__, "Python": platform.python_version()} | versions

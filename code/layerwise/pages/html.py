@@ -1,0 +1,90 @@
+"""Templates to HTML: every value escaped, style and script inlined and named by their hash."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from layerwise.errors import LayerwiseError
+from layerwise.files import revealed
+
+
+def embedded(document: Any) -> Markup:
+    """JSON that is safe inside a script element, whatever the texts hold."""
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = revealed(text)  # as escapes, which change nothing
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)
+
+
+def fill(folders: Sequence[Path], template: str, context: Mapping[str, Any]) -> str:
+    """A template of the first folder that has it, every value escaped.
+
+    Raises:
+        LayerwiseError: for a missing or broken template, or a name that is not in the context.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folders),
+        undefined=jinja2.StrictUndefined,
+        autoescape=True,
+        finalize=seen,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    try:
+        return environment.get_template(template).render(context)
+    except jinja2.TemplateNotFound as error:
+        raise LayerwiseError(f"{folders[0]}: there is no template {error.name}") from None
+    except jinja2.TemplateSyntaxError as error:
+        raise LayerwiseError(f"{error.name}, line {error.lineno}: {error.message}") from None
+    except jinja2.UndefinedError as error:
+        raise LayerwiseError(f"{folders[0] / template}: unknown name: {error.message}") from None
+
+
+def seen(value: Any) -> Any:
+    """A value with every text `revealed`: none may turn around what stands beside it."""
+    if isinstance(value, Markup):  # style, script and data, which the page itself made safe
+        return value
+    if isinstance(value, str):
+        return revealed(value, keep="\n")
+    if isinstance(value, Mapping):
+        return {seen(key): seen(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [seen(entry) for entry in value]
+    return value
+
+
+def inlined(path: Path) -> str:
+    """Text of a style or a script.
+
+    Raises:
+        LayerwiseError: if it is missing, or could end the element that it is inlined into.
+    """
+    if not path.is_file():
+        raise LayerwiseError(f"{path.parent}: there is no {path.name}; restore the templates")
+    text = path.read_text(encoding="utf-8")
+    if "</" in text:
+        raise LayerwiseError(
+            f"{path}: an inlined file must not hold '</', it could end its element; split the text"
+        )
+    return text
+
+
+def policy(style: str, script: str = "") -> str:
+    """A page's security policy: it may use what is inlined, named by hash, and no network."""
+
+    def hashed(text: str) -> str:
+        digest = hashlib.sha256(text.encode()).digest()
+        return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+    allowed = f"style-src {hashed(style)}" + (f"; script-src {hashed(script)}" if script else "")
+    return f"default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; {allowed}"

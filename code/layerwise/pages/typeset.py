@@ -1,0 +1,58 @@
+"""LaTeX source to PDF, by latexmk: confined to the document's folder, the same bytes each time."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from layerwise.errors import LayerwiseError
+from layerwise.files import atomic_path
+
+EPOCH = "1767225600"  # 2026-01-01, unless SOURCE_DATE_EPOCH says otherwise
+# LaTeX reads and writes below the document's folder only, whatever the machine's settings allow.
+CONFINED = {"FORCE_SOURCE_DATE": "1", "openin_any": "p", "openout_any": "p", "shell_escape": "f"}
+APT = "apt-get install texlive-latex-recommended texlive-latex-extra texlive-science latexmk"
+
+
+def build_pdf(tex_folder: Path, name: str) -> Path:
+    """Typeset `tex_folder/name.tex` to `tex_folder/name.pdf`; auxiliary files go elsewhere.
+
+    Raises:
+        LayerwiseError: if latexmk is missing, LaTeX stops, or a reference stays undefined.
+    """
+    latexmk = shutil.which("latexmk")
+    if latexmk is None:
+        raise LayerwiseError(f"typesetting needs latexmk, it is not on PATH; install it: {APT}")
+    if not (tex_folder / f"{name}.tex").is_file():
+        raise LayerwiseError(f"{tex_folder}: there is no {name}.tex here; render the report first")
+    variables = {"SOURCE_DATE_EPOCH": EPOCH} | os.environ | CONFINED
+    options = ["-pdf", "-norc", "-interaction=nonstopmode", "-halt-on-error", "-file-line-error"]
+    options.append("-latexoption=-no-shell-escape")
+    with tempfile.TemporaryDirectory(prefix="layerwise-tex-") as scratch:
+        done = subprocess.run(
+            [latexmk, *options, f"-outdir={scratch}", f"{name}.tex"],
+            cwd=tex_folder,
+            env=variables,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        log = Path(scratch, f"{name}.log")
+        lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
+        if done.returncode:
+            lines += done.stderr.splitlines()
+            failed = [line for line in lines if re.match(r"! |\S+:\d+: ", line)]
+            reason = failed[0] if failed else (done.stderr or done.stdout).strip()[-300:]
+            raise LayerwiseError(f"{tex_folder / name}.tex: LaTeX stopped: {reason}")
+        undefined = [line for line in lines if re.search(r"(Reference|Citation) .*undefined", line)]
+        if undefined:
+            raise LayerwiseError(f"{tex_folder / name}.tex: {undefined[0]}; correct the label")
+        pdf = tex_folder / f"{name}.pdf"
+        with atomic_path(pdf) as part:
+            shutil.copyfile(Path(scratch, pdf.name), part)
+    return pdf

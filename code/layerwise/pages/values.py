@@ -1,0 +1,78 @@
+"""A claim's value as text: the same rule for the page, for LaTeX and for a reader's tables."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+from layerwise.errors import LayerwiseError
+
+LONGEST_LIST = 6
+NOTHING = "–"
+
+
+def rounded(value: Any, decimals: int | None = None, *, sign: bool = False) -> str:
+    """A number as text, rounded to `decimals`, or with all its digits where None.
+
+    `sign` prints a plus before positive numbers; a rounded zero has no sign.
+
+    Raises:
+        LayerwiseError: if the value is not a finite number.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise LayerwiseError(
+            f"a number in the paper must be finite, got {value!r}; "
+            "report a missing value as missing instead"
+        )
+    text = written(value, decimals)
+    if float(text) == 0:
+        return text.removeprefix("-")
+    return f"+{text}" if sign and value > 0 else text
+
+
+def written(value: float, decimals: int | None = None) -> str:
+    """A number as text, NaN (which notebooks saved) as such."""
+    return json.dumps(value) if decimals is None else f"{value:.{decimals}f}"
+
+
+def shown(
+    value: Any,
+    decimals: int | str | None = None,
+    *,
+    number: Callable[[Any, int | None], str] = written,
+    text: Callable[[str], str] = str,
+    nothing: str = NOTHING,
+) -> str:
+    """A number, a label, a truth value, a list of these, or nothing.
+
+    Arguments:
+        decimals: of numbers that are not whole; anything but an int: every digit.
+        number, text: how a number and a label are written.
+    """
+    if value is None:
+        return nothing
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, list):
+        return ", ".join(
+            shown(entry, decimals, number=number, text=text, nothing=nothing) for entry in value
+        )
+    whole = isinstance(value, int) or not isinstance(decimals, int)
+    return number(value, None if whole else decimals)  # type: ignore[arg-type]
+
+
+def brief(value: Any, decimals: int | str | None) -> str:
+    """A value for a narrow column: six significant digits where every digit is published."""
+    if isinstance(value, list) and len(value) > LONGEST_LIST:
+        return f"{brief(value[:LONGEST_LIST], decimals)}, … ({len(value)} values)"
+    return shown(value, decimals, number=_brief)
+
+
+def _brief(value: float, decimals: int | None) -> str:
+    if decimals is None and isinstance(value, float):
+        return f"{value:.6g}"
+    return written(value, decimals)
