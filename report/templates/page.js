@@ -223,9 +223,9 @@
       }
       rows.append(make("tr", {}, make("td", {}, code(key)), make("td", { class: "number" }, value)));
     }
-    const heading = make("h4", {}, `Rests on ${claim.inputs.length} published cell${claim.inputs.length > 1 ? "s" : ""}`);
-    const cells = make("table", { class: "cells", "aria-label": "Published cells this number rests on" }, rows);
-    const box = claim.inputs.length > 12 ? { class: "scroll", tabindex: "0", role: "region", "aria-label": "Published cells" } : {};
+    const heading = make("h4", {}, `Rests on ${claim.inputs.length} ${data.source} number${claim.inputs.length > 1 ? "s" : ""}`);
+    const cells = make("table", { class: "cells", "aria-label": "Numbers that this one rests on" }, rows);
+    const box = claim.inputs.length > 12 ? { class: "scroll", tabindex: "0", role: "region", "aria-label": "Inputs" } : {};
     return make("div", {}, heading, make("div", box, cells));
   }
 

@@ -76,7 +76,7 @@ def places(evidence: Evidence, curve: PairCurve) -> dict[str, Cell]:
     return {
         pointer(layer, name): (CONSOLIDATED, pointer(curve.first_row + number, name))
         for number, layer in enumerate(curve.tests(evidence))
-        for name in ("significant", "phase")
+        for name in ("significant", "phase", *ENDS)
     }
 
 

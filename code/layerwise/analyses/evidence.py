@@ -29,7 +29,7 @@ class Draws:
     seed: int
 
 
-@dataclass
+@dataclass(eq=False)  # two that read the same are still two
 class Recording:
     """What a rule read: cells, and whether it looked at names (what an entry is about)."""
 

@@ -45,7 +45,8 @@ def lab_heritage(numbers: Numbers) -> Figure:
     figure, grid = style.panels(numbers, 1, 1, row_height=3.2, remark=REMARK)
     axes = grid[0][0]
     style.unit_line(axes)
-    for place, (lab, models) in enumerate(columns):
+    for number, (lab, models) in enumerate(columns):
+        place = float(number)
         look = style.lab_look(lab)
         _column(axes, place, np.array(list(models.values())), look)
         if lab == ELEUTHER and of_hunt:

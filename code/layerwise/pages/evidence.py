@@ -47,8 +47,9 @@ def gather(
             judged.
     """
     tables = sorted(published.glob("*.csv"))
+    known = read_published(published) if document["source"] == "published" else None
     return Evidence(
-        input_cells(document["claims"], read_published(published), claims),
+        input_cells(document["claims"], known, claims),
         file_hashes(document, published, claims),
         statistics_hashes(document["statistics"], statistics),
         {path.as_posix(): sha256_of(path) for path in (claims, *tables, *figures)},
@@ -57,9 +58,9 @@ def gather(
 
 
 def input_cells(
-    records: Sequence[Mapping[str, Any]], published: Published, claims: Path
+    records: Sequence[Mapping[str, Any]], published: Published | None, claims: Path
 ) -> dict[str, Any]:
-    """The published value of every cell that a recomputed number rests on.
+    """The value of every cell that a recomputed number rests on; None for measured ones.
 
     Raises:
         LayerwiseError: naming the claim, for a cell that is not published.
@@ -69,10 +70,11 @@ def input_cells(
         for cell in record["provenance"]["inputs"]:
             file, _, key = cell.partition("#")
             try:
-                if cell not in cells:
-                    at = published.cells
-                    there = (file, key) in at
-                    cells[cell] = at[file, key] if there else published.value(file, key)
+                if published is None:
+                    cells[cell] = None
+                elif cell not in cells:
+                    there = (file, key) in published.cells
+                    cells[cell] = published.cells[file, key] if there else published.value(file, key)
             except LayerwiseError as error:
                 raise LayerwiseError(f"{claims}: claim {record['id']}: {error}") from None
     return cells
@@ -96,8 +98,11 @@ def file_hashes(
     resting = {cell.partition("#")[0] for origin in origins for cell in origin["inputs"]}
     printed = {origin["file"] for origin in origins} - {None}
     hashes = {file: pinned.get(file, ("", "")) for file in printed - resting}
-    hashes |= {file: pinned.get(file, typed) for file in resting}
-    for file in sorted(resting):
+    if document["source"] == "published":
+        hashes |= {file: pinned.get(file, typed) for file in resting}
+    else:  # measured in the places of published numbers: the file itself was not read
+        hashes |= dict.fromkeys(resting, ("", ""))
+    for file in sorted(resting) if document["source"] == "published" else ():
         if document["inputs"].get(file) != hashes[file][0]:
             raise LayerwiseError(
                 f"{claims}: {file} was judged with sha256 {document['inputs'].get(file)}, it is "

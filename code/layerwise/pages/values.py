@@ -32,7 +32,7 @@ def rounded(value: Any, decimals: int | None = None, *, sign: bool = False) -> s
     return f"+{text}" if sign and value > 0 else text
 
 
-def written(value: float, decimals: int | None = None) -> str:
+def written(value: float | int, decimals: int | None = None) -> str:
     """A number as text, NaN (which notebooks saved) as such."""
     return json.dumps(value) if decimals is None else f"{value:.{decimals}f}"
 
@@ -72,7 +72,7 @@ def brief(value: Any, decimals: int | str | None) -> str:
     return shown(value, decimals, number=_brief)
 
 
-def _brief(value: float, decimals: int | None) -> str:
+def _brief(value: float | int, decimals: int | None) -> str:
     if decimals is None and isinstance(value, float):
         return f"{value:.6g}"
     return written(value, decimals)
