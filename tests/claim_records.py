@@ -1,4 +1,4 @@
-"""Judged claims made up for tests, and the folders that a report is built from."""
+"""Judged claims made up for tests, and the folders that a page is made of."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def png(width: int = 4, height: int = 3) -> bytes:
 
 @dataclass
 class Folders:
-    """Where the parts of a report lie."""
+    """Where the parts of a page lie."""
 
     claims: Path
     statistics: Path
@@ -90,8 +90,10 @@ def folders(
     records: list[dict[str, Any]],
     source: str = "published",
     figures: tuple[str, ...] = ("layers", "pairs"),
+    *,
+    random_weights: bool = False,
 ) -> Folders:
-    """Everything a report needs below `base`, with the repository's templates."""
+    """Everything a page needs below `base`, with the repository's templates."""
     made = Folders(
         base / "claims.json",
         base / "statistics",
@@ -102,8 +104,14 @@ def folders(
     )
     for folder in (made.statistics, made.figures, made.published):
         folder.mkdir(parents=True)
+    index = []
     for name in figures:
         (made.figures / f"{name}.png").write_bytes(png(400, 300))
+        about = {"name": name, "analysis": name, "caption": f"About {name}.", "left_out": None}
+        index.append(about)
+    index.append({"name": "bins", "analysis": "bins", "caption": "", "left_out": "none published"})
+    drawn = {"random_weights": random_weights, "figures": index}
+    (made.figures / "figures.json").write_text(json.dumps(drawn))
     for table in (*TABLES, TYPED):
         (made.published / table).write_text(",".join(HEADER) + "\n")
     with (made.published / "paper2.csv").open("a") as table_file:

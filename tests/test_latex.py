@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layerwise.errors import LayerwiseError
-from layerwise.pages.latex import Claims, build_pdf, escape, number, render, shown, unbacked_digits
+from layerwise.pages.latex import Claims, escape, number, plain, render, shown
+from layerwise.pages.typed_numbers import unbacked_digits
+from layerwise.pages.typeset import build_pdf
 
 needs_latex = pytest.mark.skipif(
     shutil.which("latexmk") is None, reason="latexmk is missing: apt-get install latexmk"
@@ -48,6 +50,7 @@ def test_number_owns_sign_and_decimals() -> None:
     assert number(-0.5) == r"\num{-0.5}"
     assert number(3.9e-32) == r"\num{3.9e-32}"
     assert number(230) == r"\num{230}"
+    assert plain(-3.9e-32) == r"\ensuremath{-}3.9e\ensuremath{-}32"
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))

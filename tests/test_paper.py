@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,40 +11,47 @@ from typing import Any
 import pytest
 import yaml
 
+from claim_records import folders
 from layerwise.errors import LayerwiseError
-from layerwise.figures.papers import FIGURES
+from layerwise.figures import FIGURES
+from layerwise.files import write_json
 from layerwise.inputs.published import read_published
 from layerwise.ledger.claims import read_ledger
-from layerwise.ledger.verdicts import Statistics, judge
-from layerwise.pages.latex import build_pdf, escape, render, shown, unbacked_digits
-from layerwise.steps.render import refuse_typed_numbers
+from layerwise.ledger.verdicts import VERDICTS, Statistics, judge
+from layerwise.pages.latex import MARKS, escape, plain, render, shown
+from layerwise.pages.paper import write_source
+from layerwise.pages.records import counts
+from layerwise.pages.typed_numbers import refuse_typed_numbers, unbacked_digits
+from layerwise.pages.typeset import build_pdf
+from layerwise.steps import paper as stage
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = sorted((ROOT / "paper").rglob("*.tex.j2"))
-SOURCES = ("published", "mini", "full")
+RUNS = ("published", "measured", "random")  # the last: measured on random weights
+
+NO_CHOICE: dict[str, Any] = {"rows": [], "models": []}
 
 
-def context(source: str) -> dict[str, Any]:
+def context(run: str) -> dict[str, Any]:
     """The ledger judged without any statistic, and one claim made to differ."""
+    source = "published" if run == "published" else "measured"
     ledger = read_ledger(ROOT / "claims", read_published(ROOT / "published"))
     records = [judge(replace(claim, unpublished=True), Statistics(source, {})) for claim in ledger]
     cause = "a made-up cause: 50 % & more"
     records[1] |= {"verdict": "differs", "recomputed": 0.123456789, "cause": cause}
     records[2] |= {"verdict": "not checkable", "cause": "a made-up gap"}
-    counts: dict[str, Counter[str]] = {}
-    for record in records:
-        counts.setdefault(f"paper{record['paper']}", Counter())[record["verdict"]] += 1
     return {
         "claims": records,
-        "counts": counts,
+        "counts": counts(records),
         "source": source,
+        "random": run == "random",
         "figures": {},
-        "environment": {"numpy": "2.4.6"},
+        "left_out": {"anisotropy_spectra": "spectra not_published"},
         "params": yaml.safe_load((ROOT / "params.yaml").read_text()),
     }
 
 
-@pytest.fixture(scope="module", params=SOURCES)
+@pytest.fixture(scope="module", params=RUNS)
 def rendered(request: pytest.FixtureRequest) -> tuple[dict[str, Any], str]:
     filled = context(request.param)
     return filled, render(ROOT / "paper", "main.tex.j2", filled)
@@ -68,7 +74,7 @@ def test_every_claim_is_listed_with_its_verdict(rendered: tuple[dict[str, Any], 
     listing = tex[tex.index(r"\label{tab:claims}") :]
     for record in filled["claims"]:
         name = escape(record["id"]).replace(".", r".\allowbreak ")
-        printed = shown(record["published"], record["decimals"])
+        printed = shown(record["published"], record["decimals"], plain)
         line = rf"\texttt{{{name}}} & {printed} & "
         assert line in listing
         row = listing[listing.index(line) :].split("\n", 1)[0]
@@ -79,7 +85,7 @@ def test_verdicts_are_counted(rendered: tuple[dict[str, Any], str]) -> None:
     filled, tex = rendered
     table = tex[tex.index(r"\label{tab:verdicts}") : tex.index(r"\end{tabular}")]
     for paper, verdicts in filled["counts"].items():
-        (row,) = re.findall(rf"^Paper {paper[-1]} (.*) \\\\$", table, re.MULTILINE)
+        (row,) = re.findall(rf"^Paper {paper} (.*) \\\\$", table, re.MULTILINE)
         numbers = [int(cell) for cell in re.findall(r"\\num\{(\d+)\}", row)]
         assert sum(numbers) == sum(verdicts.values())
 
@@ -98,18 +104,14 @@ def test_differences_are_shown_with_both_values_and_the_cause(
     assert tex.count(r"\num{0}\differs{}") + tex.count(r"}\differs{}") >= 1
 
 
-def test_only_mini_is_watermarked(rendered: tuple[dict[str, Any], str]) -> None:
+def test_only_random_weights_are_watermarked(rendered: tuple[dict[str, Any], str]) -> None:
     filled, tex = rendered
-    mini = filled["source"] == "mini"
-    assert (r"\usepackage{draftwatermark}" in tex) == mini
-    assert ("the numbers mean nothing" in tex) == mini
+    assert (r"\usepackage{draftwatermark}" in tex) == filled["random"]
+    assert ("the numbers mean nothing" in tex) == filled["random"]
 
 
-def test_the_environment_is_named_where_it_is_known(rendered: tuple[dict[str, Any], str]) -> None:
-    filled, tex = rendered
-    assert "Software of this run: numpy 2.4.6." in tex
-    del filled["environment"]
-    assert "Software" not in render(ROOT / "paper", "main.tex.j2", filled)
+def test_figures_that_are_not_there_are_named(rendered: tuple[dict[str, Any], str]) -> None:
+    assert "cannot draw: anisotropy spectra (spectra not published)." in rendered[1]
 
 
 @pytest.mark.parametrize("name", ["layers", "asymmetry_by_category", "depth_gain"])
@@ -123,27 +125,29 @@ def test_figures_stand_in_the_report_where_they_exist(name: str) -> None:
     assert r"\Cref{fig:bins}" not in tex
 
 
-def test_every_figure_of_the_papers_has_its_place() -> None:
+def test_every_figure_has_its_place() -> None:
     drawn = {name: f"figures/{name}.pdf" for name in FIGURES}
-    tex = render(ROOT / "paper", "main.tex.j2", context("published") | {"figures": drawn})
+    more = {"figures": drawn, "sensitivity": NO_CHOICE}
+    tex = render(ROOT / "paper", "main.tex.j2", context("published") | more)
     for name in FIGURES:
         assert tex.count(rf"\label{{fig:{name}}}") == 1
-        assert f"redraw@\\allowbreak {name}".replace("_", r"\_\allowbreak ") in tex
+        file = f"figures/published/{name}.pdf".replace("/", r"/\allowbreak ")
+        assert file.replace("_", r"\_\allowbreak ") in tex
 
 
-def test_every_table_and_figure_names_its_stage_and_file(
-    rendered: tuple[dict[str, Any], str],
-) -> None:
+def test_every_table_names_its_files(rendered: tuple[dict[str, Any], str]) -> None:
     filled, tex = rendered
-    floats = re.findall(r"\\begin\{(?:table|figure)\}.*?\\end\{(?:table|figure)\}", tex, re.DOTALL)
+    floats = re.findall(r"\\begin\{table\}.*?\\end\{table\}", tex, re.DOTALL)
     assert len(floats) > 40
     for each in floats:
         assert rf"results/\allowbreak {filled['source']}/\allowbreak claims.json" in each
-    stage = {"published": r"replay@\allowbreak calibration"}.get(
-        filled["source"], rf"judge@\allowbreak {filled['source']}"
-    )
     main = next(each for each in floats if r"\label{tab:paper1:main}" in each)
-    assert rf"\origin{{{stage}\\" in main
+    assert r"\origin{statistics/\allowbreak calibration.json\\" in main
+
+
+def test_every_verdict_has_a_mark() -> None:
+    assert set(MARKS) == set(VERDICTS)
+    assert len(set(MARKS.values())) == len(MARKS)
 
 
 def test_findings_stand_in_the_section_of_their_paper() -> None:
@@ -159,17 +163,45 @@ def test_findings_stand_in_the_section_of_their_paper() -> None:
 
 @pytest.mark.skipif(shutil.which("latexmk") is None, reason="latexmk is missing")
 def test_the_report_builds_without_undefined_references(tmp_path: Path) -> None:
-    tex = render(ROOT / "paper", "main.tex.j2", context("mini"))
+    tex = render(ROOT / "paper", "main.tex.j2", context("random"))
     (tmp_path / "main.tex").write_text(tex, encoding="utf-8")
     assert build_pdf(tmp_path, "main").read_bytes().startswith(b"%PDF-")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["main.pdf", "main.tex"]
 
 
-def test_the_render_stage_refuses_a_typed_number(tmp_path: Path) -> None:
+def test_a_typed_number_stops_the_paper(tmp_path: Path) -> None:
     (tmp_path / "templates").mkdir()
     (tmp_path / "main.tex.j2").write_text("\\begin{document}\nfine\n")
     refuse_typed_numbers(tmp_path)
     typed = tmp_path / "templates" / "a.tex.j2"
     typed.write_text("first\nwe find r = 0.87 here\n")
+    nowhere = tmp_path / "nowhere"
     with pytest.raises(LayerwiseError, match=r"line 2: we find r = 0\.87 here: a number in"):
-        refuse_typed_numbers(tmp_path)
+        write_source("published", nowhere, nowhere, nowhere, tmp_path, {}, tmp_path / "tex")
+    assert not (tmp_path / "tex").exists()
+
+
+def test_the_stage_writes_a_folder_and_the_pdf(
+    tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without latexmk the LaTeX source stays, and the error says what to install."""
+    made = folders(tmp_path, root, context("published")["claims"])
+    for name in ("layers", "pairs"):
+        (made.figures / f"{name}.pdf").write_bytes(b"%PDF")
+    write_json(made.statistics / "sensitivity.json", {"documents": {"summary": NO_CHOICE}})
+    places = (made.claims, made.statistics, made.figures, tmp_path / "tex", tmp_path / "out.pdf")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(LayerwiseError, match=r"needs latexmk.*apt-get install texlive"):
+        stage.run("published", *places, ROOT / "paper", ROOT / "params.yaml")
+    found = sorted(path.relative_to(tmp_path / "tex").as_posix() for path in places[3].rglob("*.*"))
+    assert found == ["figures/layers.pdf", "figures/pairs.pdf", "report.tex"]
+    monkeypatch.setattr(stage, "build_pdf", typeset)
+    said = stage.run("published", *places, ROOT / "paper", ROOT / "params.yaml")
+    assert said == f"report.tex and 2 figures in {places[3]}, typeset in {places[4]}"
+    assert places[4].read_bytes() == b"%PDF of report"
+    assert not list(places[3].glob("*.pdf"))  # TEX stays LaTeX source
+
+
+def typeset(folder: Path, name: str) -> Path:
+    (folder / f"{name}.pdf").write_bytes(b"%PDF of " + name.encode())
+    return folder / f"{name}.pdf"

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from claim_records import record
 from hostile import TEX, UNSEEN, is_unseen
 from layerwise.errors import LayerwiseError
-from layerwise.pages.latex import build_pdf, escape, render
+from layerwise.pages.latex import escape, render
+from layerwise.pages.typeset import build_pdf
 from test_paper import context
 
 needs_latex = pytest.mark.skipif(shutil.which("latexmk") is None, reason="latexmk is missing")
@@ -83,7 +84,7 @@ def rendered(texts: tuple[str, ...]) -> str:
     )
     model |= {"published": finding, "other": finding | {"label": texts[5]}}
     filled["sensitivity"] = {"rows": [row], "models": [model]}
-    filled["environment"] = {texts[0]: texts[1]}
+    filled["left_out"] = {texts[0]: texts[1]}
     root = Path(__file__).resolve().parent.parent
     return render(root / "paper", "main.tex.j2", filled)
 

@@ -17,8 +17,8 @@ from claim_records import folders, judged, record
 from hostile import BIDI, TEXTS, UNSEEN, is_unseen
 from layerwise import cli
 from layerwise.files import revealed
-from layerwise.pages.report import embedded
-from layerwise.steps import report
+from layerwise.pages.html import embedded
+from layerwise.steps import page as stage
 
 FIELDS = ("quantity", "where", "model", "unit", "cause", "kind", "published", "recomputed")
 
@@ -88,7 +88,7 @@ def texts_of(document: Any) -> Iterator[str]:
 
 def page_of(folder: Path, root: Path, texts: tuple[str, ...]) -> str:
     made = folders(folder, root, claims(texts))
-    report.run(**made.arguments())
+    stage.run(**made.arguments())
     return (made.out / "index.html").read_bytes().decode("utf-8")
 
 

@@ -19,8 +19,9 @@ from layerwise.errors import LayerwiseError
 from layerwise.experiments import Fragments
 from layerwise.experiments.of_pairs import choices
 from layerwise.experiments.reduction import measure
-from layerwise.figures import style
-from layerwise.figures.sensitivity import MARKS, draw
+from layerwise.figures.drawing import draw
+from layerwise.figures.numbers import OWN, Numbers
+from layerwise.figures.sensitivity import MARKS
 from layerwise.inputs.measured import measured
 from layerwise.inputs.published import DATASET, Published, read_published
 from layerwise.measures.values import ANISOTROPY, Values
@@ -380,7 +381,7 @@ def test_summary_counts_every_model_once(every: dict[str, Any], documents: dict[
 
 
 def test_the_table_says_every_conclusion(every: dict[str, Any]) -> None:
-    context = {"claims": [], "source": "mini", "figures": {"sensitivity": "s.pdf"}}
+    context = {"claims": [], "source": "measured", "figures": {"sensitivity": "s.pdf"}}
     text = render(ROOT / "paper", "templates/sensitivity.tex.j2", context
                   | {"sensitivity": every["summary"]})  # fmt: skip
     for row in every["summary"]["rows"]:
@@ -390,7 +391,9 @@ def test_the_table_says_every_conclusion(every: dict[str, Any]) -> None:
 
 
 def test_the_figure_marks_every_row(every: dict[str, Any], documents: dict[str, Any]) -> None:
-    figure = draw(documents, source="mini")
+    numbers = Numbers(OWN, {"sensitivity": documents}, {name: name for name in documents})
+    figure = draw("sensitivity", numbers).figure
+    assert figure is not None
     (axes,) = figure.axes
     summary = every["summary"]["rows"]
     columns = [(row["claim"], row["choice"]) for row in summary]
@@ -408,11 +411,7 @@ def test_the_figure_marks_every_row(every: dict[str, Any], documents: dict[str, 
             column = columns.index((row["claim"], row["choice"]))
             assert marks.pop((column, place)) == MARKS[row["outcome"]][0]
     assert not marks
-    assert "MINI" in {text.get_text() for text in figure.texts}
     assert len({marker for marker, _, _ in MARKS.values()}) == len(MARKS)
-    with pytest.raises(LayerwiseError, match=r"figure sensitivity: the document of a must have"):
-        draw({"a": {}}, source="mini")
-    assert style.SOURCES.keys() == {"published", "mini", "full"}
 
 
 # --- what the published numbers can tell --------------------------------------------------------

@@ -109,9 +109,9 @@ def _there(node: Any, key: str) -> bool:
 
 
 def _any(node: Any) -> bool:
-    if isinstance(node, Mapping):
-        return any(map(_any, node.values()))
-    return any(map(_any, node)) if isinstance(node, list) else node is not None
+    if isinstance(node, Mapping | list) and node:  # an empty list is a result: nothing was found
+        return any(map(_any, node.values() if isinstance(node, Mapping) else node))
+    return node is not None
 
 
 def read_numbers(source: str, folder: Path, models: Path) -> Numbers:

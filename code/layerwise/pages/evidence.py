@@ -74,7 +74,9 @@ def input_cells(
                     cells[cell] = None
                 elif cell not in cells:
                     there = (file, key) in published.cells
-                    cells[cell] = published.cells[file, key] if there else published.value(file, key)
+                    cells[cell] = (
+                        published.cells[file, key] if there else published.value(file, key)
+                    )
             except LayerwiseError as error:
                 raise LayerwiseError(f"{claims}: claim {record['id']}: {error}") from None
     return cells

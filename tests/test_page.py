@@ -1,10 +1,12 @@
-"""The report page: what it takes, what it refuses, the order of findings, and escaping."""
+"""The page: what it takes, what it refuses, the order of findings, and escaping."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -14,15 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claim_records import FILE, HOSTILE, folders, judged, png, record
-from layerwise.analyses import TABLES
-from layerwise.cli import main
 from layerwise.errors import LayerwiseError
-from layerwise.figures import papers
 from layerwise.ledger.findings import findings, is_label, origin, relative_difference
 from layerwise.ledger.verdicts import VERDICTS
-from layerwise.pages.records import beside, brief, checked, shown, stage_of, view
-from layerwise.pages.report import Drawn, embedded, png_size
-from layerwise.steps import draw, report
+from layerwise.pages.html import embedded
+from layerwise.pages.pictures import Picture
+from layerwise.pages.records import beside, checked, view
+from layerwise.pages.values import brief, shown
+from layerwise.steps import page as stage
 
 
 class Page(HTMLParser):
@@ -52,7 +53,7 @@ class Page(HTMLParser):
 
 
 def built(made: Any, source: str = "published") -> str:
-    report.run(**made.arguments(source))
+    stage.run(**made.arguments(source))
     return (made.out / "index.html").read_text(encoding="utf-8")
 
 
@@ -127,6 +128,7 @@ def test_shown_and_brief_by_kind() -> None:
     assert shown([8, 12]) == "8, 12"
     assert brief(0.34569159857148496, "full") == "0.345692"
     assert brief(0.977, 3) == "0.977"
+    assert shown(math.nan) == "NaN"  # which notebooks saved
     assert brief([0.5] * 33, "full") == "0.5, 0.5, 0.5, 0.5, 0.5, 0.5, … (33 values)"
     assert is_label(["a"])
     assert not is_label([1, 2.0])
@@ -164,11 +166,6 @@ def test_beside_puts_what_differs_first() -> None:
     assert beside(records) == {"layers": [3, 1, 0], "pairs": [2]}
 
 
-def test_stage_of_each_source() -> None:
-    assert stage_of("published", "bins") == "replay@bins"
-    assert stage_of("full", "bins") == "infer@full-bins"
-
-
 def test_checked_gives_the_records() -> None:
     records = [record("p2.a"), record("p3.b", verdict="differs")]
     assert checked(judged(records), "claims.json", "published") == records
@@ -177,13 +174,13 @@ def test_checked_gives_the_records() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"verdict": None}, r"c\.json: claim p2\.a has no verdict"),
+        ({"verdict": None}, r"c\.json: claim p2\.a lacks verdict"),
         ({"verdict": "maybe"}, r"c\.json: claim p2\.a: verdict must be one of .*found 'maybe'"),
         ({"tolerance": "loose"}, r"c\.json: claim p2\.a: tolerance must be .*found 'loose'"),
         ({"where": None}, r"c\.json: claim p2\.a lacks where, or it is of another type"),
         ({"paper": "2"}, r"c\.json: claim p2\.a lacks paper"),
         ({"provenance": {}}, r"claim p2\.a lacks provenance\.file, .*provenance\.inputs"),
-        ({"id": ""}, r"c\.json: claim number 1 has no id"),
+        ({"id": None}, r"c\.json: claim number 1 lacks id"),
     ],
 )
 def test_checked_iv(change: dict[str, Any], message: str) -> None:
@@ -195,12 +192,10 @@ def test_checked_iv(change: dict[str, Any], message: str) -> None:
 def test_checked_iv_whole_document() -> None:
     with pytest.raises(LayerwiseError, match=r"c\.json: judged claims are an object with source"):
         checked([], "c.json", "published")
-    with pytest.raises(LayerwiseError, match=r"the page is for source 'full', .*for 'published'"):
-        checked(judged([]), "c.json", "full")
-    with pytest.raises(LayerwiseError, match=r"c\.json: claim p2\.a is there twice"):
+    with pytest.raises(LayerwiseError, match=r"for source 'measured', .*for 'published'"):
+        checked(judged([]), "c.json", "measured")
+    with pytest.raises(LayerwiseError, match=r"c\.json: claim p2\.a is there 2 times"):
         checked(judged([record("p2.a")] * 2), "c.json", "published")
-    with pytest.raises(LayerwiseError, match=r"c\.json: the counts are not those of its claims"):
-        checked(judged([record("p2.a")], counts={}), "c.json", "published")
     without = record("p2.a")
     del without["cause"]
     with pytest.raises(LayerwiseError, match=r"claim p2\.a lacks cause"):
@@ -215,10 +210,10 @@ def test_embedded_json_cannot_end_its_element(text: str) -> None:
 
 
 def test_png_size_iv() -> None:
-    assert png_size(Drawn("a", "a", "", png(7, 5))) == (7, 5)
+    assert Picture("a", "a", "", png(7, 5)).size == (7, 5)
     for broken in (b"", b"<svg/>", png()[:-1]):
         with pytest.raises(LayerwiseError, match="figure a: expected a whole PNG"):
-            png_size(Drawn("a", "a", "", broken))
+            _ = Picture("a", "a", "", broken).size
 
 
 def test_page_holds_claims_counts_and_evidence(tmp_path: Path, root: Path) -> None:
@@ -237,7 +232,8 @@ def test_page_holds_claims_counts_and_evidence(tmp_path: Path, root: Path) -> No
     path, digest = page.data["statistics"]["layers"]
     assert path.endswith("statistics/layers.json")
     assert re.fullmatch("[0-9a-f]{64}", digest)
-    assert page.data["stages"] == {"layers": "replay@layers"}
+    assert page.data["stage"] == "analyse@published"
+    assert "bins (none published)" in "".join(page.words)  # the figure that is not there
     labels = {attrs.get("aria-label") for _, attrs in page.elements}
     assert {"Paper 2: 1 agrees, 1 differs", "Paper 3: 1 not checkable"} <= labels
     assert "printed otherwise" in page.words
@@ -281,14 +277,17 @@ def test_page_asks_for_nothing(tmp_path: Path, root: Path) -> None:
     assert not [attrs for _, attrs in page.elements if "style" in attrs]
 
 
-def test_page_of_mini_says_that_it_means_nothing(tmp_path: Path, root: Path) -> None:
-    records = [record("p2.a", verdict="not measured")]
-    words = "".join(Page(built(folders(tmp_path / "m", root, records, "mini"), "mini")).words)
+def test_page_of_random_weights_says_that_it_means_nothing(tmp_path: Path, root: Path) -> None:
+    records = [record("p2.a", verdict="differs", recomputed=0.9, inputs=["beyond/ours#/x"])]
+    made = folders(tmp_path / "m", root, records, "measured", random_weights=True)
+    words = "".join(Page(built(made, "measured")).words)
     assert "These numbers mean nothing." in words
-    assert words.count("MINI") >= 12
-    published = "".join(Page(built(folders(tmp_path / "p", root, [record("p2.a")]))).words)
-    assert "mean nothing" not in published
-    assert "MINI" not in published
+    assert words.count("RANDOM") >= 12
+    made = folders(tmp_path / "w", root, records, "measured")
+    for text in (built(made, "measured"), built(folders(tmp_path / "p", root, [record("p2.a")]))):
+        words = "".join(Page(text).words)
+        assert "mean nothing" not in words
+        assert "RANDOM" not in words
 
 
 def test_page_has_a_meaning_for_every_verdict(tmp_path: Path, root: Path) -> None:
@@ -303,48 +302,42 @@ def test_run_iv_claims(tmp_path: Path, root: Path) -> None:
     made = folders(tmp_path, root, [record("p2.a")])
     made.claims.write_text('{"source": "published", "claims": [')
     with pytest.raises(LayerwiseError, match=r"claims\.json: not valid JSON at line 1"):
-        report.run(**made.arguments())
+        stage.run(**made.arguments())
     made.claims.unlink()
     with pytest.raises(LayerwiseError, match=r"claims\.json: no such file"):
-        report.run(**made.arguments())
+        stage.run(**made.arguments())
     assert not made.out.exists()
 
 
 def test_run_iv_figures(tmp_path: Path, root: Path) -> None:
     made = folders(tmp_path, root, [record("p2.a")])
-    (made.figures / "stray.png").write_bytes(png())
-    with pytest.raises(LayerwiseError, match=r"stray\.png: no stage draws this figure"):
-        report.run(**made.arguments())
+    (made.figures / "pairs.png").unlink()
+    with pytest.raises(LayerwiseError, match=r"pairs\.png: this figure is missing; draw the fig"):
+        stage.run(**made.arguments())
     made.figures = tmp_path / "none"
-    with pytest.raises(LayerwiseError, match=r"none: there are no figures"):
-        report.run(**made.arguments())
-
-
-def test_every_figure_of_every_stage_has_an_analysis() -> None:
-    assert set(report.FIGURES) == set(draw.FIGURES) | set(papers.FIGURES)
-    assert set(report.FIGURES.values()) <= set(TABLES)
-    assert all(report.caption_of(name).endswith(".") for name in report.FIGURES)
+    with pytest.raises(LayerwiseError, match=r"none: there are no figures \(figures\.json\) here"):
+        stage.run(**made.arguments())
 
 
 def test_run_iv_evidence(tmp_path: Path, root: Path) -> None:
     made = folders(tmp_path / "cell", root, [record("p2.a", inputs=[f"{FILE}#/y"])])
     with pytest.raises(LayerwiseError, match=r"claims\.json: claim p2\.a: .*no number '/y'"):
-        report.run(**made.arguments())
+        stage.run(**made.arguments())
     made = folders(tmp_path / "hash", root, [record("p2.a", inputs=[f"{FILE}#/x/1"])])
     registry = made.published / "registry.csv"
     registry.write_text(registry.read_text().replace("a" * 64, "b" * 64))
     with pytest.raises(LayerwiseError, match=f"{FILE} was judged with sha256 a.*pinned as b"):
-        report.run(**made.arguments())
+        stage.run(**made.arguments())
     made = folders(tmp_path / "stale", root, [record("p2.a")])
     (made.statistics / "layers.json").write_text("{}")
     with pytest.raises(LayerwiseError, match=r"layers\.json: these statistics are not the ones"):
-        report.run(**made.arguments())
+        stage.run(**made.arguments())
     (made.statistics / "layers.json").unlink()
     with pytest.raises(LayerwiseError, match=r"layers\.json: the judged statistics are missing"):
-        report.run(**made.arguments())
+        stage.run(**made.arguments())
     made = folders(tmp_path / "none", root, [record("p2.a", statistic="bins:m:/n")])
     with pytest.raises(LayerwiseError, match=r"claim p2\.a was recomputed, .*no statistics 'bins'"):
-        report.run(**made.arguments())
+        stage.run(**made.arguments())
 
 
 def test_run_iv_templates(tmp_path: Path, root: Path) -> None:
@@ -356,20 +349,20 @@ def test_run_iv_templates(tmp_path: Path, root: Path) -> None:
     made.templates = copies
     (copies / "page.js").write_text("document.write('</p>')")
     with pytest.raises(LayerwiseError, match=r"page\.js: an inlined file must not hold '</'"):
-        report.run(**made.arguments())
+        stage.run(**made.arguments())
     (copies / "page.js").write_text("")
     (copies / "index.html.j2").write_text("{{ nothing }}")
     with pytest.raises(LayerwiseError, match=r"index\.html\.j2: unknown name: 'nothing'"):
-        report.run(**made.arguments())
+        stage.run(**made.arguments())
     (copies / "index.html.j2").write_text("\n{% if %}")
     with pytest.raises(LayerwiseError, match=r"index\.html\.j2, line 2: "):
-        report.run(**made.arguments())
+        stage.run(**made.arguments())
     (copies / "index.html.j2").unlink()
     with pytest.raises(LayerwiseError, match=r"there is no template index\.html\.j2"):
-        report.run(**made.arguments())
+        stage.run(**made.arguments())
     (copies / "page.css").unlink()
     with pytest.raises(LayerwiseError, match=r"there is no page\.css"):
-        report.run(**made.arguments())
+        stage.run(**made.arguments())
 
 
 def test_run_leaves_no_half_page(
@@ -384,15 +377,16 @@ def test_run_leaves_no_half_page(
 
     monkeypatch.setattr(Path, "write_text", killed)
     with pytest.raises(KeyboardInterrupt):
-        report.run(**made.arguments())
+        stage.run(**made.arguments())
     assert [path.name for path in made.out.iterdir()] == ["index.html"]
     assert (made.out / "index.html").read_text(encoding="utf-8") == whole
 
 
-def test_verb_report(tmp_path: Path, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_as_a_program(tmp_path: Path, root: Path, capfd: pytest.CaptureFixture[str]) -> None:
     made = folders(tmp_path, root, [record("p2.a")])
     options = [f"--{name}={path}" for name, path in made.__dict__.items()]
-    assert main(["report", "published", *options]) == 0
-    assert "1 claims and 2 figures in" in capsys.readouterr().out
-    assert main(["report", "full", *options]) == 2
-    assert "the page is for source 'full'" in capsys.readouterr().err
+    program = [sys.executable, "-m", "layerwise.steps.page"]
+    assert subprocess.run([*program, "published", *options], check=False).returncode == 0
+    assert "1 claims and 2 figures in" in capfd.readouterr().out
+    assert subprocess.run([*program, "measured", *options], check=False).returncode == 2
+    assert "the page is for source 'measured'" in capfd.readouterr().err

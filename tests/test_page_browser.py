@@ -1,4 +1,4 @@
-"""The report page in a browser: filters, sort, links to a claim, keyboard, phone, print."""
+"""The page in a browser: filters, sort, links to a claim, keyboard, phone, print."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from browser import Browser, browser, missing
 from claim_records import FILE, HOSTILE, folders, record
-from layerwise.steps import report
+from layerwise.steps import page as stage
 
 N = 2500
 VERDICT_CYCLE = ("agrees", "agrees", "follows", "differs", "needs weights")
@@ -54,11 +54,12 @@ def made_up() -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory, root: Path) -> dict[str, str]:
-    """Addresses of a page per source."""
+    """Addresses of a page per source; what is measured is of random weights."""
     addresses = {}
-    for source in ("published", "mini"):
-        made = folders(tmp_path_factory.mktemp(source), root, made_up(), source)
-        report.run(**made.arguments(source))
+    for source in ("published", "measured"):
+        base = tmp_path_factory.mktemp(source)
+        made = folders(base, root, made_up(), source, random_weights=source == "measured")
+        stage.run(**made.arguments(source))
         addresses[source] = (made.out / "index.html").as_uri()
     return addresses
 
@@ -180,8 +181,7 @@ def test_a_row_opens_to_its_provenance(page: Browser) -> None:
         FILE,
         "/strategies/layer_8/p_value",
         "layers:m:/n/0",
-        "replay@layers",
-        "dvc repro replay@layers",
+        "dvc repro analyse@published",
         "sha256 " + "a" * 64,
         "/x/0\t0.5",
         "/x/1\t1.5",
@@ -289,7 +289,7 @@ def test_counts_and_figures_lead_to_their_claims(page: Browser) -> None:
     assert page.run(rows) == len(expected)
 
 
-@pytest.mark.parametrize("source", ["published", "mini"])
+@pytest.mark.parametrize("source", ["published", "measured"])
 def test_no_sideways_scroll(window: Browser, pages: dict[str, str], source: str) -> None:
     window.size(320, 800)
     window.open("about:blank")
@@ -322,9 +322,9 @@ def test_colours_follow_the_reader(page: Browser) -> None:
     assert len(seen) == 2
 
 
-def test_mini_is_marked(window: Browser, pages: dict[str, str]) -> None:
+def test_random_weights_are_marked(window: Browser, pages: dict[str, str]) -> None:
     window.size(1200, 900)
-    window.open(pages["mini"])
+    window.open(pages["measured"])
     mark = "return getComputedStyle(document.querySelector('.watermark')).position"
     assert window.run(mark) == "fixed"
     window.open(pages["published"])
