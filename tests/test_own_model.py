@@ -26,8 +26,8 @@ from layerwise import cli
 from layerwise.analyses import READER, of_reader
 from layerwise.analyses.evidence import Draws
 from layerwise.errors import LayerwiseError
-from layerwise.experiments.of_pairs import reader
 from layerwise.experiments import own_weights
+from layerwise.experiments.of_pairs import reader
 from layerwise.experiments.reduction import measure
 from layerwise.extraction.load import load_local
 from layerwise.extraction.twins import build_twin
