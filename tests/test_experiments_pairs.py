@@ -1,0 +1,300 @@
+"""Papers 1 and 2 from values: the lowest level is filled, and is what a loop over states gives."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from layerwise.analyses import TABLES, analyse_all
+from layerwise.analyses.bins import TYPED
+from layerwise.analyses.calibration_text import WORDS
+from layerwise.analyses.derivation import derive, evidence_of
+from layerwise.analyses.evidence import Draws, Evidence
+from layerwise.analyses.output_correlation import CLASSES, CONTRIBUTIONS
+from layerwise.analyses.pair_curves import CONSOLIDATED, CURVES, LLAMA, SUMMARY, TEMPLATE
+from layerwise.analyses.survival import CHOICES_FILE
+from layerwise.analyses.validation import PAPER1
+from layerwise.errors import LayerwiseError
+from layerwise.experiments import Fragments
+from layerwise.experiments.of_pairs import curve_values
+from layerwise.experiments.of_pairs.pair_values import fragments, of_pairs
+from layerwise.experiments.reduction import measure
+from layerwise.extraction.store import BEFORE_NORM, HiddenStates
+from layerwise.inputs.measured import measured, merge
+from layerwise.inputs.models import extractions_of, read_models
+from layerwise.inputs.pairs import StatementPairs, read_pairs
+from layerwise.inputs.published import DATASET, Published, leaves, pointer, read_published
+from layerwise.measures.pairwise import METRICS, pair_metrics
+from layerwise.measures.values import Values, load
+from layerwise.statistics.bootstrap import CorrelationInterval, correlation_interval
+from random_states import some_pairs, write_states
+
+ROOT = Path(__file__).parents[1]
+EXTRACTIONS = extractions_of(read_models(ROOT / "models.yaml"))
+DRAWS = {"n_resamples": 120, "level": 0.95, "seed": 42}
+DEPTH = {"gemma-2b": 18, "pythia-410m": 24, "pythia-1p4b": 24, "pythia-12b": 36, "gemma-2-9b": 42}
+# Statistics that print has and these measurements have not: labels without a published rule, what
+# one model's traces say, and the model of the neutral control, which is left out.
+LABELS = {f"classification:/{word}" for word in ("LIE_REGIME", "BULLSHIT_REGIME", "MIXED")}
+ANALYSES = (
+    *("validation", "layers", "category_bootstrap", "bins", "pairs", "scaling"),
+    *("cross_model", "template", "phases", "consolidated", "calibration", "output_correlation"),
+)
+
+
+@pytest.fixture(scope="module")
+def published() -> Published:
+    return read_published(ROOT / "published")
+
+
+@pytest.fixture(scope="module")
+def pairs(published: Published) -> StatementPairs:
+    sizes = {name: of["n_pairs"] for name, of in published.document(DATASET).items()}
+    return some_pairs(tuple(sizes.values()), tuple(sizes))
+
+
+@pytest.fixture(scope="module")
+def states(pairs: StatementPairs, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Two extractions of 32 layers, and one of each other depth."""
+    folder = tmp_path_factory.mktemp("states")
+    sizes = {"n_pairs": len(pairs), "hidden": 6, "tokens": 0}
+    deep = {
+        key: write_states(folder / key, n_layers=32, seed=seed, **sizes)
+        for seed, key in enumerate(("one", "two"))
+    }
+    others = {
+        str(n): write_states(folder / str(n), n_layers=n, seed=n, **sizes)
+        for n in sorted(set(DEPTH.values()))
+    }
+    return deep | others
+
+
+@pytest.fixture(scope="module")
+def values(states: dict[str, HiddenStates], pairs: StatementPairs) -> dict[str, Values]:
+    def of(key: str) -> Values:
+        slug, step = EXTRACTIONS[key].slug, EXTRACTIONS[key].layer_step
+        chosen = "two" if "templated" in key else str(DEPTH.get(slug, "one"))
+        found = states[chosen]
+        return measure(found, pairs, layer_step=step, k_values=(10,), n_permutations=1)
+
+    return {key: of(key) for key in EXTRACTIONS}
+
+
+@pytest.fixture(scope="module")
+def parts(values: dict[str, Values], published: Published) -> dict[str, Fragments]:
+    return {
+        key: fragments(EXTRACTIONS[key], value, published, **DRAWS) for key, value in values.items()
+    }
+
+
+def evidence(numbers: Published) -> Evidence:
+    return evidence_of(numbers, Draws(**DRAWS), TABLES)
+
+
+@pytest.fixture(scope="module")
+def everything(
+    parts: dict[str, Fragments], pairs: StatementPairs, published: Published
+) -> dict[str, dict[str, Any]]:
+    return merge([of_pairs(pairs), *parts.values()])
+
+
+@pytest.fixture(scope="module")
+def of_measured(everything: Fragments, published: Published) -> Evidence:
+    return evidence(measured(published, everything))
+
+
+def test_what_follows_from_print_follows_from_measurements(
+    of_measured: Evidence, published: Published
+) -> None:
+    found = analyse_all(of_measured)
+    for analysis, in_print in analyse_all(evidence(published)).items():
+        if analysis in ANALYSES:
+            absent = set(in_print.derived) - set(found[analysis].derived)
+            assert absent == (LABELS if analysis == "output_correlation" else set()), analysis
+
+
+def test_filled_and_derived_are_disjoint(everything: Fragments, of_measured: Evidence) -> None:
+    """A share of pairs is the exception: its rule says which share the printed one can be."""
+    filled = {
+        (file, key)
+        for file, places in everything.items()
+        for place, part in places.items()
+        for key, _ in leaves(place, part)
+    }
+    both = {(file, key) for file, key in filled & set(of_measured.rules)}
+    assert {key.rpartition("/")[2] for _, key in both} == {"pct_prefer_a"}
+    assert len(filled) > 5000
+
+
+@pytest.mark.parametrize("key", ["llama-3p1-8b", "mistral-7b", "llama-3p1-8b-instruct-templated"])
+def test_one_extraction_alone_leaves_the_others_open(
+    key: str, parts: dict[str, Fragments], published: Published
+) -> None:
+    alone = analyse_all(evidence(measured(published, parts[key])))
+    slug = EXTRACTIONS[key].slug
+    own = {slug, f"{slug}-template", slug.partition("-")[0]}
+    for analysis in ("calibration", "template", "consolidated", "neutral_control"):
+        assert {place.partition(":")[0] for place in alone[analysis].derived} <= own
+
+
+def test_a_model_of_paper_1_against_a_loop(
+    states: dict[str, HiddenStates], pairs: StatementPairs, parts: dict[str, Fragments]
+) -> None:
+    cells = parts["mistral-7b"][PAPER1["mistral"]]
+    last, n = states["one"].pooled(32).astype(float), len(pairs)
+    unit = last / np.linalg.norm(last, axis=1, keepdims=True)
+    for number, name in enumerate(pairs.categories):
+        rows = np.flatnonzero(pairs.category_of_pair == number)
+        for letter, side in (("a", unit[rows]), ("b", unit[n + rows])):
+            mean = np.mean([u @ v for i, u in enumerate(side) for v in side[i + 1 :]])
+            found = cells[pointer(name, f"uniformity_{letter}")]
+            assert found == pytest.approx(mean, abs=1e-7)
+        cosine = np.mean([unit[row] @ unit[n + row] for row in rows])
+        found = cells[pointer(name, "pair_similarity_mean")]
+        assert found == pytest.approx(cosine, abs=1e-7)
+    assert len(cells) == 3 * len(pairs.categories)
+
+
+def test_outputs_of_a_model_against_a_loop(
+    states: dict[str, HiddenStates],
+    pairs: StatementPairs,
+    parts: dict[str, Fragments],
+    published: Published,
+) -> None:
+    nll, n, found = states["one"].nll, len(pairs), parts["llama-3p1-8b"]
+    row_of = {
+        (row["model"], row["category"]): number
+        for number, row in enumerate(published.document(CLASSES))
+    }
+    for number, name in enumerate(pairs.categories):
+        inside = np.flatnonzero(pairs.category_of_pair == number)
+        a, b = (np.mean([nll[start + row] for row in inside]) for start in (0, n))
+        at = pointer(row_of["llama", name])
+        assert [found[CLASSES][f"{at}/nll_{side}"] for side in "ab"] == pytest.approx([a, b])
+        assert found[CONTRIBUTIONS][f"{at}/preference"] == pytest.approx(b - a)
+        cosines = found[PAPER1["llama"]]
+        ua = cosines[pointer(name, "uniformity_a")] - cosines[pointer(name, "uniformity_b")]
+        assert found[CONTRIBUTIONS][f"{at}/ua"] == ua
+
+
+def _naive_interval(
+    x: np.ndarray, y: np.ndarray, stream: np.random.RandomState
+) -> tuple[float, float]:
+    drawn = [stream.choice(len(x), len(x)) for _ in range(120)]
+    low, high = np.percentile([np.corrcoef(x[rows], y[rows])[0, 1] for rows in drawn], [2.5, 97.5])
+    return float(low), float(high)
+
+
+def test_llama_draws_three_measures_layer_by_layer(
+    values: dict[str, Values], parts: dict[str, Fragments]
+) -> None:
+    one, cells = values["llama-3p1-8b"], parts["llama-3p1-8b"][LLAMA]
+    stream = np.random.RandomState(42)
+    for row, layer in enumerate((0, 4)):
+        for metric in ("centroid_asymmetry", "cross_centroid", "within_pair_sim"):
+            x = one.pair_metrics[row, list(METRICS).index(metric)]
+            at = pointer("pair_level_results", layer, metric)
+            assert cells[f"{at}/r"] == pytest.approx(stats.pearsonr(x, one.preferences)[0])
+            ends = _naive_interval(x, one.preferences, stream)
+            found = [cells[f"{at}/{end}"] for end in ("ci_lower", "ci_upper")]
+            assert found == pytest.approx(ends, abs=1e-12)
+    r, _ = stats.pearsonr(one.asymmetries("layer_8"), one.category_preferences())
+    assert cells["/category_level_results/8/r"] == pytest.approx(r)
+
+
+def test_the_template_notebook_draws_with_before_without(
+    values: dict[str, Values], parts: dict[str, Fragments]
+) -> None:
+    stream, templated = np.random.RandomState(42), "llama-3p1-8b-instruct-templated"
+    order = [(templated, "with"), ("llama-3p1-8b-instruct", "without")]
+    for key, condition in order:
+        one, cells = values[key], parts[key][TEMPLATE]
+        for row, layer in enumerate(one.layers):
+            at = pointer(f"results_{condition}_template", layer)
+            ends = _naive_interval(one.pair_metrics[row, 0], one.preferences, stream)
+            found = [cells[f"{at}/{end}"] for end in ("ci_lo", "ci_hi")]
+            assert found == pytest.approx(ends, abs=1e-12)
+    # the template with one BOS stands beside the published condition, never in its place
+    assert list(parts[f"{templated}-once"]) == [CHOICES_FILE]
+
+
+def test_gemma_is_sampled_every_second_layer(parts: dict[str, Fragments]) -> None:
+    cells = parts["gemma-2b"][CURVES["gemma-2b"].file]
+    sampled = [int(key.split("/")[2]) for key in cells if key.endswith("/r")]
+    assert sampled == list(range(0, 19, 2))
+    assert cells["/n_layers"] == 18
+
+
+@pytest.mark.parametrize("slug", CURVES)
+def test_tables_of_published_curves_are_the_published_tables(
+    slug: str, published: Published
+) -> None:
+    """Pythia's intervals and its late mean in print are not those of its file."""
+    place = CURVES[slug]
+    curve = {
+        layer: CorrelationInterval(*place.ends_of(test), r=test.r, p_value=0.0, n_kept=0)
+        for layer, test in place.tests(evidence(published)).items()
+    }
+    different = {
+        (file, key.rpartition("/")[2])
+        for file, cells in curve_values.tables(curve, place).items()
+        for key, value in cells.items()
+        if published[file, key] != value
+    }
+    pythia = {(CONSOLIDATED, "ci_lo"), (CONSOLIDATED, "ci_hi"), (SUMMARY, "late_mean")}
+    assert different == (pythia if slug == "pythia-6p9b" else set())
+
+
+def test_bins_are_compared_with_what_the_notebook_would_have_typed(
+    values: dict[str, Values], parts: dict[str, Fragments], of_measured: Evidence
+) -> None:
+    """Two decimals of r and ends, and a flag of the unrounded interval."""
+    one, cells = values["pythia-6p9b"], parts["pythia-6p9b"][TYPED]
+    stream, series = np.random.RandomState(42), one.category_preferences()
+    for layer in one.layers:
+        found = correlation_interval(one.asymmetries(f"layer_{layer}"), series, stream, 120)
+        at = pointer("original_results", layer)
+        assert cells[f"{at}/ci_lower"] == round(found.low, 2)
+        assert cells[f"{at}/includes_zero"] is found.includes_zero
+    widths = [
+        cells[f"/original_results/{layer}/ci_upper"] - cells[f"/original_results/{layer}/ci_lower"]
+        for layer in one.layers
+    ]
+    document = derive(TABLES["bins"], of_measured).documents["pythia-6p9b"]
+    assert document["widths"]["mean_width_n6"] == pytest.approx(np.mean(widths))
+
+
+def test_pairs_of_the_dataset_against_published(mirror: Path, published: Published) -> None:
+    found = of_pairs(read_pairs(mirror / "dataset.json"))
+    for file in (DATASET, WORDS):
+        assert found[file] == {pointer(k): v for k, v in published.document(file).items()}
+
+
+def test_further_values_against_the_states(
+    states: dict[str, HiddenStates], pairs: StatementPairs, tmp_path: Path
+) -> None:
+    found, n = states["one"], len(pairs)
+    one = measure(found, pairs, layers=[4, 32], k_values=(10,), n_permutations=1)
+    one.save(tmp_path / "values.npz")
+    one = load(tmp_path / "values.npz")
+    np.testing.assert_array_equal(one.nll, [found.nll[:n], found.nll[n:]])
+    before, everything = found.pooled(BEFORE_NORM), found.pooled(4, "mean_all")
+    np.testing.assert_allclose(
+        one.pair_metrics_before_norm, pair_metrics(before[:n], before[n:]), atol=1e-12
+    )
+    np.testing.assert_allclose(
+        one.pair_metrics_all_tokens[0], pair_metrics(everything[:n], everything[n:]), atol=1e-12
+    )
+
+
+def test_fragments_iv(values: dict[str, Values], published: Published) -> None:
+    one = values["gemma-2b"]
+    fewer = dataclasses.replace(one, layers=(0, 4, 8, 12, 16, 18))
+    message = r"every 2th layer from 0, and the last, found 0, 4, 8"
+    with pytest.raises(LayerwiseError, match=message):
+        fragments(EXTRACTIONS["gemma-2b"], fewer, published)
