@@ -29,7 +29,8 @@ import transformers
 
 from extraction import checkpoint_of, loops, needed_flop, read_texts, synthetic, timed
 from layerwise.extraction.hidden_states import extract
-from layerwise.extraction.load import Checkpoint, describe_environment, load_local
+from layerwise.extraction.load import Checkpoint, load_local
+from layerwise.extraction.provenance import describe_environment
 from layerwise.extraction.store import BEFORE_NORM, HiddenStates
 from layerwise.files import write_json
 from layerwise.measures.uniformity import mean_pairwise_cosine_by_group

@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.families import heads_of
 from layerwise.extraction.load import load_local
-from layerwise.extraction.twins import build_twin, config_of, twin_of
+from layerwise.extraction.twins import build_twin, config_of, main, twin_of
 from layerwise.inputs.models import read_models
 from tiny_checkpoints import (
     TEXTS,
@@ -142,3 +142,12 @@ def test_twin_configurations_keep_the_models_flags(root: Path) -> None:
 def test_twin_iv(tmp_path: Path) -> None:
     with pytest.raises(LayerwiseError, match="a tokenizer needs at least one text, found none"):
         build_twin(twinned_model("gpt2"), [], tmp_path)
+
+
+def test_command_writes_a_twin_to_try_analyze_on(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["pythia-70m", str(tmp_path / "tiny"), "--models", str(root / "models.yaml")])
+    loaded = load_local(tmp_path / "tiny", device="cpu")
+    assert (loaded.n_layers, loaded.has_random_weights) == (6, True)
+    assert "means nothing" in capsys.readouterr().out

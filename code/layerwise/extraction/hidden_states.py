@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 import accelerate
 import numpy as np
 import torch
-import transformers
 from accelerate.utils import broadcast_object_list
 from jaxtyping import Bool, Float, Float32
 
@@ -26,6 +25,7 @@ from layerwise.extraction.load import Checkpoint, attention_kernel
 from layerwise.extraction.memory import Room, run_in_parts
 from layerwise.extraction.packed import Linears, choose_linears, packed_linears
 from layerwise.extraction.partial import Partial
+from layerwise.extraction.provenance import describe, states_kernel
 from layerwise.extraction.store import (
     Arrays,
     HiddenStates,
@@ -171,12 +171,10 @@ def _index(
     """What index.json holds; the fingerprint covers everything that can change a number."""
     index = {
         "layout": LAYOUT,
-        "model": checkpoint.name,
+        **describe(checkpoint),
+        "attention": states_kernel(checkpoint),
         "display": checkpoint.display,
-        "revision": checkpoint.revision,
         "family": checkpoint.family,
-        "dtype": checkpoint.dtype,
-        "device": checkpoint.model.device.type,
         "n_layers": checkpoint.n_layers,
         "hidden_size": checkpoint.hidden_size,
         "n_statements": len(texts["statements"]),
@@ -187,13 +185,8 @@ def _index(
         "token_ids_sha256": [ids[kind].digest() for kind in ids],
         "adds_bos": checkpoint.adds_bos,
         "tokens_per_batch": tokens_per_batch,
-        # Eager is fastest for short statements, but multiplies before it scales: Pythia's 16-bit
-        # scores overflow there, and the papers' runs used the fused kernel.
-        "attention": "eager" if checkpoint.dtype == "float32" else "sdpa",
         "linears": linears,
         "template": template,
-        "torch": torch.__version__,
-        "transformers": transformers.__version__,
     }
     everything = json.dumps(index, sort_keys=True)
     return {**index, "fingerprint": hashlib.sha256(everything.encode()).hexdigest()}

@@ -7,7 +7,6 @@ import hashlib
 import multiprocessing
 import operator
 import os
-import platform
 import re
 import sys
 from collections.abc import Iterator
@@ -85,12 +84,16 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+def kernel_of(model: Any, wanted: str) -> str:
+    """The attention kernel that runs: `sdpa` where it is wanted and the architecture has it."""
+    return "sdpa" if wanted == "sdpa" and model._supports_sdpa else "eager"
+
+
 @contextlib.contextmanager
-def attention_kernel(model: Any, name: str) -> Iterator[None]:
-    """Inside the block attention is `eager` or `sdpa`, the latter where the architecture has it."""
+def attention_kernel(model: Any, wanted: str) -> Iterator[None]:
+    """Inside the block attention is `eager` or, where the architecture has it, `sdpa`."""
     usual = model.config._attn_implementation
-    if name == "eager" or model._supports_sdpa:
-        model.config._attn_implementation = name
+    model.config._attn_implementation = kernel_of(model, wanted)
     try:
         yield
     finally:
@@ -188,18 +191,6 @@ def require_accelerator(device: str | None = None) -> None:
     wants_cuda = device is None or device == "auto" or device.startswith("cuda")
     if wants_cuda and not torch.cuda.is_available():
         raise LayerwiseError("the papers' models need a CUDA device and none was found")
-
-
-def describe_environment() -> dict[str, Any]:
-    """Hardware and versions that a measurement rests on."""
-    gpus = range(torch.cuda.device_count())
-    return {
-        "gpus": [torch.cuda.get_device_name(gpu) for gpu in gpus],
-        "cuda": torch.version.cuda,
-        "torch": torch.__version__,
-        "transformers": transformers.__version__,
-        "python": platform.python_version(),
-    }
 
 
 def as_declared(model: Model, loaded: Checkpoint) -> Checkpoint:

@@ -1,10 +1,15 @@
-"""Tiny checkpoints with random weights: every step runs, the numbers mean nothing."""
+"""Tiny checkpoints with random weights: every step runs, the numbers mean nothing.
+
+python -m layerwise.extraction.twins pythia-70m out/tiny    writes one to try `analyze` on
+"""
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import zlib
 from collections.abc import Iterator, Sequence
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +20,9 @@ import transformers
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.families import LLAMA3_ROPE, VOCABULARY, Config, twin_config
 from layerwise.extraction.load import RANDOM, keep_bars_out_of_logs
-from layerwise.inputs.models import Model
+from layerwise.inputs.models import Model, find_model, read_models
+from layerwise.inputs.pairs import read_pairs
+from layerwise.inputs.prompts import read_prompts
 
 BOS = "<s>"
 HEAD_SIZE = 4  # of a twin; 6 where the model's hidden size is not n_heads * head_size (Gemma)
@@ -137,3 +144,20 @@ def _train_tokenizer(texts: Sequence[str], adds_bos: bool) -> Any:
     return transformers.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, bos_token=BOS, eos_token=BOS, pad_token="<pad>"
     )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write a tiny checkpoint of a registered shape, to try `layerwise analyze` on."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("slug", help="the model whose shape it takes, e.g. pythia-70m")
+    parser.add_argument("folder", type=Path, help="where it is written")
+    parser.add_argument("--models", type=Path, default=Path("models.yaml"), help="the registry")
+    given = parser.parse_args(arguments)
+    texts = Path(str(resources.files("layerwise.inputs") / "rehearsal"))
+    words = [*read_pairs(texts / "pairs.json").statements, *read_prompts(texts / "prompts.json")]
+    build_twin(find_model(read_models(given.models), given.slug), words, given.folder)
+    print(f"random weights in {given.folder}; what is measured on them means nothing")
+
+
+if __name__ == "__main__":
+    main()

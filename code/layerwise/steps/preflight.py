@@ -4,7 +4,8 @@ from pathlib import Path
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.hub import require_hub
-from layerwise.extraction.load import describe_environment, require_accelerator
+from layerwise.extraction.load import require_accelerator
+from layerwise.extraction.provenance import describe_environment
 from layerwise.files import write_json
 from layerwise.inputs import upstream
 from layerwise.inputs.models import read_models

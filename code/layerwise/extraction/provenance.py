@@ -1,0 +1,71 @@
+"""What a measurement rests on: the model, the device it ran on, the kernels and the versions."""
+
+from __future__ import annotations
+
+import platform
+from typing import Any
+
+import torch
+import transformers
+
+from layerwise.extraction.load import RANDOM, Checkpoint, kernel_of
+
+
+def describe(checkpoint: Checkpoint) -> dict[str, Any]:
+    """What is recorded beside every number that is measured on a checkpoint.
+
+    `attention` names the kernel of hidden states, of traces, and of traces with attention maps.
+    What batches the hidden states came in stands in the index of their extraction.
+    """
+    model = checkpoint.model
+    found = {
+        "model": checkpoint.name,
+        "revision": checkpoint.revision,
+        "dtype": checkpoint.dtype,
+        "device": device_name(model),
+        "attention": {
+            "states": states_kernel(checkpoint),
+            "traces": kernel_of(model, "sdpa"),
+            "maps": "eager",
+        },
+        **versions(),
+    }
+    return found | ({RANDOM: True} if checkpoint.has_random_weights else {})
+
+
+def states_kernel(checkpoint: Checkpoint) -> str:
+    """The attention kernel of hidden states.
+
+    Eager is fastest for short statements, but multiplies before it scales: Pythia's 16-bit scores
+    overflow there, and the papers' runs used the fused kernel.
+    """
+    return kernel_of(checkpoint.model, "eager" if checkpoint.dtype == "float32" else "sdpa")
+
+
+def device_name(model: torch.nn.Module) -> str:
+    """The devices that hold a model, by name; of a CPU the instructions that torch uses."""
+    names = dict.fromkeys(_name(weight.device) for weight in model.parameters())
+    return " and ".join(names)
+
+
+def _name(device: torch.device) -> str:
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    if device.type == "cpu":
+        return f"cpu ({torch.backends.cpu.get_cpu_capability()})"
+    return device.type  # `meta`: what does not fit is kept elsewhere
+
+
+def versions() -> dict[str, Any]:
+    """Versions that a number can depend on; `cuda` is None for a CPU build of torch."""
+    return {
+        "torch": torch.__version__,
+        "cuda": torch.version.cuda,
+        "transformers": transformers.__version__,
+    }
+
+
+def describe_environment() -> dict[str, Any]:
+    """Hardware and versions of this machine."""
+    gpus = [torch.cuda.get_device_name(gpu) for gpu in range(torch.cuda.device_count())]
+    return {"gpus": gpus, **versions(), "python": platform.python_version()}

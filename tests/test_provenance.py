@@ -1,0 +1,60 @@
+"""What is recorded beside a number names the very thing that measured it."""
+
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+
+from layerwise.extraction.hidden_states import extract
+from layerwise.extraction.load import RANDOM
+from layerwise.extraction.provenance import describe, describe_environment
+from tiny_checkpoints import TEXTS, twin_checkpoint
+from tiny_networks import built
+
+
+def test_describe_names_model_device_kernels_and_versions() -> None:
+    checkpoint = twin_checkpoint("gpt_neox")
+    found = describe(checkpoint)
+    assert found["model"] == checkpoint.name
+    assert found["revision"].startswith("sha256:")
+    assert (found["dtype"], found[RANDOM]) == ("float32", True)
+    assert found["device"].startswith("cpu (")
+    assert found["torch"] == torch.__version__
+    assert found["transformers"] == transformers.__version__
+    assert RANDOM not in describe(built("gpt2"))  # nobody says so of these weights
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "states", "traces"),
+    [
+        ("gpt_neox", "float32", "eager", "sdpa"),
+        ("gpt_neox", "float16", "sdpa", "sdpa"),
+        ("gptj", "float16", "eager", "eager"),  # it has no fused kernel
+    ],
+)
+def test_kernels_are_those_that_ran(name: str, dtype: str, states: str, traces: str) -> None:
+    kernels = describe(built(name, dtype))["attention"]
+    assert kernels == {"states": states, "traces": traces, "maps": "eager"}
+
+
+def test_every_device_of_a_model_is_named() -> None:
+    checkpoint = built("gpt2")
+    checkpoint.model.lm_head.to("meta")
+    assert describe(checkpoint)["device"].endswith("meta")
+
+
+def test_an_extraction_carries_it_and_its_batches(tmp_path: Path) -> None:
+    checkpoint = twin_checkpoint("gpt_neox")
+    index = extract(checkpoint, TEXTS, (), tmp_path / "out").index
+    assert index["attention"] == "eager"
+    rest = {key: value for key, value in describe(checkpoint).items() if key != "attention"}
+    assert {key: index[key] for key in rest} == rest
+    assert (index["tokens_per_batch"], index["smaller_batches"]) == (2048, {})
+
+
+def test_environment_lists_hardware_and_versions() -> None:
+    found = describe_environment()
+    assert len(found["gpus"]) == torch.cuda.device_count()
+    assert found["torch"] == torch.__version__
+    assert found["python"].startswith("3.")
