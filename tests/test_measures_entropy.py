@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.special
 import scipy.stats
 import torch
 from hypothesis import given
@@ -18,12 +17,8 @@ def some(n: int = 3000, scale: float = 3.0) -> np.ndarray:
     return (scale * np.random.default_rng(1).normal(size=n)).astype(np.float32)
 
 
-@given(logits=LOGITS)
-def test_softmax_and_entropy_against_scipy(logits: np.ndarray) -> None:
-    p = scipy.special.softmax(logits.astype(np.float64))
-    np.testing.assert_allclose(e.softmax(logits), p, rtol=1e-12)
-    assert e.entropy(logits) == pytest.approx(scipy.stats.entropy(p), rel=1e-9, abs=1e-12)
-    assert 0 <= e.entropy(logits) <= np.log(len(logits)) + 1e-9
+def exact(logits: np.ndarray) -> float:
+    return float(scipy.stats.entropy(e.softmax(logits)))
 
 
 @pytest.mark.parametrize("scale", [0.5, 3.0, 8.0])
@@ -34,14 +29,13 @@ def test_half_entropy_is_scipys_of_a_float16_softmax(scale: float) -> None:
     assert reference.dtype == np.float32
     assert e.half_entropy(logits).dtype == np.float32
     assert e.half_entropy(logits) == pytest.approx(reference, rel=1e-6)
-    assert e.half_top_probability(logits) == stored.max()
 
 
 def test_float16_loses_the_tail() -> None:
     tail = np.zeros(40_000_000 // 1000, dtype=np.float32)
     tail[0] = 30.0  # all others have p = 1e-13, gone in float16
     assert e.half_entropy(tail) == 0
-    assert e.entropy(tail) > 0
+    assert exact(tail) > 0
 
 
 def test_clipped_entropy_by_steps() -> None:
@@ -52,7 +46,7 @@ def test_clipped_entropy_by_steps() -> None:
     p = p / p.sum()
     assert e.clipped_entropy(logits) == pytest.approx(scipy.stats.entropy(p), rel=1e-6)
     np.testing.assert_allclose(e.clipped_softmax(logits), p, rtol=1e-5)
-    assert e.clipped_entropy(logits) > e.entropy(logits)  # the clipped tail weighs more
+    assert e.clipped_entropy(logits) > exact(logits)  # the clipped tail weighs more
 
 
 def test_shifted_entropy_by_steps() -> None:
@@ -60,24 +54,18 @@ def test_shifted_entropy_by_steps() -> None:
     p = torch.softmax(torch.from_numpy(logits), dim=-1)
     reference = -(p * torch.log(p + 1e-10)).sum().item()
     assert e.shifted_entropy(logits) == pytest.approx(reference, rel=1e-5)
-    assert e.effective_vocabulary(reference) == pytest.approx(np.exp(reference))
 
 
 def test_uniform() -> None:
     flat = np.full(64, 2.5, dtype=np.float32)
-    for of in (e.entropy, e.half_entropy, e.clipped_entropy, e.shifted_entropy):
+    for of in (e.half_entropy, e.clipped_entropy, e.shifted_entropy):
         assert of(flat) == pytest.approx(np.log(64), rel=1e-6)
-    assert e.effective_vocabulary(e.entropy(flat)) == pytest.approx(64)
-    assert e.top_mass(flat) == pytest.approx(10 / 64)
-    assert e.top_mass(flat[:4]) == pytest.approx(1)
 
 
 def test_certain() -> None:
     sure = np.array([0, 2000, 0, 0], dtype=np.float32)
-    assert e.entropy(sure) == pytest.approx(0, abs=1e-12)
     assert e.half_entropy(sure) == 0
     assert e.clipped_entropy(sure) == pytest.approx(3e-10 * (1 - np.log(1e-10)), rel=1e-5)
-    assert e.half_top_probability(sure) == e.top_mass(sure, 1) == 1
 
 
 @given(logits=LOGITS, shift=st.floats(-50, 50, width=32))

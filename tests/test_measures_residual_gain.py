@@ -40,15 +40,6 @@ def test_definitions_on_known_norms() -> None:
     # layers 0..4: 1, 2, 4, 3, then 9 behind and 5 before the final norm
     found = synthetic([1, 2, 4, 3, 9])
     np.testing.assert_allclose(g.layer_gains(found), [2, 2, 3 / 4, 3], rtol=1e-6)
-    assert g.penultimate_gain(found) == pytest.approx(3 / 4)
-    assert g.final_norm_gain(found) == pytest.approx(3)
-    assert g.last_block_gain(found) == pytest.approx(5 / 3)
-    assert g.total_amplification(found) == pytest.approx(5 / 2)
-    np.testing.assert_allclose(g.sequence_gains(found), [4, 2, 3 / 4, 5 / 3], rtol=1e-6)
-    np.testing.assert_allclose(
-        g.sequence_gains(found, embedding=False), [2, 3 / 4, 5 / 3], rtol=1e-6
-    )
-    np.testing.assert_allclose(g.token_gains(found), [2, 2, 3 / 4, 3], rtol=1e-6)
     assert g.gain_definitions(found) == pytest.approx(
         {
             "penultimate": 3 / 4,
@@ -73,18 +64,31 @@ def test_against_torch_norms(name: str, dtype: str) -> None:
     hidden = [torch.from_numpy(states).to(kind) for states in found.states]
     outputs = [torch.from_numpy(states).to(kind) for states in found.block_outputs]
     last = [states[-1].float().norm().item() for states in hidden]
-    assert g.penultimate_gain(found) == pytest.approx(last[-2] / (last[-3] + 1e-10), rel=1e-6)
-    assert g.final_norm_gain(found) == pytest.approx(last[-1] / (last[-2] + 1e-10), rel=1e-6)
+    want = [after / (before + 1e-10) for before, after in itertools.pairwise(last)]
+    np.testing.assert_allclose(g.layer_gains(found), want, rtol=1e-6)
     own = [states[-1].norm().item() for states in outputs]  # in the model's dtype
     assert g.last_block_gain(found) == pytest.approx(own[-1] / own[-2], rel=1e-6)
-    assert g.total_amplification(found) == pytest.approx(own[-1] / own[0], rel=1e-6)
-    whole = [torch.from_numpy(found.embedding).norm().item()]
-    whole += [states.float().norm().item() for states in outputs]
-    want = [after / before for before, after in itertools.pairwise(whole)]
-    np.testing.assert_allclose(g.sequence_gains(found), want, rtol=1e-5)
-    means = [states.float().norm(dim=-1).mean().item() for states in hidden]
-    want = [after / before for before, after in itertools.pairwise(means)]
-    np.testing.assert_allclose(g.token_gains(found), want, rtol=1e-5)
+    before, after = (states.float() for states in outputs[-2:])
+    behind = hidden[-1].float()
+    means = [states.norm(dim=-1).mean().item() for states in (before, after, behind)]
+    assert g.gain_definitions(found) == pytest.approx(
+        {
+            "penultimate": want[-2],
+            "final_norm": want[-1],
+            "last_block": last_norm(after) / last_norm(before),
+            "last_block_rounded": own[-1] / own[-2],
+            "sequence": after.norm().item() / before.norm().item(),
+            "sequence_final_norm": behind.norm().item() / before.norm().item(),
+            "token": means[1] / means[0],
+            "token_final_norm": means[2] / means[0],
+            "total_amplification": last_norm(after) / last_norm(outputs[0].float()),
+        },
+        rel=1e-5,
+    )
+
+
+def last_norm(states: torch.Tensor) -> float:
+    return states[-1].norm().item()
 
 
 def test_rounded_norms_are_of_eight_or_eleven_bits() -> None:
@@ -98,11 +102,6 @@ def test_rounded_norms_are_of_eight_or_eleven_bits() -> None:
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_readings_agree_where_they_must(name: str) -> None:
-    found = trace(built(name), TEXT)
-    # the whole of the first block outputs telescopes
-    inner = g.sequence_gains(found, embedding=False)
-    first, last = found.block_outputs[0], found.block_outputs[-1]
-    assert inner.prod() == pytest.approx(np.linalg.norm(last) / np.linalg.norm(first), rel=1e-5)
     alone = trace(built(name), TEXT[:1])  # one token: sequence, token and last token are one
     readings = g.gain_definitions(alone)
     assert readings["sequence"] == pytest.approx(readings["last_block"], rel=1e-6)
@@ -120,7 +119,6 @@ def test_scaling_the_stream_changes_no_gain() -> None:
 def test_a_zero_block_gives_one() -> None:
     found = synthetic([1, 0, 0, 9])
     assert g.last_block_gain(found) == 1
-    assert g.total_amplification(found) == 1
     assert g.layer_gains(found)[2] == pytest.approx(9e10)
 
 
@@ -132,7 +130,6 @@ def test_overflow_of_a_float16_norm_is_what_the_notebook_had() -> None:
 
 def test_one_block_has_no_gain_over_a_block_before() -> None:
     found = synthetic([1, 2])
-    for gain in (g.penultimate_gain, g.last_block_gain):
+    for gain in (g.layer_gains, g.last_block_gain, g.gain_definitions):
         with pytest.raises(LayerwiseError, match="compares two blocks, the model has 1"):
             gain(found)
-    assert g.final_norm_gain(found) == pytest.approx(2)

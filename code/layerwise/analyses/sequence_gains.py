@@ -15,6 +15,9 @@ from layerwise.statistics import norm_ratios
 from layerwise.statistics.correlation import pearson_p, pearson_r
 from layerwise.statistics.ranks import spearman
 
+HYPOTHESES = R + "llama_anomaly_hypothesis_tests.json"
+PROJECTOR = ("hypothesis_1_titanium_projector", "results")
+PROJECTED = ("llama3.1-8b", "mistral-7b", "gemma2-9b")
 FOUR = R + "4model_validation_results.json"
 MISTRAL = R + "mistral_paradox_investigation_results.json"
 INPUTS = R + "input_dependency_thermodynamics.json"
@@ -33,6 +36,11 @@ def ratios(m: Entry, part: slice = slice(None)) -> np.ndarray:
 def last_gain(m: Entry) -> float:
     """Ratio of the last two norms."""
     return float(ratios(m, slice(-2, None))[0])
+
+
+def mistral(e: Evidence) -> Entry:
+    """Mistral-7B's stream, from block 0 on."""
+    return e[MISTRAL].residual_stream_analysis["mistral-7b"]
 
 
 def entropies_and_gains(e: Evidence) -> tuple[np.ndarray, np.ndarray]:
@@ -81,13 +89,27 @@ STUDY = {
         whole_sequence(e) / e[FOUR].mistral_reference.last_layer_gain
     ),
 }
+# Last gains that later notebooks typed, with two decimals; Gemma-7B's stands for Gemma-2-9B.
+TYPED: Rules = {
+    "mistral_reference/last_layer_gain": lambda e: round(last_gain(mistral(e)), 2),
+    "mistral-7b/last_gain": lambda e: round(last_gain(mistral(e)), 2),
+    "llama3.1-8b/last_gain": lambda e: round(whole_sequence(e), 2),
+    "gemma2-9b/last_gain": lambda e: round(last_gain(e[FOUR].results["gemma-7b"]), 2),
+}
 DOCUMENTS = {
     **{
         model: Document(lambda e, model=model: e[FOUR].results[model], {"": FULL}, shows=False)  # type: ignore[misc]
         for model in MODELS
     },
-    "mistral-7b": Document(
-        lambda e: e[MISTRAL].residual_stream_analysis["mistral-7b"], {"": STREAM}, shows=False
+    "mistral-7b": Document(mistral, {"": STREAM}, shows=False),
+    "typed": Document(
+        None,
+        {"": TYPED},
+        places={
+            "/mistral_reference": (FOUR, "/mistral_reference"),
+            **{pointer(model): (HYPOTHESES, pointer(*PROJECTOR, model)) for model in PROJECTED},
+        },
+        shows=False,
     ),
     "study": Document(
         None,

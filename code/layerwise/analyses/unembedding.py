@@ -5,11 +5,8 @@ from __future__ import annotations
 import math
 
 from layerwise.analyses.derivation import Document
-from layerwise.analyses.gain_files import R
+from layerwise.analyses.sequence_gains import HYPOTHESES, MISTRAL, PROJECTED, PROJECTOR
 
-MISTRAL = R + "mistral_paradox_investigation_results.json"
-HYPOTHESES = R + "llama_anomaly_hypothesis_tests.json"
-TESTS = "hypothesis_1_titanium_projector"
 MODEL = "mistral-7b"
 
 OF_MODEL = {
@@ -26,11 +23,11 @@ OF_MISTRAL = {
 }
 DOCUMENTS = {
     model: Document(
-        lambda e, model=model: e[HYPOTHESES].at(TESTS, "results", model),  # type: ignore[misc]
+        lambda e, model=model: e[HYPOTHESES].at(*PROJECTOR, model),  # type: ignore[misc]
         {"": OF_MODEL},
         shows=False,
     )
-    for model in ("llama3.1-8b", "mistral-7b", "gemma2-9b")
+    for model in PROJECTED
 } | {
     "mistral": Document(
         MISTRAL,

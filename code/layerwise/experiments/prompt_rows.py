@@ -11,27 +11,20 @@ from layerwise.experiments import BEYOND, Fragments, Subject, dotted, is_about
 from layerwise.experiments.depth_gains import readings
 from layerwise.inputs.published import pointer
 from layerwise.measures import entropy
-from layerwise.measures.residual_gain import gain_definitions, last_block_gain, total_amplification
+from layerwise.measures.residual_gain import last_block_gain
 from layerwise.measures.traces import Trace
 
 COMPLEXITY = {"Factual": 1, "Cliche": 2, "Nonsense": 3, "Novel": 4, "Syntactic": 5}
-RMS_NORM = ("llama", "mistral", "gemma")
 
 
-def stored_in_half(trace: Trace) -> dict[str, float]:
-    """Of a softmax in float16 (benchmark), as the shortest decimals of float32 and float16."""
-    return {
-        "Entropy": float(str(entropy.half_entropy(trace.logits))),
-        "Top_Prob": float(str(entropy.half_top_probability(trace.logits))),
-    }
+def stored_in_half(trace: Trace) -> float:
+    """Entropy of a softmax in float16 (benchmark), as the shortest decimals of float32."""
+    return float(str(entropy.half_entropy(trace.logits)))
 
 
-def clipped(trace: Trace) -> dict[str, float]:
-    """Of a softmax clipped at 1e-10 (twins, GPT-2, GPT-J)."""
-    return {
-        "Entropy": entropy.clipped_entropy(trace.logits),
-        "Top_Prob": float(entropy.clipped_softmax(trace.logits).max()),
-    }
+def clipped(trace: Trace) -> float:
+    """Entropy of a softmax clipped at 1e-10 (twins, GPT-2, GPT-J)."""
+    return entropy.clipped_entropy(trace.logits)
 
 
 @dataclass(frozen=True)
@@ -43,13 +36,13 @@ class PromptRows:
     Attributes:
         file: the table, with the columns Model and Category.
         prompts: the set, {category: texts} in the order of the rows.
-        output: the columns that rest on the next token.
+        entropy: that of the next token.
         names: by slug, the name in the table of models that are called otherwise there.
     """
 
     file: str
     prompts: str
-    output: Callable[[Trace], dict[str, float]] = clipped
+    entropy: Callable[[Trace], float] = clipped
     names: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, subject: Subject) -> Fragments:
@@ -59,22 +52,21 @@ class PromptRows:
             LayerwiseError: if a category has not one prompt per row.
         """
         table = subject.published.document(self.file)
-        slug, rows, found = subject.model.slug, {}, []
+        slug = subject.model.slug
+        found: dict[str, Any] = {}
+        traces: list[Trace] = []
         name = self.names.get(slug, dotted(slug))
         for row, text in self._places(table, name, subject.prompt_set(self.prompts)):
             trace = subject.trace(text)
+            traces.append(trace)
             columns = {
                 "Complexity": COMPLEXITY[table[row]["Category"]],
-                "Norm_Type": "RMSNorm" if subject.model.family in RMS_NORM else "LayerNorm",
-                "N_Layers": trace.n_layers,
                 "Last_Gain": last_block_gain(trace),
-                "Total_Amp": total_amplification(trace),
-                **self.output(trace),
+                "Entropy": self.entropy(trace),
             }
-            rows[pointer(row)] = {name: columns[name] for name in columns if name in table[row]}
-            found.append(gain_definitions(trace))
-        ours = {pointer(slug): {"gains": readings(found)}}
-        return {self.file: rows, f"{BEYOND}{subject.experiment}": ours}
+            found |= {pointer(row, name): columns[name] for name in columns if name in table[row]}
+        ours = {pointer(slug): {"gains": readings(traces)}}
+        return {self.file: found, f"{BEYOND}{subject.experiment}": ours}
 
     def _places(
         self, table: Sequence[Mapping[str, Any]], name: str, texts: Mapping[str, Sequence[str]]

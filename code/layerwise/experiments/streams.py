@@ -1,55 +1,120 @@
-"""A series of norms over the layers as result files hold it: gains, extremes, their product."""
+"""Norms of the residual stream and entropies over single texts (Paper 3's notebooks on streams).
+
+Notebooks with one text typed it where no set holds it. The four-model and Mistral notebooks used
+the factual text of the input dependency: its first and last gain of Llama-3.1-8B are theirs up to
+half precision. Its last text is there as that of the LLaMA 2 and 3.1 test.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float64
 
-from layerwise.measures.stream_norms import frobenius_norm
-from layerwise.measures.traces import Trace
-from layerwise.statistics.norm_ratios import OFFSET, contracting_percent, norm_ratios
+from layerwise.errors import LayerwiseError
+from layerwise.experiments import Subject
+from layerwise.experiments.depth_gains import readings
+from layerwise.measures.entropy import half_entropy, shifted_entropy
+from layerwise.measures.residual_gain import EPSILON
+from layerwise.measures.spectral import spectral_norm
+from layerwise.measures.stream_norms import (
+    last_token_norm,
+    matrix_norm,
+    mean_token_norms,
+    sequence_norms,
+)
+
+CAPITAL, PANGRAM = "1_Factual", "5_Original_Test"
+MISTRAL = "mistral-7b"
+Named = Mapping[str, Mapping[str, str]]  # a set of named texts
 
 
-def summary(norms: Float64[np.ndarray, " layer"]) -> dict[str, Any]:
-    """Norms, their ratios (gains) and what the notebooks save of these.
-
-    `cumulative_energy` is exp(cumsum ln(gain + 1e-10)); a gain of 1 counts as expanding.
+def text_of(texts: Named, name: str) -> str:
+    """One text of a set of named ones.
 
     Raises:
-        LayerwiseError: if a norm is zero or not finite.
+        LayerwiseError: if the set does not have it.
     """
-    gains = norm_ratios(norms)
-    energy = np.exp(np.cumsum(np.log(gains + OFFSET)))
-    contracting = contracting_percent(gains)
+    if name not in texts:
+        raise LayerwiseError(
+            f"prompts: the set of the input dependency must name a text {name!r}, found "
+            f"{', '.join(texts)}; fetch the prompts again"
+        )
+    return texts[name]["text"]
+
+
+def four_models(subject: Subject, texts: Named) -> dict[str, Any]:
+    """Whole-sequence norms under autocast; the first is that of the embedding module's output.
+
+    Gemma's is not yet scaled there: its initial gain holds a factor sqrt(3072).
+    """
+    trace = subject.trace(text_of(texts, CAPITAL), autocast=True)
+    return {"norms": sequence_norms(trace).tolist(), "beyond": {"gains": readings([trace])}}
+
+
+def mistral(subject: Subject, texts: Named) -> dict[str, Any]:
+    """Mistral-7B's investigation: token matrices, whole-sequence norms from block 0, entropy."""
+    trace = subject.trace(text_of(texts, CAPITAL))
+    out = subject.weights.unembedding()
+    into = out if subject.weights.tied else subject.weights.embedding()
     return {
-        "norms": norms.tolist(),
-        "gains": gains.tolist(),
-        "initial_gain": float(gains[0]),
-        "last_gain": float(gains[-1]),
-        "last_expands": bool(gains[-1] > 1),
-        "max_gain": float(gains.max()),
-        "max_gain_layer": int(gains.argmax()),
-        "contracting_pct": contracting,
-        "expanding_pct": 100 - contracting,
-        "cumulative_energy": energy.tolist(),
-        "final_cumulative": float(energy[-1]),
+        "unembedding_analysis": {
+            MISTRAL: {
+                "unembedding": {"frobenius_norm": matrix_norm(out)},
+                "embedding": {"frobenius_norm": matrix_norm(into)},
+            }
+        },
+        "residual_stream_analysis": {
+            MISTRAL: {"norms": sequence_norms(trace, embedding=False).tolist()}
+        },
+        "entropy_analysis": {MISTRAL: {"entropy": shifted_entropy(trace.logits)}},
+        "beyond": {"gains": readings([trace])},
     }
 
 
-def pick(entries: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Some entries, in the order asked for."""
-    return {name: entries[name] for name in names}
+def unembedding(subject: Subject, texts: None) -> dict[str, Any]:
+    """The LLaMA hypothesis tests: size of the unembedding, cast to float32.
 
-
-def without_first_token(trace: Trace) -> list[float]:
-    """Gains of the whole sequence but its first token, whose size rules the published ones.
-
-    Empty for a text of one token.
+    Raises:
+        LayerwiseError: if an entry of it is not finite.
     """
-    if len(trace.tokens) < 2:
-        return []
-    rest = [out[1:] for out in (trace.embedding, *trace.block_outputs)]
-    norms = np.array([frobenius_norm(out) for out in rest])
-    return norm_ratios(norms).tolist()
+    matrix = subject.weights.unembedding()
+    matrix_norm(matrix)
+    return {"vocab_size": len(matrix), "spectral_norm": spectral_norm(matrix)}
+
+
+def input_dependency(subject: Subject, texts: Named) -> dict[str, Any]:
+    """Whole-sequence gains, and the entropy of a softmax stored in float16, of five texts."""
+    traces = {name: subject.trace(text_of(texts, name)) for name in texts}
+    results = {}
+    for name, trace in traces.items():
+        norms = sequence_norms(trace)
+        results[name] = {
+            "entropy": float(half_entropy(trace.logits)),
+            "gains": (norms[1:] / norms[:-1]).tolist(),
+        }
+    return {"results": results, "beyond": {"gains": readings(list(traces.values()))}}
+
+
+def token_means(subject: Subject, texts: Named) -> dict[str, Any]:
+    """LLaMA 2 and 3.1: mean token norms at all layers, the last one behind the final norm."""
+    trace = subject.trace(text_of(texts, PANGRAM))
+    return {
+        "residual": {"norms": mean_token_norms(trace).tolist()},
+        "beyond": {"gains": readings([trace])},
+    }
+
+
+def last_block(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+    """The per-head notebook: last token's norm behind the last block over that before it."""
+    traces = [subject.trace(text) for text in texts]
+    before, after = (
+        np.array([last_token_norm(states) for states in side])
+        for side in ([t.states[-2] for t in traces], [t.before_norm for t in traces])
+    )
+    last = traces[0].n_layers - 1
+    return {
+        "layers": {last: {"residual_ratio": float(np.mean(after / (before + EPSILON)))}},
+        "beyond": {"gains": readings(traces)},
+    }

@@ -10,17 +10,9 @@ from layerwise.experiments import (
     Fragments,
     Subject,
     attention_sheaf,
-    crossarch,
-    ffn,
-    fourmodel,
-    inputdep,
-    llama23,
-    llama_anom,
     matrices,
-    mistral,
-    perhead,
-    rlhf,
-    scaling,
+    modules,
+    streams,
     together,
     token_states,
 )
@@ -36,6 +28,7 @@ OPT = R + "OPT_anomaly_20260106_013155.json"
 EXTENDED_TRACES = R + "H4_v2_extended_20260106_012606.json"
 PACKED = ("pythia-1b", "pythia-2p8b", "pythia-6p9b", "mistral-7b", "gemma-2b")
 PROFILES = {"pythia-6p9b": ANISOTROPY, "gemma-2b": R + "anisotropy_results_gemma.json"}
+TEXTS = "input_dependency"
 TUNED_BASES = {
     "mistral-7b": "Mistral-7B-Base",
     "gemma-7b": "Gemma-7B-Base",
@@ -58,16 +51,47 @@ EXPERIMENTS: Mapping[str, Callable[[Subject], Fragments]] = {
     # GPT-2 and GPT-J against a gain of one, 25 prompts (notebooks on norms and parallel blocks)
     "gpt2_ln": PromptRows(R + "gpt2_layernorm_validation_20260105_150306.csv", "gpt2_layernorm"),
     "gptj": PromptRows(R + "gptj_parallel_test_20260105_152333.csv", "gptj_parallel"),
-    "ffn": ffn.fragments,
-    "scaling": scaling.fragments,
-    "fourmodel": fourmodel.fragments,
-    "mistral": mistral.fragments,
-    "llama_anom": llama_anom.fragments,
-    "inputdep": inputdep.fragments,
-    "rlhf": rlhf.fragments,
-    "llama23": llama23.fragments,
-    "crossarch": crossarch.fragments,
-    "perhead": perhead.fragments,
+    # attention and MLP of two sizes, eight sentences each; of eight sizes, four sentences
+    "ffn": Experiment(
+        {
+            "pythia-1p4b": R + "ffn_expansion_results.json",
+            "pythia-6p9b": R + "ffn_expansion_pythia69b_results.json",
+        },
+        None,
+        modules.by_layer,
+        {"pythia-1p4b": "ffn_expansion", "pythia-6p9b": "ffn_expansion_6p9b"},
+    ),
+    "scaling": Experiment(
+        R + "scaling_law_multi_pythia_results.json", "models", modules.of_size, "mlp_scaling"
+    ),
+    # one text, bfloat16 under autocast; Mistral's investigation and the LLaMA tests (float16)
+    "fourmodel": Experiment(
+        R + "4model_validation_results.json", "results", streams.four_models, TEXTS
+    ),
+    "mistral": Experiment(
+        {"mistral-7b": R + "mistral_paradox_investigation_results.json"},
+        None,
+        streams.mistral,
+        TEXTS,
+    ),
+    "llama_anom": Experiment(
+        R + "llama_anomaly_hypothesis_tests.json",
+        "hypothesis_1_titanium_projector/results",
+        streams.unembedding,
+    ),
+    "llama23": Experiment(
+        R + "llama2_vs_llama31_hypothesis_test.json", "models", streams.token_means, TEXTS
+    ),
+    "inputdep": Experiment(
+        {"llama-3p1-8b": R + "input_dependency_thermodynamics.json"},
+        None,
+        streams.input_dependency,
+        TEXTS,
+    ),
+    # five stubs (per-head notebook)
+    "perhead": Experiment(
+        R + "beautiful_ones_analysis_20260105_164639.json", "models", streams.last_block, "per_head"
+    ),
     # singular values of the projections (section 4.3, figures 3, A1 and A5)
     "spectral": Experiment(
         R + "restriction_map_spectral_20260105_202448.json", "results", matrices.projections

@@ -23,6 +23,7 @@ BEYOND = "beyond/"  # files of ours: what was measured and never published
 IDENTITY = frozenset((
     "model", "model_name", "model_display", "model_hf_name", "hf_name", "path", "family", "lab",
     "arch", "type", "variant", "category", "layer", "role", "expected", "marker",
+    "hypothesized_alpha",
 ))  # fmt: skip
 # Constants of the methods, typed into notebooks or fitted before: as "file#key", or "#name" of
 # what is called so in any file.

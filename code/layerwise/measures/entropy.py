@@ -7,21 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 from jaxtyping import Float32, Float64
+from scipy import special
 
 CLIP = 1e-10  # smallest probability, or what is added to each
 
 
 def softmax(logits: Float32[np.ndarray, " vocabulary"]) -> Float64[np.ndarray, " vocabulary"]:
     """exp(l) / sum exp(l), in float64."""
-    shifted = np.exp(logits.astype(np.float64) - logits.max())
-    return shifted / shifted.sum()
-
-
-def entropy(logits: Float32[np.ndarray, " vocabulary"]) -> float:
-    """-sum p ln p, nothing rounded or clipped."""
-    p = softmax(logits)
-    p = p[p > 0]
-    return float(-np.sum(p * np.log(p)))
+    return special.softmax(logits.astype(np.float64))
 
 
 def half_entropy(logits: Float32[np.ndarray, " vocabulary"]) -> np.float32:
@@ -35,11 +28,6 @@ def half_entropy(logits: Float32[np.ndarray, " vocabulary"]) -> np.float32:
     p = p[p > 0]
     found: np.float32 = np.sum(-p * np.log(p), dtype=np.float32)
     return found
-
-
-def half_top_probability(logits: Float32[np.ndarray, " vocabulary"]) -> np.float16:
-    """Largest probability of a softmax stored in float16 (benchmark)."""
-    return np.float16(softmax(logits).max())
 
 
 def clipped_softmax(
@@ -60,13 +48,3 @@ def shifted_entropy(logits: Float32[np.ndarray, " vocabulary"]) -> float:
     """-sum p ln(p + 1e-10) over a float32 softmax (Mistral investigation)."""
     p = softmax(logits).astype(np.float32)
     return float(-np.sum(p * np.log(p + np.float32(CLIP)), dtype=np.float32))
-
-
-def effective_vocabulary(nats: float) -> float:
-    """exp(entropy): the number of equally likely tokens of that entropy."""
-    return float(np.exp(nats))
-
-
-def top_mass(logits: Float32[np.ndarray, " vocabulary"], n: int = 10) -> float:
-    """Probability of the n likeliest tokens together (all, where there are fewer)."""
-    return float(np.sort(softmax(logits))[-n:].sum())

@@ -9,7 +9,6 @@ the block.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float32, Float64
@@ -21,6 +20,7 @@ from layerwise.measures.traces import Trace
 OFFSET = 1e-10  # added to the denominator, as published
 
 Tokens = Float32[np.ndarray, "token width"]
+Blocks = Float64[np.ndarray, " block"]
 
 
 def module_gain(into: Tokens, out: Tokens) -> float:
@@ -28,56 +28,24 @@ def module_gain(into: Tokens, out: Tokens) -> float:
     return mean_token_norm(out) / (mean_token_norm(into) + OFFSET)
 
 
-def attention_gains(trace: Trace) -> Float64[np.ndarray, " block"]:
-    """Gain of the attention of every block.
-
-    Raises:
-        LayerwiseError: if the trace was taken without its modules.
-    """
-    _require_modules(trace)
-    return np.array([module_gain(m.attention_input, m.attention_output) for m in trace.modules])
-
-
-def mlp_gains(trace: Trace) -> Float64[np.ndarray, " block"]:
-    """Gain of the MLP of every block.
-
-    Raises:
-        LayerwiseError: if the trace was taken without its modules.
-    """
-    _require_modules(trace)
-    return np.array([module_gain(m.mlp_input, m.mlp_output) for m in trace.modules])
-
-
-@dataclass(frozen=True)
-class ModuleGains:
-    """Gains by prompt and block; the published number of a block is the mean over the prompts."""
-
-    attention: Float64[np.ndarray, "prompt block"]
-    mlp: Float64[np.ndarray, "prompt block"]
-
-    @property
-    def means(self) -> tuple[Float64[np.ndarray, " block"], Float64[np.ndarray, " block"]]:
-        """Attention gain and MLP gain of every block: means of ratios, not ratios of means."""
-        return self.attention.mean(axis=0), self.mlp.mean(axis=0)
-
-
-def module_gains(traces: Sequence[Trace]) -> ModuleGains:
-    """Gains of every prompt, a row each.
+def module_gains(traces: Sequence[Trace]) -> tuple[Blocks, Blocks]:
+    """Attention gain and MLP gain of every block: means of ratios, not ratios of means.
 
     Raises:
         LayerwiseError: for no traces, or one that was taken without its modules.
     """
-    if not traces:
-        raise LayerwiseError("a mean gain needs at least one prompt, found none; check the set")
-    return ModuleGains(
-        attention=np.array([attention_gains(trace) for trace in traces]),
-        mlp=np.array([mlp_gains(trace) for trace in traces]),
-    )
-
-
-def _require_modules(trace: Trace) -> None:
-    if not trace.modules:
+    if not traces or not all(trace.modules for trace in traces):
         raise LayerwiseError(
-            "module gains need the inputs and outputs of the modules, the trace has none; "
-            "trace with modules=True"
+            "module gains need texts and the inputs and outputs of the modules, found "
+            f"{len(traces)} texts; trace with modules=True"
         )
+    attention, mlp = (
+        np.array(
+            [
+                [module_gain(getattr(m, f"{of}_input"), getattr(m, f"{of}_output")) for m in blocks]
+                for blocks in (trace.modules for trace in traces)
+            ]
+        ).mean(axis=0)
+        for of in ("attention", "mlp")
+    )
+    return attention, mlp

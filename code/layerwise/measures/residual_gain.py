@@ -14,7 +14,7 @@ Norms are rounded to float32; those of the last-block gain to the dtype of the m
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float32, Float64
+from jaxtyping import Float64
 
 from layerwise.errors import LayerwiseError
 from layerwise.measures.precision import round_to
@@ -33,25 +33,14 @@ EPSILON = 1e-10  # added to denominators by the notebooks of the sweep, the hunt
 def layer_gains(trace: Trace) -> Float64[np.ndarray, " block"]:
     """|h_{l+1}| / (|h_l| + 1e-10) of the last token for every block, the last with the final norm.
 
-    Entry n-2 is the penultimate gain, entry n-1 the final-norm gain.
-    """
-    norms = np.array([last_token_norm(states) for states in trace.states], dtype=np.float64)
-    return norms[1:] / (norms[:-1] + EPSILON)
-
-
-def penultimate_gain(trace: Trace) -> float:
-    """The paper's gain "without final LN": of block n-2, never of the last block.
+    Entry n-2 is the penultimate gain ("without final LN"), entry n-1 the final-norm gain.
 
     Raises:
         LayerwiseError: for a model of one block.
     """
     _require_blocks(trace)
-    return float(layer_gains(trace)[-2])
-
-
-def final_norm_gain(trace: Trace) -> float:
-    """The gain "with LN": of the last block and the final norm together."""
-    return float(layer_gains(trace)[-1])
+    norms = np.array([last_token_norm(states) for states in trace.states], dtype=np.float64)
+    return norms[1:] / (norms[:-1] + EPSILON)
 
 
 def last_block_gain(trace: Trace, dtype: str | None = None) -> float:
@@ -65,57 +54,35 @@ def last_block_gain(trace: Trace, dtype: str | None = None) -> float:
         LayerwiseError: for a model of one block.
     """
     _require_blocks(trace)
-    last, before = trace.block_outputs[-1], trace.block_outputs[-2]
-    return _ratio(last, before, dtype or trace.dtype)
-
-
-def total_amplification(trace: Trace, dtype: str | None = None) -> float:
-    """|b_{n-1}| / |b_0| of the last token, norms rounded as in `last_block_gain`."""
-    return _ratio(trace.block_outputs[-1], trace.block_outputs[0], dtype or trace.dtype)
-
-
-def sequence_gains(trace: Trace, *, embedding: bool = True) -> Float64[np.ndarray, " gain"]:
-    """Frobenius norm of each block's output over that of the one before, all tokens.
-
-    The first gain is that of block 0 over the embedding module's output, or without `embedding`
-    that of block 1 over block 0. The first token, which some models blow up, rules these norms.
-    """
-    norms = sequence_norms(trace, embedding=embedding)
-    return norms[1:] / norms[:-1]
-
-
-def token_gains(trace: Trace) -> Float64[np.ndarray, " block"]:
-    """Mean token norm at layer l+1 over that at layer l, the last one behind the final norm."""
-    means = mean_token_norms(trace)
-    return means[1:] / means[:-1]
+    return _ratio(trace, -2, dtype or trace.dtype)
 
 
 def gain_definitions(trace: Trace) -> dict[str, float]:
     """The last gain of a text in every reading, with and without the final norm."""
-    before, last, after = *trace.block_outputs[-2:], trace.states[-1]
+    gains, tokens = layer_gains(trace), mean_token_norms(trace)
+    before, last = trace.block_outputs[-2:]
+    sequence = sequence_norms(trace, embedding=False)
     return {
-        "penultimate": penultimate_gain(trace),
-        "final_norm": final_norm_gain(trace),
+        "penultimate": float(gains[-2]),
+        "final_norm": float(gains[-1]),
         "last_block": last_block_gain(trace, "float32"),
         "last_block_rounded": last_block_gain(trace),
-        "sequence": float(sequence_gains(trace)[-1]),
-        "sequence_final_norm": frobenius_norm(after) / frobenius_norm(before),
+        "sequence": float(sequence[-1] / sequence[-2]),
+        "sequence_final_norm": frobenius_norm(trace.states[-1]) / frobenius_norm(before),
         "token": mean_token_norm(last) / mean_token_norm(before),
-        "token_final_norm": float(token_gains(trace)[-1]),
-        "total_amplification": total_amplification(trace, "float32"),
+        "token_final_norm": float(tokens[-1] / tokens[-2]),
+        "total_amplification": _ratio(trace, 0, "float32"),  # last block over the first
     }
+
+
+def _ratio(trace: Trace, below: int, dtype: str) -> float:
+    """Last token's norm behind the last block over that behind another, both rounded."""
+    outputs = trace.block_outputs[-1], trace.block_outputs[below]
+    norms = np.array([last_token_norm(out) for out in outputs], dtype=np.float32)
+    numerator, denominator = round_to(norms, dtype).astype(np.float64)
+    return float(numerator / denominator) if denominator else 1.0
 
 
 def _require_blocks(trace: Trace) -> None:
     if trace.n_layers < 2:
-        raise LayerwiseError(
-            f"this gain compares two blocks, the model has {trace.n_layers}; use layer_gains"
-        )
-
-
-def _ratio(
-    above: Float32[np.ndarray, "token hidden"], below: Float32[np.ndarray, "token hidden"], to: str
-) -> float:
-    norms = np.array([last_token_norm(above), last_token_norm(below)], dtype=np.float32)
-    numerator, denominator = round_to(norms, to).astype(np.float64)
-    return float(numerator / denominator) if denominator else 1.0
+        raise LayerwiseError(f"a last gain compares two blocks, the model has {trace.n_layers}")

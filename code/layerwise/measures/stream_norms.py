@@ -12,7 +12,10 @@ from collections.abc import Iterable
 import numpy as np
 from jaxtyping import Float32, Float64
 
+from layerwise.errors import LayerwiseError
 from layerwise.measures.traces import Trace
+
+ROWS = 8192  # read at a time: a vocabulary of 256,000 in float64 would take gigabytes
 
 
 def token_norms(states: Float32[np.ndarray, "token width"]) -> Float32[np.ndarray, " token"]:
@@ -33,6 +36,21 @@ def mean_token_norm(states: Float32[np.ndarray, "token width"]) -> float:
 def frobenius_norm(states: Float32[np.ndarray, "token width"]) -> float:
     """Norm of all tokens together, not rounded."""
     return float(np.sqrt(np.sum(np.square(states, dtype=np.float64))))
+
+
+def matrix_norm(matrix: Float32[np.ndarray, "row width"]) -> float:
+    """Frobenius norm of a matrix of any size, a few rows at a time in float64.
+
+    Raises:
+        LayerwiseError: for an entry that is not finite.
+    """
+    parts = range(0, len(matrix), ROWS)
+    norm = float(np.linalg.norm([frobenius_norm(matrix[row : row + ROWS]) for row in parts]))
+    if not np.isfinite(norm):
+        raise LayerwiseError(
+            "a token matrix must be finite, found a NaN or an infinity; read it in a wider dtype"
+        )
+    return norm
 
 
 def sequence_norms(trace: Trace, *, embedding: bool = True) -> Float64[np.ndarray, " output"]:
