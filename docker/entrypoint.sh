@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What `docker run IMAGE [COMMAND ...]` does. Without a command: the full reproduction where a GPU is
-# visible, else the two sources that need none. Else a target of the Makefile (test, reproduce, ...), a verb
+# visible, else the source that needs none. Else a target of the Makefile (test, reproduce, ...), a verb
 # of layerwise (analyze, doctor, ...), or any program (bash).
 set -euo pipefail
 image=${LAYERWISE_IMAGE:-/opt/layerwise}
@@ -36,7 +36,7 @@ PY
             if compgen -G "/dev/nvidia[0-9]*" >/dev/null; then
                 fail "a GPU is there but torch cannot use it ($report): the driver must be 580 or newer, or build the image for older ones (docs/docker.md)"
             fi
-            echo "layerwise: no GPU is visible (with one: docker run --gpus all ...); published and mini need none" >&2
+            echo "layerwise: no GPU is visible (with one: docker run --gpus all ...); reproduce and rehearse need none" >&2
             return 1
             ;;
         *) fail "a GPU is there but torch cannot use it ($report): the driver must be 580 or newer, or build the image for older ones (docs/docker.md)" ;;
@@ -75,7 +75,7 @@ case $command in
         ! gpu || target=reproduce-full
         exec make --old-file=setup "$target"
         ;;
-    test | reproduce | reproduce-full | bench | bench-gpu | help)
+    test | reproduce | rehearse | reproduce-full | bench | bench-gpu | help)
         cd "$tree"
         [ "$command" = help ] || gpu || true
         exec make --old-file=setup "$command" "$@"
