@@ -2,49 +2,56 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tabulate import tabulate
 
 Record = Mapping[str, Any]  # of a claim, as in claims.json
-NO_STATISTIC = "no statistic answers it, or it is a setting"
+NO_STATISTIC = "a setting, or no statistic answers it"
 SILENT = "NO REASON GIVEN"
-# What is reproduced because it does not depend on the weights.
-COUNT = "counts and settings"
+WEIGHT_FREE = "counts and settings, which no weight enters"
+WIDTH = 60  # of the first column, in characters
 
 
 def outcome(records: Iterable[Record]) -> str:
-    """Three tables: claims with a number by paper, why others have none, what is reproduced."""
+    """Claims with a number by paper, why others have none, and what is reproduced, by kind."""
     records = list(records)
     papers = sorted({record["paper"] for record in records})
+    numbered = [record for record in records if record["recomputed"] is not None]
+    rest = [record for record in records if record["recomputed"] is None]
+    again = [record for record in numbered if record["verdict"] == "reproduced"]
 
     def row(name: str, chosen: Iterable[Record]) -> list[Any]:
         counts = Counter(record["paper"] for record in chosen)
         return [name, *(counts[paper] or "" for paper in papers)]
 
-    found = [record for record in records if record["recomputed"] is not None]
-    rows = [row("claims", records), row("got a number", found)]
-    causes = Counter(why_without(record) for record in records if record["recomputed"] is None)
-    for cause in sorted(causes, key=lambda name: -causes[name]):
-        rows.append(row(f"  none: {cause}", (r for r in records if _is_without(r, cause))))
-    again = [record for record in found if record["verdict"] == "reproduced"]
-    rows.append(row("reproduced by random weights", again))
-    for kind in sorted({kind_of(record) for record in again}):
-        rows.append(row(f"  {kind}", (r for r in again if kind_of(r) == kind)))
-    return tabulate(rows, headers=["", *(f"paper {paper}" for paper in papers)], tablefmt="plain")
+    def rows(chosen: list[Record], kind: Callable[[Record], str]) -> list[list[Any]]:
+        return [
+            row(f"- {name}", (one for one in chosen if kind(one) == name))
+            for name, _ in Counter(map(kind, chosen)).most_common()
+        ]
 
-
-def _is_without(record: Record, cause: str) -> bool:
-    return record["recomputed"] is None and why_without(record) == cause
+    table = [
+        row("claims", records),
+        row("got a number", numbered),
+        row("got none", rest),
+        *rows(rest, why_without),
+        row("reproduced by random weights", again),
+        *rows(again, kind_of),
+    ]
+    heads = ["", *(f"paper {paper}" for paper in papers)]
+    return tabulate(table, heads, "plain", maxcolwidths=[WIDTH])
 
 
 def why_without(record: Record) -> str:
     """Why a claim got no number."""
     if record["verdict"] in ("not checkable", "declared"):
         return NO_STATISTIC
-    return record["cause"] or SILENT
+    # which number it is, says the claim's record
+    return re.sub(r"^\S+#\S+", "a number it rests on", record["cause"] or SILENT)
 
 
 def silent(records: Iterable[Record]) -> list[str]:
@@ -53,12 +60,14 @@ def silent(records: Iterable[Record]) -> list[str]:
 
 
 def kind_of(record: Record) -> str:
-    """What a claim's printed value is: chance, not the weights, decides on short lists of words."""
+    """What was reproduced: something that no weight enters, or something that chance may hit."""
+    if not record["provenance"]["runs"]:
+        return WEIGHT_FREE
     printed = record["published"]
     if isinstance(printed, bool):
-        return "flags"
+        return "flags: one of two"
     if isinstance(printed, str):
-        return "words"
-    if isinstance(printed, list):
-        return "lists"
-    return COUNT if isinstance(printed, int) else "numbers"
+        return "words: one of a few"
+    if isinstance(printed, int | list) or record["unit"] == "%":
+        return "ranks, layers and shares: one of a few"
+    return "numbers within the band of their class"

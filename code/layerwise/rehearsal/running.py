@@ -63,18 +63,27 @@ class Pipeline:
         if not shutil.which("latexmk"):
             stages = [name for name in stages if not name.startswith(PAPER)]
         models = [name for name in stages if name.startswith(MEASURE)]
-        start = stages.index(models[0])
-        rest = [name for name in stages[start:] if name not in models]
+        before = [name for name in stages if "@" not in name]  # the texts, and can it run here
+        rest = [name for name in stages if name not in (*before, *models)]
         models.sort(key=lambda name: slowest_first.index(name.removeprefix(MEASURE)))
         with meter("rehearsal", "stages", len(stages)) as advance:
-            self._run_all(stages[:start], 1, advance)
-            self._run_all(models, workers(), advance)
-            self._run_all(rest, 1, advance)
+            try:
+                self._in_order(before, advance)
+                self._at_once(models, advance)
+                self._in_order(rest, advance)
+            except BaseException:  # Ctrl-C
+                self._stop()
+                raise
 
-    def _run_all(self, stages: Iterable[str], at_once: int, advance: Advance) -> None:
-        """So many stages at once; all are run, and then the first error is raised."""
+    def _in_order(self, stages: Iterable[str], advance: Advance) -> None:
+        for stage in stages:
+            self._reproduce(stage)
+            advance(1, stage)
+
+    def _at_once(self, stages: Iterable[str], advance: Advance) -> None:
+        """A stage per core; one that fails leaves the others alone, and is raised at the end."""
         errors: list[LayerwiseError] = []
-        with ThreadPoolExecutor(at_once) as pool:
+        with ThreadPoolExecutor(workers()) as pool:
             waiting = {pool.submit(self._reproduce, stage): stage for stage in stages}
             try:
                 for done in as_completed(waiting):
@@ -82,13 +91,13 @@ class Pipeline:
                     if error := done.exception():
                         assert isinstance(error, LayerwiseError), error
                         errors.append(error)
-            except BaseException:  # Ctrl-C
+            except BaseException:
                 self._stop()
                 pool.shutdown(cancel_futures=True)
                 raise
         if errors:
-            also = f"; so did {len(errors) - 1} others" if errors[1:] else ""
-            raise LayerwiseError(f"{errors[0]}{also}; all is in {self.folder / LOG}")
+            also = f"\nand {len(errors) - 1} others failed" if errors[1:] else ""
+            raise LayerwiseError(f"{errors[0]}{also}")
 
     def _stages(self) -> list[str]:
         command = [*DVC, "stage", "list", "--name-only"]
@@ -116,7 +125,7 @@ class Pipeline:
             log.write(said)
         if process.returncode and not self.stopped:
             told = "\n".join(f"    {line}" for line in said.strip().splitlines()[-LAST:])
-            raise LayerwiseError(f"{what} failed in {self.folder}:\n{told}\n")
+            raise LayerwiseError(f"{what} failed; all is in {self.folder / LOG}\n{told}")
         return said
 
     def _stop(self) -> None:
