@@ -94,7 +94,7 @@ def test_an_error_inside_unpacks_too() -> None:
 KEPT = """
 import os
 import torch
-from layerwise.packed import packed_linears
+from layerwise.extraction.packed import packed_linears
 
 def resident():
     with open("/proc/self/statm") as file:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -34,20 +35,32 @@ def forward(
     return hidden
 
 
-@contextlib.contextmanager
-def _watch(checkpoint: Checkpoint, see: See) -> Iterator[None]:
-    blocks = checkpoint.blocks
-
-    def enter(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        see(0, args[0] if args else kwargs["hidden_states"])
-
-    def leave(layer: Layer) -> Callable[[Any, Any, Any], None]:
-        return lambda module, args, out: see(layer, out if torch.is_tensor(out) else out[0])
-
+def _watch(checkpoint: Checkpoint, see: See) -> contextlib.AbstractContextManager[None]:
+    first, *_ = blocks = checkpoint.blocks
     layers: list[Layer] = [*range(1, len(blocks)), BEFORE_NORM]
-    handles = [blocks[0].register_forward_pre_hook(enter, with_kwargs=True)]
+    handles = [on_input(first, partial(see, 0))]
     for block, layer in zip(blocks, layers, strict=True):
-        handles.append(block.register_forward_hook(leave(layer)))
+        handles.append(on_output(block, partial(see, layer)))
+    return taken_off(handles)
+
+
+def on_input(module: torch.nn.Module, see: Callable[[torch.Tensor], None]) -> Any:
+    """Show every hidden state that enters a module; the handle takes the hook off."""
+    return module.register_forward_pre_hook(
+        lambda _, args, kwargs: see(args[0] if args else kwargs["hidden_states"]), with_kwargs=True
+    )
+
+
+def on_output(module: torch.nn.Module, see: Callable[[torch.Tensor], None]) -> Any:
+    """Show every hidden state that leaves a module; the handle takes the hook off."""
+    return module.register_forward_hook(
+        lambda _, args, out: see(out if torch.is_tensor(out) else out[0])
+    )
+
+
+@contextlib.contextmanager
+def taken_off(handles: Iterable[Any]) -> Iterator[None]:
+    """After the block, whatever happens in it, these hooks are gone."""
     try:
         yield
     finally:

@@ -73,17 +73,6 @@ class Checkpoint:
         return len(with_special) > len(plain) and with_special[0] == bos
 
 
-@contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """Compute with one thread inside the block."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
 def kernel_of(model: Any, wanted: str) -> str:
     """The attention kernel that runs: `sdpa` where it is wanted and the architecture has it."""
     return "sdpa" if wanted == "sdpa" and model._supports_sdpa else "eager"

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from jaxtyping import Float, Float32, Int64
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.families import FAMILIES
-from layerwise.extraction.forward import forward
+from layerwise.extraction.forward import forward, on_input, on_output, taken_off
 from layerwise.extraction.load import Checkpoint, attention_kernel
 from layerwise.extraction.store import BEFORE_NORM, Layer
 from layerwise.measures.traces import ModuleStates, Trace
@@ -124,48 +125,30 @@ def _logits(
     return _array(logits if cap is None else torch.tanh(logits / cap) * cap)
 
 
-@contextlib.contextmanager
-def _watch_maps(checkpoint: Checkpoint, maps: dict[int, np.ndarray]) -> Iterator[None]:
-    name = FAMILIES[checkpoint.family].attention[0]
+def _watch_maps(
+    checkpoint: Checkpoint, maps: dict[int, np.ndarray]
+) -> contextlib.AbstractContextManager[None]:
+    get = operator.attrgetter(FAMILIES[checkpoint.family].attention[0])
 
-    def save(block: int) -> Callable[[Any, Any, Any], None]:
-        def hook(module: Any, args: Any, out: Any) -> None:
-            found = out[1] if isinstance(out, tuple) and len(out) > 1 else None
-            if found is not None:
-                maps[block] = _array(found[0])
+    def save(block: int, module: Any, args: Any, out: Any) -> None:
+        if isinstance(out, tuple) and len(out) > 1 and out[1] is not None:
+            maps[block] = _array(out[1][0])
 
-        return hook
-
-    with contextlib.ExitStack() as stack:
-        for number, block in enumerate(checkpoint.blocks):
-            module = operator.attrgetter(name)(block)
-            stack.callback(module.register_forward_hook(save(number)).remove)
-        yield
+    return taken_off(
+        [
+            get(block).register_forward_hook(partial(save, number))
+            for number, block in enumerate(checkpoint.blocks)
+        ]
+    )
 
 
-@contextlib.contextmanager
-def _watch_parts(checkpoint: Checkpoint, keep: Keep) -> Iterator[None]:
-    def enter(block: int, name: str) -> Callable[[Any, Any, Any], None]:
-        return lambda module, args, kwargs: keep(
-            block, name, args[0] if args else kwargs["hidden_states"]
-        )
-
-    def leave(block: int, name: str) -> Callable[[Any, Any, Any], None]:
-        return lambda module, args, out: keep(block, name, out if torch.is_tensor(out) else out[0])
-
-    parts = FAMILIES[checkpoint.family].parts
-    getters = {name: operator.attrgetter(path) for name, path in parts.items()}
-    with contextlib.ExitStack() as stack:
-        for number, block in enumerate(checkpoint.blocks):
-            for name, get in getters.items():
-                if name.endswith("_input"):
-                    handle = get(block).register_forward_pre_hook(
-                        enter(number, name), with_kwargs=True
-                    )
-                else:
-                    handle = get(block).register_forward_hook(leave(number, name))
-                stack.callback(handle.remove)
-        yield
+def _watch_parts(checkpoint: Checkpoint, keep: Keep) -> contextlib.AbstractContextManager[None]:
+    handles = []
+    for number, block in enumerate(checkpoint.blocks):
+        for name, path in FAMILIES[checkpoint.family].parts.items():
+            show = on_input if name.endswith("_input") else on_output
+            handles.append(show(operator.attrgetter(path)(block), partial(keep, number, name)))
+    return taken_off(handles)
 
 
 def _module_states(
