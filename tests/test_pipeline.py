@@ -56,7 +56,7 @@ def imports_of(path):
 
 @cache
 def reached(step):
-    """Every module that a step reaches through imports."""
+    """Every module that a step reaches through imports; measuring takes names from `analyses`."""
     todo, done = {CODE / "layerwise" / "steps" / f"{step}.py"}, set()
     todo |= {
         path for room in BY_NAME.get(step, []) for path in (CODE / "layerwise" / room).rglob("*.py")
@@ -65,6 +65,8 @@ def reached(step):
         path = todo.pop()
         done.add(path)
         todo |= imports_of(path) - done
+        if step in ("measure", "preflight"):
+            todo = {path for path in todo if "analyses" not in path.parts}
     done.discard(CODE / "layerwise" / "__init__.py")  # the map of the rooms
     return {path.relative_to(ROOT).as_posix() for path in done}
 
@@ -85,6 +87,22 @@ def test_deps_are_what_the_step_imports(name):
     code = [dep for dep in deps if dep.startswith("code/")]
     idle = [dep for dep in code if not any(covered(path, [dep]) for path in modules)]
     assert not idle, f"{name} does not reach {idle}"
+
+
+def test_what_measures_takes_names_alone_from_the_analyses():
+    """Another rule must not ask for another measurement, so no measurement may run a rule."""
+    taken = {
+        (path.name, alias.name)
+        for room in ("experiments", "extraction", "measures")
+        for path in (CODE / "layerwise" / room).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("layerwise.analyses")
+        for alias in node.names
+    }
+    assert taken
+    assert not [
+        one for one in taken if not one[1].isupper() and one[1] not in ("Draws", "PairCurve")
+    ]
 
 
 def test_outs_are_disjoint():

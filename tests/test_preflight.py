@@ -1,76 +1,83 @@
-"""The full reproduction stops at once, in one sentence, where it cannot run."""
+"""What is measured stops at once, in one sentence, where it cannot be."""
 
 import pytest
 import torch
 import yaml
 
-from layerwise.errors import LayerwiseError
+from layerwise.errors import LayerwiseError, TryAgainError
 from layerwise.files import read_json
-from layerwise.steps import preflight
+from layerwise.inputs.measured import read_measurements
+from layerwise.steps import fetch, measure, preflight
 
-ELSEWHERE = r"`dvc repro typeset@published` and `dvc repro typeset@mini` run here$"
+ELSEWHERE = r"`make reproduce` \(the published numbers\) and `make rehearse` .* run here$"
+STAND_INS = "code/layerwise/inputs/rehearsal/pairs.json"
 
 
 @pytest.fixture
-def gpu(monkeypatch):
-    """A machine that says it has a CUDA device."""
+def here(tmp_path, root, monkeypatch):
+    """Where all is there: two models of the registry, one of which nobody has a commit of."""
+    registry = yaml.safe_load((root / "models.yaml").read_text())["models"]
+    models = {slug: registry[slug] for slug in ("pythia-410m", "llama-2-7b")}
+    (tmp_path / "models.yaml").write_text(yaml.safe_dump({"models": models}))
+    (tmp_path / "params.yaml").write_text("measure: {device: cuda}\n")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "dataset.json").write_bytes((root / STAND_INS).read_bytes())
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    monkeypatch.setattr(preflight.upstream, "verify_data", lambda folder: None)
+    monkeypatch.setattr(measure, "require_hub", lambda models: None)
+    return tmp_path
 
 
-@pytest.fixture
-def models(tmp_path, root):
-    """One model of the registry, at a commit, which is in no cache."""
-    entry = yaml.safe_load((root / "models.yaml").read_text())["models"]["pythia-410m"]
-    path = tmp_path / "models.yaml"
-    path.write_text(yaml.safe_dump({"models": {"pythia-410m": entry}}))
-    return path
+def run(folder):
+    names = {name: folder / f"{name}.yaml" for name in ("models", "params")}
+    out = {"environment": folder / "environment.json", "texts": folder / "measured" / "texts"}
+    return preflight.run(**out, data=folder / "data", **names)
 
 
-def run(models, data, tmp_path):
-    out = tmp_path / "environment.json"
-    return preflight.run(models, data, out)
+def refused(folder, message):
+    with pytest.raises(LayerwiseError, match=message + ".*" + ELSEWHERE) as error:
+        run(folder)
+    assert str(error.value).startswith("nothing can be measured here: ")
+    assert "\n" not in str(error.value)
+    assert not (folder / "environment.json").exists()
 
 
-def refused(models, data, tmp_path, message):
-    with pytest.raises(LayerwiseError, match=message) as error:
-        run(models, data, tmp_path)
-    assert str(error.value).startswith("the full reproduction cannot run here: ")
-    assert not (tmp_path / "environment.json").exists()
+def test_with_everything(here):
+    assert "1 models can be measured here, 1 cannot" in run(here)
+    assert read_json(here / "environment.json")["torch"] == torch.__version__
+    texts = read_measurements(here / "measured")["texts"]
+    assert texts["runs"]["pairs"]["fragments"]["dataset.json"]
 
 
-def test_without_a_gpu(models, tmp_path, monkeypatch):
+def test_without_a_gpu(here, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    refused(models, tmp_path, tmp_path, "need a CUDA device and none was found; " + ELSEWHERE)
+    refused(here, "need a CUDA device and none was found")
+    (here / "params.yaml").write_text("measure: {device: cpu}\n")
+    run(here)
 
 
-def test_without_the_data(gpu, models, tmp_path):
-    refused(models, tmp_path / "data", tmp_path, "layerwise fetch.*" + ELSEWHERE)
+def test_without_the_hub(here, monkeypatch):
+    def unreachable(models):
+        raise TryAgainError("the hub cannot be reached; connect to the network")
+
+    monkeypatch.setattr(measure, "require_hub", unreachable)
+    refused(here, "the hub cannot be reached")
 
 
-def test_without_the_hub(gpu, models, tmp_path, monkeypatch):
-    monkeypatch.setattr(preflight.upstream, "verify_data", lambda folder: None)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    refused(models, tmp_path, tmp_path, r"pythia-410m at [0-9a-f]{40} is not in the local cache")
+def test_a_gate_stops_no_other_model(here, monkeypatch):
+    def gated(models):
+        raise LayerwiseError("it is gated: accept its licence")
+
+    monkeypatch.setattr(measure, "require_hub", gated)
+    said = run(here)
+    assert "0 models can be measured here, 2 cannot" in said
+    assert "not pythia-410m: it is gated: accept its licence" in said
 
 
-def test_with_everything(gpu, models, tmp_path, monkeypatch):
-    monkeypatch.setattr(preflight.upstream, "verify_data", lambda folder: None)
-    monkeypatch.setattr(preflight, "require_hub", lambda wanted: None)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
-    run(models, tmp_path, tmp_path)
-    assert read_json(tmp_path / "environment.json")["torch"] == torch.__version__
-
-
-def test_models_that_are_skipped_are_not_asked_for(gpu, models, tmp_path, monkeypatch):
-    asked = []
-    monkeypatch.setattr(preflight.upstream, "verify_data", lambda folder: None)
-    monkeypatch.setattr(preflight, "require_hub", asked.extend)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
-    run(models, tmp_path, tmp_path)
-    assert [model.slug for model in asked] == ["pythia-410m"]
-    asked.clear()
-    entry = yaml.safe_load(models.read_text())["models"]["pythia-410m"] | {"skip": "too large"}
-    models.write_text(yaml.safe_dump({"models": {"pythia-410m": entry}}))
-    run(models, tmp_path, tmp_path)
-    assert asked == []
+def test_without_the_data(here, monkeypatch, tmp_path):
+    """The first stage of all that is measured."""
+    monkeypatch.setenv("LAYERWISE_MIRROR", str(tmp_path / "nowhere"))
+    with pytest.raises(LayerwiseError, match="the mirror .* must be a folder.*" + ELSEWHERE):
+        fetch.stage(tmp_path / "fetched")
+    assert not (tmp_path / "fetched").exists()

@@ -23,7 +23,12 @@ def results(root, tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
     params = folder / "params.yaml"
     params.write_text("analyse: {n_resamples: 200, level: 0.95, seed: 42}\n")
-    analyse.run("published", folder / "published" / "statistics", root / "published", params=params)
+    analyse.run(
+        "published",
+        folder / "published" / "statistics",
+        published=root / "published",
+        params=params,
+    )
     run_judge(root, folder)
     return folder
 
@@ -106,7 +111,7 @@ def test_analyse_leaves_the_old_folder_when_it_fails_iv(copy, root, tmp_path):
     rows = table.read_text().splitlines(keepends=True)
     table.write_text("".join(row for row in rows if not row.startswith(file)))
     with pytest.raises(LayerwiseError, match=f"no numbers of '{file}"):
-        analyse.run("published", statistics, tables, params=root / "params.yaml")
+        analyse.run("published", statistics, published=tables, params=root / "params.yaml")
     assert {path.name: path.read_bytes() for path in statistics.iterdir()} == before
 
 

@@ -8,6 +8,10 @@ class LayerwiseError(Exception):
     """
 
 
+class TryAgainError(LayerwiseError):
+    """What stood in the way may be gone another time: the network was not there, the disk full."""
+
+
 class TextError(LayerwiseError):
     """A text cannot be used: statement or prompt `number`, counted from 0 in the order given."""
 

@@ -97,12 +97,14 @@ class Derivation:
         derived: {"document:/pointer": [published file and key, ...]}, what was recomputed.
         given: {"document:/pointer": "file#/pointer"}: what is shown from there on.
         undefined: {"document:/pointer": reason}: measured, and without a value.
+        missing: {"document:/pointer": "file#/pointer"}: what was not measured and is needed.
     """
 
     documents: dict[str, Any] = field(default_factory=dict)
     derived: dict[str, list[str]] = field(default_factory=dict)
     given: dict[str, str] = field(default_factory=dict)
     undefined: dict[str, str] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
 
 
 def derive(table: Table, evidence: Evidence) -> Derivation:
@@ -120,7 +122,7 @@ def derive(table: Table, evidence: Evidence) -> Derivation:
         found.documents[name] = _shown(document, evidence, name, found.given)
         constants: list[tuple[str, Any]] = []
         n_before = len(found.derived)
-        for key, value, inputs, names in _evaluated(document, evidence, name, found.undefined):
+        for key, value, inputs, names in _evaluated(document, evidence, name, found):
             if inputs or not (names or evidence.measured):
                 _put(found, name, key, value, inputs)
             elif not names:
@@ -136,7 +138,7 @@ def _documents(table: Table, evidence: Evidence) -> Mapping[str, Document]:
 
 
 def _evaluated(
-    document: Document, evidence: Evidence, name: str, undefined: dict[str, str]
+    document: Document, evidence: Evidence, name: str, found: Derivation
 ) -> Iterator[tuple[str, Any, list[str], bool]]:
     pending = list(document.thunks(evidence))
     while pending:
@@ -144,12 +146,14 @@ def _evaluated(
         try:
             with evidence.recording() as read:
                 value = compute()
-        except NotMeasured:
+        except NotMeasured as error:
+            if error.cell is not None:
+                found.missing[f"{name}:{key}"] = "#".join(error.cell)
             continue
         except LayerwiseError as error:
             if not evidence.measured:
                 raise
-            undefined[f"{name}:{key}"] = str(error)
+            found.undefined[f"{name}:{key}"] = str(error)
             continue
         except (TypeError, ValueError) as error:
             raise _not_a_number(evidence, read.cells) or error from error

@@ -119,7 +119,7 @@ class Evidence:
         if cell not in self._derived:
             if cell not in self.rules or cell in self._pending:
                 # a rule that reads its own cell is another reading of what must be measured
-                raise NotMeasured(f"{cell[1]!r} of {cell[0]} was not measured")
+                raise NotMeasured(f"{cell[1]!r} of {cell[0]} was not measured", cell)
             self._pending.add(cell)
             try:
                 with self.recording() as read:

@@ -11,7 +11,7 @@ from pathlib import Path
 import huggingface_hub
 from huggingface_hub import errors as hub_errors
 
-from layerwise.errors import LayerwiseError
+from layerwise.errors import LayerwiseError, TryAgainError
 from layerwise.files import read_json
 from layerwise.inputs.models import Model
 
@@ -145,23 +145,24 @@ def _explained(hub_id: str, revision: str) -> Iterator[None]:
     except Exception as error:
         # of the client's own errors only some are OSErrors
         if isinstance(error, OSError) or type(error).__module__.startswith("httpx"):
-            raise LayerwiseError(_not_reached(hub_id, revision, error)) from None
+            raise _not_reached(hub_id, revision, error) from None
         raise
 
 
-def _not_reached(hub_id: str, revision: str, error: Exception) -> str:
+def _not_reached(hub_id: str, revision: str, error: Exception) -> LayerwiseError:
     status = getattr(getattr(error, "response", None), "status_code", None)
     if status in (401, 403):
-        return (
+        return LayerwiseError(
             f"{hub_id} at {revision}: the hub refuses this user (HTTP {status}); log in again "
             "with `hf auth login`, or correct HF_TOKEN"
         )
     if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
-        return (
+        return TryAgainError(
             f"{hub_id} at {revision}: no room for it in {huggingface_hub.constants.HF_HUB_CACHE}; "
             "make room, or set HF_HOME to a folder on another disk"
         )
-    return (
+    offline = isinstance(error, hub_errors.OfflineModeIsEnabled)
+    return (LayerwiseError if offline else TryAgainError)(
         f"{hub_id} at {revision} is not in the local cache and the hub cannot be reached "
         f"({type(error).__name__}); connect to the network, unset HF_HUB_OFFLINE, or give a "
         "checkpoint folder that exists"

@@ -1,8 +1,8 @@
 """Measured numbers in the place of the published ones.
 
-Studies measure parts of the published files, by file and JSON Pointer (`studies.Fragments`). Laid
-over the published tables they give tables of the same structure, from which `replay` derives the
-same statistics. A published value that was not measured is gone: only the structure of the files,
+Experiments measure parts of the published files, by file and JSON Pointer: fragments. Laid over
+the published tables they give tables of the same structure, from which `analyses` derive the same
+statistics. A published value that was not measured is gone: only the structure of the files,
 what they call their models, and the constants that the notebooks typed are left.
 """
 
@@ -17,6 +17,8 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, write_json
 from layerwise.inputs.published import Cell, Published, Value, leaves
 
+NAME = "measured.json"
+RANDOM = "random_weights"  # of a run: on a twin, whose numbers mean nothing
 NAN = "NaN"  # strict JSON has none: half precision leaves some layers without a number
 BEYOND = "beyond/"  # files of ours: what was measured and never published
 # What an entry of a published file is about; not a result.
@@ -48,8 +50,8 @@ def merge(fragments: Iterable[Fragments]) -> dict[str, dict[str, Any]]:
             for key, value in parts.items():
                 if key in taken:
                     raise LayerwiseError(
-                        f"{file}{key}: measured twice; one extraction or study may fill a place, "
-                        "remove one of them"
+                        f"{file}{key}: measured twice; one extraction or experiment may fill a "
+                        "place, remove one of them"
                     )
                 taken[key] = value
     return merged
@@ -113,8 +115,35 @@ def is_setting(file: str, key: str) -> bool:
     )
 
 
+def read_measurements(folder: Path) -> dict[str, dict[str, Any]]:
+    """`FOLDER/SLUG/measured.json` by slug: `runs` with their fragments, and what is `absent`.
+
+    Raises:
+        LayerwiseError: if nothing was measured.
+    """
+    found = {path.parent.name: read_fragments(path) for path in sorted(folder.glob(f"*/{NAME}"))}
+    if not found:
+        raise LayerwiseError(f"{folder}: nothing is measured here (*/{NAME}); run `dvc repro`")
+    return found
+
+
+def all_fragments(measurements: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The fragments of all runs of all models together.
+
+    Raises:
+        LayerwiseError: as `merge`.
+    """
+    runs = (run for one in measurements.values() for run in one["runs"].values())
+    return merge(run["fragments"] for run in runs)
+
+
+def is_random(measurements: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether any run was on random weights."""
+    return any(run.get(RANDOM) for one in measurements.values() for run in one["runs"].values())
+
+
 def write_fragments(path: Path, document: dict[str, Any]) -> None:
-    """Write a survey or the merged fragments as strict JSON, NaN as a word."""
+    """Write what was measured as strict JSON, NaN as a word."""
     write_json(path, _words(document))
 
 

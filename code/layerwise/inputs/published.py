@@ -103,6 +103,10 @@ _TIME = re.compile(r"\d{4}-\d{2}-\d{2}T")
 class NotMeasured(LayerwiseError):
     """A number that has a place in the tables but was not measured (see `measured`)."""
 
+    def __init__(self, message: str, cell: Cell | None = None) -> None:
+        super().__init__(message)
+        self.cell = cell
+
 
 @dataclass
 class Published:
@@ -124,7 +128,7 @@ class Published:
                 f"published/: no number {key!r} of {file}; check the key"
             ) from None
         if cell in self.unmeasured:
-            raise NotMeasured(f"{cell[1]!r} of {cell[0]} was not measured")
+            raise NotMeasured(f"{cell[1]!r} of {cell[0]} was not measured", cell)
         for recording in self._recordings:
             recording.add(cell)
         return value

@@ -21,6 +21,7 @@ from typing import Any
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import split_pointer
 from layerwise.ledger.claims import FULL, Claim, statistic_parts
+from layerwise.ledger.origins import Origins
 
 VERDICTS = (
     "agrees",
@@ -60,6 +61,8 @@ class Statistics:
     derived: Mapping[str, list[str]] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
     undefined: Mapping[str, str] = field(default_factory=dict)  # measured, but without a value: why
+    missing: Mapping[str, str] = field(default_factory=dict)  # the cell that was not measured
+    origins: Origins | None = None  # of measured numbers
 
     def inputs(self, statistic: str) -> list[str]:
         """The published cells a statistic rests on; of a given one, where it was published."""
@@ -70,6 +73,17 @@ class Statistics:
             return []
         start = max(below, key=len)
         return [self.given[start] + statistic[len(start) :]]
+
+    def why_not(self, claim: Claim) -> str | None:
+        """Why a measured source does not have a claim's statistic."""
+        statistic = claim.statistic or ""
+        if statistic in self.undefined or self.origins is None:
+            return self.undefined.get(statistic)
+        needs = [key for key in self.missing if f"{statistic}/".startswith(f"{key}/")]
+        cell = (
+            self.missing[max(needs, key=len)] if needs else next(iter(self.inputs(statistic)), None)
+        )
+        return self.origins.why_not(cell, claim.model)
 
 
 _MISSING = object()
@@ -124,13 +138,14 @@ def judge(claim: Claim, statistics: Statistics) -> dict[str, Any]:
     derived = claim.statistic in statistics.derived
     verdict, cause = rule(claim, value, derived, statistics.source)
     if verdict == "not measured" and value is None:
-        cause = statistics.undefined.get(claim.statistic or "", cause)
+        cause = cause or statistics.why_not(claim)
     if verdict == "differs":
         cause = difference(claim, value, statistics)
     shown = value if not isinstance(value, dict) else None
     if statistics.source == "published" and not derived and verdict not in ("follows", "differs"):
         shown = None  # a published number is not its own recomputation
     inputs = [] if shown is None else statistics.inputs(claim.statistic or "")
+    measured = {"runs": statistics.origins.runs(inputs)} if statistics.origins else {}
     return {
         "id": claim.id,
         "paper": claim.paper,
@@ -150,6 +165,7 @@ def judge(claim: Claim, statistics: Statistics) -> dict[str, Any]:
             "key": claim.source_key,
             "statistic": claim.statistic,
             "inputs": inputs,
+            **measured,
         },
     }
 

@@ -68,6 +68,8 @@ def prepare(root: Path, folder: Path) -> dict[str, Model]:
     write_text(folder / MARK, ABOUT)
     copy_repository(root, folder)
     write_text(folder / ".dvc" / "config", DVC_CONFIG)
+    params = folder / "params.yaml"
+    write_text(params, params.read_text("utf-8").replace("device: cuda", "device: cpu"))
     stand_in_texts(folder / "published", folder / MIRROR)
     return declare_twins(folder / "models.yaml")
 

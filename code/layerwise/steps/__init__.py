@@ -6,10 +6,11 @@ annotated `Place` are given by name. The stage `run` starts all others. No room 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -73,3 +74,15 @@ def choices(path: Path, section: str) -> dict[str, Any]:
     if section not in document:
         raise LayerwiseError(f"{path}: there is no section {section!r}; restore it")
     return document[section]
+
+
+@contextlib.contextmanager
+def elsewhere() -> Iterator[None]:
+    """Inside the block, an error says that measuring is not possible here, and what is."""
+    try:
+        yield
+    except LayerwiseError as error:
+        raise LayerwiseError(
+            f"nothing can be measured here: {error}; `make reproduce` (the published numbers) and "
+            "`make rehearse` (random weights) run here"
+        ) from None

@@ -2,38 +2,65 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from pathlib import Path
+from typing import Any
 
 from layerwise.analyses import TABLES, analyse_all
 from layerwise.analyses.derivation import evidence_of
 from layerwise.analyses.evidence import Draws
 from layerwise.files import publish_folder, write_json
+from layerwise.inputs.measured import RANDOM, all_fragments, is_random, measured, read_measurements
 from layerwise.inputs.published import read_published
 from layerwise.steps import Place, Source, choices, program
+
+WRITTEN = ("documents", "derived", "given")
+KEPT: dict[Source, tuple[str, ...]] = {
+    "published": WRITTEN,
+    "measured": (*WRITTEN, "undefined", "missing"),
+}
 
 
 def run(
     source: Source,
     out: Place,
+    numbers: Place = Path("published"),
     published: Place = Path("published"),
     params: Place = Path("params.yaml"),
 ) -> str:
     """Write OUT/ANALYSIS.json: documents, and what in them was derived or given, from which cells.
 
+    Of a measured source NUMBERS is the folder of the models' measurements; what cannot be derived
+    from them is said to be `undefined`, or `missing` with the cell that was not measured.
+
     Raises:
         LayerwiseError: if a published number is missing or does not give a statistic.
     """
-    draws = Draws(**choices(params, "analyse"))
-    evidence = evidence_of(read_published(published), draws, TABLES)
+    tables, draws = read_published(published), Draws(**choices(params, "analyse"))
+    head: dict[str, Any] = {}
+    if source == "measured":
+        measurements = read_measurements(numbers)
+        tables = measured(tables, all_fragments(measurements))
+        head = {RANDOM: is_random(measurements)}
+    evidence = evidence_of(tables, draws, TABLES)
     part = out.with_name(f"{out.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     analyses = analyse_all(evidence)
     for name, found in analyses.items():
-        document = {"documents": found.documents, "derived": found.derived, "given": found.given}
-        write_json(part / f"{name}.json", {"analysis": name, **document})
+        document = {key: getattr(found, key, {}) for key in KEPT[source]}
+        write_json(part / f"{name}.json", {"analysis": name, **head, **_finite(document)})
     publish_folder(part, out)
     return f"{len(analyses)} analyses of the {source} numbers in {out}"
+
+
+def _finite(node: Any) -> Any:
+    """Half precision leaves some layers without a number; a result file calls that null."""
+    if isinstance(node, dict):
+        return {name: _finite(entry) for name, entry in node.items()}
+    if isinstance(node, list | tuple):
+        return [_finite(entry) for entry in node]
+    return None if isinstance(node, float) and not math.isfinite(node) else node
 
 
 if __name__ == "__main__":

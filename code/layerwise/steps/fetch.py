@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from layerwise.inputs import upstream
-from layerwise.steps import Place, program
+from layerwise.steps import Place, elsewhere, program
 
 
 def run(out: Place = Path("data"), mirror: Annotated[str | None, typer.Option()] = None) -> str:
@@ -17,5 +17,11 @@ def run(out: Place = Path("data"), mirror: Annotated[str | None, typer.Option()]
     return f"statement pairs and prompts in {out}, as pinned"
 
 
+def stage(out: Place) -> str:
+    """The same, as the first stage of what is measured."""
+    with elsewhere():
+        return run(out)
+
+
 if __name__ == "__main__":
-    program(run)
+    program(stage)

@@ -1,33 +1,34 @@
 """verdicts <- ledger and statistics."""
 
+from __future__ import annotations
+
 import csv
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from layerwise.files import read_json, sha256_of, write_json
+from layerwise.inputs.measured import read_measurements
+from layerwise.inputs.models import read_models
 from layerwise.inputs.published import TYPED, read_published
 from layerwise.ledger.claims import read_ledger
+from layerwise.ledger.origins import Origins
 from layerwise.ledger.verdicts import Statistics, judge
 from layerwise.steps import Place, Source, program
 
+PARTS = ("derived", "given", "undefined", "missing")  # of a statistics file, by statistic
 
-def read_statistics(source: str, folder: Path) -> Statistics:
+
+def read_statistics(source: str, folder: Path, origins: Origins | None = None) -> Statistics:
     """The statistics of one source, every analysis of the folder."""
     documents: dict[str, Any] = {}
-    derived: dict[str, list[str]] = {}
-    given: dict[str, str] = {}
-    undefined: dict[str, str] = {}
+    parts: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
     for path in sorted(folder.glob("*.json")):
         result = read_json(path)
         documents[path.stem] = result["documents"]
-        for key, inputs in result["derived"].items():
-            derived[f"{path.stem}:{key}"] = inputs
-        for key, origin in result["given"].items():
-            given[f"{path.stem}:{key}"] = origin
-        for key, reason in result.get("undefined", {}).items():
-            undefined[f"{path.stem}:{key}"] = reason
-    return Statistics(source, documents, derived, given, undefined)
+        for part, found in parts.items():
+            found |= {f"{path.stem}:{key}": value for key, value in result.get(part, {}).items()}
+    return Statistics(source, documents, **parts, origins=origins)
 
 
 def input_hashes(files: set[str], published: Path) -> dict[str, str]:
@@ -45,28 +46,38 @@ def run(
     source: Source,
     statistics: Place,
     out: Place,
+    numbers: Place = Path("published"),
     claims: Place = Path("claims"),
     published: Place = Path("published"),
+    models: Place = Path("models.yaml"),
 ) -> str:
-    """Judge every claim; counts per paper and verdict go to `verdicts.json` beside the records."""
-    ledger = read_ledger(claims, read_published(published))
-    results = read_statistics(source, statistics)
-    records = [judge(claim, results) for claim in ledger]
+    """Judge every claim; counts per paper and verdict go to `verdicts.json` beside the records.
+
+    Of a measured source NUMBERS is the folder of the models' measurements: the records name the
+    runs that their inputs come from, `runs` what measured them, `absent` what could not be.
+    """
+    tables = read_published(published)
+    origins = None
+    if source == "measured":
+        origins = Origins(read_measurements(numbers), read_models(models), tables)
+    results = read_statistics(source, statistics, origins)
+    records = [judge(claim, results) for claim in read_ledger(claims, tables)]
     counts: dict[str, dict[str, int]] = {}
     for record in records:
         paper = counts.setdefault(f"paper{record['paper']}", Counter())
         paper[record["verdict"]] += 1
-    hashes = {path.name: sha256_of(path) for path in sorted(statistics.glob("*.json"))}
-    cells = [cell for record in records for cell in record["provenance"]["inputs"]]
-    document = {
+    document: dict[str, Any] = {
         "source": source,
         "counts": counts,
-        "statistics": hashes,
-        "inputs": input_hashes({cell.partition("#")[0] for cell in cells}, published),
-        "claims": records,
+        "statistics": {path.name: sha256_of(path) for path in sorted(statistics.glob("*.json"))},
     }
+    if origins is None:
+        cells = (cell for record in records for cell in record["provenance"]["inputs"])
+        document["inputs"] = input_hashes({cell.partition("#")[0] for cell in cells}, published)
+    else:
+        document |= origins.document(records, numbers)
     write_json(out.with_name("verdicts.json"), counts)
-    write_json(out, document)
+    write_json(out, {**document, "claims": records})
     return f"{len(records)} claims judged in {out}"
 
 

@@ -1,29 +1,83 @@
-"""values <- hidden states."""
+"""one model's numbers in the places of the published ones <- its weights, statements, prompts."""
 
+from __future__ import annotations
+
+import shutil
 from pathlib import Path
-from typing import Any
 
-from layerwise.experiments.reduction import measure
-from layerwise.extraction.store import open_states
-from layerwise.inputs.left_out import mark_values, states_left_out
+from layerwise.errors import LayerwiseError, TryAgainError
+from layerwise.experiments.of_model import Measurement, Texts, measure_model
+from layerwise.extraction.hub import require_hub
+from layerwise.extraction.load import load_registered, require_accelerator
+from layerwise.files import read_json
+from layerwise.inputs import upstream
+from layerwise.inputs.measured import NAME, write_fragments
+from layerwise.inputs.models import Model, find_model, read_models
 from layerwise.inputs.pairs import read_pairs
-from layerwise.progress import meter
+from layerwise.inputs.prompts import read_prompts
+from layerwise.inputs.published import read_published
+from layerwise.steps import Place, choices, program
 
 
 def run(
-    states: Path, pairs: Path, out: Path, params: dict[str, Any], layer_step: int | None = None
+    slug: str,
+    out: Place,
+    scratch: Place = Path("results/scratch"),
+    data: Place = Path("data"),
+    published: Place = Path("published"),
+    models: Place = Path("models.yaml"),
+    params: Place = Path("params.yaml"),
 ) -> str:
-    """Reduce one model's hidden states to the values the statistics need.
+    """Write OUT/measured.json: what each run measured, on what, and why some gave nothing.
 
-    `layer_step` stands in for that of `params` where it is given.
+    A model that cannot be had stops no other: its reason is written, and its claims stay `not
+    measured`. Hidden states wait in SCRATCH/SLUG until all of it is done.
+
+    Raises:
+        LayerwiseError: without the device of params.yaml, or if the data are not the pinned ones.
     """
-    if states_left_out(states):
-        mark_values(out)
-        return f"{states.name} was left out; no values in {out}"
-    choices = {key: value for key, value in params.items() if key != "bins"}
-    if layer_step is not None:
-        choices["layer_step"] = layer_step
-    with meter(f"values of {states.name}"):
-        values = measure(open_states(states), read_pairs(pairs), **choices, **params["bins"])
-    values.save(out)
-    return f"values of {values.display} in {out}"
+    model, chosen = find_model(read_models(models), slug), choices(params, "measure")
+    require_accelerator(device := chosen["device"])
+    upstream.verify_data(data)
+    if reason := unavailable(model):
+        found = Measurement(absent=dict.fromkeys((*model.extractions, *model.experiments), reason))
+    else:
+        found = measure_model(
+            model,
+            lambda dtype: load_registered(model, dtype, device=device),
+            Texts(
+                read_pairs(data / upstream.DATASET),
+                read_prompts(data / upstream.PROMPTS),
+                read_json(data / upstream.PROMPTS),
+            ),
+            read_published(published),
+            scratch / slug,
+            choices=chosen,
+            draws=choices(params, "analyse"),
+        )
+    document = {"model": slug, "hub": model.hub}
+    write_fragments(out / NAME, {**document, "runs": found.runs, "absent": found.absent})
+    shutil.rmtree(scratch / slug, ignore_errors=True)
+    absent = "".join(f"\n  {name}: {reason}" for name, reason in found.absent.items())
+    return f"{slug}: {len(found.runs)} runs in {out / NAME}, {len(found.absent)} absent{absent}"
+
+
+def unavailable(model: Model) -> str | None:
+    """Why nothing of a model can be measured here; None: it can be had.
+
+    Raises:
+        TryAgainError: if the hub cannot be asked.
+    """
+    if model.skipped:
+        return model.skipped
+    try:
+        require_hub([model])
+    except TryAgainError:
+        raise
+    except LayerwiseError as error:
+        return str(error)
+    return None
+
+
+if __name__ == "__main__":
+    program(run)

@@ -1,32 +1,45 @@
-"""Can the full reproduction run here? Asked first, so that it stops at once where it cannot."""
+"""Can anything be measured here? Asked before the first model, and what the texts fill."""
+
+from __future__ import annotations
 
 from pathlib import Path
 
-from layerwise.errors import LayerwiseError
-from layerwise.extraction.hub import require_hub
+from layerwise.experiments.of_pairs.pair_values import of_pairs
 from layerwise.extraction.load import require_accelerator
 from layerwise.extraction.provenance import describe_environment
 from layerwise.files import write_json
 from layerwise.inputs import upstream
+from layerwise.inputs.measured import NAME, write_fragments
 from layerwise.inputs.models import read_models
+from layerwise.inputs.pairs import read_pairs
+from layerwise.steps import Place, choices, elsewhere, program
+from layerwise.steps.measure import unavailable
 
-OFFLINE = "`dvc repro typeset@published` and `dvc repro typeset@mini` run here"
 
-
-def run(models: Path, data: Path, out: Path) -> str:
-    """Write hardware and versions, if there is a GPU, upstream's data, and the hub or its cache.
-
-    Models that the registry skips are not asked for.
+def run(
+    environment: Place,
+    texts: Place,
+    data: Place = Path("data"),
+    models: Place = Path("models.yaml"),
+    params: Place = Path("params.yaml"),
+) -> str:
+    """Write hardware and versions to ENVIRONMENT, what the statement pairs fill to TEXTS.
 
     Raises:
-        LayerwiseError: in one sentence: what is missing, and the two targets that need none of it.
+        LayerwiseError: in one sentence: what is missing, and the targets that need none of it.
     """
-    try:
-        wanted = [model for model in read_models(models).values() if not model.skipped]
-        require_accelerator()
+    with elsewhere():
+        require_accelerator(choices(params, "measure")["device"])
         upstream.verify_data(data)
-        require_hub(wanted)
-    except LayerwiseError as error:
-        raise LayerwiseError(f"the full reproduction cannot run here: {error}; {OFFLINE}") from None
-    write_json(out, describe_environment())
-    return f"the full reproduction can run here; hardware and versions in {out}"
+        reasons = {model.slug: unavailable(model) for model in read_models(models).values()}
+    write_json(environment, describe_environment())
+    fragments = of_pairs(read_pairs(data / upstream.DATASET))
+    runs = {"pairs": {"file": upstream.DATASET, "fragments": fragments}}
+    write_fragments(texts / NAME, {"model": None, "runs": runs, "absent": {}})
+    absent = [f"\n  not {slug}: {reason}" for slug, reason in reasons.items() if reason]
+    n_there = len(reasons) - len(absent)
+    return f"{n_there} models can be measured here, {len(absent)} cannot{''.join(absent)}"
+
+
+if __name__ == "__main__":
+    program(run)

@@ -1,5 +1,6 @@
 """The provenance of one number, and the list of all of them."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -50,16 +51,26 @@ def trace(claim_id: str, source: str, results: Path) -> dict[str, Any]:
                 f"{path}: these statistics are not the ones that were judged; "
                 f"run `dvc repro judge@{source}` first"
             )
-        cells = record["provenance"]["inputs"]
-        used = {file: document["inputs"][file] for file in {c.partition("#")[0] for c in cells}}
+        runs = {run: document["runs"][run] for run in record["provenance"].get("runs", ())}
+        files = {cell.partition("#")[0] for cell in record["provenance"]["inputs"]}
+        if source == "measured":
+            files = {measured_by(run, document["inputs"]) for run in runs}
+        used = {file: document["inputs"][file] for file in files}
         record["provenance"] = {
             **record["provenance"],
             "statistics_file": str(path),
             "statistics_sha256": judged,
             "input_files": dict(sorted(used.items())),
+            **({"runs": runs} if runs else {}),
             "command": f"dvc repro analyse@{source}",
         }
     return record
+
+
+def measured_by(run: str, files: Iterable[str]) -> str:
+    """The file that holds a run "slug/experiment": FOLDER/SLUG/measured.json."""
+    slug = run.partition("/")[0]
+    return next(file for file in files if Path(file).parent.name == slug)
 
 
 def list_claims(
@@ -121,6 +132,8 @@ def as_text(record: dict[str, Any]) -> str:
         ]
     for number, cell in enumerate(origin["inputs"]):
         lines.append(f"  {'inputs' if number == 0 else '':<10}  {cell}")
+    for run, how in origin.get("runs", {}).items():
+        lines.append(f"  {'run':<10}  {run}: {', '.join(f'{k} {v}' for k, v in how.items())}")
     for number, (file, digest) in enumerate(origin.get("input_files", {}).items()):
         lines.append(f"  {'files' if number == 0 else '':<10}  {digest}  {file}")
     return "\n".join(map(revealed, lines))  # a line break in a text makes no line

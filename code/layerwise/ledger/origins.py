@@ -1,0 +1,125 @@
+"""Where measured numbers come from: which run measured a cell, and why a cell was not measured."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from layerwise.files import sha256_of
+from layerwise.inputs.measured import NAME, is_identity
+from layerwise.inputs.models import Model
+from layerwise.inputs.published import Cell, Published, split_pointer
+
+
+@dataclass(frozen=True)
+class Origins:
+    """The measurements of one source.
+
+    Attributes:
+        measurements: {slug: what `measured.read_measurements` gives}.
+        models: the registry.
+        published: for what the entries of files are about.
+    """
+
+    measurements: Mapping[str, Mapping[str, Any]]
+    models: Mapping[str, Model]
+    published: Published
+
+    @cached_property
+    def _places(self) -> dict[Cell, str]:
+        """The run that filled each place."""
+        return {
+            (file, place): f"{slug}/{name}"
+            for slug, one in self.measurements.items()
+            for name, run in one["runs"].items()
+            for file, parts in run["fragments"].items()
+            for place in parts
+        }
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        """Slugs by what models are called."""
+        return {
+            _plain(name): slug
+            for slug, model in self.models.items()
+            for name in (slug, model.display, model.hub)
+        }
+
+    def runs(self, cells: Iterable[str]) -> list[str]:
+        """The runs ("slug/experiment") that measured these cells ("file#/pointer")."""
+        found = set()
+        for cell in cells:
+            file, _, key = cell.partition("#")
+            found |= {self._places[file, at] for at in _above(key) if (file, at) in self._places}
+        return sorted(found)
+
+    def settings(self, run: str) -> dict[str, Any]:
+        """What measured a run: model, dtype, device, kernels, revision, versions."""
+        slug, _, name = run.partition("/")
+        one = self.measurements[slug]
+        return {key: value for key, value in one["runs"][name].items() if key != "fragments"}
+
+    def document(self, records: Iterable[Mapping[str, Any]], folder: Path) -> dict[str, Any]:
+        """Of judged claims: their `inputs` by hash, their `runs`, and what is `absent`."""
+        used = sorted({run for record in records for run in record["provenance"]["runs"]})
+        files = (folder / slug / NAME for slug in dict.fromkeys(run.split("/")[0] for run in used))
+        return {
+            "inputs": {path.as_posix(): sha256_of(path) for path in files},
+            "runs": {run: self.settings(run) for run in used},
+            "absent": {
+                slug: one["absent"] for slug, one in self.measurements.items() if one["absent"]
+            },
+        }
+
+    def why_not(self, cell: str | None, model: str | None) -> str:
+        """Why a cell was not measured; `model` is whom a claim is about."""
+        slug = self._model_of(cell) if cell else None
+        slug = slug or self._names.get(_plain(model or ""))
+        absent = dict(self.measurements.get(slug or "", {}).get("absent", {}))
+        reasons = "; ".join(f"{', '.join(n)}: {why}" for why, n in _by_value(absent).items())
+        what = f"{cell} was not measured" if cell else "no experiment measures it"
+        return f"{what} ({slug}: {reasons})" if reasons else what
+
+    def _model_of(self, cell: str) -> str | None:
+        """The model that an entry is about: by its names, its keys, or the file's name."""
+        file, _, key = cell.partition("#")
+        for at in _above(key):
+            for name in self._identities.get((file, at), ()):
+                if slug := self._names.get(_plain(name)):
+                    return slug
+        for name in split_pointer(key):
+            if slug := self._names.get(_plain(name)):
+                return slug
+        return None
+
+    @cached_property
+    def _identities(self) -> dict[Cell, list[str]]:
+        """What each entry says that it is about."""
+        found: dict[Cell, list[str]] = {}
+        for (file, key), value in self.published.cells.items():
+            if is_identity(key) and isinstance(value, str):
+                found.setdefault((file, key.rpartition("/")[0]), []).append(value)
+        return found
+
+
+def _above(key: str) -> list[str]:
+    """A pointer and all that it is below, the longest first."""
+    names = key.split("/")
+    return ["/".join(names[:n]) for n in range(len(names), 0, -1)]
+
+
+def _plain(name: str) -> str:
+    """A model's name without its owner, small, letters and digits alone."""
+    return re.sub(r"[^a-z0-9]", "", name.rpartition("/")[2].lower())
+
+
+def _by_value(found: Mapping[str, str]) -> dict[str, list[str]]:
+    """Keys by their value."""
+    turned: dict[str, list[str]] = {}
+    for key, value in found.items():
+        turned.setdefault(value, []).append(key)
+    return turned

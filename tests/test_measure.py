@@ -1,0 +1,240 @@
+"""What is measured on one model, what measured it, and what happens where that fails."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import yaml
+
+from layerwise.errors import LayerwiseError, TryAgainError
+from layerwise.experiments import of_model
+from layerwise.experiments.of_model import Texts, measure_model
+from layerwise.extraction.load import load_local
+from layerwise.extraction.twins import build_twin
+from layerwise.files import read_json
+from layerwise.inputs.measured import all_fragments, is_random, read_measurements
+from layerwise.inputs.models import Model, read_models
+from layerwise.inputs.pairs import read_pairs
+from layerwise.inputs.prompts import read_prompts
+from layerwise.inputs.published import Published, read_published
+from layerwise.ledger.origins import Origins
+from layerwise.steps import measure
+
+ROOT = Path(__file__).resolve().parent.parent
+STAND_INS = ROOT / "code" / "layerwise" / "inputs" / "rehearsal"
+MODELS = read_models(ROOT / "models.yaml")
+SLUG = "gemma-2b"  # with an extraction of its name
+BINS = {"k_values": [10], "n_permutations": 5, "k_stable": 20}
+CHOICES = {"device": "cpu", "tokens_per_batch": 2048, "layer_step": 4, "seed": 42, "bins": BINS}
+DRAWS = {"n_resamples": 100, "level": 0.95, "seed": 42}
+
+
+@pytest.fixture(scope="module")
+def published() -> Published:
+    return read_published(ROOT / "published")
+
+
+@pytest.fixture(scope="module")
+def texts() -> Texts:
+    prompts = STAND_INS / "prompts.json"
+    return Texts(read_pairs(STAND_INS / "pairs.json"), read_prompts(prompts), read_json(prompts))
+
+
+@pytest.fixture(scope="module")
+def twin(texts: Texts, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("twin") / SLUG
+    return build_twin(MODELS[SLUG], [*texts.pairs.statements, *texts.prompts], folder)
+
+
+@pytest.fixture
+def step(twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The step, with a twin where the hub would give the model."""
+    loaded: list[str] = []
+
+    def load(model: Model, dtype: str, *, device: str) -> Any:
+        loaded.append(dtype)
+        return load_local(twin, dtype, device)
+
+    monkeypatch.setattr(measure, "load_registered", load)
+    monkeypatch.setattr(measure, "require_hub", lambda models: None)
+    monkeypatch.setattr(measure.upstream, "verify_data", lambda folder: None)
+    data, params = tmp_path / "data", tmp_path / "params.yaml"
+    data.mkdir()
+    shutil.copy(STAND_INS / "pairs.json", data / "dataset.json")
+    shutil.copy(STAND_INS / "prompts.json", data / "prompts.json")
+    params.write_text(yaml.safe_dump({"measure": CHOICES, "analyse": DRAWS}))
+
+    def run(slug: str = SLUG) -> str:
+        places = {"out": tmp_path / "models" / slug, "scratch": tmp_path / "scratch"}
+        kept = {"published": ROOT / "published", "models": ROOT / "models.yaml"}
+        return measure.run(slug, **places, data=data, params=params, **kept)
+
+    return SimpleNamespace(run=run, loaded=loaded, folder=tmp_path)
+
+
+def test_a_model_is_loaded_once_per_dtype_and_says_what_measured_it(
+    step: Any, published: Published
+) -> None:
+    said = step.run()
+    model = MODELS[SLUG]
+    assert said.startswith(f"gemma-2b: {of_model.n_runs(model)} runs in ")
+    assert step.loaded == list(model.dtypes)
+    found = read_measurements(step.folder / "models")
+    runs = found[SLUG]["runs"]
+    assert set(runs) == {SLUG, *model.experiments}
+    assert found[SLUG]["absent"] == {}
+    for run in runs.values():
+        assert run["random_weights"]
+        assert run["device"].startswith("cpu")
+        assert {"model", "revision", "torch", "transformers", "attention"} <= set(run)
+        assert run["dtype"] in model.dtypes
+    assert {"linears", "template", "tokens_per_batch"} <= set(runs[SLUG])
+    assert is_random(found)
+    files = all_fragments(found)
+    assert {file for file in files if not file.startswith("beyond/")} <= {
+        file for file, _ in published.cells
+    }
+    assert not (step.folder / "scratch" / SLUG).exists()
+
+
+def test_a_killed_run_goes_on_from_its_hidden_states(
+    step: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kill(name: str, subject: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(of_model, "measure_experiment", kill)
+        with pytest.raises(KeyboardInterrupt):
+            step.run()
+    states = step.folder / "scratch" / SLUG / SLUG
+    before = {path: path.stat().st_mtime_ns for path in states.rglob("*.npy")}
+    assert before
+    assert not (step.folder / "models").exists()
+    monkeypatch.setattr(measure.shutil, "rmtree", lambda *_, **__: None)
+    step.run()
+    assert {path: path.stat().st_mtime_ns for path in states.rglob("*.npy")} == before
+
+
+def test_a_model_that_cannot_be_had_says_why_and_nothing_is_loaded(
+    step: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step.run("llama-2-7b")  # nobody recorded a commit
+    found = read_measurements(step.folder / "models")["llama-2-7b"]
+    assert set(found["absent"]) == set(MODELS["llama-2-7b"].experiments)
+    assert {*found["absent"].values()} == {MODELS["llama-2-7b"].skipped}
+
+    def gate(models: Any) -> None:
+        raise LayerwiseError("it is gated: accept its licence")
+
+    monkeypatch.setattr(measure, "require_hub", gate)
+    said = step.run()
+    assert "0 runs" in said
+    assert "aniso: it is gated: accept its licence" in said
+    assert step.loaded == []
+
+
+def test_without_network_nothing_is_written(step: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hub that cannot be asked is no property of the model: the stage fails, and is run again."""
+
+    def unreachable(models: Any) -> None:
+        raise TryAgainError("the hub cannot be reached")
+
+    monkeypatch.setattr(measure, "require_hub", unreachable)
+    with pytest.raises(TryAgainError):
+        step.run()
+    assert not (step.folder / "models").exists()
+
+
+def test_the_device_is_asked_for_first_iv(step: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    params = step.folder / "params.yaml"
+    params.write_text(params.read_text().replace("device: cpu", "device: cuda"))
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(LayerwiseError, match="need a CUDA device and none was found"):
+        step.run()
+
+
+@pytest.fixture
+def measured_with(
+    monkeypatch: pytest.MonkeyPatch, published: Published, texts: Texts, twin: Path, tmp_path: Path
+) -> Any:
+    """Measures as if three experiments ran in two dtypes; `scaling` overflows."""
+    experiments = {"sweep": "float16", "scaling": "float16", "hunt": "float32"}
+    model = MODELS[SLUG].model_copy(update={"extractions": {}, "experiments": experiments})
+
+    def fragments(name: str, subject: Any) -> dict[str, Any]:
+        if name == "scaling":
+            raise LayerwiseError("states overflow; try bfloat16")
+        return {"file": {f"/{name}": 1.5}}
+
+    def run(refusal: dict[str, LayerwiseError]) -> of_model.Measurement:
+        def load(dtype: str) -> Any:
+            if dtype in refusal:
+                raise refusal[dtype]
+            return load_local(twin, dtype, "cpu")
+
+        monkeypatch.setattr(of_model, "measure_experiment", fragments)
+        return measure_model(
+            model, load, texts, published, tmp_path, choices=CHOICES, draws=DRAWS, shown=False
+        )
+
+    return run
+
+
+def test_a_run_that_fails_leaves_the_others_alone(measured_with: Any) -> None:
+    found = measured_with({})
+    assert found.absent == {"scaling": "states overflow; try bfloat16"}
+    dtypes = {name: run["dtype"] for name, run in found.runs.items()}
+    assert dtypes == {"sweep": "float16", "hunt": "float32"}
+
+
+def test_a_dtype_that_does_not_fit_leaves_the_other_alone(measured_with: Any) -> None:
+    found = measured_with({"float32": LayerwiseError("it needs 80 GiB, 40 GiB are there")})
+    assert list(found.runs) == ["sweep"]
+    assert found.absent["hunt"] == "it needs 80 GiB, 40 GiB are there"
+    with pytest.raises(TryAgainError):
+        measured_with({"float32": TryAgainError("the transfer broke off")})
+
+
+# --- origins ------------------------------------------------------------------------------------
+
+SWEEP = "paper3/Results/pythia_family_NO_FINAL_LN_20260105_174820.json"
+
+
+@pytest.fixture
+def origins(published: Published) -> Origins:
+    """Pythia-70M was measured, Pythia-12B does not fit."""
+    run = {"dtype": "float16", "device": "cuda", "fragments": {SWEEP: {"/models/0/rho": 1.0}}}
+    measurements = {
+        "pythia-70m": {"runs": {"sweep": run}, "absent": {}},
+        "pythia-12b": {"runs": {}, "absent": {"sweep": "too large", "scaling": "too large"}},
+    }  # fmt: skip
+    return Origins(measurements, MODELS, published)
+
+
+def test_a_cell_is_traced_to_the_run_that_measured_it(origins: Origins) -> None:
+    cells = [f"{SWEEP}#/models/0/rho/mean", f"{SWEEP}#/models/7/rho"]
+    assert origins.runs(cells) == ["pythia-70m/sweep"]
+    assert origins.settings("pythia-70m/sweep") == {
+        "dtype": "float16", "device": "cuda",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cell", "model", "reason"),
+    [
+        (f"{SWEEP}#/models/7/rho", None, r"pythia-12b: sweep, scaling: too large\)$"),
+        (None, "Pythia-12B", r"^no experiment measures it \(pythia-12b: sweep, scaling: too"),
+        ("f.json#/twin/pythia-12b/base", None, r"\(pythia-12b: "),
+        (f"{SWEEP}#/models/0/rho", None, r"/models/0/rho was not measured$"),
+    ],
+)
+def test_what_was_not_measured_says_why(
+    origins: Origins, cell: str | None, model: str | None, reason: str
+) -> None:
+    assert re.search(reason, origins.why_not(cell, model))
