@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write docs/claims.md: what was claimed, how it fares, and the command that recomputes it.
+"""Write docs/claims.md: what was claimed, and how it fares.
 
 python docs/claims.py [results/published/claims.json]      (or `make docs`)
 """
@@ -12,7 +12,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from layerwise.analyses import ANALYSES
+from layerwise.analyses import TABLES
 from layerwise.ledger.verdicts import VERDICTS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,10 +22,10 @@ HEAD = """# The claims, by analysis
 <!-- Written by `make docs` from results/published/claims.json; do not edit. -->
 
 A claim is a number or a label that a paper, one of its notebooks or one of its result files gives.
-A row is an analysis: what recomputes those claims from published values. The command runs it alone
-and writes `results/published/statistics/ANALYSIS.json`; `layerwise claims --analysis ANALYSIS`
-lists its claims with both values, `layerwise trace CLAIM_ID` shows where one comes from. From the
-weights: `dvc repro derive@full` (all of them, after the surveys and extractions).
+A row is an analysis: what recomputes those claims, by the tables of rules in
+`code/layerwise/analyses/`. `dvc repro analyse@published` runs all of them and writes
+`results/published/statistics/ANALYSIS.json`; `layerwise claims --analysis ANALYSIS` lists an
+analysis's claims with both values, `layerwise trace CLAIM_ID` shows where one comes from.
 """
 
 
@@ -45,18 +45,17 @@ def page(document: dict) -> str:
     lines = [HEAD]
     for paper in (1, 2, 3):
         records = [record for record in document["claims"] if record["paper"] == paper]
-        counts = {name: Counter() for name in (*ANALYSES, "")}
+        counts = {name: Counter() for name in (*TABLES, "")}
         for record in records:
             counts[analysis_of(record)][record["verdict"]] += 1
         lines += [f"## Paper {paper}: {len(records)} claims\n"]
-        lines += ["| analysis | what it recomputes | " + " | ".join(SHOWN) + " | command |"]
-        lines += ["|---" * (len(SHOWN) + 3) + "|"]
+        lines += ["| analysis | what it recomputes | " + " | ".join(SHOWN) + " |"]
+        lines += ["|---" * (len(SHOWN) + 2) + "|"]
         for name, found in counts.items():
             if found:
                 numbers = " | ".join(str(found[verdict] or "") for verdict in SHOWN)
                 what = title(name) if name else "settings, and what has no rule or value"
-                command = f"`dvc repro replay@{name}`" if name else ""
-                lines += [f"| {name} | {what} | {numbers} | {command} |"]
+                lines += [f"| {name} | {what} | {numbers} |"]
         lines += [""]
     return "\n".join(lines)
 

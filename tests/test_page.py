@@ -290,6 +290,21 @@ def test_page_of_random_weights_says_that_it_means_nothing(tmp_path: Path, root:
         assert "RANDOM" not in words
 
 
+def test_page_of_measurements_names_what_measured_each(tmp_path: Path, root: Path) -> None:
+    one = record("p2.a", verdict="reproduced", inputs=["beyond/ours#/x"])
+    one["provenance"]["runs"] = ["pythia-70m/sweep"]
+    made = folders(tmp_path, root, [one], "measured")
+    document = json.loads(made.claims.read_text())
+    how = {"dtype": "float16", "device": "cuda", "versions": {"torch": "2.13.0"}, "hub": None}
+    document |= {"runs": {"pythia-70m/sweep": how}, "inputs": {"measured.json": "c" * 64}}
+    made.claims.write_text(json.dumps(document))
+    page = Page(built(made, "measured"))
+    assert page.data["claims"][0]["runs"] == ["pythia-70m/sweep"]
+    assert page.data["runs"]["pythia-70m/sweep"] == "dtype float16, device cuda, torch 2.13.0"
+    assert page.data["cells"] == [[0, "/x", "–"]]
+    assert "c" * 64 in page.words
+
+
 def test_page_has_a_meaning_for_every_verdict(tmp_path: Path, root: Path) -> None:
     records = [record(f"p2.{number}", verdict=word) for number, word in enumerate(VERDICTS)]
     page = Page(built(folders(tmp_path, root, records)))

@@ -253,6 +253,7 @@
       ["statistic", code(claim.statistic)],
       ["statistics file", code(path), hash(digest)],
       ["command", code(path && `dvc repro ${data.stage}`)],
+      ...(claim.runs || []).map((run) => ["measured by", `${run}: ${data.runs[run]}`]),
       ["trace", code(`layerwise trace ${claim.id} --source ${data.source}`)],
       ["tolerance", `${claim.tolerance}: ${data.tolerances[claim.tolerance]}`],
       ["kind", claim.kind],

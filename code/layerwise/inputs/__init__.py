@@ -1,0 +1,8 @@
+"""What the rest works on: read, checked, and refused with the place and the fix; no torch.
+
+published, transcription        the published numbers as tables, and how they were transcribed
+measured                        measured numbers in the published ones' places
+models                          every checkpoint: commit, dtypes, shape
+pairs, prompts                  the texts; `rehearsal/` has some of our own
+upstream, mirrors, notebooks    fetching what belongs to upstream
+"""

@@ -23,7 +23,8 @@ class Evidence:
     """What the judged claims rest on.
 
     cells: {"file#/pointer": the value}; files: {file: (sha256, the file that has it)};
-    statistics: {analysis: (path, sha256)}; hashes: {path: sha256} of everything else used.
+    statistics: {analysis: (path, sha256)}; hashes: {path: sha256} of everything else used;
+    runs: {run: what measured it}, none where nothing was measured.
     """
 
     cells: Mapping[str, Any]
@@ -31,6 +32,7 @@ class Evidence:
     statistics: Mapping[str, tuple[str, str]]
     hashes: Mapping[str, str]
     environment: Mapping[str, str]
+    runs: Mapping[str, Mapping[str, Any]]
 
 
 def gather(
@@ -52,8 +54,10 @@ def gather(
         input_cells(document["claims"], known, claims),
         file_hashes(document, published, claims),
         statistics_hashes(document["statistics"], statistics),
-        {path.as_posix(): sha256_of(path) for path in (claims, *tables, *figures)},
+        {path.as_posix(): sha256_of(path) for path in (claims, *tables, *figures)}
+        | ({} if known else document["inputs"]),
         environment(),
+        document.get("runs", {}),
     )
 
 

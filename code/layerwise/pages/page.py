@@ -6,7 +6,7 @@ admits exactly that style and that script, by hash, and no network.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +108,8 @@ def page_data(
                 "run the stage and judge again"
             )
         inputs = [cells[cell] for cell in record["provenance"]["inputs"]]
-        claims.append({**one, **({"inputs": inputs} if inputs else {})})
+        behind = {"inputs": inputs, "runs": record["provenance"].get("runs")}
+        claims.append(one | {name: found for name, found in behind.items() if found})
     return {
         "source": source,
         "again": again,
@@ -118,6 +119,19 @@ def page_data(
         "files": [[file, *evidence.files[file]] for file in files],
         "cells": listed,
         "statistics": evidence.statistics,
+        "runs": {
+            run: ", ".join(f"{name} {shown(value)}" for name, value in _flat(how))
+            for run, how in evidence.runs.items()
+        },
         "beside": groups,
         "claims": claims,
     }
+
+
+def _flat(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Names and values of what measured a run, those of its parts after one another."""
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value)
+        elif value is not None:
+            yield name, value
