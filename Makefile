@@ -41,7 +41,8 @@ verify-lock: setup  ## prove from a bare clone that dvc.lock fits code and param
 archive:  ## dist/layerwise-VERSION.tar.gz of the last commit, with provenance and checksums
 	@python3 archive/build.py dist
 
-docs: setup  ## docs/pipeline.md from dvc.yaml, docs/claims.md from the judged claims
+docs: setup  ## docs/house.md, pipeline.md and claims.md from the imports, dvc.yaml and the judged claims
+	@python docs/house.py
 	@python docs/pipeline.py
 	@python docs/claims.py
 

@@ -2,6 +2,6 @@
 
 values, records, evidence, pictures   what every page shows: read and checked
 html, page                            the HTML page: one file, offline
-latex, typed_numbers, paper, typeset  the LaTeX paper: templates, the gate before it, its folder, PDF
+latex, typed_numbers, paper, typeset  the LaTeX paper: templates, the gate, the folder, the PDF
 own_model                             page and tables of a reader's own model
 """
