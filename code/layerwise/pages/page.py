@@ -109,7 +109,7 @@ def page_data(
             )
         inputs = [cells[cell] for cell in record["provenance"]["inputs"]]
         behind = {"inputs": inputs, "runs": record["provenance"].get("runs")}
-        claims.append(one | {name: found for name, found in behind.items() if found})
+        claims.append({**one, **{name: found for name, found in behind.items() if found}})
     return {
         "source": source,
         "again": again,
