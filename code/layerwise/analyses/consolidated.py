@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-from layerwise.analyses.categories import total_pairs
-from layerwise.analyses.derivation import Document
-from layerwise.analyses.evidence import Entry, Evidence
-from layerwise.analyses.pair_curves import CONSOLIDATED, CURVES, PairCurve
+from layerwise.analyses.derivation import Document, Rules
+from layerwise.analyses.evidence import Evidence
+from layerwise.analyses.pair_curves import CONSOLIDATED, CURVES, Layer, PairCurve
 from layerwise.inputs.published import Cell, pointer
 from layerwise.statistics import phases, rules
 
@@ -21,54 +18,25 @@ def flag(ends: rules.Ends) -> str:
     return "FALSE" if rules.includes_zero(ends) else "TRUE"
 
 
-def test_of(layer: Entry, curve: PairCurve) -> Entry:
-    """The test of a layer in the curve's own file."""
-    return curve.tests(layer)[int(layer.called)]
+def by_depth(layer: Layer) -> str:
+    """The phase of a layer as thirds of the depth."""
+    layers = layer.curve.layers
+    return phases.phase_of(layer.number, phases.thirds_of_depth(layers, layers[-1]))
 
 
-def row_of(layer: Entry, curve: PairCurve) -> Entry:
-    """The row of a layer in the table."""
-    number = list(curve.tests(layer)).index(int(layer.called))
-    found: Entry = layer.of(CONSOLIDATED)[curve.first_row + number]
-    return found
-
-
-def by_list(layer: Entry, curve: PairCurve) -> str:
-    """The phase of a layer, with the notebooks' partition."""
-    return phases.phase_of(int(layer.called), phases.thirds_of_list(list(curve.tests(layer))))
-
-
-def by_depth(layer: Entry, curve: PairCurve) -> str:
-    """The same with thirds of the depth."""
-    layers = list(curve.tests(layer))
-    return phases.phase_of(int(layer.called), phases.thirds_of_depth(layers, layers[-1]))
-
-
-def fisher(layer: Entry, curve: PairCurve) -> dict[str, float]:
+def fisher(layer: Layer) -> dict[str, float]:
     """Fisher's interval of r, as another reading."""
-    ends = phases.fisher_interval(test_of(layer, curve).r, total_pairs(layer))
+    ends = phases.fisher_interval(layer.r, layer.curve.n_pairs)
     return dict(zip(ENDS, ends, strict=True))
 
 
-def of_printed(layer: Entry, curve: PairCurve) -> str:
-    """The flag that the table's own interval would have."""
-    row = row_of(layer, curve)
-    return flag((row[ENDS[0]], row[ENDS[1]]))
-
-
-OF_LAYER: dict[str, Callable[..., Any]] = {
-    "significant": lambda layer, curve: flag(curve.ends_of(test_of(layer, curve))),
-    "significant_of_printed": of_printed,
-    "phase": by_list,
+OF_LAYER: Rules = {
+    "significant": lambda layer: flag(layer.ends),
+    "significant_of_printed": lambda layer: flag((layer.row.ci_lo, layer.row.ci_hi)),
+    "phase": lambda m: phases.phase_of(m.number, phases.thirds_of_list(m.curve.layers)),
     "phase_by_depth": by_depth,
     "fisher": fisher,
 }
-
-
-def group(evidence: Evidence, curve: PairCurve) -> Entry:
-    """The layers of a curve in its own file."""
-    found: Entry = evidence[curve.file][curve.group]
-    return found
 
 
 def places(evidence: Evidence, curve: PairCurve) -> dict[str, Cell]:
@@ -81,10 +49,6 @@ def places(evidence: Evidence, curve: PairCurve) -> dict[str, Cell]:
 
 
 DOCUMENTS = {
-    slug: Document(
-        partial(group, curve=curve),
-        {"*": {name: partial(rule, curve=curve) for name, rule in OF_LAYER.items()}},
-        partial(places, curve=curve),
-    )
+    slug: Document(curve.of, {"*": OF_LAYER}, partial(places, curve=curve))
     for slug, curve in CURVES.items()
 }

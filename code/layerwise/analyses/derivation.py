@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from layerwise.analyses.evidence import Draws, Entry, Evidence
+from layerwise.analyses.evidence import Draws, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import (
     Cell,
@@ -36,7 +36,8 @@ class Document:
 
     Attributes:
         of: what the rules read: a published file, or a function of the evidence that gives an
-            entry; None where they read several files and are given the evidence itself.
+            entry (or a view of several, then with `places`); None where they read several files
+            and are given the evidence itself.
         rules: tables by the place they are about: "" is the whole, "results/*" every entry of
             `results`, whose rules are given that entry (an underscore begins the name of what is
             said about the other entries, and `*` leaves it out). Keys are those of the document,
@@ -49,7 +50,7 @@ class Document:
             a bare list in the file.
     """
 
-    of: str | Callable[[Evidence], Entry] | None
+    of: str | Callable[[Evidence], Any] | None
     rules: Mapping[str, Rules]
     places: Mapping[str, Cell] | Callable[[Evidence], Mapping[str, Cell]] | None = None
     shows: bool | Collection[str] = True

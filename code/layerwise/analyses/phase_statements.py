@@ -10,7 +10,6 @@ from functools import partial
 
 from layerwise.analyses.categories import includes_zero, n_categories, total_pairs
 from layerwise.analyses.category_bootstrap import BOOTSTRAP
-from layerwise.analyses.cross_model import ends_of, inverted, layers_of, mean, means, r_of
 from layerwise.analyses.derivation import Rules
 from layerwise.analyses.evidence import Evidence
 from layerwise.analyses.pair_curves import (
@@ -20,10 +19,9 @@ from layerwise.analyses.pair_curves import (
     LLAMA,
     LLAMA_CURVE,
     PYTHIA_CURVE,
-    SUMMARY,
     WITH,
     WITHOUT,
-    PairCurve,
+    Curve,
 )
 from layerwise.analyses.pairs import PAIRS
 from layerwise.statistics import phases, rules
@@ -34,14 +32,7 @@ FOUR = (*THREE, GEMMA_CURVE)
 SIGNIFICANT = 0.05
 NEAR_ZERO = 0.1
 
-OfCurve = Callable[[Evidence, PairCurve], bool]
-
-
-def printed_mean(e: Evidence, curve: PairCurve, phase: str) -> float:
-    """The phase mean that the summary table prints with two decimals."""
-    value: float = e[SUMMARY][curve.summary_row][f"{phase}_mean"]
-    return value
-
+OfCurve = Callable[[Curve], bool]
 
 # --- counts ---------------------------------------------------------------------------------------
 
@@ -67,39 +58,40 @@ def constant_resamples(e: Evidence) -> list[int]:
 # --- late inversion over the models ---------------------------------------------------------------
 
 
-def some_late(e: Evidence, curve: PairCurve) -> bool:
-    """Whether some late layer is inverted."""
-    return inverted(e, curve, layers_of(e, curve, "late"))
+def some_late(curve: Curve) -> bool:
+    """Whether some late layer has a negative r and an interval that excludes zero."""
+    return curve.inverted(curve.phase("late"))
 
 
-def every_late(e: Evidence, curve: PairCurve) -> bool:
-    """Whether every late layer is."""
-    return all(inverted(e, curve, [layer]) for layer in layers_of(e, curve, "late"))
+def every_late(curve: Curve) -> bool:
+    """Whether every late layer has."""
+    return all(curve.inverted([layer]) for layer in curve.phase("late"))
 
 
-def late_below(e: Evidence, curve: PairCurve, bound: float) -> bool:
+def late_below(bound: float) -> OfCurve:
     """Whether the late mean lies below a bound."""
-    return mean(e, curve, "late") < bound
-
-
-def strongest_late(e: Evidence, curve: PairCurve) -> float:
-    """The smallest r of the late layers."""
-    return min(r_of(e, curve, layers_of(e, curve, "late")).values())
+    return lambda curve: curve.mean("late") < bound
 
 
 def of_four(e: Evidence, rule: OfCurve) -> str:
     """In how many of the four models a rule holds."""
-    return f"{sum([rule(e, curve) for curve in FOUR])}/{len(FOUR)}"
+    return f"{sum([rule(curve.of(e)) for curve in FOUR])}/{len(FOUR)}"
 
 
-def excludes(e: Evidence, rule: OfCurve) -> str:
-    """Whether the intervals exclude zero in all three models, by a rule."""
-    return f"CI {'excludes' if all(rule(e, curve) for curve in THREE) else 'includes'} zero"
+def of_three(e: Evidence, rule: OfCurve, yes: str, no: str) -> str:
+    """Whether a rule holds in the three models, in words."""
+    return yes if all(rule(curve.of(e)) for curve in THREE) else no
 
 
 def p_of(e: Evidence, *r: float) -> str:
     """The bound of the largest p of these r over all pairs."""
     return phases.p_bound(max(float(pearson_p(one, total_pairs(e))) for one in r))
+
+
+def p_of_strongest(e: Evidence) -> str:
+    """The same of the smallest late r of each of the three models."""
+    curves = [curve.of(e) for curve in THREE]
+    return p_of(e, *(min(curve.r(curve.phase("late")).values()) for curve in curves))
 
 
 # --- six categories: the paper says no significant pattern ----------------------------------------
@@ -119,8 +111,8 @@ def by_interval(e: Evidence) -> str:
 
 def by_p(e: Evidence) -> str:
     """Llama, by its p values."""
-    p = {layer: test.p_value for layer, test in e[LLAMA].category_level_results.items()}
-    return pattern([layer for layer, value in p.items() if value < SIGNIFICANT])
+    tests = e[LLAMA].category_level_results.items()
+    return pattern([layer for layer, test in tests if test.p_value < SIGNIFICANT])
 
 
 def llama_transition(e: Evidence) -> str:
@@ -132,38 +124,35 @@ def llama_transition(e: Evidence) -> str:
 # --- Gemma: its mid layers, as the paper cuts them, and its intervals from the last of them on ----
 
 
-def gemma_mid(e: Evidence) -> list[int]:
-    """Its mid layers."""
-    layers = list(GEMMA_CURVE.tests(e))
-    return phases.thirds_of_depth(layers, layers[-1])["mid"]
-
-
 def mid_signs(e: Evidence) -> str:
-    """The signs of r there."""
-    positive = all(r > 0 for r in r_of(e, GEMMA_CURVE, gemma_mid(e)).values())
+    """The signs of r at its mid layers."""
+    gemma = GEMMA_CURVE.of(e)
+    positive = all(r > 0 for r in gemma.r(gemma.phase_by_depth("mid")).values())
     return "positive mid-layers" if positive else "mid-layers of both signs"
 
 
-def covers_zero(e: Evidence, layers: Collection[int]) -> bool:
-    """Whether all intervals of these layers of Gemma include zero."""
-    return all(map(rules.includes_zero, ends_of(e, GEMMA_CURVE, layers).values()))
+def covers_zero(curve: Curve, layers: Collection[int]) -> bool:
+    """Whether all intervals of these layers include zero."""
+    return all(map(rules.includes_zero, curve.ends(layers).values()))
 
 
 def from_mid(e: Evidence) -> str:
     """Its intervals from the last mid layer on."""
-    layers = [layer for layer in GEMMA_CURVE.tests(e) if layer >= gemma_mid(e)[-1]]
-    return "all overlap zero" if covers_zero(e, layers) else "not all overlap zero"
+    gemma = GEMMA_CURVE.of(e)
+    last = gemma.phase_by_depth("mid")[-1]
+    covers = covers_zero(gemma, [layer for layer in gemma.layers if layer >= last])
+    return "all overlap zero" if covers else "not all overlap zero"
 
 
 def gemma_last(e: Evidence) -> str:
     """The interval of its last layer."""
-    last = max(GEMMA_CURVE.tests(e))
-    return f"CI {'overlaps' if covers_zero(e, [last]) else 'excludes'} zero"
+    gemma = GEMMA_CURVE.of(e)
+    return f"CI {'overlaps' if covers_zero(gemma, gemma.layers[-1:]) else 'excludes'} zero"
 
 
 def gemma_late(e: Evidence) -> str:
     """Whether a late layer is inverted."""
-    return f"{'a' if some_late(e, GEMMA_CURVE) else 'no'} significant late-layer inversion"
+    return f"{'a' if some_late(GEMMA_CURVE.of(e)) else 'no'} significant late-layer inversion"
 
 
 # --- the chat template ----------------------------------------------------------------------------
@@ -171,37 +160,29 @@ def gemma_late(e: Evidence) -> str:
 
 def negative(e: Evidence) -> bool:
     """Whether every layer with the template is inverted."""
-    return all(inverted(e, WITH, [layer]) for layer in WITH.tests(e))
+    curve = WITH.of(e)
+    return all(curve.inverted([layer]) for layer in curve.layers)
 
 
 def like_base(e: Evidence) -> str:
     """Whether r without the template has the sign of the base model's at every layer."""
-    base, bare = (r_of(e, curve) for curve in (LLAMA_CURVE, WITHOUT))
-    same = phases.equal_signs(base, bare) == len(bare)
-    return "similar to base" if same else "unlike base"
+    base, bare = LLAMA_CURVE.of(e).r(), WITHOUT.of(e).r()
+    return "similar to base" if phases.equal_signs(base, bare) == len(bare) else "unlike base"
 
 
 # --- does the mid phase approach zero or change sign? No bound is stated, so two readings ---------
 
 
-def eases(e: Evidence, curve: PairCurve) -> bool:
+def eases(curve: Curve) -> bool:
     """Whether its mean is nearer to zero than the early one, or of the other sign."""
-    early, mid, _ = means(e, curve)
+    early, mid, _ = curve.means()
     return abs(mid) < abs(early) or early * mid < 0
 
 
-def near_zero(e: Evidence, curve: PairCurve) -> bool:
+def near_zero(curve: Curve) -> bool:
     """Whether its r have both signs, or their mean is near zero."""
-    inside = r_of(e, curve, layers_of(e, curve, "mid"))
-    both_signs = min(inside.values()) < 0 < max(inside.values())
-    return both_signs or abs(mean(e, curve, "mid")) < NEAR_ZERO
-
-
-def mid_transition(e: Evidence, rule: OfCurve) -> str:
-    """The statement, by one of them."""
-    if all(rule(e, curve) for curve in THREE):
-        return "approaches zero or changes sign"
-    return "neither nears zero nor changes sign"
+    inside = curve.r(curve.phase("mid")).values()
+    return min(inside) < 0 < max(inside) or abs(curve.mean("mid")) < NEAR_ZERO
 
 
 # --- Pythia's intervals, in its file and in the table that the figure is drawn from ---------------
@@ -209,17 +190,21 @@ def mid_transition(e: Evidence, rule: OfCurve) -> str:
 
 def intervals_of_table(e: Evidence) -> list[list[float]]:
     """Of its rows, two decimals."""
-    first, n = PYTHIA_CURVE.first_row, len(PYTHIA_CURVE.tests(e))
-    rows = e[CONSOLIDATED][first : first + n]
+    curve = PYTHIA_CURVE.of(e)
+    rows = [curve[layer].row for layer in curve]
     return [[row.ci_lo, row.ci_hi] for row in rows]
 
 
 def labels(e: Evidence) -> list[str]:
     """The labels of the three notebooks."""
     rules_of = (phases.thirds_label, phases.template_label, phases.llama_label)
-    return [label(*means(e, PYTHIA_CURVE)) for label in rules_of]
+    return [label(*PYTHIA_CURVE.of(e).means()) for label in rules_of]
 
 
+excludes = partial(of_three, yes="CI excludes zero", no="CI includes zero")
+mid_transition = partial(
+    of_three, yes="approaches zero or changes sign", no="neither nears zero nor changes sign"
+)
 STATEMENTS: Rules = {
     "n_pairs": total_pairs,
     "n_categories": n_categories,
@@ -227,11 +212,11 @@ STATEMENTS: Rules = {
     "significance_rate": significance_rate,
     "constant_resamples": constant_resamples,
     "inverted_models": partial(of_four, rule=some_late),
-    "inverted_models_by_bound": partial(of_four, rule=partial(late_below, bound=-phases.BOUND)),
-    "inverted_models_by_sign": partial(of_four, rule=partial(late_below, bound=0.0)),
-    "late_p": lambda e: p_of(e, mean(e, PYTHIA_CURVE, "late")),
-    "late_p_of_printed": lambda e: p_of(e, printed_mean(e, PYTHIA_CURVE, "late")),
-    "late_p_of_strongest_layers": lambda e: p_of(e, *(strongest_late(e, c) for c in THREE)),
+    "inverted_models_by_bound": partial(of_four, rule=late_below(-phases.BOUND)),
+    "inverted_models_by_sign": partial(of_four, rule=late_below(0.0)),
+    "late_p": lambda e: p_of(e, PYTHIA_CURVE.of(e).mean("late")),
+    "late_p_of_printed": lambda e: p_of(e, PYTHIA_CURVE.of(e).printed_mean("late")),
+    "late_p_of_strongest_layers": p_of_strongest,
     "late_interval": partial(excludes, rule=some_late),
     "late_interval_of_every_layer": partial(excludes, rule=every_late),
     "category_pattern": by_interval,
@@ -246,7 +231,7 @@ STATEMENTS: Rules = {
     "like_base": like_base,
     "mid_transition": partial(mid_transition, rule=eases),
     "mid_transition_strict": partial(mid_transition, rule=near_zero),
-    "intervals": lambda e: [list(ends) for ends in ends_of(e, PYTHIA_CURVE).values()],
+    "intervals": lambda e: [list(ends) for ends in PYTHIA_CURVE.of(e).ends().values()],
     "intervals_of_table": intervals_of_table,
     "pythia_labels": labels,
 }

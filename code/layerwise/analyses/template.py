@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from layerwise.analyses.cross_model import EXCLUDES, means, r_of, structure
+from layerwise.analyses.cross_model import EXCLUDES, structure
 from layerwise.analyses.derivation import Document
 from layerwise.analyses.evidence import Entry
 from layerwise.analyses.pair_curves import TEMPLATE, WITH, WITHOUT
@@ -11,23 +11,20 @@ from layerwise.statistics import phases
 
 def verdict(f: Entry) -> str:
     """What the template does to the label."""
-    return phases.template_verdict(
-        *(phases.template_label(*means(f, curve)) for curve in (WITH, WITHOUT))
-    )
+    labels = [phases.template_label(*curve.of(f).means()) for curve in (WITH, WITHOUT)]
+    return phases.template_verdict(*labels)
 
 
-DOCUMENTS = {
-    "llama-3p1-8b-instruct": Document(
-        TEMPLATE,
-        {
-            "": {
-                **structure(WITH, phases.template_label, "phase_with"),
-                **structure(WITHOUT, phases.template_label, "phase_without"),
-                "verdict": verdict,
-                "same_sign_layers": lambda f: phases.equal_signs(r_of(f, WITH), r_of(f, WITHOUT)),
-            },
-            f"{WITH.group}/*": EXCLUDES,
-            f"{WITHOUT.group}/*": EXCLUDES,
-        },
-    )
+def same_signs(f: Entry) -> int:
+    """Layers at which r has the same sign with and without."""
+    return phases.equal_signs(WITH.of(f).r(), WITHOUT.of(f).r())
+
+
+OF_MODEL = {
+    **structure(WITH, phases.template_label, "phase_with"),
+    **structure(WITHOUT, phases.template_label, "phase_without"),
+    "verdict": verdict,
+    "same_sign_layers": same_signs,
 }
+OF_LAYERS = {f"{curve.group}/*": EXCLUDES for curve in (WITH, WITHOUT)}
+DOCUMENTS = {"llama-3p1-8b-instruct": Document(TEMPLATE, {"": OF_MODEL, **OF_LAYERS})}
