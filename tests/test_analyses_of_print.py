@@ -13,7 +13,7 @@ from judged import DRAWS, analysed, changed, statistics_of
 from layerwise.analyses import TABLES, analyse_all
 from layerwise.analyses.categories import UA_FILES
 from layerwise.analyses.category_bootstrap import BOOTSTRAP
-from layerwise.analyses.derivation import derived_cells, evidence_of
+from layerwise.analyses.derivation import derived_cells, documents_of, evidence_of
 from layerwise.analyses.evidence import Evidence
 from layerwise.analyses.pairs import PAIRS
 from layerwise.analyses.validation import PAPER1
@@ -59,8 +59,8 @@ def at(document, key):
 def counterparts(published):
     """(analysis, cell, derived value) of every statistic that has a published place."""
     evidence = Evidence(published, DRAWS)
-    for analysis, documents in TABLES.items():
-        for document in documents.values():
+    for analysis, table in TABLES.items():
+        for document in documents_of(table, evidence).values():
             for cell, compute in derived_cells(document, evidence).items():
                 yield analysis, cell, compute()
 

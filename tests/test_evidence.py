@@ -12,16 +12,14 @@ from layerwise.inputs.published import NotMeasured
 DRAWS = Draws(100, 0.95, 42)
 PRINT = {
     "gains": {
-        "": {
-            "models": [
-                {"model": "org/Small", "n": 2, "gains": [1.0, 2.0], "mean": 1.5},
-                {"model": "large", "n": 3, "gains": [3.0, 5.0], "mean": 4.0},
-            ],
-            "largest": 4.0,
-            "_settings": {"seed": 42},
-        }
+        "models": [
+            {"model": "org/Small", "n": 2, "gains": [1.0, 2.0], "mean": 1.5},
+            {"model": "large", "n": 3, "gains": [3.0, 5.0], "mean": 4.0},
+        ],
+        "largest": 4.0,
+        "_settings": {"seed": 42},
     },
-    "labels": {"": {"a/b": "high", "n": 2}},
+    "labels": {"a/b": "high", "n": 2},
 }
 OF_MODEL = {"mean": lambda m: float(np.mean(m.gains))}
 FAMILY = Document(
@@ -103,7 +101,7 @@ def test_missing_iv(read, said):
 
 def test_each_statistic_names_what_it_read():
     found = derived(FAMILY, in_print())
-    assert found.documents["it"]["models"][1] == PRINT["gains"][""]["models"][1]
+    assert found.documents["it"]["models"][1] == PRINT["gains"]["models"][1]
     assert found.given == {"it:": "gains#"}
     assert found.derived == {
         "it:/largest": ["gains#/models/0/mean", "gains#/models/1/mean"],

@@ -28,7 +28,15 @@ from layerwise.extraction.store import BEFORE_NORM, HiddenStates
 from layerwise.inputs.measured import measured, merge
 from layerwise.inputs.models import extractions_of, read_models
 from layerwise.inputs.pairs import StatementPairs, read_pairs
-from layerwise.inputs.published import DATASET, Published, leaves, pointer, read_published
+from layerwise.inputs.published import (
+    DATASET,
+    Published,
+    leaves,
+    pointer,
+    read_published,
+    split_pointer,
+)
+from layerwise.ledger.claims import read_ledger
 from layerwise.measures.pairwise import METRICS, pair_metrics
 from layerwise.measures.values import Values, load
 from layerwise.statistics.bootstrap import CorrelationInterval, correlation_interval
@@ -116,6 +124,21 @@ def test_what_follows_from_print_follows_from_measurements(
         if analysis in ANALYSES:
             absent = set(in_print.derived) - set(found[analysis].derived)
             assert absent == (LABELS if analysis == "output_correlation" else set()), analysis
+
+
+def test_every_claim_has_a_number(of_measured: Evidence, published: Published) -> None:
+    """Filled or derived: what the ledger names in these analyses is there."""
+    found, missing = analyse_all(of_measured), set()
+    for claim in read_ledger(ROOT / "claims", published):
+        analysis, _, statistic = (claim.statistic or "").partition(":")
+        if analysis in ANALYSES and statistic not in LABELS:
+            name, key = statistic.split(":", 1)
+            node = found[analysis].documents[name]
+            for step in split_pointer(key):
+                node = node[int(step)] if isinstance(node, list) else node[step]
+            if node is None:
+                missing.add(claim.id)
+    assert missing == set()
 
 
 def test_filled_and_derived_are_disjoint(everything: Fragments, of_measured: Evidence) -> None:

@@ -119,7 +119,7 @@ def derive(table: Table, evidence: Evidence) -> Derivation:
         LayerwiseError: over published numbers, if a statistic cannot be derived.
     """
     found = Derivation()
-    for name, document in _documents(table, evidence).items():
+    for name, document in documents_of(table, evidence).items():
         found.documents[name] = _shown(document, evidence, name, found.given)
         constants: list[tuple[str, Any]] = []
         n_before = len(found.derived)
@@ -134,7 +134,8 @@ def derive(table: Table, evidence: Evidence) -> Derivation:
     return found
 
 
-def _documents(table: Table, evidence: Evidence) -> Mapping[str, Document]:
+def documents_of(table: Table, evidence: Evidence) -> Mapping[str, Document]:
+    """The documents of a table, over these numbers."""
     return table(evidence) if callable(table) else table
 
 
@@ -234,7 +235,7 @@ def evidence_of(cells: Published, draws: Draws, analyses: Mapping[str, Table]) -
     if evidence.measured:
         rules: dict[Cell, Callable[[], Any]] = {}
         for table in analyses.values():
-            for document in _documents(table, evidence).values():
+            for document in documents_of(table, evidence).values():
                 rules |= derived_cells(document, evidence)
         evidence.rules = rules
     return evidence

@@ -26,9 +26,14 @@ def stars(curve: Curve, r: float) -> str:
     return phases.stars(r, curve.n_pairs)
 
 
+def stars_at(curve: Curve, layer: int) -> str:
+    """Stars of a layer's r."""
+    return stars(curve, curve.tests[layer].r)
+
+
 def stars_of_layer(curve: Curve) -> Rules:
     """Stars of every layer."""
-    return {name: lambda name=name: stars(curve, curve[name].r) for name in curve}
+    return {str(layer): partial(stars_at, curve, layer) for layer in curve.layers}
 
 
 def structured(curve: Curve, mean: Callable[[str], float]) -> str:
@@ -53,9 +58,15 @@ OF_PHASE: Mapping[str, Callable[[Curve, str], Any]] = {
     "means": Curve.mean,
     "means_by_depth": mean_by_depth,
     "stars": lambda curve, phase: stars(curve, curve.mean(phase)),
-    "stars_of_last_layer": lambda curve, phase: stars(curve, curve.tests[curve.phase(phase)[-1]].r),
+    "stars_of_last_layer": lambda curve, phase: stars_at(curve, curve.phase(phase)[-1]),
     "stars_of_printed": lambda curve, phase: stars(curve, curve.printed_mean(phase)),
 }
+
+
+def _at_phase(curve: Curve, rule: Callable[[Curve, str], Any], phase: str) -> Any:
+    return rule(curve, phase)
+
+
 OF_CURVE: Rules = {
     "n_layers": lambda curve: curve.layers[-1],
     "late_inversion": lambda curve: phases.late_inversion(curve.mean("late")),
@@ -75,7 +86,7 @@ OF_CURVE: Rules = {
     "labels/template": lambda curve: phases.template_label(*curve.means()),
     "stars_of_layer": stars_of_layer,
     **{
-        f"{name}/{phase}": lambda curve, rule=rule, phase=phase: rule(curve, phase)
+        f"{name}/{phase}": partial(_at_phase, rule=rule, phase=phase)
         for name, rule in OF_PHASE.items()
         for phase in phases.PHASES
     },
