@@ -4,13 +4,12 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from layerwise.extraction.families import FAMILIES as KNOWN
+from layerwise.extraction.families import FAMILIES
 from layerwise.extraction.load import Checkpoint, as_declared, load_local
 from layerwise.extraction.twins import build_twin, twin_of
 from layerwise.inputs.models import Model, Shape
 
-FAMILIES = ("gpt_neox", "gpt2", "opt", "llama")  # where four of them are enough
-TWIN_FAMILIES = (*KNOWN, "opt-350m")
+TWIN_FAMILIES = (*FAMILIES, "opt-350m")
 # two query heads to a head of keys
 SHARED_KV = ("llama", "mistral", "gemma2", "apertus", "phi3", "stablelm")
 WITH_BOS = ("opt", "llama", "mistral", "gemma", "gemma2", "apertus")

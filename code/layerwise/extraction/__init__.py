@@ -4,5 +4,6 @@ families, checkpoint_folder, hub, load   which parts a model has; getting and ch
 forward, batches, packed, memory         a pass through it, and what goes through together
 hidden_states, partial, store            all statements, streamed to disk, resumable
 tracing, projections                     one text with everything kept; one weight matrix at a time
-needs, templates, token_ids, twins       what it takes; texts as ids; small random stand-ins
+needs, provenance                        what a model takes; what a measurement rests on
+templates, token_ids, twins              texts as ids; small random stand-ins
 """
