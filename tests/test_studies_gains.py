@@ -11,7 +11,8 @@ import pytest
 import scipy.stats
 import torch
 
-from layerwise.analyses import replay
+from layerwise.analyses import replay, weight_survival
+from layerwise.analyses.evidence import Draws, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.experiments import Subject
 from layerwise.experiments.prompt_rows import PromptRows
@@ -223,6 +224,18 @@ def test_replay_derives_the_sweep_from_fragments(published: Published) -> None:
     assert "family:/models/0/class" in work.derived
     assert "family:/models/1/residual_gain_mean" not in work.derived
     assert "family:/depth_gain/depth/r" not in work.derived
+
+
+def test_the_definition_of_the_gain_is_a_choice(published: Published) -> None:
+    """Behind the final norm this model damps, and by the others it expands, as published."""
+    readings = {name: [1.2, 1.1] for name in ("penultimate", "last_block", "sequence", "token")}
+    readings |= {"final_norm": [1.3, 0.5], "total_amplification": [0.1, 0.1]}
+    fragments = {"beyond/sweep": {"/pythia-70m": {"gains": readings}}}
+    evidence = Evidence(measured(published, fragments), Draws(**DRAWS))
+    (row,) = weight_survival.rows(evidence)["pythia-70m"]
+    assert (row["claim"], row["choice"], row["outcome"]) == ("damping", "gain_definition", "lost")
+    assert (row["published"]["value"], row["other"]["value"]) == (4, 3)
+    assert row["other"]["label"] == "sweep final_norm: 1.15 to 0.90"
 
 
 def all_expanding(published: Published) -> Published:

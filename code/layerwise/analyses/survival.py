@@ -33,6 +33,7 @@ CLAIMS = {
     "bell": "anisotropy rises to one layer and falls from there on",
     "spectral_norms": "the mean spectral norm of W_V lies above that of W_O",
     "critical_layer": "every definition of the critical layer gives the published reading's layer",
+    "damping": "the mean last gain lies on the published side of 1: the model damps or expands",
 }
 STATISTICS = {
     "sign_change": "late minus early mean r",
@@ -42,6 +43,7 @@ STATISTICS = {
     "bell": "slope after the peak",
     "spectral_norms": "W_V over W_O",
     "critical_layer": "definitions that agree",
+    "damping": "definitions on that side",
 }
 CHOICES = {
     "before_norm": "last layer before the final norm",
@@ -52,6 +54,7 @@ CHOICES = {
     AT_ONCE: "all layers tested at once",
     "correct_slices": "correct slices of the weights",
     "without_nan": "layers without a number left out",
+    "gain_definition": "the last gain in the papers' other definitions",
 }
 Row = dict[str, Any]
 

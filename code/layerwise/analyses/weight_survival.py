@@ -1,8 +1,9 @@
-"""Paper 3's claims that rest on slices of fused weights, on how a NaN is read, or on a norm.
+"""Paper 3's claims that rest on slices of weights, on how a NaN is read, on a norm, on a gain.
 
 The notebooks cut the fused query-key-value matrices at the wrong rows, their argmax stops at the
-first NaN, and their last layer stands behind the final norm. The experiments measure both readings
-of each; here they are set side by side.
+first NaN, their last layer stands behind the final norm, and each has its own definition of the
+last gain, with that norm or without. The experiments measure every reading of each; here they are
+set side by side.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.survival import Row, bell_row
 from layerwise.inputs.measured import BEYOND
 from layerwise.inputs.published import ANISOTROPY
+from layerwise.statistics.gains import dampens
 from layerwise.statistics.survival import Finding, compare
 
 BELL = f"{BEYOND}aniso"  # has the share of the last layer before the final norm
@@ -21,6 +25,15 @@ PROFILES = {  # and these the profile
     "pythia-6p9b": ANISOTROPY,
     "gemma-2b": "paper3/Results/anisotropy_results_gemma.json",
 }
+GAINS = "gains"  # the last gain of every prompt, by its definition
+PRINTED_GAIN = {  # the definition that the files of an experiment have
+    **dict.fromkeys(("sweep", "hunt", "clean"), "penultimate"),
+    **dict.fromkeys(("bench", "twin", "gpt2_ln", "gptj"), "last_block_rounded"),
+    **dict.fromkeys(("fourmodel", "mistral", "inputdep"), "sequence"),
+    "llama23": "token_final_norm",
+    "perhead": "last_block",
+}
+NO_LAST_GAIN = "total_amplification"  # of the last block over the first
 LEGACY, CORRECT = "legacy", "correct"
 LAYER, GUARDED = "L_star", "_guarded"  # names of critical layers, and of those found without NaN
 VALUE, OUTPUT = "W_V", "W_O"  # mean spectral norms
@@ -29,14 +42,20 @@ VALUE, OUTPUT = "W_V", "W_O"  # mean spectral norms
 def rows(evidence: Evidence) -> dict[str, list[Row]]:
     """By model, of which both readings were measured.
 
-    Read is `beyond/<experiment>` at `/<slug>` where it has `legacy` and `correct`, each flat.
+    Read is `beyond/<experiment>` at `/<slug>` where it has `legacy` and `correct`, each flat, or
+    `gains`.
     """
     both: dict[str, dict[str, Entry]] = {}
+    gains: dict[str, dict[str, Entry]] = {}
     for file in evidence.cells.files():
         for slug, entry in evidence[file].items() if file.startswith(BEYOND) else ():
             if {LEGACY, CORRECT} <= set(entry):
                 both.setdefault(slug, {})[file.removeprefix(BEYOND)] = entry
+            if GAINS in entry:
+                gains.setdefault(slug, {})[file.removeprefix(BEYOND)] = entry[GAINS]
     found = {slug: _norms(of) + _layers(of) for slug, of in both.items()}
+    for slug, experiments in gains.items():
+        found.setdefault(slug, []).append(_damping(experiments))
     for slug, entry in evidence[BELL].items() if evidence.cells.keys(BELL) else ():
         shares = evidence[PROFILES[slug]].intrinsic_dim_ratio[:].tolist()
         found.setdefault(slug, []).append(bell_row(shares, entry.last_share_before_norm))
@@ -99,5 +118,31 @@ def _compare_layers(choice: str, published: Mapping[str, Any], others: Mapping[s
         choice,
         Finding(float(len(others)), True, "as published"),
         Finding(float(len(others) - len(moved)), not moved, label or "as published"),
+        signed=False,
+    )
+
+
+def _damping(experiments: Mapping[str, Entry]) -> Row:
+    """Does the mean last gain stay on its side of 1, whatever its definition?
+
+    The statistic counts the definitions that keep the side of the published one.
+    """
+    kept, moved = 0, []
+    for experiment, readings in experiments.items():
+        means = {name: float(np.mean(readings[name][:])) for name in readings}
+        printed = means.pop(PRINTED_GAIN[experiment])
+        means.pop(NO_LAST_GAIN)
+        same = [name for name in means if dampens(means[name]) == dampens(printed)]
+        kept += len(same)
+        moved += [
+            f"{experiment} {name}: {printed:.2f} to {mean:.2f}"
+            for name, mean in means.items()
+            if name not in same
+        ]
+    return compare(
+        "damping",
+        "gain_definition",
+        Finding(float(kept + len(moved)), True, "as published"),
+        Finding(float(kept), not moved, ", ".join(moved) or "as published"),
         signed=False,
     )
