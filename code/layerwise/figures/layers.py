@@ -23,7 +23,7 @@ def layers(numbers: Numbers) -> Figure:
 
     One row per model: the curve over layers, and bars of the three poolings.
     """
-    documents = numbers.models("layers", "strategies/mean_pooled", "strategies/layer_0", "summary")
+    documents = numbers.models("layers", "strategies/mean_pooled", "summary/sign_changes")
     figure, grid = style.panels(numbers, len(documents), 2)
     for row, (model, document) in zip(grid, documents.items(), strict=True):
         n = _n_categories(document["strategies"])
