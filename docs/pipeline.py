@@ -12,7 +12,7 @@ from pathlib import Path
 from dvc.repo import Repo
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = ("published", "mini", "full")
+SOURCES = ("published", "measured")
 HEAD = """# The pipeline
 
 <!-- Written by `make docs` from dvc.yaml; do not edit. -->
@@ -74,7 +74,7 @@ def diagram(groups: dict[str, dict], arrows: set[tuple[str, str]]) -> str:
     lines = ["flowchart LR"]
     for name, entry in groups.items():
         items = f" ×{entry['items']}" if entry["items"] > 1 else ""
-        needs_gpu = ":::gpu" if entry["sources"] == {"full"} else ""
+        needs_gpu = ":::gpu" if entry["sources"] == {"measured"} else ""
         lines.append(f'    {node(name)}["{name}{items}"]{needs_gpu}')
     order = list(groups)
     for start, end in sorted(arrows, key=lambda arrow: [order.index(name) for name in arrow]):

@@ -4,7 +4,6 @@ import ast
 import re
 
 import pytest
-import yaml
 
 from scripts import load
 
@@ -25,44 +24,21 @@ def test_the_diagram_is_that_of_dvc_yaml(pipeline, committed, root):
     assert committed == pipeline.page(root), "run `make docs`"
 
 
-def test_its_stages_and_descriptions_are_those_of_dvc_yaml(committed, root):
-    """Read from the file itself, without DVC."""
-    written = yaml.safe_load((root / "dvc.yaml").read_text())["stages"]
-    rows = re.findall(r"^\| `([\w-]+)` \| (\d+) \| ([\w, ]+) \| (.+) \|$", committed, re.M)
-    assert [row[0] for row in rows] == list(written)
-    for name, items, _, what in rows:
-        stage = written[name]
-        assert stage.get("do", stage)["desc"] == what
-        if "foreach" in stage:
-            assert int(items) == len(stage["foreach"])
-    boxes = re.findall(r'^    (\w+)\["([\w-]+)', committed, re.M)
-    assert [name for _, name in boxes] == list(written)
-
-
-def test_its_arrows_follow_paths(committed, root):
-    """An arrow per stage that names a path which another writes: nothing is drawn from memory."""
-    lock = yaml.safe_load((root / "dvc.lock").read_text())["stages"]
-    drawn = set(re.findall(r"^    (\w+) --> (\w+)$", committed, re.M))
-
-    def node(name):
-        return name.split("@")[0].replace("-", "_")
-
-    wrote = {out["path"]: node(name) for name, stage in lock.items() for out in stage["outs"]}
-    read = set()
-    for name, stage in lock.items():
-        for dep in stage.get("deps", []):
-            for path, writer in wrote.items():
-                if f"{dep['path']}/".startswith(f"{path}/") or path.startswith(f"{dep['path']}/"):
-                    read.add((writer, node(name)))
-    assert len(read) > 20
-    assert read <= drawn
-
-
-def test_only_what_needs_a_gpu_is_dashed(committed):
-    dashed = set(re.findall(r'^    \w+\["([\w-]+).*:::gpu$', committed, re.M))
-    rows = re.findall(r"^\| `([\w-]+)` \| \d+ \| ([\w, ]+) \|", committed, re.M)
-    assert dashed == {name for name, sources in rows if sources == "full"}
-    assert {"survey", "preflight"} <= dashed
+def test_every_module_that_a_room_names_is_there(root):
+    """And every room of the map is a folder or a module; the packages of a room may be named."""
+    package = root / "code" / "layerwise"
+    house = load(root / "docs" / "house.py")
+    named = 0
+    for room in house.rooms(package):
+        folder = package / room
+        assert folder.is_dir() or folder.with_suffix(".py").is_file(), room
+        text = (folder / "__init__.py").read_text() if folder.is_dir() else '""""""'
+        documented = ast.get_docstring(ast.parse(text)) or ""
+        for names in re.findall(r"^((?:\w+, )*\w+) {2,}\S", documented, re.MULTILINE):
+            for name in names.split(", "):
+                assert (folder / f"{name}.py").is_file() or (folder / name).is_dir(), (room, name)
+                named += 1
+    assert named > 40
 
 
 # What other programs say, and names that are no quotations.

@@ -55,10 +55,11 @@ def blocks(text: str) -> list[tuple[str, str]]:
 
 
 def commands(text: str, *languages: str) -> list[list[str]]:
-    """The lines of shell blocks, split into words: `sh` runs anywhere, `bash` where it can."""
+    """What shell blocks ask of `make` and `layerwise`: `sh` runs anywhere, `bash` where it can."""
     shell = "\n".join(body for language, body in blocks(text) if language in languages)
     lines = shell.replace("\\\n", " ").splitlines()
-    return [words for words in (shlex.split(line, comments=True) for line in lines) if words]
+    ours = [line for line in lines if line.startswith(("make ", "layerwise "))]
+    return [shlex.split(line, comments=True) for line in ours]
 
 
 # --- what it shows is so ------------------------------------------------------------------------
