@@ -84,12 +84,13 @@ def test_without_a_measurement_there_is_no_statistic(analysis: str, nothing: Pub
 
 
 def _numbers(node: Any, name: str = "") -> list[Any]:
-    """Leaves that are neither missing nor what an entry is about."""
+    """Leaves that are neither missing, nor what an entry is about, nor typed by a notebook."""
     if isinstance(node, dict):
         return [x for key, entry in node.items() for x in _numbers(entry, str(key))]
     if isinstance(node, list):
         return [x for entry in node for x in _numbers(entry, name)]
-    return [] if node is None or name.lower() in IDENTITY else [node]
+    known = name.lower() in IDENTITY or is_setting("", f"/{name}")
+    return [] if node is None or known else [node]
 
 
 def test_a_fragment_replaces_the_whole_of_its_place(published: Published) -> None:
