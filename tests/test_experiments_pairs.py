@@ -38,7 +38,7 @@ from layerwise.inputs.published import (
 )
 from layerwise.ledger.claims import read_ledger
 from layerwise.measures.pairwise import METRICS, pair_metrics
-from layerwise.measures.values import Values, load
+from layerwise.measures.values import Values
 from layerwise.statistics.bootstrap import CorrelationInterval, correlation_interval
 from random_states import some_pairs, write_states
 
@@ -299,12 +299,10 @@ def test_pairs_of_the_dataset_against_published(mirror: Path, published: Publish
 
 
 def test_further_values_against_the_states(
-    states: dict[str, HiddenStates], pairs: StatementPairs, tmp_path: Path
+    states: dict[str, HiddenStates], pairs: StatementPairs
 ) -> None:
     found, n = states["one"], len(pairs)
     one = measure(found, pairs, layers=[4, 32], k_values=(10,), n_permutations=1)
-    one.save(tmp_path / "values.npz")
-    one = load(tmp_path / "values.npz")
     np.testing.assert_array_equal(one.nll, [found.nll[:n], found.nll[n:]])
     before, everything = found.pooled(BEFORE_NORM), found.pooled(4, "mean_all")
     np.testing.assert_allclose(

@@ -19,7 +19,6 @@ from layerwise.inputs import upstream
 from layerwise.inputs.mirrors import FolderMirror, Pin
 from layerwise.inputs.models import read_models
 from layerwise.inputs.prompts import read_prompts
-from layerwise.measures.values import load
 from layerwise.steps import draw, extract, infer, redraw, replay, survey
 
 # --- the published files ------------------------------------------------------------------------
@@ -146,9 +145,6 @@ class Trap:
 
 def test_arrays_hold_numbers_and_no_objects(tmp_path: Path) -> None:
     trap = np.array([Trap(tmp_path / "hit")], dtype=object)
-    np.savez(tmp_path / "v.npz", k_values=trap)
-    with pytest.raises(LayerwiseError, match=r"v\.npz: not a values file"):
-        load(tmp_path / "v.npz")
     (tmp_path / "s" / "states").mkdir(parents=True)
     (tmp_path / "s" / "index.json").write_text('{"n_layers": 0, "hidden_size": 1, "n_prompts": 0}')
     for name in ("nll.npy", *(f"states/{layer_file(layer)}" for layer in (0, BEFORE_NORM))):

@@ -1,4 +1,4 @@
-"""Values: from states on disk to arrays, and back from a file."""
+"""Values: from states on disk to arrays."""
 
 import dataclasses
 
@@ -11,7 +11,7 @@ from layerwise.measures.anisotropy import anisotropy
 from layerwise.measures.pairwise import pair_metrics
 from layerwise.measures.random_bins import bin_mean, binner
 from layerwise.measures.uniformity import mean_pairwise_cosine_by_group
-from layerwise.measures.values import ANISOTROPY, load, sampled_layers
+from layerwise.measures.values import ANISOTROPY, sampled_layers
 from layerwise.statistics.random_bins import stable_labels
 from random_states import CATEGORIES, SIZES, some_pairs, write_states
 
@@ -95,35 +95,6 @@ def test_anisotropy_of_every_layer_and_before_the_norm(values, states):
 def test_without_prompts(tmp_path):
     values = measure(write_states(tmp_path / "states", tokens=0), some_pairs(), **FEW)
     assert values.anisotropy.shape == (6, 0)
-    values.save(tmp_path / "values.npz")
-    assert load(tmp_path / "values.npz").anisotropy.shape == (6, 0)
-
-
-def test_save_and_load(values, tmp_path):
-    path = tmp_path / "new" / "values.npz"
-    values.save(path)
-    again = load(path)
-    for field in dataclasses.fields(values):
-        before, after = getattr(values, field.name), getattr(again, field.name)
-        assert type(before) is type(after), field.name
-        np.testing.assert_equal(after, before)
-    assert [file.name for file in path.parent.iterdir()] == ["values.npz"]
-    first = path.read_bytes()
-    values.save(path)
-    assert path.read_bytes() == first
-
-
-def test_load_iv(values, tmp_path):
-    with pytest.raises(LayerwiseError, match="no such file; run `layerwise measure` first"):
-        load(tmp_path / "absent.npz")
-    broken = tmp_path / "broken.npz"
-    values.save(broken)
-    broken.write_bytes(broken.read_bytes()[:1000])
-    with pytest.raises(LayerwiseError, match="not a values file"):
-        load(broken)
-    np.savez(tmp_path / "old.npz", k_values=np.array([5]))
-    with pytest.raises(LayerwiseError, match=r"lacks 'model'.*written by another version"):
-        load(tmp_path / "old.npz")
 
 
 def test_sampled_layers():

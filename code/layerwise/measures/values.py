@@ -1,18 +1,14 @@
-"""Values of one model: everything the statistics need, small enough to keep."""
+"""Values of one model: everything the statistics need, small enough for memory."""
 
 from __future__ import annotations
 
-import dataclasses
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import atomic_path
 
 POOLED = ("mean_pooled", "last_token", "first_token")  # readings of the last layer
 ANISOTROPY = (
@@ -81,52 +77,6 @@ class Values:
                 for number in range(len(self.categories))
             ]
         )
-
-    def save(self, path: Path) -> None:
-        """Write an npz file atomically."""
-        arrays: dict[str, np.ndarray] = {}
-        for name, value in vars(self).items():
-            if isinstance(value, dict):
-                arrays |= {f"{name}_{k}": array for k, array in value.items()}
-            else:
-                arrays[name] = np.asarray(value)
-        with atomic_path(path) as part, part.open("wb") as handle:
-            np.savez(handle, allow_pickle=False, **arrays)
-
-
-def load(path: Path) -> Values:
-    """Read what `Values.save` wrote.
-
-    Raises:
-        LayerwiseError: if the file is missing, is no values file, or lacks a field.
-    """
-    try:
-        with path.open("rb") as handle, np.load(handle, allow_pickle=False) as found:
-            arrays = dict(found)
-    except FileNotFoundError:
-        raise LayerwiseError(f"{path}: no such file; run `layerwise measure` first") from None
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
-        raise LayerwiseError(
-            f"{path}: not a values file; run `layerwise measure` for this model again"
-        ) from None
-    fields: dict[str, object] = {}
-    try:
-        k_values = arrays["k_values"].tolist()
-        for field in dataclasses.fields(Values):
-            kind = str(field.type)
-            if kind.startswith("dict"):
-                fields[field.name] = {k: arrays[f"{field.name}_{k}"] for k in k_values}
-            elif kind.startswith("tuple"):
-                fields[field.name] = tuple(arrays[field.name].tolist())
-            else:
-                array = arrays[field.name]
-                fields[field.name] = array.item() if kind in ("str", "int") else array
-    except KeyError as error:
-        raise LayerwiseError(
-            f"{path}: lacks {error}, it was written by another version; "
-            "run `layerwise measure` for this model again"
-        ) from None
-    return Values(**fields)  # type: ignore[arg-type]
 
 
 def sampled_layers(
