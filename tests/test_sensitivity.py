@@ -307,7 +307,7 @@ MEANS = {
 
 def test_slices_and_missing_numbers() -> None:
     fragments = {
-        "beyond/spectral": {"/gpt2": BOTH, "/opt": {"gains": {"legacy": 1}}},
+        "beyond/spectral": {"/gpt2": BOTH, "/opt": {"other": {"legacy": 1}}},
         "beyond/lstar": {"/gpt2": MEANS},
         "paper3/Results/x.json": {"/gpt2": BOTH},
     }
