@@ -9,7 +9,7 @@ import numpy as np
 
 from layerwise.analyses.derivation import Document, Rule, Rules
 from layerwise.analyses.evidence import Entry, Evidence
-from layerwise.analyses.series import R, whole
+from layerwise.analyses.gain_files import R
 from layerwise.analyses.sheaf_trace import EXTENDED, V2, extended_layer, trace_layer
 from layerwise.statistics import critical_layer
 from layerwise.statistics.critical_layer import Formula, depth_error, relative_error
@@ -71,7 +71,7 @@ def errors(mean: Callable[[Evidence, Predict], float]) -> Rules:
     return {
         "printed_coefficients": lambda e: mean(e, predictions(printed(e[PAPER]))),
         "fitted_coefficients": lambda e: mean(e, predictions(fit(e))),
-        "half_depth": lambda e: whole(mean(e, lambda m: m.n_layers / 2)),
+        "half_depth": lambda e: round(mean(e, lambda m: m.n_layers / 2)),
     }
 
 

@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from layerwise.analyses.derivation import Document, Rule, Rules
 from layerwise.analyses.evidence import Entry, Evidence
-from layerwise.analyses.series import R, whole
+from layerwise.analyses.gain_files import R
 from layerwise.statistics import critical_layer
 from layerwise.statistics.critical_layer import legacy_argmax
 
@@ -74,7 +74,7 @@ def expand_over_dampen(e: Evidence, series: str) -> float:
 def gpt2_over_opt(e: Evidence) -> int:
     """Ratio of the mean multi-head traces, to a whole number."""
     above, below = (e[V2].results.row(model=name) for name in ("gpt2", "opt-125m"))
-    return whole(mean(above, "multihead") / mean(below, "multihead"))
+    return round(mean(above, "multihead") / mean(below, "multihead"))
 
 
 def over(file: str, statistic: Callable[..., object], quantity: Callable[[Entry], float]) -> Rule:
@@ -85,7 +85,7 @@ def over(file: str, statistic: Callable[..., object], quantity: Callable[[Entry]
 SECOND_RUN: dict[str, Rule] = {
     "mean_trace_full": lambda m: mean(m, "full"),
     "mean_trace_multihead": lambda m: mean(m, "multihead"),
-    "whole_trace": lambda m: whole(mean(m, "multihead")),
+    "whole_trace": lambda m: round(mean(m, "multihead")),
     "L_star_trace": trace_layer,
     "L_star_spectral": gap_layer,
     "L_star_apriori": prior,

@@ -9,8 +9,7 @@ import numpy as np
 
 from layerwise.analyses.derivation import Document, Rule, Rules
 from layerwise.analyses.evidence import Entry, Evidence
-from layerwise.analyses.gain_files import HUNT, SWEEP
-from layerwise.analyses.series import R, one_digit, single, whole
+from layerwise.analyses.gain_files import HUNT, SWEEP, R
 from layerwise.statistics.correlation import pearson_p, pearson_r
 from layerwise.statistics.ranks import mann_whitney
 
@@ -27,9 +26,14 @@ OfModel = Callable[[Entry], float]
 ELEUTHER, META = "EleutherAI", "Meta"
 
 
+def one_digit(value: float) -> int:
+    """A number over 1 with one significant digit, as printed after a tilde."""
+    return int(float(f"{value:.0e}"))
+
+
 def moment(m: Entry, matrix: str, of: Callable[[np.ndarray], np.floating] = np.mean) -> float:
     """Mean (or population SD) over the layers, in single precision like the norms."""
-    return float(of(single(m[f"{matrix}_spectral_norm"][:])))
+    return float(of(m[f"{matrix}_spectral_norm"][:].astype(np.float32)))
 
 
 def value(m: Entry) -> float:
@@ -133,8 +137,8 @@ OF_ATTENTION: dict[str, Rule] = {
     "attention/mean_sparsity": lambda m: layer_mean(attention(m).sparsity_by_layer),
 }
 STUDY: Rules = {
-    "value_ratio": lambda e: whole(quotient(value, of_lab(e, eq, ELEUTHER), of_lab(e, eq, META))),
-    "value_to_output_ratio": lambda e: whole(quotient(ratio, pythia(e), of_lab(e, eq, META))),
+    "value_ratio": lambda e: round(quotient(value, of_lab(e, eq, ELEUTHER), of_lab(e, eq, META))),
+    "value_to_output_ratio": lambda e: round(quotient(ratio, pythia(e), of_lab(e, eq, META))),
     "mann_whitney/u": lambda e: lab_test(e)[0],
     "mann_whitney/p": lambda e: lab_test(e)[1],
     "prediction/r": lambda e: prediction(e)[0],

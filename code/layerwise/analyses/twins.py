@@ -7,7 +7,7 @@ from jaxtyping import Float
 
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry
-from layerwise.analyses.series import R, whole
+from layerwise.analyses.gain_files import R
 
 ROWS = R + "twin_test_results_20260105_160237.csv"
 SUMMARY = R + "twin_test_results_20260105_160237.json"
@@ -68,7 +68,7 @@ STUDY = {
         len(gains(rows, family, variant)) for family in FAMILIES for variant in VARIANTS
     ),
     "sign_kept": lambda rows: all(same_side(rows, family) for family in FAMILIES),
-    "largest_change_pct": lambda rows: whole(max(100 * abs(1 - ratio(rows, f)) for f in FAMILIES)),
+    "largest_change_pct": lambda rows: round(max(100 * abs(1 - ratio(rows, f)) for f in FAMILIES)),
 }
 DOCUMENTS = {
     family: Document(
