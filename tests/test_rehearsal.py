@@ -209,7 +209,9 @@ stages:
       cmd: while test -e hold-${item}; do sleep 1; done; test ! -e broken-${item} && date > ${item}
       deps: [data]
       outs: ['${item}']
-  judge: {cmd: cat small large > claims, deps: [small, large], outs: [claims]}
+  judge:
+    foreach: [measured]
+    do: {cmd: cat small large > claims, deps: [small, large], outs: [claims]}
 """
 
 
