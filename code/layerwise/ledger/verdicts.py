@@ -113,6 +113,8 @@ def select(claim: Claim, statistics: Statistics, statistic: str | None = None) -
             f"claim {claim.id}: the selection {statistic} matches {len(node)} statistics; "
             "name one of them"
         )
+    if isinstance(node, list) and node and all(entry is None for entry in node):
+        return None  # a place for numbers of which none was measured
     return node
 
 
