@@ -44,7 +44,13 @@ def _n_entries(document: Mapping[str, Any]) -> int:
     """Entries of the legend: the categories, their mean, Paper 1's models."""
     categories = len(_categories(document))
     named = categories if categories <= MOST_NAMED else 1
-    return named + 1 + len(document.get("_reference") or {})
+    return named + 1 + len(_references(document))
+
+
+def _references(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Paper 1's models, as far as they were measured."""
+    all_of_them = (document.get("_reference") or {}).items()
+    return {name: of for name, of in all_of_them if None not in (of["ua"], of["pref"])}
 
 
 def _scatter(axes: Axes, model: str, document: Mapping[str, Any]) -> None:
@@ -83,7 +89,7 @@ def _scatter(axes: Axes, model: str, document: Mapping[str, Any]) -> None:
         color=style.GREY,
         label="mean, 95% interval of mean UA",
     )
-    for number, (name, values) in enumerate((document.get("_reference") or {}).items()):
+    for number, (name, values) in enumerate(_references(document).items()):
         axes.plot(
             values["ua"],
             values["pref"],
