@@ -9,17 +9,15 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float32, Float64
 
-from layerwise.measures.precision import round_to
-
 TINY = 1e-10  # added to weights before a logarithm
 SPARSE = 0.01  # a weight under it counts as none
 
 
 def head_mean(
-    maps: Float32[np.ndarray, "head token token"], dtype: str = "float32"
+    maps: Float32[np.ndarray, "head token token"],
 ) -> Float32[np.ndarray, "token token"]:
-    """Mean over the heads, rounded to the dtype in which a notebook averaged."""
-    return round_to(maps.mean(axis=0, dtype=np.float64).astype(np.float32), dtype)
+    """Mean over the heads."""
+    return maps.mean(axis=0, dtype=np.float64).astype(np.float32)
 
 
 def row_entropies(
