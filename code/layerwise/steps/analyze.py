@@ -3,6 +3,7 @@
 import contextlib
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint, load_model
 from layerwise.extraction.store import HiddenStates
 from layerwise.figures.drawing import Drawn
-from layerwise.figures.style import save
+from layerwise.figures.style import RANDOM, save
 from layerwise.files import dated, write_json, write_text
 from layerwise.inputs.measured import alone
 from layerwise.inputs.pairs import StatementPairs, place_of, read_pairs
@@ -76,8 +77,11 @@ def run(
         drawn = reader.numbers(values, draws)
         results = of_reader(alone(drawn.files), draws)
         further, absent = _of_weights(checkpoint, texts, without)
-        pictures = figures.draw(results, checkpoint.display)
+        is_random = checkpoint.has_random_weights
+        pictures = figures.draw(results, checkpoint.display, random_weights=is_random)
         own = _own(values, drawn, states, statement_pairs, {**results, **further}, absent)
+        if is_random:
+            own = replace(own, cautions=[f"{RANDOM.capitalize()}.", *own.cautions])
     except LayerwiseError as error:
         _remove(made)
         raise LayerwiseError(f"{pairs} with {model}: {error}") from None

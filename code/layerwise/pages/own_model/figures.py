@@ -35,19 +35,23 @@ def labels(names: Sequence[str]) -> dict[str, str]:
     return made
 
 
-def draw(results: Mapping[str, Mapping[str, Any]], display: str) -> list[Drawn]:
+def draw(
+    results: Mapping[str, Mapping[str, Any]], display: str, *, random_weights: bool = False
+) -> list[Drawn]:
     """Every figure, or the reason why the result documents do not allow it.
 
     Arguments:
         results: by analysis, as the JSON files hold them.
         display: the model's name.
+        random_weights: mark each: its numbers mean nothing.
 
     Raises:
         LayerwiseError: for a document that a figure cannot draw.
     """
     documents = {**results, "validation": _validation(results["validation"])}
     statistics = {analysis: {MODEL: document} for analysis, document in documents.items()}
-    numbers = Numbers(OWN, statistics, {MODEL: label(display)})
+    names = {MODEL: label(display)}
+    numbers = Numbers(OWN, statistics, names, random_weights=random_weights)
     return list(draw_all(numbers))
 
 
