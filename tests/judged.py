@@ -1,5 +1,7 @@
 """Analyses of the published numbers in memory, as `analyse` writes them and `judge` reads them."""
 
+from dataclasses import replace
+
 from layerwise.analyses import TABLES, analyse
 from layerwise.analyses.derivation import evidence_of
 from layerwise.analyses.evidence import Draws
@@ -9,9 +11,9 @@ from layerwise.ledger.verdicts import Statistics
 DRAWS = Draws(n_resamples=10000, level=0.95, seed=42)
 
 
-def analysed(name, numbers, draws=DRAWS):
+def analysed(name, numbers, **draws):
     """One analysis of these numbers."""
-    return analyse(name, evidence_of(numbers, draws, TABLES))
+    return analyse(name, evidence_of(numbers, replace(DRAWS, **draws), TABLES))
 
 
 def changed(published, cells):

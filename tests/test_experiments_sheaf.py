@@ -13,7 +13,8 @@ import pytest
 import torch
 import transformers
 
-from layerwise.analyses import TABLES, replay
+from judged import analysed
+from layerwise.analyses import TABLES
 from layerwise.analyses.derivation import evidence_of
 from layerwise.analyses.evidence import Draws
 from layerwise.experiments import Fragments, Subject, attention_sheaf, matrices, token_states
@@ -375,7 +376,9 @@ def test_restriction_maps_with_nan_layers() -> None:
     assert np.isnan(row["sheaf_laplacian"]["spectral_gaps"][3])
     file = "paper3/Results/restriction_maps_results.json"
     fragments = {file: {f"/{part}": row[part] for part in ("restriction_maps", "n_layers")}}
-    maps_of = replay("sheaf_trace", measured(tables(), fragments), **DRAWS).documents["pythia-1.4b"]
+    maps_of = analysed("sheaf_trace", measured(tables(), fragments), **DRAWS).documents[
+        "pythia-1.4b"
+    ]
     assert maps_of["restriction_maps"] == {"L_star_min_contraction": 3, "L_star_inflection": 2}
     assert maps_of["validation"] == {
         "contraction_before_Lstar": True,
@@ -442,7 +445,7 @@ def all_measured() -> Published:
 
 @pytest.mark.parametrize("analysis", ELSEWHERE)
 def test_every_statistic_of_these_experiments_is_measured(analysis: str) -> None:
-    works = [replay(analysis, which, **DRAWS) for which in (tables(), all_measured())]
+    works = [analysed(analysis, which, **DRAWS) for which in (tables(), all_measured())]
     wanted = {key for key in works[0].derived if not key.startswith(ELSEWHERE[analysis])}
     assert wanted <= set(works[1].derived)
     assert not any(key.startswith(ELSEWHERE[analysis] or "-") for key in works[1].derived)

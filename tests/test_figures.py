@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from scipy import stats
 
-from layerwise.analyses import TABLES, replay
+from judged import analysed
+from layerwise.analyses import TABLES
 from layerwise.errors import LayerwiseError
 from layerwise.figures import FIGURES, INDEX, style
 from layerwise.figures.depth_gain import AXIS
@@ -50,7 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("statistics")
     published = read_published(ROOT / "published")
     for name in TABLES:
-        found = replay(name, published, n_resamples=10000, level=0.95, seed=42)
+        found = analysed(name, published, n_resamples=10000, level=0.95, seed=42)
         write_json(out / f"{name}.json", {"documents": found.documents, "given": found.given})
     return out
 
@@ -139,7 +140,7 @@ def test_what_was_not_measured_is_left_out_with_the_reason() -> None:
     tables = read_published(ROOT / "published")
     sweep = {f"/models/{n}/residual_gain_all": [0.9 + n / 10, 1.1, 1.3 - n / 10] for n in range(3)}
     layers = {f"/models/{n}/all_layer_gains": [1.0] * (6 + 6 * n) for n in range(3)}
-    found = replay(
+    found = analysed(
         "depth_gain",
         measured(tables, {SWEEP: sweep | layers}),
         n_resamples=10,

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from layerwise.analyses import TABLES, replay
+from judged import analysed
+from layerwise.analyses import TABLES
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.measured import (
     IDENTITY,
@@ -59,7 +60,7 @@ def _same(one: Any, other: Any) -> bool:
 def test_published_numbers_as_measurements_give_the_published_statistics(
     analysis: str, published: Published, everything: Published
 ) -> None:
-    want, have = (replay(analysis, tables, **DRAWS) for tables in (published, everything))
+    want, have = (analysed(analysis, tables, **DRAWS) for tables in (published, everything))
     assert set(have.derived) <= set(want.derived)
     for key in have.derived:
         assert _same(_at(have.documents, key), _at(want.documents, key))
@@ -78,7 +79,7 @@ def _at(documents: dict[str, Any], statistic: str) -> Any:
 
 @pytest.mark.parametrize("analysis", DERIVED)
 def test_without_a_measurement_there_is_no_statistic(analysis: str, nothing: Published) -> None:
-    work = replay(analysis, nothing, **DRAWS)
+    work = analysed(analysis, nothing, **DRAWS)
     assert not work.derived
     assert _numbers(work.documents) == []
 

@@ -80,15 +80,6 @@ def test_pointer_and_split_pointer_are_inverse(names):
     assert tuple(split_pointer(pointer(*names))) == names
 
 
-def test_recording_names_the_numbers_read(folder):
-    published = read_published(folder)
-    published[BOOT, "/ok"]
-    with published.recording() as used:
-        published.number(BOOT, "/layer_results/0/r")
-    published[BOOT, "/ok"]
-    assert used == {(BOOT, "/layer_results/0/r")}
-
-
 def test_missing_number_iv():
     with pytest.raises(LayerwiseError, match=r"no number '/x' of f; check the key"):
         Published({})["f", "/x"]

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from judged import statistics_of
+from judged import analysed, statistics_of
 from layerwise.analyses import gain_files as files
-from layerwise.analyses import lab_heritage, replay
+from layerwise.analyses import lab_heritage
 from layerwise.analyses.evidence import Draws, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published, read_published
@@ -34,7 +34,7 @@ def evidence(published):
 
 
 def judged(root, published):
-    works = {analysis: replay(analysis, published, **DRAWS) for analysis in ANALYSES}
+    works = {analysis: analysed(analysis, published, **DRAWS) for analysis in ANALYSES}
     statistics = statistics_of(works)
     claims = read_ledger(root / "claims", published)
     ours = [claim for claim in claims if (claim.statistic or "").split(":")[0] in ANALYSES]
@@ -48,7 +48,7 @@ def records(root, published):
 
 @pytest.fixture(scope="module")
 def documents(published):
-    return {name: replay(name, published, **DRAWS).documents for name in ANALYSES}
+    return {name: analysed(name, published, **DRAWS).documents for name in ANALYSES}
 
 
 # --- against the result files -------------------------------------------------------------------

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from judged import statistics_of
-from layerwise.analyses import replay
+from judged import analysed, statistics_of
 from layerwise.analyses.cross_model import CONTRIBUTIONS
 from layerwise.analyses.pair_curves import (
     APERTUS,
@@ -37,7 +36,7 @@ def published(root):
 
 @pytest.fixture(scope="module")
 def replays(published):
-    return {analysis: replay(analysis, published, **DRAWS) for analysis in ANALYSES}
+    return {analysis: analysed(analysis, published, **DRAWS) for analysis in ANALYSES}
 
 
 @pytest.fixture(scope="module")
@@ -280,12 +279,12 @@ def test_label_moves_with_its_numbers(published):
     cells = dict(published.cells)
     for layer in (24, 28, 32):
         cells[APERTUS, f"/results/{layer}/r"] = 0.5
-    found = replay("cross_model", Published(cells), **DRAWS).documents["apertus-8b"]
+    found = analysed("cross_model", Published(cells), **DRAWS).documents["apertus-8b"]
     assert found["phase_structure"]["pattern"] == "OTHER"
 
 
 def test_missing_number_iv(published):
     cells = {cell: value for cell, value in published.cells.items() if cell[1] != "/results/12/r"}
     with pytest.raises(LayerwiseError, match=r"nothing stands at /results/12/r") as error:
-        replay("consolidated", Published(cells), **DRAWS)
+        analysed("consolidated", Published(cells), **DRAWS)
     assert APERTUS in str(error.value) or GEMMA in str(error.value)

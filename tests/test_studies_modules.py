@@ -20,7 +20,8 @@ import safetensors.torch
 import scipy.stats
 import torch
 
-from layerwise.analyses import TABLES, replay
+from judged import analysed
+from layerwise.analyses import TABLES
 from layerwise.analyses.derivation import evidence_of
 from layerwise.analyses.evidence import Draws
 from layerwise.errors import LayerwiseError
@@ -397,7 +398,7 @@ def test_layers_without_an_entropy_are_left_out_of_its_mean(tmp_path: Path) -> N
     place = "/attention_analysis/EleutherAI~1pythia-160m"
     write_fragments(tmp_path / "found.json", {OPT: {place: found}})
     tables = measured(_published(), read_fragments(tmp_path / "found.json"))
-    means = replay("spectral_norms", tables, **DRAWS).documents["pythia-160m"]["attention"]
+    means = analysed("spectral_norms", tables, **DRAWS).documents["pythia-160m"]["attention"]
     assert means["mean_entropy"] == pytest.approx(np.mean([whole[0], second[1]]), rel=1e-12)
 
 
@@ -424,5 +425,5 @@ def test_everything_is_derived_from_the_fragments(analysis: str, tmp_path: Path)
     merged = merge(_fragments(name, slug) for name, slug in CASES)
     write_fragments(tmp_path / "merged.json", merged)
     tables = measured(_published(), read_fragments(tmp_path / "merged.json"))
-    found, wanted = (replay(analysis, source, **DRAWS) for source in (tables, _published()))
+    found, wanted = (analysed(analysis, source, **DRAWS) for source in (tables, _published()))
     assert set(found.derived) == set(wanted.derived)

@@ -8,7 +8,6 @@ statements are not.
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import json
 import re
@@ -110,13 +109,12 @@ class NotMeasured(LayerwiseError):
 
 @dataclass
 class Published:
-    """All published numbers, by (file, key); `recording` tells which ones a computation read."""
+    """All published numbers, by (file, key)."""
 
     cells: dict[Cell, Value]
     unmeasured: frozenset[Cell] = frozenset()  # places whose values are gone (see `measured`)
     kept: frozenset[Cell] = frozenset()  # names and settings among measured numbers
     documents: Mapping[str, Any] = field(default_factory=dict)  # files known as they are nested
-    _recordings: list[set[Cell]] = field(default_factory=list)
     _keys_of: dict[str, list[str]] = field(default_factory=dict, repr=False)
 
     def __getitem__(self, cell: Cell) -> Value:
@@ -129,8 +127,6 @@ class Published:
             ) from None
         if cell in self.unmeasured:
             raise NotMeasured(f"{cell[1]!r} of {cell[0]} was not measured", cell)
-        for recording in self._recordings:
-            recording.add(cell)
         return value
 
     def number(self, file: str, key: str) -> float | int:
@@ -176,16 +172,6 @@ class Published:
             for name, key in self.cells:
                 self._keys_of.setdefault(name, []).append(key)
         return self._keys_of
-
-    @contextlib.contextmanager
-    def recording(self) -> Iterator[set[Cell]]:
-        """Collect the cells that are read inside the block."""
-        used: set[Cell] = set()
-        self._recordings.append(used)
-        try:
-            yield used
-        finally:
-            self._recordings.remove(used)
 
 
 def pointer(*names: str | int) -> str:

@@ -2,7 +2,7 @@
 
 An extraction is one model in one dtype, at its own sampled layers, with or without its chat
 template. Its values become fragments of the files that Papers 1 and 2 published; what spans
-several models (phases, patterns, divergences, counts) is derived from them by `replay`.
+several models (phases, patterns, divergences, counts) is derived from them by `analyses`.
 """
 
 from __future__ import annotations
