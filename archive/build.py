@@ -81,7 +81,7 @@ def committed(root: Path) -> dict[str, tuple[bytes, int]]:
 def provenance(root: Path, files: dict[str, bytes], version: str) -> dict[str, object]:
     """Where the files come from, and the checksums of what fixes the numbers."""
     commit, tree, date = git("log", "-1", "--format=%H %T %cI", root=root).decode().split()
-    fixes = ["dvc.lock", "dvc.yaml", "params.yaml", "models.yaml", "data.dvc"]
+    fixes = ["dvc.lock", "dvc.yaml", "params.yaml", "models.yaml"]
     fixes += sorted(name for name in files if name.endswith(".lock") and "/" in name)
     return {
         "name": "layerwise",

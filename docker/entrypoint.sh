@@ -80,7 +80,7 @@ case $command in
         [ "$command" = help ] || gpu || true
         exec make --old-file=setup "$command" "$@"
         ;;
-    analyze | scaling | completion) # paths of the user's own are relative to the mounted folder
+    analyze | scaling) # paths of the user's own are relative to the mounted folder
         exec layerwise "$command" "$@"
         ;;
     *)

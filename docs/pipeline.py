@@ -18,10 +18,9 @@ HEAD = """# The pipeline
 <!-- Written by `make docs` from dvc.yaml; do not edit. -->
 
 An arrow says: reads what the other wrote. Stages of several items are drawn once; `dvc dag` draws
-all {count}, `dvc stage list` names them. Dashed: needs a GPU. The statement pairs, the prompts and
-the weights are not in the picture: their checksums and revisions are pinned in
-`published/registry.csv` and `models.yaml`, and checked by the stages that read them, so that the
-rest does not need them.
+all {count}, `dvc stage list` names them. Dashed: needs a GPU. The weights are not in the picture:
+their revisions are pinned in `models.yaml`; the sha256 of the statement pairs and prompts in
+`published/registry.csv`.
 
 ```mermaid
 {diagram}
@@ -74,7 +73,7 @@ def diagram(groups: dict[str, dict], arrows: set[tuple[str, str]]) -> str:
     lines = ["flowchart LR"]
     for name, entry in groups.items():
         items = f" ×{entry['items']}" if entry["items"] > 1 else ""
-        needs_gpu = ":::gpu" if entry["sources"] == {"measured"} else ""
+        needs_gpu = ":::gpu" if "published" not in entry["sources"] else ""
         lines.append(f'    {node(name)}["{name}{items}"]{needs_gpu}')
     order = list(groups)
     for start, end in sorted(arrows, key=lambda arrow: [order.index(name) for name in arrow]):

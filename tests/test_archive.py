@@ -26,7 +26,7 @@ def repository(tmp_path):
     (root / "pyproject.toml").write_text('[project]\nversion = "1.2.3"\n')
     (root / "CITATION.cff").write_text("version: 1.2.3\n")
     (root / ".zenodo.json").write_text('{\n  "version": "1.2.3",\n  "title": "t"\n}\n')
-    for name in ("dvc.lock", "dvc.yaml", "params.yaml", "models.yaml", "data.dvc"):
+    for name in ("dvc.lock", "dvc.yaml", "params.yaml", "models.yaml"):
         (root / name).write_text(name)
     (root / "requirements" / "cpu.lock").write_text("lock")
     (root / "run.sh").write_text("echo\n")
@@ -87,7 +87,7 @@ def test_provenance_names_commit_and_locks(archive, repository, tmp_path):
     assert record["tree"] == git("rev-parse", "HEAD^{tree}", root=repository)
     assert record["version"] == "1.2.3"
     assert set(record["sha256"]) == {
-        "dvc.lock", "dvc.yaml", "params.yaml", "models.yaml", "data.dvc", "requirements/cpu.lock"
+        "dvc.lock", "dvc.yaml", "params.yaml", "models.yaml", "requirements/cpu.lock"
     }  # fmt: skip
     for name, digest in record["sha256"].items():
         assert digest == hashlib.sha256((repository / name).read_bytes()).hexdigest()

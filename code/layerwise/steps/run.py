@@ -37,17 +37,17 @@ def run(
     sources: list[Source] = ["published"] if what == "published" else ["published", "measured"]
     stages = dict(_stages(Path("dvc.yaml")))
     wanted = {name: desc for name, desc in stages.items() if _belongs(name, sources)}
-    ends = {"page", "paper"}
+    ends = ["page", "paper"]
     if not shutil.which("latexmk"):
         print(f"layerwise: no latexmk, so no PDF; for one: apt install {LATEX}", flush=True)
         wanted = {name: desc for name, desc in wanted.items() if not name.startswith("paper@")}
         ends.remove("paper")
-    targets = [name for name in wanted if name.partition("@")[0] in ends]
-    if wanted == stages:
-        targets = []
-    command = [sys.executable, "-m", "dvc", "repro", *(["--force"] if force else []), *targets]
-    with subprocess.Popen(command, stdout=-1, stderr=-1, text=True, errors="replace") as dvc:
-        _follow(dvc, wanted)
+    done: list[str] = []
+    for source in sources:  # one after the other: DVC has an order of its own for its targets
+        targets = [f"{end}@{source}" for end in ends]
+        command = [sys.executable, "-m", "dvc", "repro", *(["--force"] if force else []), *targets]
+        with subprocess.Popen(command, stdout=-1, stderr=-1, text=True, errors="replace") as dvc:
+            _follow(dvc, wanted, done)
     return "\n".join(map(summary, sources))
 
 
@@ -71,19 +71,19 @@ def _belongs(name: str, sources: list[Source]) -> bool:
     return (item if (item := name.partition("@")[2]) == "published" else "measured") in sources
 
 
-def _follow(dvc: subprocess.Popen[str], stages: dict[str, str]) -> None:
-    """Say which stage runs; DVC's own words, and those of stages that succeed, are left out."""
+def _follow(dvc: subprocess.Popen[str], stages: dict[str, str], done: list[str]) -> None:
+    """Say which stage runs, counted in `done`; leave out what DVC says, and stages that succeed."""
     log: list[str] = []
     errors = threading.Thread(target=_pass_on, args=(dvc,), daemon=True)
     errors.start()
-    number, name = 0, ""
+    name = ""
     for line in dvc.stdout or ():
         if begun := BEGUN.match(line):
             name, log = begun[1], []
-            number += name in stages
+            done += [name] if name in stages else []
             if line.startswith("Running"):
                 print(
-                    f"layerwise: stage {number} of {len(stages)}: {name}: {stages.get(name)}",
+                    f"layerwise: stage {len(done)} of {len(stages)}: {name}: {stages.get(name)}",
                     flush=True,
                 )
         else:
