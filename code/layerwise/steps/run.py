@@ -16,6 +16,7 @@ import yaml
 
 from layerwise.errors import LayerwiseError
 from layerwise.steps import Source, program
+from layerwise.steps.paper import typeset
 from layerwise.steps.summary import summary
 
 LATEX = "texlive-latex-recommended texlive-latex-extra texlive-science latexmk"
@@ -37,17 +38,15 @@ def run(
     sources: list[Source] = ["published"] if what == "published" else ["published", "measured"]
     stages = dict(_stages(Path("dvc.yaml")))
     wanted = {name: desc for name, desc in stages.items() if _belongs(name, sources)}
-    ends = ["page", "paper"]
     if not shutil.which("latexmk"):
         print(f"layerwise: no latexmk, so no PDF; for one: apt install {LATEX}", flush=True)
-        wanted = {name: desc for name, desc in wanted.items() if not name.startswith("paper@")}
-        ends.remove("paper")
     done: list[str] = []
     for source in sources:  # one after the other: DVC has an order of its own for its targets
-        targets = [f"{end}@{source}" for end in ends]
+        targets = [f"page@{source}", f"paper@{source}"]
         command = [sys.executable, "-m", "dvc", "repro", *(["--force"] if force else []), *targets]
         with subprocess.Popen(command, stdout=-1, stderr=-1, text=True, errors="replace") as dvc:
             _follow(dvc, wanted, done)
+        typeset(Path("paper/generated") / source, Path("paper") / f"{source}.pdf")  # if it was lost
     return "\n".join(map(summary, sources))
 
 
