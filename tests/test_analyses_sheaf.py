@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judged import statistics_of
-from layerwise.analyses import TABLES, replay, sheaf_trace, spectral_norms, twins
+from judged import analysed, statistics_of
+from layerwise.analyses import TABLES, sheaf_trace, spectral_norms, twins
 from layerwise.analyses import critical_layer as formula
 from layerwise.analyses.derivation import derived_cells
 from layerwise.analyses.evidence import Draws, Evidence
@@ -57,7 +57,7 @@ def published(root):
 
 @pytest.fixture(scope="module")
 def works(published):
-    return {analysis: replay(analysis, published, **DRAWS) for analysis in ANALYSES}
+    return {analysis: analysed(analysis, published, **DRAWS) for analysis in ANALYSES}
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +164,7 @@ def test_only_statistics_that_name_a_number_change_with_it(works, published, ana
         if isinstance(value, str) or value != value:
             continue
         other = Published({**published.cells, cell: value * 1.01})
-        after = replay(analysis, other, **DRAWS)
+        after = analysed(analysis, other, **DRAWS)
         for statistic, inputs in work.derived.items():
             if at(work, statistic) != at(after, statistic):
                 moved += 1
@@ -204,7 +204,7 @@ def test_missing_number_iv(works, published, analysis):
     file, key = max(works[analysis].derived.values(), key=len)[0].split("#", 1)
     cells = {cell: value for cell, value in published.cells.items() if cell != (file, key)}
     with pytest.raises(LayerwiseError, match=r"no number|nothing stands at") as error:
-        replay(analysis, Published(cells), **DRAWS)
+        analysed(analysis, Published(cells), **DRAWS)
     assert file in str(error.value)
     assert key in str(error.value)
 

@@ -40,7 +40,7 @@ from layerwise.analyses import (
     unembedding,
     validation,
 )
-from layerwise.analyses.derivation import Derivation, Document, Table, derive, evidence_of
+from layerwise.analyses.derivation import Derivation, Document, Table, derive
 from layerwise.analyses.evidence import Draws, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published
@@ -102,13 +102,6 @@ def analyse(name: str, evidence: Evidence) -> Derivation:
 def analyse_all(evidence: Evidence) -> dict[str, Derivation]:
     """Every analysis over the numbers of one source."""
     return {name: analyse(name, evidence) for name in TABLES}
-
-
-def replay(
-    analysis: str, published: Published, *, n_resamples: int, level: float, seed: int
-) -> Derivation:
-    """One analysis over tables alone."""
-    return analyse(analysis, evidence_of(published, Draws(n_resamples, level, seed), TABLES))
 
 
 def of_reader(numbers: Published, draws: Draws) -> dict[str, dict[str, Any]]:

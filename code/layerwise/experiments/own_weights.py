@@ -1,7 +1,7 @@
 """What Paper 3 measures of a model, for any checkpoint: residual gains and spectral norms.
 
-The documents have the keys of the published sweep and spectral files, for one model. A study of
-the papers (`studies`) needs the registry and the published files; this needs the checkpoint alone.
+The documents have the keys of the published sweep and spectral files, for one model. An experiment
+of the papers (`table`) needs the registry and the published files; this needs the checkpoint alone.
 """
 
 from __future__ import annotations

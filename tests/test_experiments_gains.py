@@ -11,7 +11,8 @@ import pytest
 import scipy.stats
 import torch
 
-from layerwise.analyses import replay, weight_survival
+from judged import analysed
+from layerwise.analyses import weight_survival
 from layerwise.analyses.evidence import Draws, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.experiments import Subject
@@ -139,7 +140,7 @@ def test_gains_with_and_without_the_final_norm(
 def test_a_model_without_a_place_is_measured_for_us_alone(published: Published) -> None:
     found = measure_experiment("hunt", subject(built("gpt2"), "gpt2", published))
     assert list(found) == ["beyond/hunt"]
-    words = replay("lab_heritage", measured(published, found), **DRAWS).documents["hunt"]
+    words = analysed("lab_heritage", measured(published, found), **DRAWS).documents["hunt"]
     mean = np.mean(found["beyond/hunt"]["/gpt2"]["gains"]["penultimate"])
     assert words["figure3"] == {"gpt2": "DAMPEN" if mean < 1 else "EXPAND"}
 
@@ -196,12 +197,12 @@ def test_prompts_that_do_not_fit_the_rows(published: Published) -> None:
         measure_experiment("bench", given)
 
 
-def test_replay_derives_from_fragments(published: Published) -> None:
+def test_rules_derive_from_fragments(published: Published) -> None:
     tuned = rows_of("twin", "mistral", "mistral-7b-instruct", "bfloat16")[EXPERIMENTS["twin"].file]
     tuned = {key: value for key, value in tuned.items() if key.endswith("Last_Gain")}
     # rows 0..24 are the base model's, 25..49 the tuned one's
     base = {f"/{int(key.split('/')[1]) - 25}/Last_Gain": 2 * tuned[key] for key in tuned}
-    work = replay(
+    work = analysed(
         "twins", measured(published, {EXPERIMENTS["twin"].file: {**base, **tuned}}), **DRAWS
     )
     mean = np.mean(list(tuned.values()))
@@ -212,11 +213,11 @@ def test_replay_derives_from_fragments(published: Published) -> None:
     assert "study:/sign_kept" not in work.derived
 
 
-def test_replay_derives_the_sweep_from_fragments(published: Published) -> None:
+def test_rules_derive_the_sweep_from_fragments(published: Published) -> None:
     given = subject(built("gpt_neox"), "pythia-70m", published)
     found = measure_experiment("sweep", given)[SWEEP]
     tables = measured(published, {SWEEP: found})
-    work = replay("depth_gain", tables, **DRAWS)
+    work = analysed("depth_gain", tables, **DRAWS)
     entry = below(found, "/models/0")
     derived = work.documents["family"]["models"][0]
     assert derived["residual_gain_mean"] == pytest.approx(np.mean(entry["residual_gain_all"]))
@@ -256,16 +257,16 @@ def all_expanding(published: Published) -> Published:
 
 def test_statistics_without_both_classes(published: Published) -> None:
     tables = all_expanding(published)
-    hunted = replay("lab_heritage", tables, **DRAWS).documents["hunt"]
+    hunted = analysed("lab_heritage", tables, **DRAWS).documents["hunt"]
     assert hunted["fisher"]["hunt"] == hunted["fisher"]["pooled"] == "1.000"
     assert "chi_square_rounded" not in hunted
-    work = replay("crowding", tables, **DRAWS)
+    work = analysed("crowding", tables, **DRAWS)
     family = work.documents["family"]
     assert "no limit separates" in work.undefined["family:/separating_interval"]
     assert "at least one model" in work.undefined["family:/analysis/high_rho_dampen_rate"]
     assert family["analysis"]["low_rho_expand_rate"] == 1
     assert work.documents["pooled"]["n_models"] == 23
-    laws = replay("laws", tables, **DRAWS).documents["laws"]
+    laws = analysed("laws", tables, **DRAWS).documents["laws"]
     assert laws["p"]["lab_heritage"] == 1
     assert laws["below"]["first_two"] is False
 
@@ -273,7 +274,7 @@ def test_statistics_without_both_classes(published: Published) -> None:
 def test_models_count_once_all_are_measured(published: Published) -> None:
     given = subject(built("gpt_neox"), "pythia-70m", published)
     tables = measured(published, {SWEEP: measure_experiment("sweep", given)[SWEEP]})
-    work = replay("crowding", tables, **DRAWS)
+    work = analysed("crowding", tables, **DRAWS)
     assert "pooled:/n_models" not in work.derived
 
 

@@ -35,13 +35,13 @@ def published(root):
 
 
 @pytest.fixture(scope="module")
-def replays(published):
+def works(published):
     return {analysis: analysed(analysis, published, **DRAWS) for analysis in ANALYSES}
 
 
 @pytest.fixture(scope="module")
-def records(root, published, replays):
-    statistics = statistics_of(replays)
+def records(root, published, works):
+    statistics = statistics_of(works)
     return {
         claim.id: judge(claim, statistics)
         for claim in read_ledger(root / "claims", published)
@@ -183,9 +183,9 @@ def test_constant_resamples_against_naive():
 # --- against what was published -----------------------------------------------------------------
 
 
-def compared(replays, published, analysis):
+def compared(works, published, analysis):
     """(key, derived, published) of every derived statistic that stands in the same file."""
-    work = replays[analysis]
+    work = works[analysis]
     for statistic in work.derived:
         start = max((s for s in work.given if f"{statistic}/".startswith(f"{s}/")), default=None)
         if start is None:
@@ -201,9 +201,9 @@ def compared(replays, published, analysis):
     # Llama's and Apertus' labels hold spaces, so the transcription leaves them out
     [("cross_model", {APERTUS: 12, GEMMA: 14, LLAMA: 69}), ("template", {TEMPLATE: 27})],
 )
-def test_derived_statistics_against_published(replays, published, analysis, counts):
+def test_derived_statistics_against_published(works, published, analysis, counts):
     found = {}
-    for file, _, value, printed in compared(replays, published, analysis):
+    for file, _, value, printed in compared(works, published, analysis):
         found[file] = found.get(file, 0) + 1
         if isinstance(printed, float):
             assert value == pytest.approx(printed, rel=1e-12)
@@ -212,33 +212,33 @@ def test_derived_statistics_against_published(replays, published, analysis, coun
     assert found == counts
 
 
-def test_flags_and_phases_of_the_consolidated_table_against_published(replays, published):
-    rows = list(compared(replays, published, "consolidated"))
+def test_flags_and_phases_of_the_consolidated_table_against_published(works, published):
+    rows = list(compared(works, published, "consolidated"))
     assert {file for file, *_ in rows} == {CONSOLIDATED}
     assert len(rows) == 2 * (5 * 9 + 10)
     # Pythia's layer 24: the file's interval includes zero, the table's does not
     assert [key for _, key, value, printed in rows if value != printed] == ["/6/significant"]
 
 
-def test_late_flags_against_published(replays, published):
-    rows = list(compared(replays, published, "phases"))
+def test_late_flags_against_published(works, published):
+    rows = list(compared(works, published, "phases"))
     assert {file for file, *_ in rows} == {SUMMARY}
     assert [key for _, key, value, printed in rows if value != printed] == ["/0/late_inversion"]
 
 
-def test_category_r_of_llama_against_published(replays, published):
+def test_category_r_of_llama_against_published(works, published):
     """From Paper 1's cosines and the preferences of its follow-up; the same run to the last bit."""
-    found = replays["cross_model"].documents["llama-3p1-8b"]["category_level_results"]["32"]
+    found = works["cross_model"].documents["llama-3p1-8b"]["category_level_results"]["32"]
     printed = published.number(LLAMA, "/category_level_results/32/r")
     assert found["r"] == pytest.approx(printed, rel=1e-12)
-    inputs = replays["cross_model"].derived["llama-3p1-8b:/category_level_results/32/r"]
+    inputs = works["cross_model"].derived["llama-3p1-8b:/category_level_results/32/r"]
     assert len(inputs) == 18
     assert sum(cell.startswith(CONTRIBUTIONS) for cell in inputs) == 6
 
 
-def test_degenerate_resamples_of_the_published_stream(replays):
+def test_degenerate_resamples_of_the_published_stream(works):
     """A resample of one category has no r; which layers had some is known from the notebook."""
-    assert replays["phases"].documents["paper"]["constant_resamples"] == [0, 0, 1, 3, 0, 1, 1, 1, 0]
+    assert works["phases"].documents["paper"]["constant_resamples"] == [0, 0, 1, 3, 0, 1, 1, 1, 0]
 
 
 # --- the ledger ---------------------------------------------------------------------------------
@@ -269,8 +269,8 @@ def test_transition_of_llama_rests_on_its_curve(records):
 
 
 @pytest.mark.parametrize("slug", CURVES)
-def test_a_phase_mean_names_its_layers_only(replays, slug):
-    inputs = replays["phases"].derived[f"{slug}:/means/early"]
+def test_a_phase_mean_names_its_layers_only(works, slug):
+    inputs = works["phases"].derived[f"{slug}:/means/early"]
     layers = [cell.split("/")[-2 if CURVES[slug].metric is None else -3] for cell in inputs]
     assert sorted(layers, key=int) == (["0", "2", "4"] if slug == "gemma-2b" else ["0", "4", "8"])
 
