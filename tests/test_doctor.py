@@ -413,7 +413,7 @@ def test_it_runs_where_torch_and_numpy_do_not(root, tmp_path):
         (tmp_path / package).mkdir()
         (tmp_path / package / "__init__.py").write_text("raise ImportError('no libgomp')")
     done = subprocess.run(
-        [sys.executable, "-m", "layerwise", "doctor"],
+        [sys.executable, "-m", "layerwise.cli", "doctor"],
         cwd=root, capture_output=True, text=True, check=False,
         env=os.environ | {"PYTHONPATH": f"{tmp_path}:{root / 'code'}", "HF_HUB_OFFLINE": "1",
                           "LAYERWISE_MIRROR": str(tmp_path), "HF_HUB_CACHE": str(tmp_path)},
