@@ -199,6 +199,9 @@ def test_what_is_measured_is_of_these_models_alone(claims):
 
 STAGES = """\
 stages:
+  page:  # what is wanted may come before what it is made from
+    foreach: [measured]
+    do: {cmd: cat claims > page, deps: [claims], outs: [page]}
   fetch: {cmd: echo data > data, outs: [data]}
   analyse:
     foreach: [published]
@@ -237,7 +240,7 @@ def test_stages_run_in_order_and_once(pipeline):
     assert "Running stage 'analyse" not in log(pipeline)
     (pipeline / scratch.LOG).unlink()
     Pipeline(pipeline).run(["large", "small"])
-    assert log(pipeline).count("didn't change, skipping") == 4
+    assert "Running stage" not in log(pipeline)
 
 
 def test_a_model_that_fails_leaves_the_others_alone(pipeline):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from layerwise.progress import Advance, meter
 from layerwise.rehearsal import WORKER_BYTES
 from layerwise.rehearsal.scratch import CACHE, LOG, MIRROR
 
-MEASURE, PAPER, OTHER_SOURCE = "measure@", "paper@", "@published"
+MEASURE, OTHER_SOURCE = "measure@", "@published"
 LAST = 12  # lines that tell why a stage failed
 DVC = (sys.executable, "-m", "dvc")
 
@@ -60,8 +59,6 @@ class Pipeline:
             LayerwiseError: naming the stages that failed, with the last lines of one of them.
         """
         stages = [name for name in self._stages() if not name.endswith(OTHER_SOURCE)]
-        if not shutil.which("latexmk"):
-            stages = [name for name in stages if not name.startswith(PAPER)]
         models = [name for name in stages if name.startswith(MEASURE)]
         before = [name for name in stages if "@" not in name]  # the texts, and can it run here
         rest = [name for name in stages if name not in (*before, *models)]
@@ -70,14 +67,14 @@ class Pipeline:
             try:
                 self._in_order(before, advance)
                 self._at_once(models, advance)
-                self._in_order(rest, advance)
+                self._in_order(rest, advance, alone=False)
             except BaseException:  # Ctrl-C
                 self._stop()
                 raise
 
-    def _in_order(self, stages: Iterable[str], advance: Advance) -> None:
+    def _in_order(self, stages: Iterable[str], advance: Advance, *, alone: bool = True) -> None:
         for stage in stages:
-            self._reproduce(stage)
+            self._reproduce(stage, alone=alone)
             advance(1, stage)
 
     def _at_once(self, stages: Iterable[str], advance: Advance) -> None:
@@ -103,11 +100,11 @@ class Pipeline:
         command = [*DVC, "stage", "list", "--name-only"]
         return self._finish(self._start(command), "dvc stage list").split()
 
-    def _reproduce(self, stage: str) -> None:
-        """`dvc repro` of one stage, which waits for its turn at DVC's lock."""
+    def _reproduce(self, stage: str, *, alone: bool = True) -> None:
+        """`dvc repro` of a stage, alone or with what it is made from; it waits for DVC's lock."""
         if not self.stopped:
-            command = [*DVC, "--wait-for-lock", "repro", "--single-item", stage]
-            self._finish(self._start(command), stage)
+            only = ["--single-item"] if alone else []
+            self._finish(self._start([*DVC, "--wait-for-lock", "repro", *only, stage]), stage)
 
     def _start(self, command: Sequence[str]) -> subprocess.Popen[str]:
         process = subprocess.Popen(
