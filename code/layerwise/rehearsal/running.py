@@ -67,14 +67,15 @@ class Pipeline:
             try:
                 self._in_order(before, advance)
                 self._at_once(models, advance)
-                self._in_order(rest, advance, alone=False)
+                self._reproduce(*rest, alone=False)
+                advance(len(rest), "page and paper")
             except BaseException:  # Ctrl-C
                 self._stop()
                 raise
 
-    def _in_order(self, stages: Iterable[str], advance: Advance, *, alone: bool = True) -> None:
+    def _in_order(self, stages: Iterable[str], advance: Advance) -> None:
         for stage in stages:
-            self._reproduce(stage, alone=alone)
+            self._reproduce(stage)
             advance(1, stage)
 
     def _at_once(self, stages: Iterable[str], advance: Advance) -> None:
@@ -100,11 +101,11 @@ class Pipeline:
         command = [*DVC, "stage", "list", "--name-only"]
         return self._finish(self._start(command), "dvc stage list").split()
 
-    def _reproduce(self, stage: str, *, alone: bool = True) -> None:
-        """`dvc repro` of a stage, alone or with what it is made from; it waits for DVC's lock."""
+    def _reproduce(self, *stages: str, alone: bool = True) -> None:
+        """`dvc repro`, alone or in the order of what they are made from; it waits for the lock."""
         if not self.stopped:
-            only = ["--single-item"] if alone else []
-            self._finish(self._start([*DVC, "--wait-for-lock", "repro", *only, stage]), stage)
+            command = [*DVC, "--wait-for-lock", "repro", *(["--single-item"] if alone else [])]
+            self._finish(self._start([*command, *stages]), ", ".join(stages))
 
     def _start(self, command: Sequence[str]) -> subprocess.Popen[str]:
         process = subprocess.Popen(
