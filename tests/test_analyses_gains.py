@@ -12,7 +12,7 @@ from layerwise.analyses import gain_files as files
 from layerwise.analyses import lab_heritage
 from layerwise.analyses.evidence import Draws, Evidence
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.published import Published, read_published
+from layerwise.inputs.published import Published
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.verdicts import judge
 from layerwise.statistics import gains
@@ -22,11 +22,6 @@ from layerwise.statistics.two_samples import pooled_d, pooled_t, require_sample
 
 ANALYSES = ("depth_gain", "lab_heritage", "crowding", "mlp_scaling", "laws")
 DRAWS = {"n_resamples": 10000, "level": 0.95, "seed": 42}
-
-
-@pytest.fixture(scope="module")
-def published(root):
-    return read_published(root / "published")
 
 
 def evidence(published):

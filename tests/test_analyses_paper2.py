@@ -19,7 +19,7 @@ from layerwise.analyses.pair_curves import (
     TEMPLATE,
 )
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.published import Published, read_published, split_pointer
+from layerwise.inputs.published import Published, split_pointer
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.verdicts import judge
 from layerwise.statistics import phases
@@ -27,11 +27,6 @@ from layerwise.statistics import phases
 DRAWS = {"n_resamples": 10000, "level": 0.95, "seed": 42}
 ANALYSES = ("pairs", "cross_model", "template", "phases", "consolidated")
 NINE = list(range(0, 33, 4))
-
-
-@pytest.fixture(scope="module")
-def published(root):
-    return read_published(root / "published")
 
 
 @pytest.fixture(scope="module")

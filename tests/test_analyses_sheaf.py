@@ -15,7 +15,7 @@ from layerwise.analyses import critical_layer as formula
 from layerwise.analyses.derivation import derived_cells
 from layerwise.analyses.evidence import Draws, Evidence
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.published import Published, read_published, split_pointer
+from layerwise.inputs.published import Published, split_pointer
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.verdicts import judge
 from layerwise.statistics import critical_layer, norm_ratios
@@ -48,11 +48,6 @@ DIFFERS = {
     "p3.rmap.draft_min_ratio": "the ratio over that of layer 0 would give",
     "p3.lstar.mape_within": "the formula with unrounded coefficients would give",
 }
-
-
-@pytest.fixture(scope="module")
-def published(root):
-    return read_published(root / "published")
 
 
 @pytest.fixture(scope="module")
