@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from layerwise.analyses.evidence import Draws, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import (
@@ -28,6 +30,16 @@ from layerwise.inputs.published import (
 Rule = Callable[[Any], Any]
 Rules = Mapping[str, Rule]
 EVERY = "*"
+
+
+def each(groups: Callable[[Any], Mapping[str, Any]], rule: Rule) -> Rule:
+    """A rule for every group of an entry, by the group's name."""
+    return lambda entry: {name: partial(rule, of) for name, of in groups(entry).items()}
+
+
+def together(rules: Rules) -> Rule:
+    """Several rules as one, each by its key."""
+    return lambda entry: {name: partial(rule, entry) for name, rule in rules.items()}
 
 
 @dataclass(frozen=True)
@@ -163,7 +175,7 @@ def _evaluated(
             pending[:0] = [(key + pointer(of), rule) for of, rule in value.items()]
             continue
         only_settings = bool(read.cells) and read.cells <= evidence.cells.kept
-        yield key, value, read.inputs, read.names if not read.cells else only_settings
+        yield key, plain(value), read.inputs, read.names if not read.cells else only_settings
 
 
 def _not_a_number(evidence: Evidence, cells: Collection[Cell]) -> LayerwiseError | None:
@@ -259,4 +271,9 @@ def _part(compute: Callable[[], Any], key: str) -> Any:
         value = value[int(name)] if isinstance(value, list) else value[name]
         if callable(value):
             value = value()
-    return value
+    return plain(value)
+
+
+def plain(value: Any) -> Any:
+    """A number of NumPy as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from jaxtyping import Float, Int
 from scipy import special
@@ -9,6 +11,13 @@ from scipy import special
 from layerwise.errors import LayerwiseError
 
 MIN_POINTS = 3  # two points always correlate perfectly
+
+
+class Correlation(NamedTuple):
+    """r and its two-sided p-value."""
+
+    r: float
+    p: float
 
 
 def require_series(
@@ -91,3 +100,13 @@ def pearson_p(
     shape = np.asarray(n) / 2 - 1
     p = 2 * special.betaincc(shape, shape, (np.abs(r) + 1) / 2)
     return float(p) if np.ndim(p) == 0 else p
+
+
+def pearson(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> Correlation:
+    """Pearson's r of two series, and its p.
+
+    Raises:
+        LayerwiseError: see `require_series`.
+    """
+    r = pearson_r(x, y)
+    return Correlation(r, float(pearson_p(r, len(x))))

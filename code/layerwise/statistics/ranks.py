@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from jaxtyping import Float
 from scipy import stats
 
 from layerwise.errors import LayerwiseError
-from layerwise.statistics.correlation import require_series
+from layerwise.statistics.correlation import Correlation, require_series
 
 
-class Spearman(NamedTuple):
-    """Spearman's rank correlation and its two-sided p by Student's law."""
-
-    r: float
-    p: float
-
-
-def spearman(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> Spearman:
-    """Rank correlation of two series; equal values share the mean of their ranks.
+def spearman(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> Correlation:
+    """Spearman's r of two series, p by Student's law; equal values share the mean of their ranks.
 
     Raises:
         LayerwiseError: see `correlation.require_series`.
     """
     require_series(x, y)
     found = stats.spearmanr(x, y)
-    return Spearman(float(found.statistic), float(found.pvalue))
+    return Correlation(float(found.statistic), float(found.pvalue))
 
 
 def mann_whitney(x: Float[np.ndarray, " m"], y: Float[np.ndarray, " n"]) -> tuple[float, float]:
