@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.analyses.derivation import Document, Rule, Rules
+from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.gain_files import (
     CLEAN,
     HUNT,
     SWEEP,
+    damps,
     density,
     final_gain,
     gain,
@@ -20,14 +21,16 @@ from layerwise.analyses.gain_files import (
     models,
 )
 from layerwise.statistics import gains
-from layerwise.statistics.correlation import pearson_p, pearson_r
+from layerwise.statistics.correlation import Correlation, pearson
 
 PAIR = ("pythia-6.9b", "gpt-j-6B")
 
 
-def points(some: list[Entry]) -> tuple[list[float], list[float]]:
-    """Densities and mean gains of models."""
-    return [density(m) for m in some], gains_of(some)
+def points(
+    some: list[Entry], of: Callable[[Entry], float] = gain
+) -> tuple[list[float], list[float]]:
+    """Densities and gains of models."""
+    return [density(m) for m in some], [of(m) for m in some]
 
 
 def everyone(f: Entry) -> list[Entry]:
@@ -40,16 +43,19 @@ def pooled(e: Evidence) -> list[Entry]:
     return list((models(e[HUNT]) | models(e[SWEEP])).values())
 
 
-def correlation(f: Entry) -> dict[str, float]:
+def correlation(f: Entry) -> Correlation:
     """r of density and gain, and its p."""
-    densities, found = points(everyone(f))
-    r = pearson_r(np.array(densities), np.array(found))
-    return {"r": r, "p": float(pearson_p(r, len(found)))}
+    return pearson(*np.array(points(everyone(f))))
 
 
 def accuracy(f: Entry) -> float:
     """Share of a file's models whose side the density foretells."""
     return gains.density_accuracy(*points(everyone(f)))
+
+
+def verdict(f: Entry) -> str:
+    """The notebooks' word for it."""
+    return gains.density_verdict(accuracy(f))
 
 
 def percent(densities: list[float], found: list[float]) -> int | float:
@@ -65,72 +71,55 @@ def as_foretold(f: Entry, high: bool) -> float:
         LayerwiseError: if no model is on that side.
     """
     chosen = [m for m in everyone(f) if (density(m) >= gains.DENSITY_LIMIT) == high]
-    return gains.share([gains.dampens(found) == high for found in gains_of(chosen)])
+    return gains.share([damps(m) == high for m in chosen])
 
 
-def ratio(f: Entry) -> float:
-    """Density of the pair's first model over that of the second."""
-    first, second = (density(models(f)[name]) for name in PAIR)
-    return first / second
-
-
-def over(select: Callable[[Any], list[Entry]]) -> dict[str, Rule]:
+def density_rule(select: Callable[[Any], list[Entry]]) -> Rules:
     """How right the density rule is on some models."""
     rules: Rules = {
         "accuracy_pct": lambda f: percent(*points(select(f))),
-        "accuracy_pct_final_norm": lambda f: percent(
-            [density(m) for m in select(f)], [final_gain(m) for m in select(f)]
-        ),
+        "accuracy_pct_final_norm": lambda f: percent(*points(select(f), final_gain)),
         "constant_accuracy": lambda f: gains.constant_accuracy(gains_of(select(f))),
         "explains": lambda f: gains.density_explains(*points(select(f))),
     }
     return {f"density_rule/{name}": rule for name, rule in rules.items()}
 
 
-OF_MODEL: Rules = {
-    "rho": density,
-    "class": lambda m: "DAMPEN" if gains.dampens(gain(m)) else "EXPAND",
-}
-OF_FAMILY = over(everyone) | {
-    "analysis/rho_gain_correlation": lambda f: correlation(f)["r"],
-    "analysis/correlation_p_value": lambda f: correlation(f)["p"],
+OF_MODEL: Rules = {"rho": density, "class": lambda m: "DAMPEN" if damps(m) else "EXPAND"}
+OF_FAMILY: Rules = {
+    **density_rule(everyone),
+    "analysis/rho_gain_correlation": lambda f: correlation(f).r,
+    "analysis/correlation_p_value": lambda f: correlation(f).p,
     "analysis/high_rho_dampen_rate": lambda f: as_foretold(f, high=True),
     "analysis/low_rho_expand_rate": lambda f: as_foretold(f, high=False),
     "separating_interval": lambda f: gains.separating_interval(*points(everyone(f))),
 }
-OF_HUNT = over(everyone) | {
+OF_HUNT: Rules = {
+    **density_rule(everyone),
     "h25_accuracy": accuracy,
-    "h25_verdict": lambda f: gains.density_verdict(accuracy(f)),
-    "density_ratio": ratio,
-    "rho_gain": correlation,
+    "h25_verdict": verdict,
+    "density_ratio": lambda f: density(models(f)[PAIR[0]]) / density(models(f)[PAIR[1]]),
+    "rho_gain": lambda f: correlation(f)._asdict(),
 }
-OF_PAIR = over(everyone) | {
+OF_HUNTED: Rules = {
+    **OF_MODEL,
+    "h25_prediction_correct": lambda m: gains.density_accuracy(*points([m])) == 1,
+}
+OF_PAIR: Rules = {
+    **density_rule(everyone),
     "h25_accuracy": lambda f: 100 * accuracy(f),
-    "h25_verdict": lambda f: gains.density_verdict(accuracy(f)),
+    "h25_verdict": verdict,
 }
+OF_CLEAN: Rules = {
+    **OF_MODEL,
+    "gain_no_ln_mean": gain,
+    "gain_with_ln_mean": final_gain,
+    "is_dampening_no_ln": damps,
+}
+OF_BOTH = {**density_rule(pooled), "n_models": lambda e: len(gains_of(pooled(e)))}
 DOCUMENTS = {
     "family": Document(SWEEP, {"": OF_FAMILY, "models/*": OF_MODEL}),
-    "hunt": Document(
-        HUNT,
-        {
-            "": OF_HUNT,
-            "tested_results/*": {
-                **OF_MODEL,
-                "h25_prediction_correct": lambda m: gains.density_accuracy(*points([m])) == 1,
-            },
-        },
-    ),
-    "clean": Document(
-        CLEAN,
-        {
-            "": OF_PAIR,
-            "results/*": {
-                **OF_MODEL,
-                "gain_no_ln_mean": gain,
-                "gain_with_ln_mean": final_gain,
-                "is_dampening_no_ln": lambda m: gains.dampens(gain(m)),
-            },
-        },
-    ),
-    "pooled": Document(None, {"": over(pooled) | {"n_models": lambda e: len(gains_of(pooled(e)))}}),
+    "hunt": Document(HUNT, {"": OF_HUNT, "tested_results/*": OF_HUNTED}),
+    "clean": Document(CLEAN, {"": OF_PAIR, "results/*": OF_CLEAN}),
+    "pooled": Document(None, {"": OF_BOTH}),
 }

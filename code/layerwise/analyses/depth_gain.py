@@ -9,23 +9,20 @@ import numpy as np
 
 from layerwise.analyses.derivation import Document
 from layerwise.analyses.evidence import Entry
-from layerwise.analyses.gain_files import SWEEP, final_gain, gain
+from layerwise.analyses.gain_files import SWEEP, damps, final_gain, gain
 from layerwise.statistics import gains
-from layerwise.statistics.correlation import pearson_p, pearson_r
+from layerwise.statistics.correlation import pearson
 
 AXIS = (0.82, 1.38)  # the gains that figure A4 shows; points outside are clipped to its edges
 EXCEPTION = "pythia-1b"
 
 
 def correlation(
-    models: Iterable[Entry],
-    x: Callable[[int], float],
-    y: Callable[[Entry], float] = gain,
+    models: Iterable[Entry], x: Callable[[int], float], y: Callable[[Entry], float] = gain
 ) -> dict[str, float]:
     """r and p of a function of depth with the gains."""
-    of_depth = np.array([x(m.n_layers) for m in models], dtype=np.float64)
-    r = pearson_r(of_depth, np.array([y(m) for m in models]))
-    return {"r": r, "p": float(pearson_p(r, len(of_depth)))}
+    pairs = np.array([(x(m.n_layers), y(m)) for m in models], dtype=np.float64)
+    return pearson(*pairs.T)._asdict()
 
 
 def bound(models: Iterable[Entry]) -> str:
@@ -51,10 +48,10 @@ def only(values: Iterable[Any]) -> Any:
 OF_SIZE = {
     "n_layers": lambda m: len(m.all_layer_gains[:]),
     "residual_gain_mean": gain,
-    "residual_gain_std": lambda m: float(np.std(m.residual_gain_all)),
+    "residual_gain_std": lambda m: np.std(m.residual_gain_all),
     "gain_with_ln_mean": final_gain,
-    "is_dampening": lambda m: gains.dampens(gain(m)),
-    "class": lambda m: "dampener" if gains.dampens(gain(m)) else "expander",
+    "is_dampening": damps,
+    "class": lambda m: "dampener" if damps(m) else "expander",
 }
 OVER_SIZES = {
     "n_models": lambda f: len([gain(m) for m in f.models]),
@@ -66,7 +63,7 @@ OVER_SIZES = {
     "figure_a4/outside": lambda f: sum(
         not AXIS[0] <= one <= AXIS[1] for m in f.models for one in m.residual_gain_all
     ),
-    "figure_a4/n_dampening": lambda f: sum(gains.dampens(gain(m)) for m in f.models),
+    "figure_a4/n_dampening": lambda f: sum(map(damps, f.models)),
     "bound/word": lambda f: bound(f.models),
     "bound/word_without_1b": lambda f: bound([m for m in f.models if m.model != EXCEPTION]),
     "bound/word_inner_blocks": lambda f: inner_bound(f.models),

@@ -1,10 +1,14 @@
-"""The result files on last gains, and how a rule reads the gain of one of their models."""
+"""The result files on last gains, and how a rule reads the gains of their models."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from layerwise.analyses.evidence import Entry
+import numpy as np
+from jaxtyping import Float64
+
+from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.statistics import gains
 
 R = "paper3/Results/"
@@ -39,6 +43,38 @@ def gains_of(entries: Iterable[Entry]) -> list[float]:
     return [gain(m) for m in entries]
 
 
+def damps(m: Entry) -> bool:
+    """Whether its mean gain is under 1."""
+    return gains.dampens(gain(m))
+
+
 def density(m: Entry) -> float:
     """Heads over the size of a head."""
     return gains.head_density(int(m.n_heads), int(m.d_model))
+
+
+class Rows:
+    """The rows of a published table that have some labels, chosen while a rule reads them."""
+
+    def __init__(self, table: Entry, **labels: str) -> None:
+        self.table, self.labels = table, labels
+
+    def where(self, **labels: str) -> Rows:
+        """Those of them that have further labels."""
+        return Rows(self.table, **self.labels, **labels)
+
+    def by(self, column: str) -> dict[str, Rows]:
+        """A part for every label in a column, in the order of the table."""
+        return {label: self.where(**{column: label}) for label in self._column(column)}
+
+    def __getitem__(self, column: str) -> Float64[np.ndarray, " row"]:
+        return np.array(self._column(column), dtype=np.float64)
+
+    def _column(self, column: str) -> list[Any]:
+        labels = self.labels.items()
+        return [row[column] for row in self.table if all(row[n] == of for n, of in labels)]
+
+
+def rows_of(file: str, **labels: str) -> Callable[[Evidence], Rows]:
+    """What a document over such rows reads."""
+    return lambda evidence: Rows(evidence[file], **labels)

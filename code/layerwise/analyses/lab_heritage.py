@@ -8,10 +8,18 @@ import numpy as np
 from scipy import stats
 
 from layerwise.analyses import layer_norm_tests
-from layerwise.analyses.derivation import Document
+from layerwise.analyses.derivation import Document, Rules, each, together
 from layerwise.analyses.evidence import Entry
-from layerwise.analyses.gain_files import HUNT, SWEEP, final_gain, gain, gains_of, models
-from layerwise.analyses.layer_norm_tests import GPT2
+from layerwise.analyses.gain_files import (
+    HUNT,
+    SWEEP,
+    Rows,
+    damps,
+    final_gain,
+    gain,
+    gains_of,
+    models,
+)
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import NotMeasured
 from layerwise.statistics import gains
@@ -28,41 +36,57 @@ FIGURE3 = {
     "bloom-560m": "BigScience",
 }
 OURS = "beyond/hunt"  # figure 3 classes GPT-2 too, which no run of the papers measured; ours does
-SUMMARY = ("mean_gain", "std_gain", "dampen_pct", "signature", "n_models")
 
-Statistics = dict[str, Callable[[], object]]
+Models = list[Entry]
 
 
-def labs(f: Entry) -> dict[str, list[Entry]]:
+def labs(f: Entry) -> dict[str, Models]:
     """The hunt's models by lab, in the file's order."""
-    found: dict[str, list[Entry]] = {}
+    found: dict[str, Models] = {}
     for m in f.tested_results:
         found.setdefault(m.lab, []).append(m)
     return found
 
 
-def others(f: Entry) -> list[Entry]:
+def others(f: Entry) -> Models:
     """The models of every lab but EleutherAI."""
     return [m for lab, some in labs(f).items() if lab != ELEUTHER for m in some]
 
 
-def signs(f: Entry, decimals: int | None = None) -> np.ndarray:
-    """[damping, expanding] of EleutherAI and of the other labs."""
-    return gains.sign_table(gains_of(labs(f)[ELEUTHER]), gains_of(others(f)), decimals)
+def mean(some: Models) -> float:
+    """Mean gain of some models."""
+    return float(np.mean(gains_of(some)))
 
 
-def signs_behind_norm(f: Entry) -> np.ndarray:
-    """The same of the gains behind the final norm."""
-    groups = labs(f)[ELEUTHER], others(f)
-    eleuther, rest = ([final_gain(m) for m in group] for group in groups)
-    return gains.sign_table(eleuther, rest)
+def expand_percent(found: Sequence[float], decimals: int | None = None) -> int | float:
+    """Percent of the gains that expand."""
+    return gains.percent([not gains.dampens(one, decimals) for one in found])
 
 
-def signs_with_sweep(f: Entry) -> np.ndarray:
-    """The same with the sweep's models that the hunt did not test."""
+def with_gpt2(f: Entry) -> list[float]:
+    """Gains of Meta's models and of the GPT-2 sizes."""
+    return gains_of(labs(f)["Meta"]) + layer_norm_tests.means(Rows(f.of(layer_norm_tests.GPT2)))
+
+
+# --- EleutherAI against the other labs ---
+
+
+def signs(
+    f: Entry,
+    decimals: int | None = None,
+    of: Callable[[Entry], float] = gain,
+    more: Sequence[Entry] = (),
+) -> np.ndarray:
+    """[damping, expanding] of EleutherAI (and of more models) and of the other labs."""
+    groups = [*labs(f)[ELEUTHER], *more], others(f)
+    eleuther, rest = ([of(m) for m in group] for group in groups)
+    return gains.sign_table(eleuther, rest, decimals)
+
+
+def only_swept(f: Entry) -> Models:
+    """The sweep's models that the hunt did not test."""
     hunted = models(f)
-    swept = [m for name, m in models(f.of(SWEEP)).items() if name not in hunted]
-    return gains.sign_table(gains_of([*labs(f)[ELEUTHER], *swept]), gains_of(others(f)))
+    return [m for name, m in models(f.of(SWEEP)).items() if name not in hunted]
 
 
 def fisher_p(table: np.ndarray) -> float:
@@ -83,107 +107,82 @@ def chi_square_p(table: np.ndarray) -> float:
     return float(stats.chi2_contingency(table, correction=False).pvalue)
 
 
-def expand_percent(found: Iterable[float], decimals: int | None = None) -> int | float:
-    """Percent of the gains that expand."""
-    return gains.percent([not gains.dampens(one, decimals) for one in found])
+# --- the figures ---
 
 
-def with_gpt2(f: Entry) -> list[float]:
-    """Gains of Meta's models and of the GPT-2 sizes."""
-    return gains_of(labs(f)["Meta"]) + layer_norm_tests.means(f.of(GPT2))
-
-
-def only_eleuther_damps(f: Entry) -> bool:
-    """Whether the mean over EleutherAI's models alone is under 1."""
-    average = {lab: float(np.mean(gains_of(some))) for lab, some in labs(f).items()}
-    return [lab for lab, mean in average.items() if gains.dampens(mean)] == [ELEUTHER]
-
-
-def word(found: Sequence[float]) -> str:
+def word(mean_gain: float) -> str:
     """What the figures call a mean gain."""
-    return "DAMPEN" if gains.dampens(float(np.mean(found))) else "EXPAND"
+    return "DAMPEN" if gains.dampens(mean_gain) else "EXPAND"
 
 
-def drawn(f: Entry, model: str) -> float:
-    """The gain of a model in figures 2 and 3."""
-    swept = models(f.of(SWEEP))
-    return gain(swept[model] if model in swept else models(f)[model])
+def drawn(f: Entry, names: Iterable[str]) -> dict[str, Entry]:
+    """The models whose gains figures 2 and 3 draw: the sweep's where it has one of the name."""
+    there = models(f) | models(f.of(SWEEP))
+    return {name: there[name] for name in names}
 
 
-def figure2(f: Entry) -> np.ndarray:
+def figure2(f: Entry) -> list[float]:
     """What figure 2 draws of EleutherAI, at its decimals."""
-    return np.array([round(drawn(f, model), 3) for model in FIGURE2])
+    return [round(gain(m), 3) for m in drawn(f, FIGURE2).values()]
 
 
-def gpt2_gains(f: Entry) -> np.ndarray:
-    """Gains of GPT-2 over the hunt's prompts.
+def gpt2_gain(f: Entry) -> float:
+    """Mean gain of GPT-2 over the hunt's prompts.
 
     Raises:
         NotMeasured: among published numbers, and if ours were not measured.
     """
     try:
-        return f.of(OURS).gpt2.gains.penultimate[:]
+        return float(np.mean(f.of(OURS).gpt2.gains.penultimate[:]))
     except LayerwiseError as error:
         raise NotMeasured("no run of the papers measured GPT-2 on the hunt's prompts") from error
 
 
-def figure3(f: Entry) -> Statistics:
-    """The words of figure 3."""
-    words: Statistics = {m: lambda m=m: word([drawn(f, m)]) for m in FIGURE3}  # type: ignore[misc]
-    return words | {"gpt2": lambda: word(gpt2_gains(f).tolist())}
-
-
-def summary(some: list[Entry]) -> Statistics:
-    """Of one lab's models."""
-    rules: Statistics = {
-        name: lambda name=name: gains.lab_summary(np.array(gains_of(some)))[name]  # type: ignore[misc]
-        for name in SUMMARY
-    }
-    if len(some) == 1:
-        rules["std_gain"] = lambda: 0.0  # whatever the one gain is
-    return rules
-
-
-def by_lab(compute: Callable[[list[Entry]], object]) -> Callable[[Entry], Statistics]:
-    """A table of one statistic of every lab."""
-    return lambda f: {lab: lambda some=some: compute(some) for lab, some in labs(f).items()}  # type: ignore[misc]
-
-
-OF_MODEL = {
+OF_MODEL: Rules = {
     "gain_no_ln_mean": gain,
     "gain_with_ln_mean": final_gain,
-    "is_dampening": lambda m: gains.dampens(gain(m)),
+    "is_dampening": damps,
 }
-OVER_MODELS = {
-    "h26_lab_signatures": by_lab(summary),
+OF_LAB: Rules = {
+    "mean_gain": mean,
+    # of a single model it is 0, whatever the gain is
+    "std_gain": lambda some: np.std(gains_of(some)) if len(some) > 1 else 0.0,
+    "dampen_pct": lambda some: 100.0 * gains.share([damps(m) for m in some]),
+    "signature": lambda some: gains.signature(mean(some)),
+    "n_models": lambda some: float(len(gains_of(some))),
+}
+OVER_MODELS: Rules = {
+    "h26_lab_signatures": each(labs, together(OF_LAB)),
     "h26_verdict": lambda f: gains.signatures_verdict(
-        [gains.signature(float(np.mean(gains_of(some)))) for some in labs(f).values()]
+        [gains.signature(mean(some)) for some in labs(f).values()]
     ),
-    "n_models": by_lab(len),
-    "expand_pct": by_lab(lambda some: expand_percent(gains_of(some))),
-    "expand_pct_rounded": by_lab(lambda some: expand_percent(gains_of(some), 2)),
-    "dampen_pct": lambda f: gains.percent([gains.dampens(gain(m)) for m in labs(f)[ELEUTHER]]),
+    "n_models": each(labs, len),
+    "expand_pct": each(labs, lambda some: expand_percent(gains_of(some))),
+    "expand_pct_rounded": each(labs, lambda some: expand_percent(gains_of(some), 2)),
+    "dampen_pct": lambda f: gains.percent([damps(m) for m in labs(f)[ELEUTHER]]),
     "expand_pct_others": lambda f: expand_percent(gains_of(others(f))),
     "expand_pct_others_rounded": lambda f: expand_percent(gains_of(others(f)), 2),
     "expand_pct_meta_openai": lambda f: expand_percent(with_gpt2(f)),
     "expand_pct_meta_openai_rounded": lambda f: expand_percent(with_gpt2(f), 2),
-    "only_eleuther_below_1": only_eleuther_damps,
+    "only_eleuther_below_1": lambda f: (
+        [lab for lab, some in labs(f).items() if gains.dampens(mean(some))] == [ELEUTHER]
+    ),
     "fisher/hunt": lambda f: gains.p_text(fisher_p(signs(f))),
     "fisher/rounded": lambda f: gains.p_text(fisher_p(signs(f, 2))),
-    "fisher/final_norm": lambda f: gains.p_text(fisher_p(signs_behind_norm(f))),
-    "fisher/pooled": lambda f: gains.p_text(fisher_p(signs_with_sweep(f))),
+    "fisher/final_norm": lambda f: gains.p_text(fisher_p(signs(f, of=final_gain))),
+    "fisher/pooled": lambda f: gains.p_text(fisher_p(signs(f, more=only_swept(f)))),
     "chi_square_rounded": lambda f: gains.p_text(chi_square_p(signs(f, 2))),
-    "figure2/mean": lambda f: float(np.mean(figure2(f))),
-    "figure2/se": lambda f: float(stats.sem(figure2(f))),
-    "se": lambda f: {
-        lab: lambda some=some: float(stats.sem(gains_of(some)))
-        for lab, some in labs(f).items()
-        if len(some) > 1
-    },
-    "figure3": figure3,
-    "figure3_lab": lambda f: {
-        m: lambda lab=lab: word(gains_of(labs(f)[lab])) for m, lab in FIGURE3.items()
-    },
+    "figure2/mean": lambda f: np.mean(figure2(f)),
+    "figure2/se": lambda f: stats.sem(figure2(f)),
+    "se": each(
+        lambda f: {lab: some for lab, some in labs(f).items() if len(some) > 1},
+        lambda some: stats.sem(gains_of(some)),
+    ),
+    "figure3": each(lambda f: drawn(f, FIGURE3), lambda m: word(gain(m))),
+    "figure3/gpt2": lambda f: word(gpt2_gain(f)),
+    "figure3_lab": each(
+        lambda f: {m: labs(f)[lab] for m, lab in FIGURE3.items()}, lambda some: word(mean(some))
+    ),
 }
 DOCUMENTS = {
     "hunt": Document(HUNT, {"": OVER_MODELS, "tested_results/*": OF_MODEL}),

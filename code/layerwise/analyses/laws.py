@@ -7,36 +7,21 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import softmax
 
-from layerwise.analyses import depth_gain, lab_heritage
+from layerwise.analyses import depth_gain, lab_heritage, spectral_norms
 from layerwise.analyses.derivation import Document
 from layerwise.analyses.evidence import Evidence
-from layerwise.analyses.gain_files import HUNT, SWEEP, R
+from layerwise.analyses.gain_files import HUNT, SWEEP
 from layerwise.measures import sheaf
-from layerwise.statistics.ranks import mann_whitney
 
-SPECTRAL = R + "restriction_map_spectral_20260105_202448.json"
 LEVEL = 0.05
 TOKENS, HIDDEN = 8, 16  # of the attention that stands for any in equation 4
 ROUNDING = 1e-9  # of the norm: a smaller trace is none
 
 
-def value_norms(e: Evidence, *, eleuther: bool) -> np.ndarray:
-    """Mean spectral norm of W_V of EleutherAI's models, or of the others."""
-    return np.array(
-        [
-            np.mean(m.W_V_spectral_norm[:])
-            for m in e[SPECTRAL].results
-            if (m.lab == lab_heritage.ELEUTHER) == eleuther
-        ]
-    )
-
-
 P_VALUES: dict[str, Callable[[Evidence], float]] = {
     "depth_gain": lambda e: depth_gain.correlation(e[SWEEP].models, float)["p"],
     "lab_heritage": lambda e: lab_heritage.fisher_p(lab_heritage.signs(e[HUNT])),
-    "spectral_norms": lambda e: mann_whitney(
-        value_norms(e, eleuther=True), value_norms(e, eleuther=False)
-    )[1],
+    "spectral_norms": lambda e: spectral_norms.lab_test(e)[1],
 }
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float
 
 from layerwise.analyses.derivation import Document, Rules
-from layerwise.analyses.evidence import Entry
-from layerwise.analyses.gain_files import R
+from layerwise.analyses.gain_files import R, Rows, rows_of
 
 ROWS = R + "twin_test_results_20260105_160237.csv"
 SUMMARY = R + "twin_test_results_20260105_160237.json"
@@ -23,60 +21,57 @@ def effect(delta: float) -> str:
     return "AMPLIFIES" if delta > 0 else "DAMPENS"
 
 
-def gains(rows: Entry, family: str, variant: str) -> Float[np.ndarray, " prompt"]:
-    """Last gain of every prompt."""
-    mine = [row for row in rows if (row.Family, row.Variant) == (family, variant)]
-    return np.array([row.Last_Gain for row in mine])
+def means(family: Rows) -> tuple[float, float]:
+    """Mean last gain over the prompts, of the base model and of the tuned one."""
+    base, tuned = (float(np.mean(family.where(Variant=v)["Last_Gain"])) for v in VARIANTS)
+    return base, tuned
 
 
-def mean(rows: Entry, family: str, variant: str) -> float:
-    """Mean gain over the prompts."""
-    return float(np.mean(gains(rows, family, variant)))
-
-
-def delta(rows: Entry, family: str) -> float:
+def delta(family: Rows) -> float:
     """Change of the mean gain by the tuning."""
-    return mean(rows, family, "instruct") - mean(rows, family, "base")
+    base, tuned = means(family)
+    return tuned - base
 
 
-def ratio(rows: Entry, family: str) -> float:
+def ratio(family: Rows) -> float:
     """Mean gain of the tuned model over that of the base model."""
-    return mean(rows, family, "instruct") / mean(rows, family, "base")
+    base, tuned = means(family)
+    return tuned / base
 
 
-def same_side(rows: Entry, family: str) -> bool:
+def same_side(family: Rows) -> bool:
     """Whether both gains dampen or both expand."""
-    return (mean(rows, family, "base") > 1) == (mean(rows, family, "instruct") > 1)
+    base, tuned = means(family)
+    return (base > 1) == (tuned > 1)
 
 
-def of(family: str) -> Rules:
-    """The rules of one pair of models."""
-    return {
-        "base/std_gain": lambda rows: float(np.std(gains(rows, family, "base"))),
-        "instruct/std_gain": lambda rows: float(np.std(gains(rows, family, "instruct"))),
-        "Base_Gain": lambda rows: mean(rows, family, "base"),
-        "Instruct_Gain": lambda rows: mean(rows, family, "instruct"),
-        "Delta": lambda rows: delta(rows, family),
-        "Ratio": lambda rows: ratio(rows, family),
-        "RLHF_Effect": lambda rows: effect(delta(rows, family)),
-        "Same_Sign": lambda rows: same_side(rows, family),
-    }
+def families(rows: Rows) -> list[Rows]:
+    """The pairs of models."""
+    return [rows.where(Family=family) for family in FAMILIES]
 
 
-STUDY = {
-    "n_total_measurements": lambda rows: sum(
-        len(gains(rows, family, variant)) for family in FAMILIES for variant in VARIANTS
-    ),
-    "sign_kept": lambda rows: all(same_side(rows, family) for family in FAMILIES),
-    "largest_change_pct": lambda rows: round(max(100 * abs(1 - ratio(rows, f)) for f in FAMILIES)),
+OF_FAMILY: Rules = {
+    "base/std_gain": lambda f: np.std(f.where(Variant="base")["Last_Gain"]),
+    "instruct/std_gain": lambda f: np.std(f.where(Variant="instruct")["Last_Gain"]),
+    "Base_Gain": lambda f: np.mean(f.where(Variant="base")["Last_Gain"]),
+    "Instruct_Gain": lambda f: np.mean(f.where(Variant="instruct")["Last_Gain"]),
+    "Delta": delta,
+    "Ratio": ratio,
+    "RLHF_Effect": lambda f: effect(delta(f)),
+    "Same_Sign": same_side,
+}
+STUDY: Rules = {
+    "n_total_measurements": lambda rows: sum(len(f["Last_Gain"]) for f in families(rows)),
+    "sign_kept": lambda rows: all(map(same_side, families(rows))),
+    "largest_change_pct": lambda rows: round(max(100 * abs(1 - ratio(f)) for f in families(rows))),
 }
 DOCUMENTS = {
     family: Document(
-        ROWS,
-        {"": of(family)},
+        rows_of(ROWS, Family=family),
+        {"": OF_FAMILY},
         places={"": (SUMMARY, f"/hypothesis_results/{number}")}
         | {f"/{v}": (SUMMARY, f"/twin_summary/{family}/{v}") for v in VARIANTS},
         shows=False,
     )
     for number, family in enumerate(FAMILIES)
-} | {"study": Document(ROWS, {"": STUDY}, places={"": (SUMMARY, "")}, shows=False)}
+} | {"study": Document(rows_of(ROWS), {"": STUDY}, places={"": (SUMMARY, "")}, shows=False)}

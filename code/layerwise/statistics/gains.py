@@ -7,7 +7,6 @@ sweep, hunt and GPT notebooks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -122,18 +121,6 @@ def signature(mean_gain: float) -> str:
 def signatures_verdict(signatures: Sequence[str]) -> str:
     """VALIDATED where two labs differ in their word, else FALSIFIED (the hunt)."""
     return "VALIDATED" if len(set(signatures)) > 1 else "FALSIFIED"
-
-
-def lab_summary(gains: Float[np.ndarray, " model"]) -> dict[str, Any]:
-    """Mean, population SD, percent that damp, word and number of a lab's models (the hunt)."""
-    mean = float(np.mean(gains))
-    return {
-        "mean_gain": mean,
-        "std_gain": float(np.std(gains)),
-        "dampen_pct": 100.0 * share([dampens(gain) for gain in gains.tolist()]),
-        "signature": signature(mean),
-        "n_models": float(len(gains)),
-    }
 
 
 def sign_table(
