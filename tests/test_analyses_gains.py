@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pytest
-import scipy.stats
 
 from judged import analysed, statistics_of
 from layerwise.analyses import gain_files as files
@@ -16,9 +15,6 @@ from layerwise.inputs.published import Published
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.verdicts import judge
 from layerwise.statistics import gains
-from layerwise.statistics.lines import power_law
-from layerwise.statistics.ranks import mann_whitney, spearman
-from layerwise.statistics.two_samples import pooled_d, pooled_t, require_sample
 
 ANALYSES = ("depth_gain", "lab_heritage", "crowding", "mlp_scaling", "laws")
 DRAWS = {"n_resamples": 10000, "level": 0.95, "seed": 42}
@@ -187,47 +183,6 @@ def test_tables_degenerate():
         LayerwiseError, match=r"no empty row or column, found \[\[0, 3\], \[0, 9\]\]"
     ):
         lab_heritage.chi_square_p(empty)
-
-
-def test_mann_whitney_iv():
-    with pytest.raises(LayerwiseError, match="numbers that all differ"):
-        mann_whitney(np.array([1.0, 2.0]), np.array([2.0, 3.0]))
-    with pytest.raises(LayerwiseError, match="two samples of finite numbers"):
-        mann_whitney(np.array([1.0, np.nan]), np.array([2.0]))
-    with pytest.raises(LayerwiseError, match="two samples of finite numbers"):
-        mann_whitney(np.array([]), np.array([2.0]))
-
-
-def test_spearman_sees_order_only_iv():
-    x = np.array([0.1, 3.0, 3.0, -2.0, 8.0])
-    assert spearman(x, x**3).r == pytest.approx(1)
-    assert spearman(x, -x).r == pytest.approx(-1)
-    with pytest.raises(LayerwiseError, match="y is constant"):
-        spearman(np.arange(4.0), np.ones(4))
-
-
-def test_a_power_law_against_its_exponent_and_least_squares():
-    x = np.array([1.0, 10.0, 50.0, 200.0])
-    fit = power_law(x, 3 * x**0.35)
-    assert (fit.slope, 10**fit.intercept) == pytest.approx((0.35, 3), rel=1e-12)
-    noisy = power_law(x, y := np.array([1.0, 2.0, 9.0, 8.0]))
-    expected = scipy.stats.linregress(np.log10(x), np.log10(y))
-    assert (noisy.slope, noisy.slope_error) == pytest.approx((expected[0], expected[4]), rel=1e-12)
-    with pytest.raises(LayerwiseError, match="above zero, the smallest are 1 and -2"):
-        power_law(x, np.array([1.0, -2.0, 1.0, 3.0]))
-
-
-@pytest.mark.parametrize("values", [[1.0], [1.0, np.inf], [2.0, 2.0, 2.0]])
-def test_a_sample_for_a_t_test_iv(values):
-    with pytest.raises(LayerwiseError, match="two finite values that vary, found"):
-        require_sample(np.array(values))
-
-
-def test_effect_size_in_single_precision():
-    x, y = (np.array(v, dtype=np.float32) for v in ([1.1, 2.3, 3.7], [0.4, 0.9, 5.3]))
-    exact = (np.mean(x) - np.mean(y)) / np.sqrt((np.var(x, ddof=1) + np.var(y, ddof=1)) / 2)
-    assert pooled_d(x, y) == pytest.approx(exact, rel=1e-6)
-    assert pooled_t(x, y).t != pooled_t(x.astype(np.float64), y.astype(np.float64)).t
 
 
 # --- rules of the gains -------------------------------------------------------------------------

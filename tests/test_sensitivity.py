@@ -15,7 +15,6 @@ from layerwise.analyses import TABLES, sensitivity, survival
 from layerwise.analyses.derivation import Derivation, derive, evidence_of
 from layerwise.analyses.evidence import Draws
 from layerwise.analyses.survival import CHOICES_FILE
-from layerwise.errors import LayerwiseError
 from layerwise.experiments import Fragments
 from layerwise.experiments.of_pairs import choices
 from layerwise.experiments.reduction import measure
@@ -26,8 +25,6 @@ from layerwise.inputs.measured import measured
 from layerwise.inputs.published import DATASET, Published, read_published
 from layerwise.measures.values import ANISOTROPY, Values
 from layerwise.pages.latex import escape, render
-from layerwise.statistics.clusters import cluster_interval
-from layerwise.statistics.joint_bootstrap import ends, resampled_correlations
 from layerwise.statistics.survival import Finding, advice, compare, outcome
 from random_states import CATEGORIES, SIZES, some_pairs, write_states
 
@@ -62,44 +59,6 @@ def rows_of(values: Values) -> list[dict[str, Any]]:
 def found(values: Values, claim: str, choice: str) -> dict[str, Any]:
     (row,) = [row for row in rows_of(values) if (row["claim"], row["choice"]) == (claim, choice)]
     return row
-
-
-# --- joint resampling ---------------------------------------------------------------------------
-def test_joint_resamples_against_a_loop(values: Values) -> None:
-    series, y = values.pair_metrics[:3, 0], values.preferences
-    for units in (np.arange(N), np.asarray(values.category_of_pair)):
-        have = resampled_correlations(series, y, units, np.random.RandomState(7), 40)
-        stream, m = np.random.RandomState(7), int(units.max()) + 1
-        for row in have:
-            drawn = stream.randint(0, m, m)
-            points = np.concatenate([np.flatnonzero(units == unit) for unit in drawn])
-            want = [np.corrcoef(x[points], y[points])[0, 1] for x in series]
-            np.testing.assert_allclose(row, want, atol=1e-12)
-
-
-def test_joint_resamples_of_clusters_against_cluster_interval(values: Values) -> None:
-    x, y, units = values.pair_metrics[0, 0], values.preferences, values.category_of_pair
-    have = resampled_correlations(x[None], y, units, np.random.RandomState(42), 200)[:, 0]
-    want = cluster_interval(x, y, units, np.random.RandomState(42), 200, 0.95)
-    assert ends(have, 0.95) == pytest.approx((want.low, want.high), abs=1e-12)
-
-
-def test_joint_resamples_degenerate() -> None:
-    x, y = np.array([1.0, 1.0, 5.0]), np.array([0.0, 1.0, 3.0])
-    units = np.arange(3)
-    have = resampled_correlations(x[None], y, units, np.random.RandomState(1), 300)[:, 0]
-    stream = np.random.RandomState(1)
-    constant = [len(set(x[stream.randint(0, 3, 3)])) == 1 for _ in range(300)]
-    assert np.isnan(have).tolist() == constant
-    assert 0 < sum(constant) < 300
-    with pytest.raises(LayerwiseError, match=r"at least 100 usable resamples, found 1 of 3"):
-        ends(np.array([np.nan, 0.5, np.nan]), 0.95)
-    flat = resampled_correlations(y[None], x, units, np.random.RandomState(1), 300)[:, 0]
-    assert np.isnan(flat).tolist() == constant  # whichever side is constant
-    far = resampled_correlations(x[None] + 1e6, y, units, np.random.RandomState(1), 300)[:, 0]
-    np.testing.assert_allclose(far, have, atol=1e-9)
-    with pytest.raises(LayerwiseError, match="series 0 is constant"):
-        resampled_correlations(np.ones((1, 3)), y, units, np.random.RandomState(1), 5)
 
 
 # --- words --------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from layerwise.errors import LayerwiseError
-from layerwise.statistics.correlation import pearson_p, pearson_r
+from layerwise.statistics.correlation import pearson_p, pearson_r, power_law
 
 
 def series(seed, n=20):
@@ -88,3 +88,15 @@ def test_p_iv():
         pearson_p(0.5, 2)
     with pytest.raises(LayerwiseError, match=r"must lie in \[-1, 1\], found 1.5"):
         pearson_p(1.5, 6)
+
+
+def test_a_power_law_against_its_exponent_and_least_squares():
+    x = np.array([1.0, 10.0, 50.0, 200.0])
+    fit = power_law(x, 3 * x**0.35)
+    assert (fit.slope, 10**fit.intercept) == pytest.approx((0.35, 3), rel=1e-12)
+    y = np.array([1.0, 2.0, 9.0, 8.0])
+    noisy, expected = power_law(x, y), stats.linregress(np.log10(x), np.log10(y))
+    assert noisy[:4] == pytest.approx(expected[:4], rel=1e-12)
+    assert noisy.slope_error == pytest.approx(expected.stderr, rel=1e-12)
+    with pytest.raises(LayerwiseError, match="above zero, the smallest are 1 and -9"):
+        power_law(x, -y)

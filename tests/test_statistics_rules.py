@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from layerwise.errors import LayerwiseError
 from layerwise.statistics import curves, profile, rules
-from layerwise.statistics.effect_size import cohens_d
 
 
 @pytest.mark.parametrize(
@@ -76,18 +74,6 @@ def test_mid_and_late_layers():
     assert not rules.some_stable({8: 0.15}, ends, positive=False)
     assert rules.some_stable({28: -0.15}, ends, positive=False)
     assert not rules.some_stable({8: 0.15}, {8: (-0.1, 0.2)}, positive=True)
-
-
-def test_cohens_d_against_theory():
-    """The population SD of 0, 2 and 4 is the root of 8/3."""
-    assert cohens_d(np.array([0.0, 2.0, 4.0])) == pytest.approx(2 / np.sqrt(8 / 3))
-    assert cohens_d(np.array([0.0, 2.0, 4.0]), null_value=2.0) == 0
-
-
-def test_cohens_d_degenerate():
-    assert cohens_d(np.array([2.0, 2.0])) == 2 / 1e-10
-    with pytest.raises(LayerwiseError, match="needs finite values"):
-        cohens_d(np.array([np.nan]))
 
 
 def test_sign_changes():

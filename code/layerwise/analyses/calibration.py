@@ -14,8 +14,8 @@ from layerwise.analyses.derivation import Document, Rule, Rules
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.statistics import calibration
 from layerwise.statistics.bootstrap import mean_interval
-from layerwise.statistics.effect_size import cohens_d
 from layerwise.statistics.rules import includes_zero
+from layerwise.statistics.samples import cohens_d, sample_d
 
 GROUPS = {"all_categories": "", "neutral_only": NUMERIC}  # and the category that it leaves out
 
@@ -28,8 +28,7 @@ def asymmetries(f: Entry, group: str = "neutral_only") -> Float[np.ndarray, " ca
 def interval(f: Entry, group: str = "neutral_only") -> tuple[float, float]:
     """Interval of a group's mean UA; every one starts the stream anew."""
     draws = f.draws
-    found = mean_interval(asymmetries(f, group), draws.n_resamples, draws.level, draws.seed)
-    return found.low, found.high
+    return mean_interval(asymmetries(f, group), draws.n_resamples, draws.level, draws.seed)
 
 
 def d(f: Entry) -> float:
@@ -48,7 +47,7 @@ def of_group(group: str) -> Rules:
         "std_asymmetry": over(np.std),
         "bootstrap_95ci": lambda f: list(interval(f, group)),
         "cohens_d": over(cohens_d),
-        "sample_d": over(calibration.sample_d),
+        "sample_d": over(sample_d),
     }
     return {f"_global_stats/{group}/{name}": rule for name, rule in found.items()}
 

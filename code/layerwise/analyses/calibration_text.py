@@ -21,7 +21,7 @@ from layerwise.analyses.derivation import Rules
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.validation import PAPER1
 from layerwise.statistics import calibration
-from layerwise.statistics.effect_size import cohens_d
+from layerwise.statistics.samples import cohens_d
 
 MODELS = {model: PAPER1[model] for model in ("gemma", "llama", "mistral", "apertus")}
 CALIBRATED = ("llama", "mistral")  # the models that the paper reports as calibrated

@@ -19,7 +19,7 @@ from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Draws, Entry
 from layerwise.analyses.scaling import depth
 from layerwise.statistics import rules
-from layerwise.statistics.bootstrap import Interval, advance, correlation_interval
+from layerwise.statistics.bootstrap import CorrelationInterval, advance, correlation_interval
 
 BOOTSTRAP = "Results/pythia/bootstrap_ci_20260102_132830.json"
 
@@ -45,7 +45,7 @@ def some_stable(f: Entry, layers: list[int], *, positive: bool) -> bool:
     )
 
 
-def last_interval(of_layer: Entry) -> Interval:
+def last_interval(of_layer: Entry) -> CorrelationInterval:
     """Interval of the last layer, drawn after those of all layers before it."""
     ua = of_layer.of(UA_FILES[SLUG])
     n_before = len(of_layer.of(BOOTSTRAP).layer_results) - 1
@@ -53,7 +53,9 @@ def last_interval(of_layer: Entry) -> Interval:
 
 
 @cache
-def _drawn(x: tuple[float, ...], y: tuple[float, ...], n_before: int, draws: Draws) -> Interval:
+def _drawn(
+    x: tuple[float, ...], y: tuple[float, ...], n_before: int, draws: Draws
+) -> CorrelationInterval:
     stream = np.random.RandomState(draws.seed)
     advance(stream, len(x), n_before * draws.n_resamples * len(x))
     return correlation_interval(np.array(x), np.array(y), stream, draws.n_resamples, draws.level)

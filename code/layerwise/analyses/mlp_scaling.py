@@ -8,7 +8,7 @@ from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry
 from layerwise.analyses.gain_files import R
 from layerwise.statistics import gains
-from layerwise.statistics.lines import Line, power_law
+from layerwise.statistics.correlation import Line, power_law
 from layerwise.statistics.norm_ratios import contracting_percent
 
 SCALING = R + "scaling_law_multi_pythia_results.json"

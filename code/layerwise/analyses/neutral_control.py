@@ -10,7 +10,7 @@ from jaxtyping import Float32
 from layerwise.analyses.derivation import Document, Rule
 from layerwise.analyses.evidence import Entry
 from layerwise.errors import LayerwiseError
-from layerwise.statistics.two_samples import TTest, control_verdict, pooled_t
+from layerwise.statistics.samples import TTest, pooled_t
 
 CONTROL = "Results/neutral_control_test_results.json"
 SIDES = ("sim_a", "sim_b")
@@ -53,6 +53,12 @@ def test(f: Entry) -> TTest:
     return pooled_t(asymmetries(f.political_results), asymmetries(f.neutral_results))
 
 
+def verdict(f: Entry) -> str:
+    """Whether the test is significant and the ratio above one and a half."""
+    confirmed = test(f).p_value < 0.05 and ratio(f) > 1.5
+    return "CONFIRMED" if confirmed else "INCONCLUSIVE"
+
+
 SUMMARY = {
     "neutral_mean": of("neutral", np.mean),
     "neutral_std": of("neutral", np.std),
@@ -61,7 +67,7 @@ SUMMARY = {
     "effect_ratio": ratio,
     "t_statistic": lambda f: test(f).t,
     "p_value": lambda f: test(f).p_value,
-    "verdict": lambda f: control_verdict(test(f).p_value, ratio(f)),
+    "verdict": verdict,
 }
 DOCUMENTS = {
     "mistral": Document(

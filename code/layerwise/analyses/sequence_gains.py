@@ -13,7 +13,7 @@ from layerwise.analyses.gain_files import R
 from layerwise.inputs.published import pointer
 from layerwise.statistics import norm_ratios
 from layerwise.statistics.correlation import pearson_p, pearson_r
-from layerwise.statistics.ranks import spearman
+from layerwise.statistics.samples import spearman
 
 HYPOTHESES = R + "llama_anomaly_hypothesis_tests.json"
 PROJECTOR = ("hypothesis_1_titanium_projector", "results")

@@ -12,7 +12,7 @@ from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.gain_files import HUNT, SWEEP, R
 from layerwise.statistics.correlation import Correlation, pearson
-from layerwise.statistics.ranks import mann_whitney
+from layerwise.statistics.samples import mann_whitney
 
 SPECTRAL = R + "restriction_map_spectral_20260105_202448.json"
 OPT = R + "OPT_anomaly_20260106_013155.json"

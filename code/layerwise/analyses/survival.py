@@ -17,9 +17,9 @@ from layerwise.analyses.category_bootstrap import BOOTSTRAP
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.pair_curves import PairCurve
 from layerwise.statistics import calibration, phases, profile
-from layerwise.statistics.clusters import holm
 from layerwise.statistics.correlation import pearson_p
 from layerwise.statistics.rules import Ends
+from layerwise.statistics.samples import holm
 from layerwise.statistics.survival import Finding, compare
 
 CHOICES_FILE = "beyond/choices"  # of ours: what `experiments` measured under each choice, by model

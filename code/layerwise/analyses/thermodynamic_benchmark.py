@@ -9,8 +9,7 @@ from layerwise.analyses.derivation import Document, Rules, each, together
 from layerwise.analyses.gain_files import R, Rows, rows_of
 from layerwise.inputs.published import pointer
 from layerwise.statistics.correlation import pearson
-from layerwise.statistics.ranks import spearman
-from layerwise.statistics.two_samples import pooled_d, pooled_t
+from layerwise.statistics.samples import pooled_d, pooled_t, spearman
 
 ROWS = R + "thermodynamic_benchmark_20260105_141034.csv"
 SUMMARY = R + "thermodynamic_benchmark_20260105_141034.json"

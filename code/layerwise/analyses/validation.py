@@ -25,7 +25,7 @@ from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.inputs.published import pointer
 from layerwise.statistics import rules
 from layerwise.statistics.bootstrap import mean_interval
-from layerwise.statistics.effect_size import cohens_d
+from layerwise.statistics.samples import cohens_d
 
 PAPER1 = {
     "llama": "Results/results_llama_20251231_142705.json",
@@ -46,8 +46,7 @@ def share(of_category: Entry) -> float:
 def mean_bounds(f: Entry) -> list[float]:
     """Interval of the mean UA."""
     draws = f.draws
-    found = mean_interval(asymmetries(f), draws.n_resamples, draws.level, draws.seed)
-    return [found.low, found.high]
+    return list(mean_interval(asymmetries(f), draws.n_resamples, draws.level, draws.seed))
 
 
 def aligned(of_category: Entry) -> str:

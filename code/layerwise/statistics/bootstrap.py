@@ -2,23 +2,24 @@
 
 Every published interval depends on the position of its draws in one stream of RandomState(42):
 `choice(n, n)` per resample equals one bulk `randint(0, n, (resamples, n))`. Resamples are worked
-off in chunks, so that memory does not grow with their number.
+off in chunks, so that memory does not grow with their number. A resample in which a side is all
+equal has no r: it is NaN, and no interval rests on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from layerwise.errors import LayerwiseError
 from layerwise.statistics.correlation import (
     MIN_POINTS,
     correlate_rows,
-    pearson_p,
     pearson_r,
+    require_series,
     unit_scale,
 )
 
@@ -27,42 +28,16 @@ LEVEL = 0.95
 SEED = 42
 MIN_KEPT = 100  # fewer usable resamples give no interval
 CHUNK = 1 << 16  # positions drawn at a time: a few arrays of this size fit the cache
+SMALLEST = 1e-12  # of a sum of squares over n, both sides scaled to 1: below it a side is constant
 
 
-@dataclass(frozen=True)
-class Interval:
-    """A confidence interval."""
+class CorrelationInterval(NamedTuple):
+    """Pearson's r and its bootstrap interval; `n_kept` resamples had an r."""
 
     low: float
     high: float
-
-    @property
-    def includes_zero(self) -> bool:
-        """Closed: an end at zero includes it."""
-        return self.low <= 0 <= self.high
-
-    @property
-    def width(self) -> float:
-        return self.high - self.low
-
-
-@dataclass(frozen=True)
-class CorrelationInterval(Interval):
-    """Pearson r with its bootstrap interval; n_kept resamples had a correlation."""
-
     r: float
-    p_value: float
     n_kept: int
-
-    def as_result(self) -> dict[str, float | bool]:
-        """The keys of the published result files."""
-        return {
-            "r": self.r,
-            "ci_lower": self.low,
-            "ci_upper": self.high,
-            "p_value": self.p_value,
-            "includes_zero": bool(self.includes_zero),
-        }
 
 
 def mean_interval(
@@ -70,23 +45,19 @@ def mean_interval(
     n_resamples: int = N_RESAMPLES,
     level: float = LEVEL,
     seed: int = SEED,
-) -> Interval:
-    """Interval of the mean; the stream starts anew at every call (Paper 1, notebook 003).
+) -> tuple[float, float]:
+    """Ends of the mean's interval; the stream starts anew at every call (Paper 1, notebook 003).
 
     Raises:
         LayerwiseError: for no values, a value that is not finite, or an impossible setting.
     """
-    _require_settings(n_resamples, level)
     if len(values) == 0 or not np.all(np.isfinite(values)):
         raise LayerwiseError(
             f"an interval of the mean needs finite values, found {values}; "
             "check what they were computed from"
         )
-    stream = np.random.RandomState(seed)
-    means = np.concatenate(
-        [values[rows].mean(axis=1) for rows in resamples(stream, len(values), n_resamples)]
-    )
-    return Interval(*percentile_ends(means, level))
+    drawn = resamples(np.random.RandomState(seed), len(values), n_resamples)
+    return _percentiles(np.concatenate([values[rows].mean(axis=1) for rows in drawn]), level)
 
 
 def correlation_interval(
@@ -101,48 +72,61 @@ def correlation_interval(
 ) -> CorrelationInterval:
     """Interval of Pearson's r; the stream runs on.
 
-    Resamples in which either side is all equal have no r and are skipped.
-
     Arguments:
         whole_range_if_scarce: notebook 000's fallback: under 100 usable resamples give the
-            interval [-1, 1], under three points r = 0 and p = 1 as well (and draw nothing).
+            interval [-1, 1], under three points r = 0 as well (and draw nothing).
 
     Raises:
         LayerwiseError: see `require_series`; and for fewer than 100 usable resamples.
     """
-    _require_settings(n_resamples, level)
     if whole_range_if_scarce and len(x) < MIN_POINTS:
-        return CorrelationInterval(-1.0, 1.0, r=0.0, p_value=1.0, n_kept=0)
+        return CorrelationInterval(-1.0, 1.0, r=0.0, n_kept=0)
     r = pearson_r(x, y, names)
-    p_value = float(pearson_p(r, len(x)))
     x, y = unit_scale(x), unit_scale(y)
-    kept = np.concatenate(
+    drawn = np.concatenate(
         [_resampled_r(x, y, rows) for rows in resamples(stream, len(x), n_resamples)]
     )
-    if len(kept) >= MIN_KEPT:
-        low, high = percentile_ends(kept, level)
-    elif whole_range_if_scarce:
-        low, high = -1.0, 1.0
-    else:
-        raise LayerwiseError(
-            f"an interval of r needs at least {MIN_KEPT} resamples in which {names[0]} and "
-            f"{names[1]} vary, found {len(kept)} of {n_resamples}; raise n_resamples or add data"
-        )
-    return CorrelationInterval(low, high, r=r, p_value=p_value, n_kept=len(kept))
+    n_kept = int(np.sum(np.isfinite(drawn)))
+    if whole_range_if_scarce and n_kept < MIN_KEPT:
+        return CorrelationInterval(-1.0, 1.0, r, n_kept)
+    return CorrelationInterval(*ends(drawn, level, names), r, n_kept)
 
 
-def correlation_intervals(
-    series: Sequence[tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]],
+def resampled_correlations(
+    series: Float[np.ndarray, "series n"],
+    y: Float[np.ndarray, " n"],
+    units: Int[np.ndarray, " n"],
     stream: np.random.RandomState,
-    n_resamples: int = N_RESAMPLES,
-    level: float = LEVEL,
-    *,
-    names: tuple[str, str] = ("x", "y"),
-) -> tuple[CorrelationInterval, ...]:
-    """Intervals of several pairs of series, drawn one after the other from one stream."""
-    return tuple(
-        correlation_interval(x, y, stream, n_resamples, level, names=names) for x, y in series
-    )
+    n_resamples: int,
+) -> Float[np.ndarray, "resample series"]:
+    """r of every series with y over the same resampled units 0..m-1, so that they compare.
+
+    A unit is one point or a whole cluster of points. Sums per unit carry all that it contributes
+    to r, so a resample is a vector of counts and all resamples are one matrix product.
+
+    Raises:
+        LayerwiseError: see `require_series`.
+    """
+    for row, x in enumerate(series):
+        require_series(x, y, (f"series {row}", "y"))
+    x, target = _scaled(series), _scaled(y[None])
+    terms = np.concatenate([np.ones_like(target), target, target**2, x, x**2, x * target])
+    m, k = int(units.max()) + 1, len(series)
+    order = np.argsort(units, kind="stable")
+    starts = np.searchsorted(units[order], np.arange(m))
+    sums = np.add.reduceat(terms[:, order], starts, axis=1).T  # [unit, term]
+    found = []
+    for rows in resamples(stream, m, n_resamples):
+        counts = np.zeros((len(rows), m))
+        np.add.at(counts, (np.arange(len(rows))[:, None], rows), 1.0)
+        total = counts @ sums
+        n, sy, syy = (total[:, [column]] for column in range(3))
+        sx, sxx, sxy = (total[:, 3 + part * k : 3 + (part + 1) * k] for part in range(3))
+        xx, yy = sxx - sx * sx / n, syy - sy * sy / n
+        with np.errstate(invalid="ignore", divide="ignore"):
+            r = np.clip((sxy - sx * sy / n) / np.sqrt(xx * yy), -1.0, 1.0)
+        found.append(np.where((xx > SMALLEST * n) & (yy > SMALLEST * n), r, np.nan))
+    return np.concatenate(found)
 
 
 def advance(stream: np.random.RandomState, n: int, n_draws: int) -> None:
@@ -151,42 +135,60 @@ def advance(stream: np.random.RandomState, n: int, n_draws: int) -> None:
         stream.randint(0, n, size=min(CHUNK, n_draws - start))
 
 
-def _require_settings(n_resamples: int, level: float) -> None:
-    if n_resamples < 1:
-        raise LayerwiseError(f"n_resamples must be at least 1, found {n_resamples}")
-    if not 0 < level < 1:
-        raise LayerwiseError(f"level must lie between 0 and 1, found {level}; 0.95 is usual")
-
-
 def resamples(stream: np.random.RandomState, n: int, n_resamples: int) -> Iterator[np.ndarray]:
     """Positions [resample, n], chunk by chunk."""
+    if n_resamples < 1:
+        raise LayerwiseError(f"n_resamples must be at least 1, found {n_resamples}")
     step = max(1, CHUNK // n)
     for start in range(0, n_resamples, step):
         yield stream.randint(0, n, size=(min(step, n_resamples - start), n))
 
 
+def ends(
+    drawn: Float[np.ndarray, " resample"], level: float, names: tuple[str, str] = ("x", "y")
+) -> tuple[float, float]:
+    """Ends of the interval over the resamples that have a value.
+
+    Raises:
+        LayerwiseError: for fewer than 100 of them.
+    """
+    kept = drawn[np.isfinite(drawn)]
+    if len(kept) < MIN_KEPT:
+        raise LayerwiseError(
+            f"an interval of r needs at least {MIN_KEPT} resamples in which {names[0]} and "
+            f"{names[1]} vary, found {len(kept)} of {len(drawn)}; raise n_resamples or add data"
+        )
+    return _percentiles(kept, level)
+
+
+def _percentiles(values: np.ndarray, level: float) -> tuple[float, float]:
+    """Linear; 100 alpha / 2 is evaluated as published, to the last bit."""
+    if not 0 < level < 1:
+        raise LayerwiseError(f"level must lie between 0 and 1, found {level}; 0.95 is usual")
+    alpha = 1 - level
+    low, high = np.percentile(values, [alpha / 2 * 100, (1 - alpha / 2) * 100])
+    return float(low), float(high)
+
+
 def _resampled_r(x: np.ndarray, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """r of the resamples in which both sides vary."""
+    """r of each resample; NaN where a side is all equal."""
     r, xx, yy = correlate_rows(x.take(rows), y.take(rows))
-    usable = np.ones(len(r), dtype=bool)
     # An all-equal resample misses its own mean by rounding, |x - mean| <= n eps for |x| <= 1, so
     # the few rows below that bound are compared value by value.
     n = rows.shape[1]
     bound = 4 * n * (n * np.finfo(np.float64).eps) ** 2
+    varies = np.ones(len(r), dtype=bool)
     for values, squares in ((x, xx), (y, yy)):
         for row in np.flatnonzero(squares <= bound):
-            drawn = values[rows[row]]
-            usable[row] &= bool(np.any(drawn != drawn[0]))
-    if not np.all(np.isfinite(r[usable])):
+            varies[row] &= bool(np.ptp(values[rows[row]]))
+    if not np.all(np.isfinite(r[varies])):
         raise LayerwiseError(
             "a resample varies by less than float64 can resolve, r has no value; "
             "subtract a constant from the series"
         )
-    return r[usable]
+    return np.where(varies, r, np.nan)
 
 
-def percentile_ends(values: np.ndarray, level: float) -> tuple[float, float]:
-    """Percentiles, linear; 100 alpha / 2 is evaluated as published, to the last bit."""
-    alpha = 1 - level
-    low, high = np.percentile(values, [alpha / 2 * 100, (1 - alpha / 2) * 100])
-    return float(low), float(high)
+def _scaled(rows: np.ndarray) -> np.ndarray:
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    return centred / np.max(np.abs(centred), axis=1, keepdims=True)

@@ -1,7 +1,8 @@
-"""Pearson's r and its two-sided p-value."""
+"""Pearson's r, its two-sided p-value, and the line that follows from it."""
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -110,3 +111,36 @@ def pearson(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> Correlati
     """
     r = pearson_r(x, y)
     return Correlation(r, float(pearson_p(r, len(x))))
+
+
+class Line(NamedTuple):
+    """Least-squares line, r, two-sided p and standard error of the slope."""
+
+    slope: float
+    intercept: float
+    r: float
+    p: float
+    slope_error: float
+
+
+def power_law(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> Line:
+    """Least-squares line of log10 y on log10 x; its slope is the exponent.
+
+    From r, not by `scipy.stats.linregress`: its covariance is a product by the BLAS, whose last
+    digits differ between processors.
+
+    Raises:
+        LayerwiseError: for a number that is not above zero, or see `require_series`.
+    """
+    if not (np.all(x > 0) and np.all(y > 0)):
+        raise LayerwiseError(
+            f"a power law needs numbers above zero, the smallest are {np.min(x):g} and "
+            f"{np.min(y):g}; check what they were computed from"
+        )
+    x, y = np.log10(x), np.log10(y)
+    r, p = pearson(x, y)
+    per_r = float(np.std(y) / np.std(x))
+    slope = r * per_r
+    intercept = float(np.mean(y) - slope * np.mean(x))
+    error = per_r * math.sqrt((1 - r**2) / (len(x) - 2))
+    return Line(slope, intercept, r, p, error)

@@ -21,11 +21,14 @@ from layerwise.experiments.of_pairs.documents import r_and_ends
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import ANISOTROPY, Values
 from layerwise.statistics import phases
-from layerwise.statistics.bootstrap import correlation_interval, mean_interval
-from layerwise.statistics.clusters import cluster_interval
+from layerwise.statistics.bootstrap import (
+    correlation_interval,
+    ends,
+    mean_interval,
+    resampled_correlations,
+)
 from layerwise.statistics.correlation import pearson_r
-from layerwise.statistics.effect_size import cohens_d
-from layerwise.statistics.joint_bootstrap import ends, resampled_correlations
+from layerwise.statistics.samples import cohens_d
 
 CENTROID = list(METRICS).index("centroid_asymmetry")  # the measure of Paper 2's curves
 
@@ -106,11 +109,11 @@ def _calibration(values: Values, draws: Draws) -> dict[str, dict[str, float]]:
     found = {}
     for choice, reading in _readings(values).items():
         ua = values.asymmetries(reading)[neutral]
-        interval = mean_interval(ua, draws.n_resamples, draws.level, draws.seed)
+        low, high = mean_interval(ua, draws.n_resamples, draws.level, draws.seed)
         found[choice] = {
             "mean": float(ua.mean()),
-            "ci_lower": interval.low,
-            "ci_upper": interval.high,
+            "ci_lower": low,
+            "ci_upper": high,
             "cohens_d": cohens_d(ua),
         }
     return found
@@ -167,20 +170,17 @@ def _ends(values: Float[np.ndarray, " resample"], level: float) -> dict[str, flo
 def _clustered(values: Values, draws: Draws) -> dict[str, Any]:
     """Intervals of the pair measures, with categories drawn whole."""
     stream = np.random.RandomState(draws.seed)
+    y, units = values.preferences, values.category_of_pair
+
+    def interval(x: np.ndarray, name: str) -> dict[str, float]:
+        r = pearson_r(x, y, (name, "the preference of the pairs"))
+        drawn = resampled_correlations(x[None], y, units, stream, draws.n_resamples)[:, 0]
+        return {"r": r, **_ends(drawn, draws.level)}
+
     return {
         str(layer): {
-            metric: r_and_ends(
-                cluster_interval(
-                    values.pair_metrics[row, number],
-                    values.preferences,
-                    values.category_of_pair,
-                    stream,
-                    draws.n_resamples,
-                    draws.level,
-                    names=(f"{metric} at layer {layer}", "the preference of the pairs"),
-                )
-            )
-            for number, metric in enumerate(METRICS)
+            metric: interval(x, f"{metric} at layer {layer}")
+            for metric, x in zip(METRICS, of_layer, strict=True)
         }
-        for row, layer in enumerate(values.layers)
+        for layer, of_layer in zip(values.layers, values.pair_metrics, strict=True)
     }

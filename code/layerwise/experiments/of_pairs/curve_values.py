@@ -20,7 +20,7 @@ from layerwise.experiments.of_pairs.documents import Intervals
 from layerwise.inputs.published import ANISOTROPY, leaves, pointer
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import Values
-from layerwise.statistics import phases
+from layerwise.statistics import phases, rules
 
 LLAMA_METRICS = tuple(METRICS)[:3]  # the Llama notebook stops after the cosines
 DECIMALS = 2  # of the tables that Paper 2's figure is drawn from
@@ -88,7 +88,7 @@ def pythia_layers(values: Values, slug: str, draws: Draws) -> Fragments:
 def typed(interval: documents.CorrelationInterval) -> dict[str, float | bool]:
     """As notebook 000 typed its intervals: rounded, with a flag of the unrounded one."""
     ends = {name: rounded(value) for name, value in documents.r_and_ends(interval).items()}
-    return {**ends, "includes_zero": interval.includes_zero}
+    return {**ends, "includes_zero": rules.includes_zero(interval[:2])}
 
 
 def llama(values: Values, slug: str, draws: Draws) -> Fragments:

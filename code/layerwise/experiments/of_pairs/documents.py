@@ -22,7 +22,6 @@ from layerwise.statistics.bootstrap import (
     CorrelationInterval,
     advance,
     correlation_interval,
-    correlation_intervals,
 )
 from layerwise.statistics.correlation import pearson_r
 from layerwise.statistics.random_bins import sweep
@@ -38,10 +37,13 @@ def over_categories(values: Values, draws: Draws) -> Intervals:
         LayerwiseError: if the r of a layer does not exist.
     """
     preferences = values.category_preferences()
-    series = [(values.asymmetries(f"layer_{layer}"), preferences) for layer in values.layers]
-    stream = np.random.RandomState(draws.seed)
-    found = correlation_intervals(series, stream, draws.n_resamples, draws.level, names=SERIES)
-    return dict(zip(values.layers, found, strict=True))
+    stream, n, level = np.random.RandomState(draws.seed), draws.n_resamples, draws.level
+    return {
+        layer: correlation_interval(
+            values.asymmetries(f"layer_{layer}"), preferences, stream, n, level, names=SERIES
+        )
+        for layer in values.layers
+    }
 
 
 def over_bins(values: Values, draws: Draws) -> Intervals:
