@@ -20,7 +20,7 @@ BELL = ("is_bell_curve", "phase1_slope", "phase1_r", "phase2_slope", "phase2_r")
 
 
 def bell(f: Entry) -> profile.BellTest:
-    """The shape of the profile around its peak."""
+    """The shape of the profile around its peak, the layer of the largest share."""
     return profile.bell_test(f.intrinsic_dim_ratio[:].tolist())
 
 

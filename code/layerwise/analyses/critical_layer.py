@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from layerwise.analyses.derivation import Document, Rule, Rules
+from layerwise.analyses.derivation import Document, Rules, each
 from layerwise.analyses.evidence import Entry, Evidence
-from layerwise.analyses.gain_files import R
+from layerwise.analyses.gain_files import R, by_lab
 from layerwise.analyses.sheaf_trace import EXTENDED, V2, extended_layer, trace_layer
 from layerwise.statistics import critical_layer
 from layerwise.statistics.critical_layer import Formula, depth_error, relative_error
@@ -45,15 +45,8 @@ def layer(m: Entry) -> int:
 
 def fit(e: Evidence) -> Formula:
     """The formula with the coefficients that fit best."""
-    models = calibrated(e)
-    return critical_layer.fit_formula(
-        [m.n_layers for m in models], [m.n_heads for m in models], [layer(m) for m in models]
-    )
-
-
-def predictions(of: Formula) -> Predict:
-    """The formula's L* of a calibration model."""
-    return lambda m: of.layer(m.n_layers, m.n_heads)
+    of = [(m.n_layers, m.n_heads, layer(m)) for m in calibrated(e)]
+    return critical_layer.fit_formula(*map(list, zip(*of, strict=True)))
 
 
 def in_percent_of_depth(e: Evidence, predict: Predict) -> float:
@@ -66,12 +59,16 @@ def in_percent_of_layer(e: Evidence, predict: Predict) -> float:
     return float(np.mean([relative_error(predict(m), layer(m)) for m in calibrated(e)]))
 
 
-def errors(mean: Callable[[Evidence, Predict], float]) -> Rules:
+def errors(of: Callable[[Evidence, Predict], float]) -> Rules:
     """That mean for the printed coefficients, the fitted ones and the middle of the network."""
+
+    def by(e: Evidence, formula: Formula) -> float:
+        return of(e, lambda m: formula.layer(m.n_layers, m.n_heads))
+
     return {
-        "printed_coefficients": lambda e: mean(e, predictions(printed(e[PAPER]))),
-        "fitted_coefficients": lambda e: mean(e, predictions(fit(e))),
-        "half_depth": lambda e: round(mean(e, lambda m: m.n_layers / 2)),
+        "printed_coefficients": lambda e: by(e, printed(e[PAPER])),
+        "fitted_coefficients": lambda e: by(e, fit(e)),
+        "half_depth": lambda e: round(of(e, lambda m: m.n_layers / 2)),
     }
 
 
@@ -104,46 +101,39 @@ def relative(m: Entry) -> float:
     return relative_error(predicted(m), empirical(m))
 
 
-def mean(of: Callable[[Entry], float], models: Iterable[Entry]) -> float:
+def mean(of: Predict, models: Iterable[Entry]) -> float:
     """Mean over models."""
     return float(np.mean([of(m) for m in models]))
 
 
-def by_lab(f: Entry) -> dict[str, Callable[[], float]]:
-    """The mean error of each lab's models."""
-    labs = dict.fromkeys(m.lab for m in f.results)
-    return {lab: partial(mean, error, [m for m in f.results if m.lab == lab]) for lab in labs}
-
-
-def near(m: Entry) -> bool:
-    """Whether the calibration layer is met."""
-    return abs(empirical(m) - m.L_star_calibration) < WITHIN
-
-
 def met(f: Entry) -> str:
     """How many of the calibration layers that there are."""
-    found = [near(m) for m in f.results if m.L_star_calibration is not None]
-    return f"{sum(found)}/{len(found)}"
+    misses = [
+        abs(empirical(m) - m.L_star_calibration)
+        for m in f.results
+        if m.L_star_calibration is not None
+    ]
+    return f"{sum(miss < WITHIN for miss in misses)}/{len(misses)}"
 
 
-OF_MODEL: dict[str, Rule] = {
+OF_MODEL: Rules = {
     "L_star_predicted": predicted,
     "error_pct": error,
     "relative_error_pct": relative,
 }
-OF_PROMPTS: dict[str, Rule] = {
+OF_PROMPTS: Rules = {
     "L_star_empirical": empirical,
-    "L_star_std": lambda m: float(np.std(m[LAYERS][:])),
+    "L_star_std": lambda m: np.std(m[LAYERS]),
 }
-OVER_MODELS: dict[str, Rule] = {
-    "by_lab": by_lab,
+OVER_MODELS: Rules = {
+    "by_lab": each(lambda f: by_lab(f.results), partial(mean, error)),
     "overall_mape": lambda f: mean(error, f.results),
     "overall_relative_error": lambda f: mean(relative, f.results),
     "verdict": lambda f: critical_layer.verdict(mean(error, f.results)),
     "n_models": lambda f: len([error(m) for m in f.results]),
     "n_labs": lambda f: len({m.lab: error(m) for m in f.results}),
 }
-AGAINST_OTHERS: dict[str, Rule] = {
+AGAINST_OTHERS: Rules = {
     "improvement_pp": lambda f: f.comparison_v2_argmax - mean(error, f.results),
     "calibration_consistency": met,
 }
@@ -151,6 +141,6 @@ DOCUMENTS = {
     "calibration": Document(None, {"": CALIBRATION}),
     "argmax": Document(CROSS, {"results/*": OF_MODEL, "": OVER_MODELS}),
     "sign_change": Document(
-        SIGNS, {"results/*": OF_MODEL | OF_PROMPTS, "": OVER_MODELS | AGAINST_OTHERS}
+        SIGNS, {"results/*": {**OF_MODEL, **OF_PROMPTS}, "": {**OVER_MODELS, **AGAINST_OTHERS}}
     ),
 }

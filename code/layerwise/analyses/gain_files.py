@@ -26,6 +26,14 @@ def models(f: Entry) -> dict[str, Entry]:
     return {m.model.rpartition("/")[2]: m for m in group}
 
 
+def by_lab(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+    """Models by their lab, in the order of the file."""
+    found: dict[str, list[Entry]] = {}
+    for m in entries:
+        found.setdefault(m.lab, []).append(m)
+    return found
+
+
 def gain(m: Entry) -> float:
     """Mean gain of the second-last block, from the lowest published level."""
     if "residual_gain_all" in m:  # one per prompt, in the sweep only

@@ -25,12 +25,10 @@ def spread(f: Entry) -> float:
 
 PROFILE = {
     **SHAPE,
-    "profile_variance": lambda f: float(single(f).var()),
+    "profile_variance": lambda f: np.var(single(f)),
     "profile_range": spread,
-    "max_anisotropy": lambda f: float(f.intrinsic_dim_ratio[:].max()),
-    "is_flatter_than_measured": lambda f: bool(
-        spread(f) < np.ptp(f.of(ANISOTROPY).intrinsic_dim_ratio[:])
-    ),
+    "max_anisotropy": lambda f: np.max(f.intrinsic_dim_ratio),
+    "is_flatter_than_measured": lambda f: spread(f) < np.ptp(f.of(ANISOTROPY).intrinsic_dim_ratio),
     "gauge_theory_test/gemma_profile_range": spread,
     "gauge_theory_test/is_flatter": lambda f: spread(f) < f.gauge_theory_test.pythia_profile_range,
 }

@@ -14,6 +14,7 @@ from layerwise.analyses.gain_files import (
     HUNT,
     SWEEP,
     Rows,
+    by_lab,
     damps,
     final_gain,
     gain,
@@ -41,11 +42,8 @@ Models = list[Entry]
 
 
 def labs(f: Entry) -> dict[str, Models]:
-    """The hunt's models by lab, in the file's order."""
-    found: dict[str, Models] = {}
-    for m in f.tested_results:
-        found.setdefault(m.lab, []).append(m)
-    return found
+    """The hunt's models by lab."""
+    return by_lab(f.tested_results)
 
 
 def others(f: Entry) -> Models:

@@ -7,23 +7,15 @@ import numpy as np
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry
 from layerwise.analyses.gain_files import R
-from layerwise.statistics import gains
 from layerwise.statistics.correlation import Line, power_law
 from layerwise.statistics.norm_ratios import contracting_percent
 
 SCALING = R + "scaling_law_multi_pythia_results.json"
-MODULES = {
-    "pythia-1p4b": R + "ffn_expansion_results.json",
-    "pythia-6p9b": R + "ffn_expansion_pythia69b_results.json",
-}
 
 
 def law(f: Entry) -> Line:
     """Line of log10 last MLP gain on log10 parameters."""
-    return power_law(
-        np.array([float(m.n_params) for m in f.models]),
-        np.array([m.mlp_gains[-1] for m in f.models]),
-    )
+    return power_law(*np.array([(m.n_params, m.mlp_gains[-1]) for m in f.models], np.float64).T)
 
 
 def miss(f: Entry) -> float:
@@ -36,19 +28,24 @@ def net(f: Entry) -> np.ndarray:
     return f.attention.gains[:] * f.mlp.gains[:]
 
 
-def most(module: Entry, *, expand: bool) -> bool:
-    """Whether most layers expand, or contract."""
-    return gains.majority(gains.layer_counts(module.gains[:])[expand], len(module.gains))
+def contracts(f: Entry) -> bool:
+    """Whether more than half of the attention's gains are under 1."""
+    return bool(np.mean(f.attention.gains[:] < 1) > 1 / 2)
 
 
-OF_SIZE = {
+def expands(f: Entry) -> bool:
+    """Whether more than half of the MLP's gains are above 1."""
+    return bool(np.mean(f.mlp.gains[:] > 1) > 1 / 2)
+
+
+OF_SIZE: Rules = {
     "last_layer_mlp_gain": lambda m: m.mlp_gains[-1],
     "attn_contracting_pct": lambda m: contracting_percent(m.attn_gains[:]),
     "mlp_contracting_pct": lambda m: contracting_percent(m.mlp_gains[:]),
-    "max_mlp_gain": lambda m: float(m.mlp_gains[:].max()),
-    "max_mlp_layer": lambda m: int(m.mlp_gains[:].argmax()),
+    "max_mlp_gain": lambda m: np.max(m.mlp_gains[:]),
+    "max_mlp_layer": lambda m: np.argmax(m.mlp_gains[:]),
 }
-OVER_SIZES = {
+OVER_SIZES: Rules = {
     "n_models": lambda f: len([m.n_params for m in f.models]),
     "scaling_law/exponent_alpha": lambda f: law(f).slope,
     "scaling_law/exponent_std_err": lambda f: law(f).slope_error,
@@ -61,30 +58,27 @@ OVER_SIZES = {
     "hypothesis_test/within_1_std_err": lambda f: str(miss(f) < law(f).slope_error),
 }
 OF_MODULE: Rules = {
-    "min_gain": lambda module: float(module.gains[:].min()),
-    "max_gain": lambda module: float(module.gains[:].max()),
-    "n_contracting": lambda module: gains.layer_counts(module.gains[:])[0],
-    "n_expanding": lambda module: gains.layer_counts(module.gains[:])[1],
+    "min_gain": lambda module: np.min(module.gains[:]),
+    "max_gain": lambda module: np.max(module.gains[:]),
+    "n_contracting": lambda module: np.sum(module.gains[:] < 1),
+    "n_expanding": lambda module: np.sum(module.gains[:] > 1),
 }
 BY_LAYER: dict[str, Rules] = {
-    "attention": {**OF_MODULE, "L_star_min": lambda module: int(module.gains[:].argmin())},
-    "mlp": {**OF_MODULE, "L_star_max": lambda module: int(module.gains[:].argmax())},
-    "": {
-        "combined/n_net_contracting": lambda f: gains.layer_counts(net(f))[0],
-        "combined/n_net_expanding": lambda f: gains.layer_counts(net(f))[1],
-    },
+    "attention": {**OF_MODULE, "L_star_min": lambda module: np.argmin(module.gains[:])},
+    "mlp": {**OF_MODULE, "L_star_max": lambda module: np.argmax(module.gains[:])},
+}
+COMBINED: Rules = {
+    "combined/n_net_contracting": lambda f: np.sum(net(f) < 1),
+    "combined/n_net_expanding": lambda f: np.sum(net(f) > 1),
 }
 HYPOTHESIS: Rules = {
-    "hypothesis_test/attention_contracts": lambda f: most(f.attention, expand=False),
-    "hypothesis_test/mlp_expands": lambda f: most(f.mlp, expand=True),
-    "hypothesis_test/hypothesis_confirmed": lambda f: (
-        most(f.attention, expand=False) and most(f.mlp, expand=True)
-    ),
+    **COMBINED,
+    "hypothesis_test/attention_contracts": contracts,
+    "hypothesis_test/mlp_expands": expands,
+    "hypothesis_test/hypothesis_confirmed": lambda f: contracts(f) and expands(f),
 }
 DOCUMENTS = {
     "family": Document(SCALING, {"": OVER_SIZES, "models/*": OF_SIZE}),
-    "pythia-1p4b": Document(
-        MODULES["pythia-1p4b"], {**BY_LAYER, "": {**BY_LAYER[""], **HYPOTHESIS}}
-    ),
-    "pythia-6p9b": Document(MODULES["pythia-6p9b"], BY_LAYER),
+    "pythia-1p4b": Document(R + "ffn_expansion_results.json", {**BY_LAYER, "": HYPOTHESIS}),
+    "pythia-6p9b": Document(R + "ffn_expansion_pythia69b_results.json", {**BY_LAYER, "": COMBINED}),
 }

@@ -5,6 +5,8 @@ The norm is that of all tokens together, so the first token rules it (Paper 3, a
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from layerwise.analyses.derivation import Document, Rules
@@ -12,7 +14,7 @@ from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.gain_files import R
 from layerwise.inputs.published import pointer
 from layerwise.statistics import norm_ratios
-from layerwise.statistics.correlation import pearson_p, pearson_r
+from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.samples import spearman
 
 HYPOTHESES = R + "llama_anomaly_hypothesis_tests.json"
@@ -43,17 +45,10 @@ def mistral(e: Evidence) -> Entry:
     return e[MISTRAL].residual_stream_analysis["mistral-7b"]
 
 
-def entropies_and_gains(e: Evidence) -> tuple[np.ndarray, np.ndarray]:
-    """Of the texts of the input dependency."""
-    results = e[INPUTS].results.values()
-    return np.array([r.entropy for r in results]), np.array([r.gains[-1] for r in results])
-
-
-def pearson(e: Evidence) -> dict[str, float]:
-    """r and p over the texts."""
-    entropies, gains = entropies_and_gains(e)
-    r = pearson_r(entropies, gains)
-    return {"pearson_r": r, "pearson_p": float(pearson_p(r, len(gains)))}
+def of_texts(e: Evidence, correlation: Callable[..., Correlation]) -> Correlation:
+    """Entropy and last gain over the texts of the input dependency."""
+    texts = e[INPUTS].results.values()
+    return correlation(*np.array([(text.entropy, text.gains[-1]) for text in texts]).T)
 
 
 def whole_tokens(e: Evidence) -> float:
@@ -68,21 +63,21 @@ def whole_sequence(e: Evidence) -> float:
 
 STREAM: Rules = {
     "last_gain": last_gain,
-    "max_gain": lambda m: float(ratios(m).max()),
-    "max_gain_layer": lambda m: int(ratios(m).argmax()),
+    "max_gain": lambda m: np.max(ratios(m)),
+    "max_gain_layer": lambda m: np.argmax(ratios(m)),
     "contracting_pct": lambda m: norm_ratios.contracting_percent(ratios(m)),
 }
 FULL: Rules = {
     **STREAM,
-    "initial_gain": lambda m: float(ratios(m, slice(0, 2))[0]),
+    "initial_gain": lambda m: ratios(m, slice(2))[0],
     "expanding_pct": lambda m: 100 - norm_ratios.contracting_percent(ratios(m)),
     "final_cumulative": lambda m: norm_ratios.cumulative_gain(ratios(m)),
 }
-STUDY = {
-    "correlation/pearson_r": lambda e: pearson(e)["pearson_r"],
-    "correlation/pearson_p": lambda e: pearson(e)["pearson_p"],
-    "correlation/spearman_r": lambda e: spearman(*entropies_and_gains(e)).r,
-    "correlation/spearman_p": lambda e: spearman(*entropies_and_gains(e)).p,
+STUDY: Rules = {
+    "correlation/pearson_r": lambda e: of_texts(e, pearson).r,
+    "correlation/pearson_p": lambda e: of_texts(e, pearson).p,
+    "correlation/spearman_r": lambda e: of_texts(e, spearman).r,
+    "correlation/spearman_p": lambda e: of_texts(e, spearman).p,
     "expansion_ratio/of_rounded": lambda e: round(whole_tokens(e), 2) / round(whole_sequence(e), 2),
     "expansion_ratio/unrounded": lambda e: whole_tokens(e) / whole_sequence(e),
     "swiglu_comparison/ratio": lambda e: (

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from jaxtyping import Float
 
-from layerwise.analyses.derivation import Document, Rule, Rules
+from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.gain_files import R
 from layerwise.statistics import critical_layer
@@ -31,7 +29,7 @@ DRAFT_LAYER = 10  # where the draft puts the smallest ratio
 
 
 def mean(m: Entry, series: str) -> float:
-    """Mean over the layers; of the run's traces, `traces_<series>`."""
+    """Mean over the layers of the run's traces, `traces_<series>`."""
     return float(np.mean(m[f"traces_{series}"][:]))
 
 
@@ -55,17 +53,10 @@ def gap_layer(m: Entry) -> int:
     return legacy_argmax(m.spectral_gaps[:])
 
 
-def mean_or_word(m: Entry) -> float | str:
-    """The mean multi-head trace; one NaN makes it NaN, which is given as that word."""
-    found = mean(m, "mh")
-    return "NaN" if np.isnan(found) else found
-
-
 def expand_over_dampen(e: Evidence, series: str) -> float:
     """Mean trace of the models that the script calls expanders over that of the dampeners."""
-    models = e[V2].results
     above, below = (
-        np.mean([mean(m, series) for m in models if m.behavior == kind])
+        np.mean([mean(m, series) for m in e[V2].results if m.behavior == kind])
         for kind in ("EXPAND", "DAMPEN")
     )
     return float(above / below)
@@ -77,12 +68,7 @@ def gpt2_over_opt(e: Evidence) -> int:
     return round(mean(above, "multihead") / mean(below, "multihead"))
 
 
-def over(file: str, statistic: Callable[..., object], quantity: Callable[[Entry], float]) -> Rule:
-    """A statistic of a quantity over the models of a run."""
-    return lambda e: float(statistic([quantity(m) for m in e[file].results]))  # type: ignore[arg-type]
-
-
-SECOND_RUN: dict[str, Rule] = {
+SECOND_RUN: Rules = {
     "mean_trace_full": lambda m: mean(m, "full"),
     "mean_trace_multihead": lambda m: mean(m, "multihead"),
     "whole_trace": lambda m: round(mean(m, "multihead")),
@@ -92,12 +78,12 @@ SECOND_RUN: dict[str, Rule] = {
     "L_star_ratio_apriori": lambda m: prior(m) / m.n_layers,
     "L_star_ratio_trace": lambda m: trace_layer(m) / m.n_layers,
 }
-FIRST_RUN: dict[str, Rule] = {
+FIRST_RUN: Rules = {
     "L_star_gap_max": gap_layer,
     "L_star_lambda2_max": lambda m: legacy_argmax(m.lambda_2[:]),
     "L_star_inflection": lambda m: critical_layer.inflection(m.spectral_gaps[:]),
-    "max_spectral_gap": lambda m: float(np.max(m.spectral_gaps[:])),
-    "mean_spectral_gap": lambda m: float(np.mean(m.spectral_gaps[:])),
+    "max_spectral_gap": lambda m: np.max(m.spectral_gaps[:]),
+    "mean_spectral_gap": lambda m: np.mean(m.spectral_gaps[:]),
     "spectral_gap_at_half": lambda m: m.spectral_gaps[len(m.spectral_gaps) // 2],
 }
 STUDY: Rules = {
@@ -106,9 +92,9 @@ STUDY: Rules = {
     "expand_over_dampen/multihead": lambda e: expand_over_dampen(e, "multihead"),
     "discriminates/full": lambda e: expand_over_dampen(e, "full") > FACTOR,
     "discriminates/multihead": lambda e: expand_over_dampen(e, "multihead") > FACTOR,
-    "mean_layer_error": over(V2, np.mean, lambda m: abs(prior(m) - trace_layer(m))),
-    "ratio_sd": over(V2, np.std, lambda m: mean(m, "multihead") / mean(m, "full")),
-    "first_mean_depth": over(V1, np.mean, lambda m: gap_layer(m) / m.n_layers),
+    "mean_layer_error": lambda e: np.mean([abs(prior(m) - trace_layer(m)) for m in e[V2].results]),
+    "ratio_sd": lambda e: np.std([mean(m, "multihead") / mean(m, "full") for m in e[V2].results]),
+    "first_mean_depth": lambda e: np.mean([gap_layer(m) / m.n_layers for m in e[V1].results]),
 }
 
 
@@ -118,14 +104,13 @@ def ratios(f: Entry) -> Float[np.ndarray, " layer"]:
     return f.restriction_maps.contraction_ratios[:]
 
 
-def smallest(f: Entry) -> int:
-    """The layer of the smallest ratio."""
-    return int(np.argmin(ratios(f)))
+def halves(f: Entry) -> tuple[float, float]:
+    """Mean ratio before the layer of the smallest, and from it on.
 
-
-def before(f: Entry) -> float:
-    """Mean ratio before that layer; NaN where it is the first: nothing stands before it."""
-    return float(np.mean(ratios(f)[: smallest(f)])) if smallest(f) else np.nan
+    NaN where that is the first layer: nothing stands before it.
+    """
+    before, after = np.split(ratios(f), [np.argmin(ratios(f))])
+    return float(np.mean(before)) if len(before) else np.nan, float(np.mean(after))
 
 
 def draft_ratio(f: Entry) -> float:
@@ -134,48 +119,54 @@ def draft_ratio(f: Entry) -> float:
 
 
 RATIOS: Rules = {
-    "restriction_maps/L_star_min_contraction": smallest,
+    "restriction_maps/L_star_min_contraction": lambda f: np.argmin(ratios(f)),
     "restriction_maps/L_star_inflection": lambda f: critical_layer.inflection(ratios(f)),
-    "validation/contraction_before_Lstar": lambda f: before(f) < 1,
-    "validation/expansion_after_Lstar": lambda f: bool(
-        np.mean(ratios(f)[smallest(f) :]) > before(f)
-    ),
-    "nan_layers": lambda f: int(np.sum(np.isnan(ratios(f)))),
-    "smallest_finite_layer": lambda f: int(np.nanargmin(ratios(f))),
-    "all_below_1": lambda f: bool(np.nanmax(ratios(f)) < 1),
+    "validation/contraction_before_Lstar": lambda f: halves(f)[0] < 1,
+    "validation/expansion_after_Lstar": lambda f: halves(f)[1] > halves(f)[0],
+    "nan_layers": lambda f: np.sum(np.isnan(ratios(f))),
+    "smallest_finite_layer": lambda f: np.nanargmin(ratios(f)),
+    "all_below_1": lambda f: np.nanmax(ratios(f)) < 1,
     "draft_ratio": draft_ratio,
     "draft_ratio_to_first": lambda f: draft_ratio(f) / f.restriction_maps.contraction_ratios[0],
 }
 
 
+def mean_or_word(m: Entry) -> float | str:
+    """The mean multi-head trace; one NaN makes it NaN, which is given as that word."""
+    found = mean(m, "mh")
+    return "NaN" if np.isnan(found) else found
+
+
+def first_run(m: Entry) -> Entry:
+    """The same model in the first script's file."""
+    return m.of(V1).results.row(model=m.model)
+
+
 def traced(model: str) -> Document:
     """A model of the two trace scripts."""
 
-    def of(e: Evidence, file: str) -> Entry:
-        return e[file].results.row(model=model)
+    def of(e: Evidence) -> Entry:
+        return e[V2].results.row(model=model)
 
-    first = {f"first/{name}": lambda e, r=rule: r(of(e, V1)) for name, rule in FIRST_RUN.items()}
-    second = {name: lambda e, r=rule: r(of(e, V2)) for name, rule in SECOND_RUN.items()}
+    first = {f"first/{name}": lambda m, r=rule: r(first_run(m)) for name, rule in FIRST_RUN.items()}
     return Document(
-        None,
-        {"": second | first},
-        places=lambda e: {"": of(e, V2).cell, "/first": of(e, V1).cell},
-        shows=False,
-    )
-
-
-def packed(model: str, name: str) -> Document:
-    """A model of the extended run."""
-    return Document(
-        lambda e: e[EXTENDED].extended_results.row(model=model),
-        {"": {"L_star": extended_layer, name: mean_or_word}},
+        of,
+        {"": {**SECOND_RUN, **first}},
+        places=lambda e: {"": of(e).cell, "/first": first_run(of(e)).cell},
         shows=False,
     )
 
 
 DOCUMENTS = (
     {model: traced(model) for model in TRACED}
-    | {model: packed(model, name) for model, name in PACKED.items()}
+    | {
+        model: Document(
+            lambda e, model=model: e[EXTENDED].extended_results.row(model=model),  # type: ignore[misc]
+            {"": {"L_star": extended_layer, name: mean_or_word}},
+            shows=False,
+        )
+        for model, name in PACKED.items()
+    }
     | {
         "study": Document(None, {"": STUDY}),
         "pythia-1.4b": Document(MAPS, {"": RATIOS}, shows=False),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Int
 
 from layerwise.errors import LayerwiseError
 
@@ -129,16 +129,6 @@ def sign_table(
     """Counts [damping, expanding] of a group and of the others; see `dampens` for `decimals`."""
     counts = [(sum(dampens(g, decimals) for g in gains), len(gains)) for gains in (group, others)]
     return np.array([[damping, n - damping] for damping, n in counts])
-
-
-def layer_counts(gains: Float[np.ndarray, " layer"]) -> tuple[int, int]:
-    """Layers that contract (under 1) and layers that expand (above 1)."""
-    return int(np.sum(gains < 1)), int(np.sum(gains > 1))
-
-
-def majority(count: int, n: int) -> bool:
-    """More than half."""
-    return count > n / 2
 
 
 def p_text(p: float) -> str:
