@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from scipy import stats
 from judged import analysed
 from layerwise.analyses import TABLES
 from layerwise.errors import LayerwiseError
-from layerwise.figures import FIGURES, INDEX, style
+from layerwise.figures import FIGURES, INDEX, style, svg
 from layerwise.figures.depth_gain import AXIS
 from layerwise.figures.drawing import draw, draw_all
 from layerwise.figures.lab_heritage import DRAWN_HUNT, DRAWN_SIZES
@@ -204,12 +205,25 @@ def test_the_stage_writes_all_figures_or_nothing(folder: Path, tmp_path: Path) -
 def test_save_gives_the_same_bytes_and_no_date(published: Numbers, tmp_path: Path) -> None:
     for name in ("one", "two"):
         style.save(draw("layers", published).figure, tmp_path / name, "layers")
-    for kind in ("pdf", "png"):
+    for kind in ("pdf", "png", "svg"):
         one, two = ((tmp_path / f / f"layers.{kind}").read_bytes() for f in ("one", "two"))
         assert one == two
         assert b"CreationDate" not in one
         assert b"matplotlib.org" not in one
-    assert len(list((tmp_path / "one").iterdir())) == 2
+    assert len(list((tmp_path / "one").iterdir())) == 3
+
+
+def test_an_svg_follows_the_page_it_stands_in(published: Numbers, tmp_path: Path) -> None:
+    alone = style.save(draw("layers", published).figure, tmp_path, "layers")
+    assert (tmp_path / "layers.svg").read_text() == alone
+    assert "prefers-color-scheme:dark" in alone
+    inside = svg.inlined(alone)
+    assert not re.search(r"style|#000000|#ffffff|xlink|\.\d{4}", inside)  # policies forbid styles
+    assert 'fill="currentColor"' in inside
+    ids, used = (set(re.findall(found, inside)) for found in (r'id="([^"]+)"', r'#([\w-]+)[")]'))
+    assert ids == used
+    assert all(one.startswith("layers-") for one in ids)  # no other figure's
+    assert len(inside) < 20_000
 
 
 # --- the papers' figures, against the published tables ------------------------------------------

@@ -20,7 +20,8 @@ from matplotlib.figure import Figure
 
 from layerwise.errors import LayerwiseError
 from layerwise.figures.numbers import OWN, Numbers
-from layerwise.files import atomic_path
+from layerwise.figures.svg import as_svg
+from layerwise.files import atomic_path, write_text
 
 WIDTH = 6.3  # inches: the text width of the paper
 LINE = 108  # characters of a footer line at that width
@@ -57,6 +58,8 @@ _RC: dict[Any, Any] = {
     "grid.linewidth": 0.5,
     "axes.spines.top": False,
     "axes.spines.right": False,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
     "pdf.fonttype": 42,
 }
 _UNDATED: dict[str, dict[str, Any]] = {
@@ -259,9 +262,12 @@ def name_points(
         )
 
 
-def save(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """Write `folder/name.pdf` and `folder/name.png`, the same bytes each time; free the figure."""
-    written = []
+def save(figure: Figure, folder: Path, name: str) -> str:
+    """Write `folder/name.pdf`, `.png` and `.svg`, the same bytes each time; free the figure.
+
+    Returns:
+        The text of the SVG.
+    """
     with house_style():
         # The layout solver's result depends on memory addresses in the last bit: freeze and round.
         figure.draw_without_rendering()
@@ -270,14 +276,13 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
             edges = [round(edge, 6) for edge in axes.get_position().bounds]
             axes.set_position((edges[0], edges[1], edges[2], edges[3]))
         # not `savefig`, which draws everything once more to lay it out
-        for kind, write in (
-            ("pdf", FigureCanvasPdf(figure).print_pdf),
-            ("png", FigureCanvasAgg(figure).print_png),
-        ):
-            figure.set_dpi(DPI)
-            path = folder / f"{name}.{kind}"
-            with atomic_path(path) as part:
-                write(part, metadata=_UNDATED[kind])
-            written.append(path)
+        with atomic_path(folder / f"{name}.pdf") as part:
+            FigureCanvasPdf(figure).print_pdf(part, metadata=_UNDATED["pdf"])
+        drawn = as_svg(figure, name)
+        write_text(folder / f"{name}.svg", drawn)
+        figure.patch.set_facecolor("white")
+        figure.set_dpi(DPI)
+        with atomic_path(folder / f"{name}.png") as part:
+            FigureCanvasAgg(figure).print_png(part, metadata=_UNDATED["png"])
     figure.clear()
-    return written
+    return drawn

@@ -159,8 +159,9 @@ def _write(
     pictures = []
     for one in drawn:
         if one.figure is not None:
-            _, png = save(one.figure, out / "figures", one.name)
-            pictures.append(Picture(one.name, one.analysis, one.caption, png.read_bytes()))
+            save(one.figure, out / "figures", one.name)
+            png = (out / "figures" / f"{one.name}.png").read_bytes()
+            pictures.append(Picture(one.name, one.analysis, one.caption, png))
     write_text(out / "tables.tex", page.tex(own))
     write_text(out / "index.html", page.html(own, pictures))
 
