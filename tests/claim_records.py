@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from layerwise.inputs.published import HEADER, TABLES, TYPED
+from layerwise.inputs.published import HEADER, TYPED
+from layerwise.inputs.result_files import LAYERS, TABLES
 
-FILE = "Results/pythia/layer_analysis_20260102_122534.json"
 HOSTILE = (
     """</script><script>alert("x")</script><img src=x onerror=alert(1)>&amp;' \u2028 {{ 7 }}"""
 )
@@ -22,7 +22,7 @@ HOSTILE = (
 def record(claim_id: str, **fields: Any) -> dict[str, Any]:
     """One judged claim; `inputs`, `file`, `key` and `statistic` go into its provenance."""
     provenance = {
-        "file": FILE,
+        "file": LAYERS,
         "key": "/strategies/layer_8/p_value",
         "statistic": "layers:pythia-6p9b:/strategies/layer_8/p_value",
         "inputs": [],
@@ -115,13 +115,13 @@ def folders(
     for table in (*TABLES, TYPED):
         (made.published / table).write_text(",".join(HEADER) + "\n")
     with (made.published / "paper2.csv").open("a") as table_file:
-        table_file.writelines(f"{FILE},/x/{number},{number}.5\n" for number in range(40))
-    (made.published / "registry.csv").write_text(f"path,sha256,bytes\n{FILE},{'a' * 64},9\n")
+        table_file.writelines(f"{LAYERS},/x/{number},{number}.5\n" for number in range(40))
+    (made.published / "registry.csv").write_text(f"path,sha256,bytes\n{LAYERS},{'a' * 64},9\n")
     hashes = {}
     for analysis in ("layers", "pairs"):
         content = json.dumps({"analysis": analysis}).encode()
         (made.statistics / f"{analysis}.json").write_bytes(content)
         hashes[f"{analysis}.json"] = hashlib.sha256(content).hexdigest()
-    document = judged(records, source, statistics=hashes, inputs={FILE: "a" * 64})
+    document = judged(records, source, statistics=hashes, inputs={LAYERS: "a" * 64})
     made.claims.write_text(json.dumps(document))
     return made

@@ -9,12 +9,14 @@ from scipy import stats
 
 from layerwise.analyses import of_reader
 from layerwise.analyses.evidence import Draws
-from layerwise.analyses.scaling import SCALING, compare
+from layerwise.analyses.scaling import compare
 from layerwise.errors import LayerwiseError
 from layerwise.experiments.of_pairs import reader
 from layerwise.experiments.reduction import measure
+from layerwise.inputs import result_files as files
 from layerwise.inputs.measured import alone
 from layerwise.inputs.published import read_published
+from layerwise.inputs.result_files import SCALING
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import ANISOTROPY, POOLED
 from random_states import CATEGORIES, SIZES, some_pairs, write_states
@@ -24,12 +26,12 @@ LAYERS = (0, 4, 8, 10)
 RESAMPLES = 150
 FEW = {"k_values": (5, 8), "n_permutations": 4, "k_stable": 9}
 PUBLISHED = {
-    "validation": "Results/pythia/pythia_6.9b_ua_results_20260102_002828.json",
-    "layers": "Results/pythia/layer_analysis_20260102_122534.json",
-    "category_bootstrap": "Results/pythia/bootstrap_ci_20260102_132830.json",
-    "bins": "Results/pythia/option_a_bins_20260102_140002.json",
-    "pairs": "Results/pythia/option_b_pair_level_20260102_142148.json",
-    "anisotropy": "paper3/Results/anisotropy_results_pythia.json",
+    "validation": files.UA_FILES["pythia-6p9b"],
+    "layers": files.LAYERS,
+    "category_bootstrap": files.BOOTSTRAP,
+    "bins": files.BINS,
+    "pairs": files.PAIRS,
+    "anisotropy": files.ANISOTROPY,
 }
 
 

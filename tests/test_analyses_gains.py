@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from judged import analysed, statistics_of
-from layerwise.analyses import gain_files as files
 from layerwise.analyses import lab_heritage
 from layerwise.analyses.evidence import Draws, Evidence
 from layerwise.errors import LayerwiseError
+from layerwise.inputs import result_files as files
 from layerwise.inputs.published import Published
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.verdicts import judge

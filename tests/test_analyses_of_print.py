@@ -11,14 +11,11 @@ import scipy.stats
 
 from judged import DRAWS, analysed, changed, statistics_of
 from layerwise.analyses import TABLES, analyse_all
-from layerwise.analyses.categories import UA_FILES
-from layerwise.analyses.category_bootstrap import BOOTSTRAP
 from layerwise.analyses.derivation import derived_cells, documents_of, evidence_of
 from layerwise.analyses.evidence import Evidence
-from layerwise.analyses.pairs import PAIRS
-from layerwise.analyses.validation import PAPER1
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published, read_published, split_pointer
+from layerwise.inputs.result_files import BOOTSTRAP, PAIRS, PAPER1, UA_FILES
 from layerwise.ledger import claims as ledger_module
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.verdicts import judge

@@ -8,18 +8,18 @@ import pytest
 import scipy.stats
 
 from judged import analysed, statistics_of
-from layerwise.analyses.cross_model import CONTRIBUTIONS
-from layerwise.analyses.pair_curves import (
-    APERTUS,
-    CONSOLIDATED,
-    CURVES,
-    GEMMA,
-    LLAMA,
-    SUMMARY,
-    TEMPLATE,
-)
+from layerwise.analyses.pair_curves import CURVES
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published, split_pointer
+from layerwise.inputs.result_files import (
+    APERTUS,
+    CONSOLIDATED,
+    CONTRIBUTIONS,
+    GEMMA,
+    LLAMA,
+    PHASE_SUMMARY,
+    TEMPLATE,
+)
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.verdicts import judge
 from layerwise.statistics import phases
@@ -217,7 +217,7 @@ def test_flags_and_phases_of_the_consolidated_table_against_published(works, pub
 
 def test_late_flags_against_published(works, published):
     rows = list(compared(works, published, "phases"))
-    assert {file for file, *_ in rows} == {SUMMARY}
+    assert {file for file, *_ in rows} == {PHASE_SUMMARY}
     assert [key for _, key, value, printed in rows if value != printed] == ["/0/late_inversion"]
 
 

@@ -16,6 +16,7 @@ from layerwise.analyses.derivation import derived_cells
 from layerwise.analyses.evidence import Draws, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published, split_pointer
+from layerwise.inputs.result_files import OPT, SPECTRAL, TWIN_ROWS
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.verdicts import judge
 from layerwise.statistics import critical_layer, norm_ratios
@@ -95,7 +96,7 @@ def test_single_precision_statistics_are_published_bit_for_bit(works, published)
         found = works["spectral_norms"].documents[model]
         for matrix in spectral_norms.MATRICES:
             key = f"{matrix}_mean_spectral"
-            assert found[key] == published.cells[spectral_norms.SPECTRAL, f"/results/{row}/{key}"]
+            assert found[key] == published.cells[SPECTRAL, f"/results/{row}/{key}"]
 
 
 def test_verdicts(records):
@@ -130,7 +131,7 @@ def test_layers_of_the_restriction_maps(works):
 
 def test_frobenius_norms_of_two_runs(works, published):
     for model, key in (("gpt2", "gpt2"), ("opt-125m", "facebook~1opt-125m")):
-        other = published.number(spectral_norms.OPT, f"/W_V_analysis/{key}/mean_frobenius")
+        other = published.number(OPT, f"/W_V_analysis/{key}/mean_frobenius")
         found = works["spectral_norms"].documents[model]["W_V_mean_frobenius"]
         assert found == pytest.approx(other, rel=2e-6)
 
@@ -178,9 +179,9 @@ def test_statistics_of_an_end_name_two_norms(works):
 @pytest.mark.parametrize(("row", "n"), [(6, 12), (5, 24)])
 def test_late_layers_are_the_last_third(published, row, n):
     key = f"/results/{row}/W_V_spectral_norm"
-    late = [published.number(spectral_norms.SPECTRAL, f"{key}/{i}") for i in range(n * 2 // 3, n)]
+    late = [published.number(SPECTRAL, f"{key}/{i}") for i in range(n * 2 // 3, n)]
     squares = [value**2 for value in late]
-    model = Evidence(published, Draws(**DRAWS))[spectral_norms.SPECTRAL].results[row]
+    model = Evidence(published, Draws(**DRAWS))[SPECTRAL].results[row]
     found = spectral_norms.late_square(model)
     assert found == pytest.approx(sum(squares) / len(squares), rel=1e-12)
 
@@ -188,7 +189,7 @@ def test_late_layers_are_the_last_third(published, row, n):
 def test_a_variant_names_its_own_rows_only(works):
     inputs = works["twins"].derived["Gemma-7B:/Base_Gain"]
     assert len(inputs) == 25
-    assert all(cell.startswith(f"{twins.ROWS}#/") for cell in inputs)
+    assert all(cell.startswith(f"{TWIN_ROWS}#/") for cell in inputs)
     both = works["twins"].derived["Gemma-7B:/Ratio"]
     assert len(both) == 50
     assert set(inputs) < set(both)

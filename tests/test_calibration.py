@@ -7,10 +7,10 @@ import scipy.stats
 from judged import analysed, changed, statistics_of
 from layerwise.analyses.calibration_text import MODELS
 from layerwise.analyses.categories import NUMERIC
-from layerwise.analyses.neutral_control import CONTROL
-from layerwise.analyses.output_correlation import CLASSES, CONTRIBUTIONS, REGIMES
+from layerwise.analyses.output_correlation import REGIMES
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import read_published
+from layerwise.inputs.result_files import CLASSES, CONTRIBUTIONS, CONTROL
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.verdicts import judge
 from layerwise.statistics import calibration

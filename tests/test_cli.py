@@ -16,17 +16,18 @@ from layerwise import cli
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.twins import build_twin
 from layerwise.inputs.prompts import read_prompts
+from layerwise.inputs.result_files import ANISOTROPY, BINS, BOOTSTRAP, LAYERS, PAIRS, UA_FILES
 from tiny_checkpoints import twinned_model
 
 MINI = Path(str(resources.files("layerwise") / "inputs/rehearsal"))
 RESULTS = ("validation", "layers", "category_bootstrap", "bins", "pairs", "anisotropy")
 PUBLISHED = {
-    "validation": "Results/pythia/pythia_6.9b_ua_results_20260102_002828.json",
-    "layers": "Results/pythia/layer_analysis_20260102_122534.json",
-    "category_bootstrap": "Results/pythia/bootstrap_ci_20260102_132830.json",
-    "bins": "Results/pythia/option_a_bins_20260102_140002.json",
-    "pairs": "Results/pythia/option_b_pair_level_20260102_142148.json",
-    "anisotropy": "paper3/Results/anisotropy_results_pythia.json",
+    "validation": UA_FILES["pythia-6p9b"],
+    "layers": LAYERS,
+    "category_bootstrap": BOOTSTRAP,
+    "bins": BINS,
+    "pairs": PAIRS,
+    "anisotropy": ANISOTROPY,
 }
 ANALYZE = ["analyze", "--model", "m", "--pairs", "p", "--prompts", "p", "--out", "o"]
 VERBS = {

@@ -17,12 +17,13 @@ from layerwise.analyses.evidence import Draws, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.experiments import Subject
 from layerwise.experiments.prompt_rows import PromptRows
-from layerwise.experiments.table import EXPERIMENTS, HUNT, SWEEP, measure_experiment
+from layerwise.experiments.table import EXPERIMENTS, measure_experiment
 from layerwise.extraction.load import Checkpoint
 from layerwise.extraction.tracing import trace
 from layerwise.inputs.measured import measured
 from layerwise.inputs.models import Model, Shape
 from layerwise.inputs.published import Published, read_published
+from layerwise.inputs.result_files import HUNT, SWEEP
 from layerwise.statistics import gains
 from tiny_networks import built
 

@@ -32,6 +32,7 @@ from layerwise.extraction import tracing
 from layerwise.extraction.projections import Weights
 from layerwise.inputs.measured import measured, merge, read_fragments, write_fragments
 from layerwise.inputs.published import Published, leaves, read_published
+from layerwise.inputs.result_files import FOUR, INPUTS, OPT
 from layerwise.measures import stream_norms
 from layerwise.measures.module_gain import module_gain, module_gains
 from layerwise.measures.stream_norms import (
@@ -48,7 +49,6 @@ PROMPTS = json.loads(
     (ROOT / "code/layerwise/inputs/rehearsal/prompts.json").read_text(encoding="utf-8")
 )
 DRAWS = {"n_resamples": 50, "level": 0.95, "seed": 42}
-OPT = "paper3/Results/OPT_anomaly_20260106_013155.json"
 
 # Each experiment's models, the family and depth of the twin that stands for each here.
 PYTHIA = ("70m", "160m", "410m", "1b", "1p4b", "2p8b", "6p9b", "12b")
@@ -318,9 +318,9 @@ def test_a_set_without_the_text_iv() -> None:
 
 def test_the_single_text_is_the_capital(published: Published) -> None:
     """Two notebooks saved Llama's gains for it: in half precision they are one text's gains."""
-    file = "paper3/Results/4model_validation_results.json"
+    file = FOUR
     four = published.document(file)["results"]["llama3.1-8b"]["gains"]
-    inputs = published.document("paper3/Results/input_dependency_thermodynamics.json")["results"]
+    inputs = published.document(INPUTS)["results"]
     off = {name: abs(entry["gains"][0] / four[0] - 1) for name, entry in inputs.items()}
     assert min(off, key=off.__getitem__) == streams.CAPITAL
     assert sorted(off.values())[0] < 1e-3 < 0.2 < sorted(off.values())[1]

@@ -15,10 +15,8 @@ from layerwise.analyses.bins import TYPED
 from layerwise.analyses.calibration_text import WORDS
 from layerwise.analyses.derivation import derive, evidence_of
 from layerwise.analyses.evidence import Draws, Evidence
-from layerwise.analyses.output_correlation import CLASSES, CONTRIBUTIONS
-from layerwise.analyses.pair_curves import CONSOLIDATED, CURVES, LLAMA, SUMMARY, TEMPLATE
+from layerwise.analyses.pair_curves import CURVES
 from layerwise.analyses.survival import CHOICES_FILE
-from layerwise.analyses.validation import PAPER1
 from layerwise.errors import LayerwiseError
 from layerwise.experiments import Fragments
 from layerwise.experiments.of_pairs import curve_values
@@ -28,13 +26,16 @@ from layerwise.extraction.store import BEFORE_NORM, HiddenStates
 from layerwise.inputs.measured import measured, merge
 from layerwise.inputs.models import extractions_of, read_models
 from layerwise.inputs.pairs import StatementPairs, read_pairs
-from layerwise.inputs.published import (
+from layerwise.inputs.published import Published, leaves, pointer, read_published, split_pointer
+from layerwise.inputs.result_files import (
+    CLASSES,
+    CONSOLIDATED,
+    CONTRIBUTIONS,
     DATASET,
-    Published,
-    leaves,
-    pointer,
-    read_published,
-    split_pointer,
+    LLAMA,
+    PAPER1,
+    PHASE_SUMMARY,
+    TEMPLATE,
 )
 from layerwise.ledger.claims import read_ledger
 from layerwise.measures.pairwise import METRICS, pair_metrics
@@ -269,7 +270,7 @@ def test_tables_of_published_curves_are_the_published_tables(
         for key, value in cells.items()
         if published[file, key] != value
     }
-    pythia = {(CONSOLIDATED, "ci_lo"), (CONSOLIDATED, "ci_hi"), (SUMMARY, "late_mean")}
+    pythia = {(CONSOLIDATED, "ci_lo"), (CONSOLIDATED, "ci_hi"), (PHASE_SUMMARY, "late_mean")}
     assert different == (pythia if slug == "pythia-6p9b" else set())
 
 

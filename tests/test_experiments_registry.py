@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from layerwise.analyses.neutral_control import CONTROL
 from layerwise.errors import LayerwiseError
 from layerwise.experiments import Subject
-from layerwise.experiments.table import EXPERIMENTS, EXTENDED_TRACES, measure_experiment
+from layerwise.experiments.table import EXPERIMENTS, measure_experiment
 from layerwise.inputs.models import Model, read_models
 from layerwise.inputs.published import Published, read_published
+from layerwise.inputs.result_files import CONTROL, EXTENDED
 from layerwise.ledger.claims import Claim, read_ledger
 
 ROOT = Path(__file__).parents[1]
@@ -78,7 +78,7 @@ def test_models_of_the_registry_are_measured_and_all_others_refused(
 
 
 def test_the_ledger_says_why_packed_bytes_are_not_measured(claims: list[Claim]) -> None:
-    of_bytes = [claim for claim in claims if claim.source_file == EXTENDED_TRACES]
+    of_bytes = [claim for claim in claims if claim.source_file == EXTENDED]
     assert len(of_bytes) == 10
     assert all("packed bytes of 4-bit weights" in (claim.unmeasured or "") for claim in of_bytes)
 

@@ -26,6 +26,7 @@ from layerwise.extraction.projections import Weights
 from layerwise.inputs.measured import is_identity, measured, merge
 from layerwise.inputs.models import read_models
 from layerwise.inputs.published import Published, read_published
+from layerwise.inputs.result_files import MAPS
 from layerwise.measures import sheaf
 from layerwise.measures.traces import Trace
 from tiny_checkpoints import twin_folder
@@ -374,7 +375,7 @@ def test_restriction_maps_with_nan_layers() -> None:
     assert np.isnan(ratios[3])
     assert row["sheaf_laplacian"]["lambda_1"][3] == 0
     assert np.isnan(row["sheaf_laplacian"]["spectral_gaps"][3])
-    file = "paper3/Results/restriction_maps_results.json"
+    file = MAPS
     fragments = {file: {f"/{part}": row[part] for part in ("restriction_maps", "n_layers")}}
     maps_of = analysed("sheaf_trace", measured(tables(), fragments), **DRAWS).documents[
         "pythia-1.4b"

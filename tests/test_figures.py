@@ -28,22 +28,24 @@ from layerwise.figures.numbers import OWN, NothingToDraw, Numbers, read_numbers
 from layerwise.files import read_json, write_json
 from layerwise.inputs.measured import measured
 from layerwise.inputs.published import read_published
+from layerwise.inputs.result_files import (
+    ANISOTROPY,
+    APERTUS,
+    CONSOLIDATED,
+    CROSS,
+    GEMMA,
+    HUNT,
+    LLAMA,
+    PAIRS,
+    SPECTRAL,
+    SWEEP,
+    TEMPLATE,
+)
 from layerwise.steps import draw as stage
 
 ROOT = Path(__file__).resolve().parent.parent
 Cells = dict[tuple[str, str], Any]
 CALIBRATION = "Results/results_{}_2025*.json"
-PAIRS = "Results/pythia/option_b_pair_level_20260102_142148.json"
-LLAMA = "Results/llama/llama3_cross_validation_20260102_235626.json"
-APERTUS = "Results/apertus/apertus_cross_validation_20260103_010455.json"
-GEMMA = "Results/gemma/gemma_cross_validation_20260103_011230.json"
-TEMPLATE = "Results/llama/llama3_instruct_template_20260103_000840.json"
-CONSOLIDATED = "Results/CONSOLIDATED_RESULTS.csv"
-SWEEP = "paper3/Results/pythia_family_NO_FINAL_LN_20260105_174820.json"
-HUNT = "paper3/Results/high_rho_hunt_NO_FINAL_LN_20260105_184728.json"
-SPECTRAL = "paper3/Results/restriction_map_spectral_20260105_202448.json"
-CROSS = "paper3/Results/l_star_cross_heritage_20260106_104357.json"
-ANISOTROPY = "paper3/Results/anisotropy_results_pythia.json"
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,7 @@ from layerwise.inputs.models import Model, read_models
 from layerwise.inputs.pairs import read_pairs
 from layerwise.inputs.prompts import read_prompts
 from layerwise.inputs.published import Published, read_published
+from layerwise.inputs.result_files import SWEEP
 from layerwise.ledger.origins import Origins
 from layerwise.steps import measure
 
@@ -202,8 +203,6 @@ def test_a_dtype_that_does_not_fit_leaves_the_other_alone(measured_with: Any) ->
 
 
 # --- origins ------------------------------------------------------------------------------------
-
-SWEEP = "paper3/Results/pythia_family_NO_FINAL_LN_20260105_174820.json"
 
 
 @pytest.fixture

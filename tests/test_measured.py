@@ -27,12 +27,12 @@ from layerwise.inputs.published import (
     read_published,
     split_pointer,
 )
+from layerwise.inputs.result_files import SWEEP
 
 ROOT = Path(__file__).parents[1]
 DRAWS = {"n_resamples": 150, "level": 0.95, "seed": 42}
 # which claims survive a choice is asked of other numbers where they were measured
 DERIVED = [analysis for analysis in TABLES if analysis != "sensitivity"]
-SWEEP = "paper3/Results/pythia_family_NO_FINAL_LN_20260105_174820.json"
 
 
 @pytest.fixture(scope="module")

@@ -7,13 +7,13 @@ import pytest
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import (
     HEADER,
-    TABLES,
     TYPED,
     Published,
     pointer,
     read_published,
     split_pointer,
 )
+from layerwise.inputs.result_files import BOOTSTRAP, TABLES
 from layerwise.inputs.transcription import check_tables, transcribe, write_tables
 
 
@@ -23,7 +23,7 @@ def files():
     content = {file: {"r": 0.1, "text": "two words"} for files in TABLES.values() for file in files}
     content["dataset.json"] = {"a": {"pairs": [["x", "y"], ["z", "w"]]}, "b": {"pairs": []}}
     content["prompts.json"] = {"anisotropy": {"prompts": ["p", "q", "r"]}}
-    content["Results/pythia/bootstrap_ci_20260102_132830.json"] = {
+    content[BOOTSTRAP] = {
         "timestamp": "2026-01-02T13:28:30.448358",
         "model": "EleutherAI/pythia-6.9b",
         "ok": True,
@@ -41,14 +41,11 @@ def folder(tmp_path, files):
     return tmp_path
 
 
-BOOT = "Results/pythia/bootstrap_ci_20260102_132830.json"
-
-
 def test_transcribed_numbers_keep_every_digit(folder, files):
     published = read_published(folder)
-    assert published[BOOT, "/layer_results/0/r"] == files[BOOT]["layer_results"]["0"]["r"]
-    assert published[BOOT, "/layer_results/32/r"] == 1e-300
-    assert published[BOOT, "/ok"] is True
+    assert published[BOOTSTRAP, "/layer_results/0/r"] == files[BOOTSTRAP]["layer_results"]["0"]["r"]
+    assert published[BOOTSTRAP, "/layer_results/32/r"] == 1e-300
+    assert published[BOOTSTRAP, "/ok"] is True
     assert published["notebook 000", "/r/0"] == -0.6
 
 
@@ -65,14 +62,14 @@ def test_texts_and_time_stamps_are_not_transcribed(folder):
 
 
 def test_document_is_the_file_again(folder, files):
-    document = read_published(folder).document(BOOT)
-    assert document == {key: value for key, value in files[BOOT].items() if key != "timestamp"}
+    document = read_published(folder).document(BOOTSTRAP)
+    assert document == {key: value for key, value in files[BOOTSTRAP].items() if key != "timestamp"}
 
 
 def test_value_reads_lists(folder):
     published = read_published(folder)
-    assert published.value(BOOT, "/changes") == []
-    assert published.value(BOOT, "/list") == [{"a/b": 1}, {"a/b": 2}]
+    assert published.value(BOOTSTRAP, "/changes") == []
+    assert published.value(BOOTSTRAP, "/list") == [{"a/b": 1}, {"a/b": 2}]
 
 
 @pytest.mark.parametrize("names", [("a/b", "c~d", "0"), ("",), ("~1", "/")])

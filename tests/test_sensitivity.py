@@ -22,7 +22,8 @@ from layerwise.figures.drawing import draw
 from layerwise.figures.numbers import OWN, Numbers
 from layerwise.figures.sensitivity import MARKS
 from layerwise.inputs.measured import measured
-from layerwise.inputs.published import DATASET, Published, read_published
+from layerwise.inputs.published import Published, read_published
+from layerwise.inputs.result_files import DATASET, GEMMA_ANISOTROPY
 from layerwise.measures.values import ANISOTROPY, Values
 from layerwise.pages.latex import escape, render
 from layerwise.statistics.survival import Finding, advice, compare, outcome
@@ -286,7 +287,7 @@ def test_the_bell_of_the_anisotropy_experiment() -> None:
     """The share of the last layer makes the fall, and before the final norm it does not."""
     shares = [0.1, 0.3, 0.9, 0.5, 0.2]
     fragments = {
-        "paper3/Results/anisotropy_results_gemma.json": {"": {"intrinsic_dim_ratio": shares}},
+        GEMMA_ANISOTROPY: {"": {"intrinsic_dim_ratio": shares}},
         "beyond/aniso": {"/gemma-2b": {"last_share_before_norm": 0.95}},
     }
     (row,) = statistics(fragments)["gemma-2b"]["rows"]
@@ -305,7 +306,7 @@ def every(values: Values) -> dict[str, Any]:
             CHOICES_FILE: {at: choices.document(of, DRAWS) for at, of in states.items()},
             "beyond/h4": {"/gemma-2b": BOTH, "/gpt2": BOTH},
             "beyond/aniso": {"/gemma-2b": {"last_share_before_norm": 0.95}},
-            "paper3/Results/anisotropy_results_gemma.json": {"": bell},
+            GEMMA_ANISOTROPY: {"": bell},
         }
     )
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from layerwise.errors import LayerwiseError
+from layerwise.inputs.result_files import BOOTSTRAP, LAYERS, UA_FILES
 from layerwise.steps import analyse, choices, judge, scaling
 from layerwise.steps.summary import summary
 from layerwise.steps.trace import as_lines, as_text, list_claims, trace
@@ -97,7 +98,7 @@ def test_analyse_writes_documents_and_their_inputs(results):
     found = json.loads((results / "published" / "statistics" / "layers.json").read_text())
     assert list(found)[:4] == ["analysis", "documents", "derived", "given"]
     assert found["analysis"] == "layers"
-    file = "Results/pythia/layer_analysis_20260102_122534.json"
+    file = LAYERS
     assert found["given"] == {"pythia-6p9b:": f"{file}#"}
     key = "pythia-6p9b:/strategies/layer_8/p_value"
     assert found["derived"][key] == [f"{file}#/strategies/layer_8/correlation"]
@@ -127,7 +128,7 @@ def test_judge_counts_and_hashes(results, root):
     assert document["counts"] == counted
     statistics = results / "published" / "statistics"
     assert document["statistics"] == {p.name: sha256(p) for p in sorted(statistics.glob("*.json"))}
-    file = "Results/pythia/bootstrap_ci_20260102_132830.json"
+    file = BOOTSTRAP
     registry = (root / "published" / "registry.csv").read_text()
     assert f"{file},{document['inputs'][file]}," in registry
     assert document["inputs"]["notebook 000"] == sha256(root / "published" / "typed.csv")
@@ -177,7 +178,7 @@ def test_not_judged_yet_iv(results, tmp_path):
 def test_trace_names_statistic_inputs_stage_and_command(results):
     record = trace(CLAIM, "published", results)
     origin = record["provenance"]
-    file = "Results/pythia/pythia_6.9b_ua_results_20260102_002828.json"
+    file = UA_FILES["pythia-6p9b"]
     assert record["published"] == -0.10663334528605144
     assert origin["statistic"] == "validation:pythia-6p9b:/_global_stats/bootstrap_95ci/0"
     path = results / "published" / "statistics" / "validation.json"

@@ -8,12 +8,10 @@ from operator import attrgetter
 import numpy as np
 
 from layerwise.analyses.categories import SLUG, includes_zero
-from layerwise.analyses.category_bootstrap import BOOTSTRAP
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry
-from layerwise.analyses.pairs import PAIRS
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.published import ANISOTROPY, PROMPTS
+from layerwise.inputs.result_files import ANISOTROPY, BOOTSTRAP, PAIRS, PROMPTS
 from layerwise.statistics import profile
 
 BELL = ("is_bell_curve", "phase1_slope", "phase1_r", "phase2_slope", "phase2_r")

@@ -16,14 +16,13 @@ from layerwise.analyses.categories import (
     n_categories,
     total_pairs,
 )
-from layerwise.analyses.category_bootstrap import BOOTSTRAP
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry
+from layerwise.inputs.result_files import BINS, BOOTSTRAP
 from layerwise.statistics import rules
 from layerwise.statistics.correlation import MIN_POINTS, pearson_p
 from layerwise.statistics.random_bins import stable_labels
 
-BINS = "Results/pythia/option_a_bins_20260102_140002.json"
 TYPED = "notebook 000"  # its n = 6 table was typed by hand, with two decimals
 
 

@@ -19,7 +19,7 @@ from layerwise.analyses.categories import (
 )
 from layerwise.analyses.derivation import Rules
 from layerwise.analyses.evidence import Entry, Evidence
-from layerwise.analyses.validation import PAPER1
+from layerwise.inputs.result_files import PAPER1
 from layerwise.statistics import calibration
 from layerwise.statistics.samples import cohens_d
 

@@ -7,15 +7,11 @@ from jaxtyping import Float
 
 from layerwise.analyses.derivation import Rule
 from layerwise.analyses.evidence import Entry, Evidence
-from layerwise.inputs.published import DATASET
+from layerwise.inputs.result_files import DATASET
 from layerwise.statistics import rules
 from layerwise.statistics.correlation import pearson_p, pearson_r
 
 SLUG = "pythia-6p9b"  # the model of Paper 2's notebooks on layers
-UA_FILES = {
-    "pythia-6p9b": "Results/pythia/pythia_6.9b_ua_results_20260102_002828.json",
-    "pythia-12b": "Results/pythia/pythia_12b_ua_results_20260102_003540.json",
-}
 NUMERIC = "ground_truth_numeric"
 FACTS = "scientific_facts"
 SERIES = ("the asymmetry of the categories", "the preference of the categories")

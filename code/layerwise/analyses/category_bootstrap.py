@@ -9,7 +9,6 @@ import numpy as np
 from layerwise.analyses.categories import (
     OVER_CATEGORIES,
     SLUG,
-    UA_FILES,
     asymmetries,
     ends,
     preferences,
@@ -18,10 +17,9 @@ from layerwise.analyses.categories import (
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Draws, Entry
 from layerwise.analyses.scaling import depth
+from layerwise.inputs.result_files import BOOTSTRAP, UA_FILES
 from layerwise.statistics import rules
 from layerwise.statistics.bootstrap import CorrelationInterval, advance, correlation_interval
-
-BOOTSTRAP = "Results/pythia/bootstrap_ci_20260102_132830.json"
 
 
 def mid_layers(f: Entry) -> list[int]:

@@ -6,8 +6,9 @@ from functools import partial
 
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Evidence
-from layerwise.analyses.pair_curves import CONSOLIDATED, CURVES, Layer, PairCurve
+from layerwise.analyses.pair_curves import CURVES, Layer, PairCurve
 from layerwise.inputs.published import Cell, pointer
+from layerwise.inputs.result_files import CONSOLIDATED
 from layerwise.statistics import phases, rules
 
 ENDS = ("ci_lo", "ci_hi")

@@ -9,13 +9,12 @@ import numpy as np
 
 from layerwise.analyses.derivation import Document, Rules, each
 from layerwise.analyses.evidence import Entry, Evidence
-from layerwise.analyses.gain_files import R, by_lab
-from layerwise.analyses.sheaf_trace import EXTENDED, V2, extended_layer, trace_layer
+from layerwise.analyses.gain_files import by_lab
+from layerwise.analyses.sheaf_trace import extended_layer, trace_layer
+from layerwise.inputs.result_files import CROSS, EXTENDED, SIGNS, V2
 from layerwise.statistics import critical_layer
 from layerwise.statistics.critical_layer import Formula, depth_error, relative_error
 
-CROSS = R + "l_star_cross_heritage_20260106_104357.json"
-SIGNS = R + "l_star_sign_change_20260106_111315.json"
 PAPER = "Paper 3"  # the coefficients stand in its text
 LEFT_OUT = "mistralai/Mistral-7B-v0.1"  # of the calibration: its L* is 0
 LAYERS = "individual_L_stars"

@@ -10,16 +10,8 @@ import numpy as np
 from layerwise.analyses.categories import OVER_PAIRS, asymmetries, categories, n_categories
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry
-from layerwise.analyses.output_correlation import CONTRIBUTIONS
-from layerwise.analyses.pair_curves import (
-    APERTUS_CURVE,
-    GEMMA_CURVE,
-    LLAMA,
-    LLAMA_CURVE,
-    SHORT,
-    PairCurve,
-)
-from layerwise.analyses.validation import PAPER1
+from layerwise.analyses.pair_curves import APERTUS_CURVE, GEMMA_CURVE, LLAMA_CURVE, SHORT, PairCurve
+from layerwise.inputs.result_files import CONTRIBUTIONS, LLAMA, PAPER1
 from layerwise.statistics import phases, rules
 from layerwise.statistics.correlation import pearson_p, pearson_r
 

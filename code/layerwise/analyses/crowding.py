@@ -9,17 +9,8 @@ import numpy as np
 
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry, Evidence
-from layerwise.analyses.gain_files import (
-    CLEAN,
-    HUNT,
-    SWEEP,
-    damps,
-    density,
-    final_gain,
-    gain,
-    gains_of,
-    models,
-)
+from layerwise.analyses.gain_files import damps, density, final_gain, gain, gains_of, models
+from layerwise.inputs.result_files import CLEAN, HUNT, SWEEP
 from layerwise.statistics import gains
 from layerwise.statistics.correlation import Correlation, pearson
 

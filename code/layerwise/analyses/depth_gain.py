@@ -9,7 +9,8 @@ import numpy as np
 
 from layerwise.analyses.derivation import Document
 from layerwise.analyses.evidence import Entry
-from layerwise.analyses.gain_files import SWEEP, damps, final_gain, gain
+from layerwise.analyses.gain_files import damps, final_gain, gain
+from layerwise.inputs.result_files import SWEEP
 from layerwise.statistics import gains
 from layerwise.statistics.correlation import pearson
 

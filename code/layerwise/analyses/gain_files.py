@@ -11,10 +11,6 @@ from jaxtyping import Float64
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.statistics import gains
 
-R = "paper3/Results/"
-SWEEP = R + "pythia_family_NO_FINAL_LN_20260105_174820.json"
-HUNT = R + "high_rho_hunt_NO_FINAL_LN_20260105_184728.json"
-CLEAN = R + "clean_residual_NO_FINAL_LN_20260105_173546.json"
 GROUPS = ("models", "tested_results", "results")  # where the models of a file stand
 
 

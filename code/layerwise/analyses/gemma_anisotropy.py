@@ -8,9 +8,7 @@ from jaxtyping import Float32
 from layerwise.analyses.anisotropy import SHAPE
 from layerwise.analyses.derivation import Document
 from layerwise.analyses.evidence import Entry
-from layerwise.inputs.published import ANISOTROPY
-
-GEMMA = "paper3/Results/anisotropy_results_gemma.json"
+from layerwise.inputs.result_files import ANISOTROPY, GEMMA_ANISOTROPY
 
 
 def single(f: Entry) -> Float32[np.ndarray, " layer"]:
@@ -32,4 +30,4 @@ PROFILE = {
     "gauge_theory_test/gemma_profile_range": spread,
     "gauge_theory_test/is_flatter": lambda f: spread(f) < f.gauge_theory_test.pythia_profile_range,
 }
-DOCUMENTS = {"gemma-2b": Document(GEMMA, {"": PROFILE})}
+DOCUMENTS = {"gemma-2b": Document(GEMMA_ANISOTROPY, {"": PROFILE})}

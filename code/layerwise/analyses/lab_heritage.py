@@ -10,19 +10,10 @@ from scipy import stats
 from layerwise.analyses import layer_norm_tests
 from layerwise.analyses.derivation import Document, Rules, each, together
 from layerwise.analyses.evidence import Entry
-from layerwise.analyses.gain_files import (
-    HUNT,
-    SWEEP,
-    Rows,
-    by_lab,
-    damps,
-    final_gain,
-    gain,
-    gains_of,
-    models,
-)
+from layerwise.analyses.gain_files import Rows, by_lab, damps, final_gain, gain, gains_of, models
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import NotMeasured
+from layerwise.inputs.result_files import HUNT, SWEEP
 from layerwise.statistics import gains
 
 ELEUTHER = "EleutherAI"

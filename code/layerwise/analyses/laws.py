@@ -10,7 +10,7 @@ from scipy.special import softmax
 from layerwise.analyses import depth_gain, lab_heritage, spectral_norms
 from layerwise.analyses.derivation import Document
 from layerwise.analyses.evidence import Evidence
-from layerwise.analyses.gain_files import HUNT, SWEEP
+from layerwise.inputs.result_files import HUNT, SWEEP
 from layerwise.measures import sheaf
 
 LEVEL = 0.05

@@ -8,13 +8,11 @@ import numpy as np
 from scipy import stats
 
 from layerwise.analyses.derivation import Document, Rules, each, together
-from layerwise.analyses.gain_files import R, Rows, rows_of
+from layerwise.analyses.gain_files import Rows, rows_of
+from layerwise.inputs.result_files import GPT2, GPTJ
 from layerwise.statistics import gains
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.samples import require_sample
-
-GPT2 = R + "gpt2_layernorm_validation_20260105_150306.csv"
-GPTJ = R + "gptj_parallel_test_20260105_152333.csv"
 
 
 def mean(rows: Rows) -> float:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from layerwise.analyses.categories import SLUG, UA_FILES, n_categories, r_over_categories
+from layerwise.analyses.categories import SLUG, n_categories, r_over_categories
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry
 from layerwise.analyses.scaling import depth
+from layerwise.inputs.result_files import LAYERS, UA_FILES
 from layerwise.statistics import curves
 from layerwise.statistics.correlation import pearson_p
 
-LAYERS = "Results/pythia/layer_analysis_20260102_122534.json"
 PREFIX = "layer_"
 
 

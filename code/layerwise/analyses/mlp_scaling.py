@@ -6,11 +6,9 @@ import numpy as np
 
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry
-from layerwise.analyses.gain_files import R
+from layerwise.inputs.result_files import MLP_SCALING
 from layerwise.statistics.correlation import Line, power_law
 from layerwise.statistics.norm_ratios import contracting_percent
-
-SCALING = R + "scaling_law_multi_pythia_results.json"
 
 
 def law(f: Entry) -> Line:
@@ -78,7 +76,7 @@ HYPOTHESIS: Rules = {
     "hypothesis_test/hypothesis_confirmed": lambda f: contracts(f) and expands(f),
 }
 DOCUMENTS = {
-    "family": Document(SCALING, {"": OVER_SIZES, "models/*": OF_SIZE}),
+    "family": Document(MLP_SCALING, {"": OVER_SIZES, "models/*": OF_SIZE}),
     "pythia-1p4b": Document(R + "ffn_expansion_results.json", {**BY_LAYER, "": HYPOTHESIS}),
     "pythia-6p9b": Document(R + "ffn_expansion_pythia69b_results.json", {**BY_LAYER, "": COMBINED}),
 }

@@ -10,9 +10,9 @@ from jaxtyping import Float32
 from layerwise.analyses.derivation import Document, Rule
 from layerwise.analyses.evidence import Entry
 from layerwise.errors import LayerwiseError
+from layerwise.inputs.result_files import CONTROL
 from layerwise.statistics.samples import TTest, pooled_t
 
-CONTROL = "Results/neutral_control_test_results.json"
 SIDES = ("sim_a", "sim_b")
 
 

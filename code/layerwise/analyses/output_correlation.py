@@ -11,12 +11,15 @@ import numpy as np
 from layerwise.analyses.categories import FACTS, NUMERIC, asymmetry
 from layerwise.analyses.derivation import Document, Rule, Rules
 from layerwise.analyses.evidence import Entry
-from layerwise.analyses.validation import OUTPUT_CORRELATION, PAPER1
+from layerwise.inputs.result_files import (
+    CLASSES,
+    CONTRIBUTIONS,
+    DIVERGENCE,
+    OUTPUT_CORRELATION,
+    PAPER1,
+)
 from layerwise.statistics.correlation import pearson_p, pearson_r
 
-CONTRIBUTIONS = "extended_results/data/contribution_by_category.csv"
-CLASSES = "extended_results/data/category_classification.csv"
-DIVERGENCE = "extended_results/data/cross_model_divergence.csv"
 REGIMES = ("LIE_REGIME", "BULLSHIT_REGIME", "MIXED")
 SCALE = 10  # of UA against the preference, in the gap
 

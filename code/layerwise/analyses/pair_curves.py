@@ -7,15 +7,17 @@ from dataclasses import dataclass
 
 from layerwise.analyses.categories import total_pairs
 from layerwise.analyses.evidence import Entry, Evidence
-from layerwise.analyses.pairs import PAIRS
+from layerwise.inputs.result_files import (
+    APERTUS,
+    CONSOLIDATED,
+    GEMMA,
+    LLAMA,
+    PAIRS,
+    PHASE_SUMMARY,
+    TEMPLATE,
+)
 from layerwise.statistics import phases, rules
 
-LLAMA = "Results/llama/llama3_cross_validation_20260102_235626.json"
-TEMPLATE = "Results/llama/llama3_instruct_template_20260103_000840.json"
-APERTUS = "Results/apertus/apertus_cross_validation_20260103_010455.json"
-GEMMA = "Results/gemma/gemma_cross_validation_20260103_011230.json"
-CONSOLIDATED = "Results/CONSOLIDATED_RESULTS.csv"
-SUMMARY = "Results/PHASE_SUMMARY.csv"
 METRIC = "centroid_asymmetry"  # the measure of every curve in the paper
 
 
@@ -27,7 +29,7 @@ class PairCurve:
     group: str
     metric: str | None = None
     ends: tuple[str, str] = ("ci_lower", "ci_upper")
-    summary_row: int = 0  # in SUMMARY
+    summary_row: int = 0  # in PHASE_SUMMARY
     first_row: int = 0  # in CONSOLIDATED, whose rows go on by layer
 
     def tests(self, f: Entry | Evidence) -> dict[int, Entry]:
@@ -128,7 +130,7 @@ class Curve:
 
     def printed_mean(self, name: str) -> float:
         """The phase mean that the summary table prints with two decimals."""
-        value: float = self.source.of(SUMMARY)[self.place.summary_row][f"{name}_mean"]
+        value: float = self.source.of(PHASE_SUMMARY)[self.place.summary_row][f"{name}_mean"]
         return value
 
 

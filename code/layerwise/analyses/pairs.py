@@ -7,9 +7,8 @@ from collections.abc import Collection
 from layerwise.analyses.categories import OVER_PAIRS, SLUG, includes_zero
 from layerwise.analyses.derivation import Document, Rule, Rules
 from layerwise.analyses.evidence import Entry
+from layerwise.inputs.result_files import PAIRS
 from layerwise.statistics import rules
-
-PAIRS = "Results/pythia/option_b_pair_level_20260102_142148.json"
 
 
 def measures(row: Entry) -> Entry:

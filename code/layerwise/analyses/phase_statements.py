@@ -9,21 +9,18 @@ from collections.abc import Callable, Collection
 from functools import partial
 
 from layerwise.analyses.categories import includes_zero, n_categories, total_pairs
-from layerwise.analyses.category_bootstrap import BOOTSTRAP
 from layerwise.analyses.derivation import Rules
 from layerwise.analyses.evidence import Evidence
 from layerwise.analyses.pair_curves import (
     APERTUS_CURVE,
-    CONSOLIDATED,
     GEMMA_CURVE,
-    LLAMA,
     LLAMA_CURVE,
     PYTHIA_CURVE,
     WITH,
     WITHOUT,
     Curve,
 )
-from layerwise.analyses.pairs import PAIRS
+from layerwise.inputs.result_files import BOOTSTRAP, CONSOLIDATED, LLAMA, PAIRS
 from layerwise.statistics import phases, rules
 from layerwise.statistics.correlation import pearson_p
 

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 from layerwise.analyses.derivation import Document, Rules
-from layerwise.analyses.pair_curves import CURVES, PYTHIA_CURVE, SUMMARY, Curve
-from layerwise.analyses.pairs import PAIRS
+from layerwise.analyses.pair_curves import CURVES, PYTHIA_CURVE, Curve
 from layerwise.analyses.phase_statements import STATEMENTS, some_late
 from layerwise.inputs.published import pointer
+from layerwise.inputs.result_files import PAIRS, PHASE_SUMMARY
 from layerwise.statistics import phases
 
 
@@ -95,7 +95,7 @@ DOCUMENTS = {
     slug: Document(
         curve.of,
         {"": {**OF_CURVE, **({"metrics": of_measures} if curve is PYTHIA_CURVE else {})}},
-        {"/late_inversion": (SUMMARY, pointer(curve.summary_row, "late_inversion"))},
+        {"/late_inversion": (PHASE_SUMMARY, pointer(curve.summary_row, "late_inversion"))},
     )
     for slug, curve in CURVES.items()
 } | {"paper": Document(None, {"": STATEMENTS})}

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from layerwise.analyses.categories import UA_FILES, n_categories, r_over_categories
+from layerwise.analyses.categories import n_categories, r_over_categories
 from layerwise.analyses.derivation import Document, Rule, Rules, derive
 from layerwise.analyses.evidence import Draws, Entry, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.measured import alone
+from layerwise.inputs.result_files import SCALING, UA_FILES
 from layerwise.statistics import curves
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED
 from layerwise.statistics.correlation import pearson_p
 
-SCALING = "Results/pythia/pythia_scaling_20260102_131212.json"
 OWN = "Pythia-6.9B"  # the size that the notebooks on layers are about
 
 

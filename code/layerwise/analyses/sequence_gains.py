@@ -11,20 +11,14 @@ import numpy as np
 
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry, Evidence
-from layerwise.analyses.gain_files import R
 from layerwise.inputs.published import pointer
+from layerwise.inputs.result_files import FOUR, HEADS, HYPOTHESES, INPUTS, LLAMAS, MISTRAL
 from layerwise.statistics import norm_ratios
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.samples import spearman
 
-HYPOTHESES = R + "llama_anomaly_hypothesis_tests.json"
 PROJECTOR = ("hypothesis_1_titanium_projector", "results")
 PROJECTED = ("llama3.1-8b", "mistral-7b", "gemma2-9b")
-FOUR = R + "4model_validation_results.json"
-MISTRAL = R + "mistral_paradox_investigation_results.json"
-INPUTS = R + "input_dependency_thermodynamics.json"
-LLAMAS = R + "llama2_vs_llama31_hypothesis_test.json"
-HEADS = R + "beautiful_ones_analysis_20260105_164639.json"
 MODELS = ("pythia-6.9b", "gemma-7b", "apertus-8b", "llama3.1-8b")
 LLAMA = "llama3.1-8b"
 LAST_LAYERS = {"pythia-6.9b": 31, "gpt-j-6b": 27}

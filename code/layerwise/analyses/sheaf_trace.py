@@ -7,14 +7,10 @@ from jaxtyping import Float
 
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry, Evidence
-from layerwise.analyses.gain_files import R
+from layerwise.inputs.result_files import EXTENDED, MAPS, V1, V2
 from layerwise.statistics import critical_layer
 from layerwise.statistics.critical_layer import legacy_argmax
 
-V2 = R + "H4_v2_validation_20260106_015547.json"
-V1 = R + "H4_validation_20260106_014132.json"
-EXTENDED = R + "H4_v2_extended_20260106_012606.json"
-MAPS = R + "restriction_maps_results.json"
 TRACED = ("pythia-160m", "pythia-410m", "opt-125m", "gpt2")
 # Of the extended run, and what is said of the mean trace: a NaN among the layers leaves a word.
 PACKED = {

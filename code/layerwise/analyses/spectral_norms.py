@@ -10,12 +10,10 @@ import numpy as np
 
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry, Evidence
-from layerwise.analyses.gain_files import HUNT, SWEEP, R
+from layerwise.inputs.result_files import HUNT, OPT, SPECTRAL, SWEEP
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.samples import mann_whitney
 
-SPECTRAL = R + "restriction_map_spectral_20260105_202448.json"
-OPT = R + "OPT_anomaly_20260106_013155.json"
 MODELS = (
     "pythia-160m", "pythia-410m", "gpt-neo-125M", "opt-125m", "opt-350m", "bloom-560m", "gpt2",
 )  # fmt: skip

@@ -13,9 +13,9 @@ import numpy as np
 from scipy import stats
 
 from layerwise.analyses.categories import SLUG, ends, n_categories, total_pairs
-from layerwise.analyses.category_bootstrap import BOOTSTRAP
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.pair_curves import PairCurve
+from layerwise.inputs.result_files import BOOTSTRAP
 from layerwise.statistics import calibration, phases, profile
 from layerwise.statistics.correlation import pearson_p
 from layerwise.statistics.rules import Ends

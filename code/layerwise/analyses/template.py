@@ -5,7 +5,8 @@ from __future__ import annotations
 from layerwise.analyses.cross_model import EXCLUDES, structure
 from layerwise.analyses.derivation import Document
 from layerwise.analyses.evidence import Entry
-from layerwise.analyses.pair_curves import TEMPLATE, WITH, WITHOUT
+from layerwise.analyses.pair_curves import WITH, WITHOUT
+from layerwise.inputs.result_files import TEMPLATE
 from layerwise.statistics import phases
 
 

@@ -6,13 +6,12 @@ import numpy as np
 from jaxtyping import Float32
 
 from layerwise.analyses.derivation import Document, Rules, each, together
-from layerwise.analyses.gain_files import R, Rows, rows_of
+from layerwise.analyses.gain_files import Rows, rows_of
 from layerwise.inputs.published import pointer
+from layerwise.inputs.result_files import BENCHMARK, BENCHMARK_ROWS
 from layerwise.statistics.correlation import pearson
 from layerwise.statistics.samples import pooled_d, pooled_t, spearman
 
-ROWS = R + "thermodynamic_benchmark_20260105_141034.csv"
-SUMMARY = R + "thermodynamic_benchmark_20260105_141034.json"
 MODELS = ("Pythia-6.9B", "Gemma-7B", "Mistral-7B", "LLaMA-3.1-8B")
 CATEGORIES = ("Factual", "Syntactic", "Cliche", "Novel", "Nonsense")
 
@@ -83,24 +82,27 @@ def places(number: int, model: str) -> dict[str, tuple[str, str]]:
     """Where the summary has the statistics of a model."""
     platitude = pointer("p3_platitude_tunnel", number)
     return {
-        "/base_level": (SUMMARY, pointer("base_levels", model)),
-        "/range": (SUMMARY, pointer("modulation_ranges", model)),
-        "/entropy": (SUMMARY, pointer("entropy_correlations", number)),
-        "/complexity": (SUMMARY, pointer("complexity_correlations", number)),
-        **{f"/p3/{q}": (SUMMARY, f"{platitude}/{q}") for q in ("t_stat", "p_val", "cohens_d")},
+        "/base_level": (BENCHMARK, pointer("base_levels", model)),
+        "/range": (BENCHMARK, pointer("modulation_ranges", model)),
+        "/entropy": (BENCHMARK, pointer("entropy_correlations", number)),
+        "/complexity": (BENCHMARK, pointer("complexity_correlations", number)),
+        **{f"/p3/{q}": (BENCHMARK, f"{platitude}/{q}") for q in ("t_stat", "p_val", "cohens_d")},
     }
 
 
 DOCUMENTS = {
     model: Document(
-        rows_of(ROWS, Model=model), {"": OF_MODEL}, places=places(number, model), shows=False
+        rows_of(BENCHMARK_ROWS, Model=model),
+        {"": OF_MODEL},
+        places=places(number, model),
+        shows=False,
     )
     for number, model in enumerate(MODELS)
 } | {
     "study": Document(
-        rows_of(ROWS),
+        rows_of(BENCHMARK_ROWS),
         {"": STUDY},
-        places={"/n_measurements": (SUMMARY, "/n_measurements")},
+        places={"/n_measurements": (BENCHMARK, "/n_measurements")},
         shows=False,
     )
 }

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from layerwise.analyses.derivation import Document, Rules
-from layerwise.analyses.gain_files import R, Rows, rows_of
+from layerwise.analyses.gain_files import Rows, rows_of
+from layerwise.inputs.result_files import TWIN_ROWS, TWINS
 
-ROWS = R + "twin_test_results_20260105_160237.csv"
-SUMMARY = R + "twin_test_results_20260105_160237.json"
 FAMILIES = ("Mistral-7B", "Gemma-7B", "LLaMA-3.1-8B")
 VARIANTS = ("base", "instruct")
 EFFECT = 0.05  # a change of the mean gain that counts
@@ -67,11 +66,11 @@ STUDY: Rules = {
 }
 DOCUMENTS = {
     family: Document(
-        rows_of(ROWS, Family=family),
+        rows_of(TWIN_ROWS, Family=family),
         {"": OF_FAMILY},
-        places={"": (SUMMARY, f"/hypothesis_results/{number}")}
-        | {f"/{v}": (SUMMARY, f"/twin_summary/{family}/{v}") for v in VARIANTS},
+        places={"": (TWINS, f"/hypothesis_results/{number}")}
+        | {f"/{v}": (TWINS, f"/twin_summary/{family}/{v}") for v in VARIANTS},
         shows=False,
     )
     for number, family in enumerate(FAMILIES)
-} | {"study": Document(rows_of(ROWS), {"": STUDY}, places={"": (SUMMARY, "")}, shows=False)}
+} | {"study": Document(rows_of(TWIN_ROWS), {"": STUDY}, places={"": (TWINS, "")}, shows=False)}

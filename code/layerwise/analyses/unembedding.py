@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from layerwise.analyses.derivation import Document
-from layerwise.analyses.sequence_gains import HYPOTHESES, MISTRAL, PROJECTED, PROJECTOR
+from layerwise.analyses.sequence_gains import PROJECTED, PROJECTOR
+from layerwise.inputs.result_files import HYPOTHESES, MISTRAL
 
 MODEL = "mistral-7b"
 

@@ -11,7 +11,6 @@ import numpy as np
 from layerwise.analyses.categories import (
     FACTS,
     SLUG,
-    UA_FILES,
     asymmetries,
     asymmetry,
     categories,
@@ -23,17 +22,11 @@ from layerwise.analyses.categories import (
 from layerwise.analyses.derivation import Document, Rule, Rules
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.inputs.published import pointer
+from layerwise.inputs.result_files import OUTPUT_CORRELATION, PAPER1, UA_FILES
 from layerwise.statistics import rules
 from layerwise.statistics.bootstrap import mean_interval
 from layerwise.statistics.samples import cohens_d
 
-PAPER1 = {
-    "llama": "Results/results_llama_20251231_142705.json",
-    "gemma": "Results/results_gemma_20251231_142425.json",
-    "mistral": "Results/results_mistral_20251231_143700.json",
-    "apertus": "Results/results_apertus_20251231_150219.json",
-}
-OUTPUT_CORRELATION = "extended_results/data/correlation_analysis.json"
 TYPED = "notebook 003"  # lists Paper 1's models on scientific facts, with three decimals
 
 

@@ -16,15 +16,11 @@ import numpy as np
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.survival import Row, bell_row
 from layerwise.inputs.measured import BEYOND
-from layerwise.inputs.published import ANISOTROPY
+from layerwise.inputs.result_files import PROFILES
 from layerwise.statistics.gains import dampens
 from layerwise.statistics.survival import Finding, compare
 
 BELL = f"{BEYOND}aniso"  # has the share of the last layer before the final norm
-PROFILES = {  # and these the profile
-    "pythia-6p9b": ANISOTROPY,
-    "gemma-2b": "paper3/Results/anisotropy_results_gemma.json",
-}
 GAINS = "gains"  # the last gain of every prompt, by its definition
 PRINTED_GAIN = {  # the definition that the files of an experiment have
     **dict.fromkeys(("sweep", "hunt", "clean"), "penultimate"),

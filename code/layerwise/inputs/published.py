@@ -17,83 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.errors import LayerwiseError
+from layerwise.inputs.result_files import TABLES
 
 Value = float | int | bool | str | None
 EMPTY_LIST = "[]"  # how an empty list is noted: that there were no sign changes is a fact
 Cell = tuple[str, str]
 
 HEADER = ["file", "key", "value"]
-DATASET = "dataset.json"
-PROMPTS = "prompts.json"
-ANISOTROPY = "paper3/Results/anisotropy_results_pythia.json"
 TYPED = "typed.csv"  # numbers that exist only in a notebook's cells, so no file to compare with
-
-# The result files whose numbers the ledger uses, a table per paper or study.
-TABLES: Mapping[str, tuple[str, ...]] = {
-    "dataset.csv": (DATASET, PROMPTS),
-    "paper1.csv": (
-        "Results/results_apertus_20251231_150219.json",
-        "Results/results_gemma_20251231_142425.json",
-        "Results/results_llama_20251231_142705.json",
-        "Results/results_mistral_20251231_143700.json",
-        "Results/neutral_control_test_results.json",
-        "extended_results/data/category_classification.csv",
-        "extended_results/data/contribution_by_category.csv",
-        "extended_results/data/correlation_analysis.json",
-        "extended_results/data/cross_model_divergence.csv",
-    ),
-    "paper2.csv": (
-        "Results/pythia/bootstrap_ci_20260102_132830.json",
-        "Results/pythia/layer_analysis_20260102_122534.json",
-        "Results/pythia/option_a_bins_20260102_140002.json",
-        "Results/pythia/option_b_pair_level_20260102_142148.json",
-        "Results/pythia/pythia_12b_ua_results_20260102_003540.json",
-        "Results/pythia/pythia_6.9b_ua_results_20260102_002828.json",
-        "Results/pythia/pythia_scaling_20260102_131212.json",
-        "Results/CONSOLIDATED_RESULTS.csv",
-        "Results/PHASE_SUMMARY.csv",
-        "Results/apertus/apertus_cross_validation_20260103_010455.json",
-        "Results/gemma/gemma_cross_validation_20260103_011230.json",
-        "Results/llama/llama3_cross_validation_20260102_235626.json",
-        "Results/llama/llama3_instruct_template_20260103_000840.json",
-    ),
-    "paper3.csv": (
-        ANISOTROPY,
-        "paper3/Results/anisotropy_results_gemma.json",
-        "paper3/Results/4model_validation_results.json",
-        "paper3/Results/input_dependency_thermodynamics.json",
-        "paper3/Results/llama2_vs_llama31_hypothesis_test.json",
-        "paper3/Results/llama_anomaly_hypothesis_tests.json",
-        "paper3/Results/mistral_paradox_investigation_results.json",
-        "paper3/Results/beautiful_ones_analysis_20260105_164639.json",
-    ),
-    "paper3-gains.csv": (
-        "paper3/Results/pythia_family_NO_FINAL_LN_20260105_174820.json",
-        "paper3/Results/high_rho_hunt_NO_FINAL_LN_20260105_184728.json",
-        "paper3/Results/clean_residual_NO_FINAL_LN_20260105_173546.json",
-        "paper3/Results/ffn_expansion_pythia69b_results.json",
-        "paper3/Results/ffn_expansion_results.json",
-        "paper3/Results/gpt2_layernorm_validation_20260105_150306.csv",
-        "paper3/Results/gptj_parallel_test_20260105_152333.csv",
-        "paper3/Results/scaling_law_multi_pythia_results.json",
-    ),
-    "paper3-sheaf.csv": (
-        "paper3/Results/H4_v2_extended_20260106_012606.json",
-        "paper3/Results/H4_v2_validation_20260106_015547.json",
-        "paper3/Results/H4_validation_20260106_014132.json",
-        "paper3/Results/OPT_anomaly_20260106_013155.json",
-        "paper3/Results/l_star_cross_heritage_20260106_104357.json",
-        "paper3/Results/l_star_sign_change_20260106_111315.json",
-        "paper3/Results/restriction_map_spectral_20260105_202448.json",
-        "paper3/Results/restriction_maps_results.json",
-    ),
-    "paper3-benchmark.csv": (
-        "paper3/Results/thermodynamic_benchmark_20260105_141034.csv",
-        "paper3/Results/thermodynamic_benchmark_20260105_141034.json",
-        "paper3/Results/twin_test_results_20260105_160237.csv",
-        "paper3/Results/twin_test_results_20260105_160237.json",
-    ),
-}
 
 _LABEL = re.compile(r"[A-Za-z0-9_./-]{1,40}")
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}T")

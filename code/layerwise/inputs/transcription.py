@@ -11,15 +11,8 @@ from typing import Any
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import write_text
-from layerwise.inputs.published import (
-    DATASET,
-    HEADER,
-    PROMPTS,
-    TABLES,
-    Value,
-    leaves,
-    pointer,
-)
+from layerwise.inputs.published import HEADER, Value, leaves, pointer
+from layerwise.inputs.result_files import DATASET, PROMPTS, TABLES
 
 
 def transcribe(read_file: Callable[[str], bytes]) -> dict[str, str]:

@@ -25,12 +25,11 @@ from layerwise.inputs.mirrors import (
     require_inside,
 )
 from layerwise.inputs.notebooks import NotebookPrompts, prompts_document
+from layerwise.inputs.result_files import DATASET, PROMPTS
 
 COMMIT = "e3c7f94beb01a75e6774173ee3beeff3806d209c"
 ADDRESS = f"https://raw.githubusercontent.com/buk81/uniformity-asymmetry/{COMMIT}/"
 
-DATASET = "dataset.json"
-PROMPTS = "prompts.json"
 DATA_FILES = (DATASET, PROMPTS)
 PUBLISHED = Path(__file__).resolve().parents[3] / "published"
 RETRIES = 3

@@ -6,11 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.analyses.categories import FACTS, UA_FILES
-from layerwise.analyses.output_correlation import CLASSES, CONTRIBUTIONS
-from layerwise.analyses.validation import OUTPUT_CORRELATION, PAPER1, TYPED
+from layerwise.analyses.categories import FACTS
+from layerwise.analyses.validation import TYPED
 from layerwise.experiments import Fragments
 from layerwise.inputs.published import Published, pointer
+from layerwise.inputs.result_files import (
+    CLASSES,
+    CONTRIBUTIONS,
+    OUTPUT_CORRELATION,
+    PAPER1,
+    UA_FILES,
+)
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import Values
 

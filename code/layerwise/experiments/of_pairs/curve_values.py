@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from layerwise.analyses.bins import BINS
 from layerwise.analyses.bins import TYPED as TYPED_INTERVALS
-from layerwise.analyses.categories import UA_FILES
-from layerwise.analyses.category_bootstrap import BOOTSTRAP
 from layerwise.analyses.evidence import Draws
-from layerwise.analyses.layers import LAYERS
-from layerwise.analyses.pair_curves import CONSOLIDATED, CURVES, METRIC, SUMMARY, PairCurve
-from layerwise.analyses.pairs import PAIRS
-from layerwise.analyses.scaling import SCALING
+from layerwise.analyses.pair_curves import CURVES, METRIC, PairCurve
 from layerwise.experiments import Fragments
 from layerwise.experiments.of_pairs import documents
 from layerwise.experiments.of_pairs.documents import Intervals
-from layerwise.inputs.published import ANISOTROPY, leaves, pointer
+from layerwise.inputs.published import leaves, pointer
+from layerwise.inputs.result_files import (
+    ANISOTROPY,
+    BINS,
+    BOOTSTRAP,
+    CONSOLIDATED,
+    LAYERS,
+    PAIRS,
+    PHASE_SUMMARY,
+    SCALING,
+    UA_FILES,
+)
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import Values
 from layerwise.statistics import phases, rules
@@ -143,7 +148,7 @@ def tables(curve: Intervals, place: PairCurve) -> Fragments:
         f"{phase}_mean": rounded(phases.phase_mean(r, layers))
         for phase, layers in phases.thirds_of_list(list(r)).items()
     }
-    return {CONSOLIDATED: numbers(rows), SUMMARY: numbers(means, pointer(place.summary_row))}
+    return {CONSOLIDATED: numbers(rows), PHASE_SUMMARY: numbers(means, pointer(place.summary_row))}
 
 
 def rounded(value: float) -> float:

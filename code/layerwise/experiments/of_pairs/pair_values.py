@@ -23,7 +23,8 @@ from layerwise.extraction.templates import NONE, ONCE
 from layerwise.inputs.measured import merge
 from layerwise.inputs.models import Extraction
 from layerwise.inputs.pairs import StatementPairs
-from layerwise.inputs.published import DATASET, Published, pointer
+from layerwise.inputs.published import Published, pointer
+from layerwise.inputs.result_files import DATASET
 from layerwise.measures.values import Values, sampled_layers
 
 PAPER1 = {

@@ -7,21 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.analyses.bins import BINS
 from layerwise.analyses.bins import TYPED as TYPED_INTERVALS
-from layerwise.analyses.categories import SLUG, UA_FILES
-from layerwise.analyses.category_bootstrap import BOOTSTRAP
+from layerwise.analyses.categories import SLUG
 from layerwise.analyses.evidence import Draws
-from layerwise.analyses.layers import LAYERS
-from layerwise.analyses.pairs import PAIRS
-from layerwise.analyses.scaling import OWN, SCALING
+from layerwise.analyses.scaling import OWN
 from layerwise.analyses.survival import CHOICES_FILE, READER
 from layerwise.analyses.validation import LISTED
 from layerwise.errors import LayerwiseError
 from layerwise.experiments.of_pairs import choices, documents
 from layerwise.experiments.of_pairs.category_values import of_categories
 from layerwise.experiments.of_pairs.documents import Intervals
-from layerwise.inputs.published import ANISOTROPY, DATASET, PROMPTS
+from layerwise.inputs.result_files import (
+    ANISOTROPY,
+    BINS,
+    BOOTSTRAP,
+    DATASET,
+    LAYERS,
+    PAIRS,
+    PROMPTS,
+    SCALING,
+    UA_FILES,
+)
 from layerwise.measures.values import Values
 from layerwise.statistics.profile import PAPER2_LAYER
 

@@ -1,0 +1,96 @@
+"""The result files of the upstream repository whose numbers the ledger uses, each named once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+DATASET, PROMPTS = "dataset.json", "prompts.json"
+
+# Paper 1
+PAPER1 = {
+    "llama": "Results/results_llama_20251231_142705.json",
+    "gemma": "Results/results_gemma_20251231_142425.json",
+    "mistral": "Results/results_mistral_20251231_143700.json",
+    "apertus": "Results/results_apertus_20251231_150219.json",
+}
+CONTROL = "Results/neutral_control_test_results.json"
+CLASSES = "extended_results/data/category_classification.csv"
+CONTRIBUTIONS = "extended_results/data/contribution_by_category.csv"
+OUTPUT_CORRELATION = "extended_results/data/correlation_analysis.json"
+DIVERGENCE = "extended_results/data/cross_model_divergence.csv"
+
+# Paper 2
+BOOTSTRAP = "Results/pythia/bootstrap_ci_20260102_132830.json"
+LAYERS = "Results/pythia/layer_analysis_20260102_122534.json"
+BINS = "Results/pythia/option_a_bins_20260102_140002.json"
+PAIRS = "Results/pythia/option_b_pair_level_20260102_142148.json"
+UA_FILES = {
+    "pythia-6p9b": "Results/pythia/pythia_6.9b_ua_results_20260102_002828.json",
+    "pythia-12b": "Results/pythia/pythia_12b_ua_results_20260102_003540.json",
+}
+SCALING = "Results/pythia/pythia_scaling_20260102_131212.json"
+CONSOLIDATED = "Results/CONSOLIDATED_RESULTS.csv"
+PHASE_SUMMARY = "Results/PHASE_SUMMARY.csv"
+APERTUS = "Results/apertus/apertus_cross_validation_20260103_010455.json"
+GEMMA = "Results/gemma/gemma_cross_validation_20260103_011230.json"
+LLAMA = "Results/llama/llama3_cross_validation_20260102_235626.json"
+TEMPLATE = "Results/llama/llama3_instruct_template_20260103_000840.json"
+
+# Paper 3: anisotropy, one text, heads
+R = "paper3/Results/"
+ANISOTROPY = R + "anisotropy_results_pythia.json"
+GEMMA_ANISOTROPY = R + "anisotropy_results_gemma.json"
+PROFILES = {"pythia-6p9b": ANISOTROPY, "gemma-2b": GEMMA_ANISOTROPY}
+FOUR = R + "4model_validation_results.json"
+INPUTS = R + "input_dependency_thermodynamics.json"
+LLAMAS = R + "llama2_vs_llama31_hypothesis_test.json"
+HYPOTHESES = R + "llama_anomaly_hypothesis_tests.json"
+MISTRAL = R + "mistral_paradox_investigation_results.json"
+HEADS = R + "beautiful_ones_analysis_20260105_164639.json"
+# gains
+SWEEP = R + "pythia_family_NO_FINAL_LN_20260105_174820.json"
+HUNT = R + "high_rho_hunt_NO_FINAL_LN_20260105_184728.json"
+CLEAN = R + "clean_residual_NO_FINAL_LN_20260105_173546.json"
+MODULES = {
+    "pythia-1p4b": R + "ffn_expansion_results.json",
+    "pythia-6p9b": R + "ffn_expansion_pythia69b_results.json",
+}
+GPT2 = R + "gpt2_layernorm_validation_20260105_150306.csv"
+GPTJ = R + "gptj_parallel_test_20260105_152333.csv"
+MLP_SCALING = R + "scaling_law_multi_pythia_results.json"
+# traces and norms
+EXTENDED = R + "H4_v2_extended_20260106_012606.json"
+V2 = R + "H4_v2_validation_20260106_015547.json"
+V1 = R + "H4_validation_20260106_014132.json"
+OPT = R + "OPT_anomaly_20260106_013155.json"
+CROSS = R + "l_star_cross_heritage_20260106_104357.json"
+SIGNS = R + "l_star_sign_change_20260106_111315.json"
+SPECTRAL = R + "restriction_map_spectral_20260105_202448.json"
+MAPS = R + "restriction_maps_results.json"
+# the benchmark and the tuned twins: prompt by prompt, and what their notebooks made of it
+BENCHMARK_ROWS = R + "thermodynamic_benchmark_20260105_141034.csv"
+BENCHMARK = R + "thermodynamic_benchmark_20260105_141034.json"
+TWIN_ROWS = R + "twin_test_results_20260105_160237.csv"
+TWINS = R + "twin_test_results_20260105_160237.json"
+
+# The tables of `published/`, and whose numbers stand there, in that order.
+TABLES: Mapping[str, tuple[str, ...]] = {
+    "dataset.csv": (DATASET, PROMPTS),
+    "paper1.csv": (
+        *(PAPER1[model] for model in ("apertus", "gemma", "llama", "mistral")),
+        *(CONTROL, CLASSES, CONTRIBUTIONS, OUTPUT_CORRELATION, DIVERGENCE),
+    ),
+    "paper2.csv": (
+        *(BOOTSTRAP, LAYERS, BINS, PAIRS, UA_FILES["pythia-12b"], UA_FILES["pythia-6p9b"]),
+        *(SCALING, CONSOLIDATED, PHASE_SUMMARY, APERTUS, GEMMA, LLAMA, TEMPLATE),
+    ),
+    "paper3.csv": (
+        *(ANISOTROPY, GEMMA_ANISOTROPY, FOUR, INPUTS, LLAMAS, HYPOTHESES, MISTRAL, HEADS),
+    ),
+    "paper3-gains.csv": (
+        *(SWEEP, HUNT, CLEAN, MODULES["pythia-6p9b"], MODULES["pythia-1p4b"]),
+        *(GPT2, GPTJ, MLP_SCALING),
+    ),
+    "paper3-sheaf.csv": (EXTENDED, V2, V1, OPT, CROSS, SIGNS, SPECTRAL, MAPS),
+    "paper3-benchmark.csv": (BENCHMARK_ROWS, BENCHMARK, TWIN_ROWS, TWINS),
+}
