@@ -6,7 +6,7 @@ import numpy as np
 
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry
-from layerwise.inputs.result_files import MLP_SCALING
+from layerwise.inputs.result_files import MLP_SCALING, MODULES
 from layerwise.statistics.correlation import Line, power_law
 from layerwise.statistics.norm_ratios import contracting_percent
 
@@ -77,6 +77,6 @@ HYPOTHESIS: Rules = {
 }
 DOCUMENTS = {
     "family": Document(MLP_SCALING, {"": OVER_SIZES, "models/*": OF_SIZE}),
-    "pythia-1p4b": Document(R + "ffn_expansion_results.json", {**BY_LAYER, "": HYPOTHESIS}),
-    "pythia-6p9b": Document(R + "ffn_expansion_pythia69b_results.json", {**BY_LAYER, "": COMBINED}),
+    "pythia-1p4b": Document(MODULES["pythia-1p4b"], {**BY_LAYER, "": HYPOTHESIS}),
+    "pythia-6p9b": Document(MODULES["pythia-6p9b"], {**BY_LAYER, "": COMBINED}),
 }
