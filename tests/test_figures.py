@@ -222,7 +222,9 @@ def test_an_svg_follows_the_page_it_stands_in(published: Numbers, tmp_path: Path
     inside = svg.inlined(alone)
     assert not re.search(r"style|#000000|#ffffff|xlink|\.\d{4}", inside)  # policies forbid styles
     assert 'fill="currentColor"' in inside
-    ids, used = (set(re.findall(found, inside)) for found in (r'id="([^"]+)"', r'#([\w-]+)[")]'))
+    ids, used = (
+        set(re.findall(found, inside)) for found in (r'id="([^"]+)"', r'(?:href="|url\()#([\w-]+)')
+    )
     assert ids == used
     assert all(one.startswith("layers-") for one in ids)  # no other figure's
     assert len(inside) < 20_000
