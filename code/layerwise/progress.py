@@ -6,9 +6,9 @@ On a terminal a bar; in a log one plain line a minute, so that work of less than
 from __future__ import annotations
 
 import contextlib
+import io
 import sys
 import threading
-import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Protocol, TypeVar, runtime_checkable
 
@@ -16,6 +16,9 @@ from tqdm import tqdm
 
 QUIET = 60.0  # seconds between two lines of a log
 REDRAWN = 1.0  # seconds until a bar shows the time again
+BAR = "{l_bar}{bar}| {n_fmt}/{total_fmt} {unit} [{elapsed}<{remaining}{postfix}]"
+LINE = "{desc}: {n_fmt} of {total_fmt} {unit}, {elapsed} so far, {remaining} left{postfix}"
+TIME = "{desc}: {elapsed} so far{postfix}"  # where nobody knows how much there is
 T = TypeVar("T")
 
 
@@ -40,18 +43,24 @@ def meter(
     """
     if not shown:
         yield lambda n=1, note="": None
-    elif sys.stderr.isatty():
-        with _bar(what, unit, total) as bar, _every(REDRAWN, bar.refresh):
+        return
+    drawn = sys.stderr.isatty()
+    # smoothing=0: the time left is by the mean rate of all that was done
+    with tqdm(
+        total=total, desc=what, unit=unit, smoothing=0, leave=False, dynamic_ncols=True,
+        bar_format=TIME if total is None else BAR if drawn else LINE,
+        file=sys.stderr if drawn else io.StringIO(),
+    ) as bar:  # fmt: skip
 
-            def advance(n: int = 1, note: str = "") -> None:
-                bar.set_postfix_str(note, refresh=False)
-                bar.update(n)
+        def advance(n: int = 1, note: str = "") -> None:
+            bar.set_postfix_str(note, refresh=False)
+            bar.update(n)
 
+        def tell() -> None:
+            print(bar, file=sys.stderr, flush=True)
+
+        with _every(*((REDRAWN, bar.refresh) if drawn else (QUIET, tell))):
             yield advance
-    else:
-        state = _State(what, unit, total)
-        with _every(QUIET, lambda: print(state.line(), file=sys.stderr, flush=True)):
-            yield state.advance
 
 
 def track(
@@ -73,65 +82,6 @@ def track(
 def say(line: str) -> None:
     """A line on stderr, beside what a meter shows."""
     tqdm.write(line, file=sys.stderr)
-
-
-class _State:
-    """What a line of a log says."""
-
-    def __init__(self, what: str, unit: str, total: int | None) -> None:
-        self.what, self.unit, self.total = what, unit, total
-        self.done, self.note = 0, ""
-        self.started = time.monotonic()
-
-    def advance(self, n: int = 1, note: str = "") -> None:
-        self.done += n
-        self.note = note
-
-    def line(self) -> str:
-        return progress_line(
-            self.what,
-            self.unit,
-            self.done,
-            self.total,
-            time.monotonic() - self.started,
-            self.note,
-        )
-
-
-def progress_line(
-    what: str, unit: str, done: int, total: int | None, seconds: float, note: str = ""
-) -> str:
-    """`what: done of total unit (note), time left`; the time so far where none is known."""
-    parts = [] if total is None else [f"{done} of {total} {unit}"]
-    if total is None or done == 0:
-        parts.append(f"{spell(seconds)} so far")
-    else:
-        parts.append(f"{spell(seconds / done * (total - done))} left")
-    if note:
-        parts[0] += f" ({note})"
-    return f"{what}: {', '.join(parts)}"
-
-
-def spell(seconds: float) -> str:
-    """A time as a reader wants it: `40 s`, `3 min`, `2 h 5 min`."""
-    if round(seconds) < 60:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
-
-
-def _bar(what: str, unit: str, total: int | None) -> tqdm:
-    counted = (
-        f"{{l_bar}}{{bar}}| {{n_fmt}}/{{total_fmt}} {unit} [{{elapsed}}<{{remaining}}{{postfix}}]"
-    )
-    # smoothing=0: the mean rate of all that was done, as in a log
-    return tqdm(
-        total=total, desc=what, bar_format=counted if total is not None else _TIMED, smoothing=0,
-        leave=False, dynamic_ncols=True, file=sys.stderr,
-    )  # fmt: skip
-
-
-_TIMED = "{desc}, {elapsed}{postfix}"
 
 
 @contextlib.contextmanager
