@@ -12,7 +12,6 @@ from layerwise.files import (
     read_json,
     sha256_of,
     write_json,
-    write_text,
 )
 
 
@@ -46,15 +45,9 @@ def test_atomic_path_failure_leaves_the_old_file(tmp_path: Path, error: type) ->
     assert names(tmp_path) == ["a.txt"]
 
 
-def test_atomic_path_replaces(tmp_path: Path) -> None:
-    target = tmp_path / "a.txt"
-    target.write_text("old")
-    write_text(target, "Grüße\n")
-    assert target.read_bytes() == "Grüße\n".encode()
-
-
 def test_json_round_trip_keeps_order(tmp_path: Path) -> None:
     document = {"z": [1, 0.1, -1e-300], "a": None, "ü": {"true": True}}
+    (tmp_path / "a.json").write_text("old")
     write_json(tmp_path / "a.json", document)
     back = read_json(tmp_path / "a.json")
     assert back == document
@@ -79,6 +72,8 @@ def test_write_json_not_finite(tmp_path: Path, value: float) -> None:
         (b'{"a": [1,', "not valid JSON at line 1, column 10"),
         (b"", "not valid JSON at line 1, column 1"),
         (b'{"a": "\xff"}', "expected UTF-8 text, invalid start byte at byte 7"),
+        (b"1e999", "numbers must be finite, found 1e999"),
+        (b"[" * 100_000, "nested too deeply"),
     ],
 )
 def test_read_json_iv(tmp_path: Path, content: bytes, message: str) -> None:
@@ -94,38 +89,22 @@ def test_read_json_missing_or_folder(tmp_path: Path) -> None:
         read_json(tmp_path)
 
 
-def test_sha256_against_hashlib(tmp_path: Path) -> None:
-    content = bytes(range(256)) * 5000
-    (tmp_path / "a").write_bytes(content)
-    assert sha256_of(tmp_path / "a") == hashlib.sha256(content).hexdigest()
-
-
-def test_publish_folder(tmp_path: Path) -> None:
-    for name, text in (("part", "new"), ("final", "old")):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / text).write_text(text)
-    publish_folder(tmp_path / "part", tmp_path / "final")
-    assert names(tmp_path) == ["final"]
-    assert names(tmp_path / "final") == ["new"]
-
-
-def test_publish_folder_makes_its_parents(tmp_path: Path) -> None:
-    (tmp_path / "part").mkdir()
-    publish_folder(tmp_path / "part", tmp_path / "a" / "b")
-    assert (tmp_path / "a" / "b").is_dir()
-
-
 def test_read_json_takes_a_byte_order_mark(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(b"\xef\xbb\xbf[1]")
     assert read_json(path) == [1]
+    assert sha256_of(path) == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_read_json_refuses_endless_nesting(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    path.write_text("[" * 100_000)
-    with pytest.raises(LayerwiseError, match=r"a\.json: nested too deeply"):
-        read_json(path)
+def test_publish_folder(tmp_path: Path) -> None:
+    final = tmp_path / "results" / "final"
+    for text in ("old", "new"):
+        (tmp_path / "part").mkdir()
+        (tmp_path / "part" / text).write_text(text)
+        publish_folder(tmp_path / "part", final)
+    assert names(tmp_path) == ["results"]
+    assert names(final.parent) == ["final"]
+    assert names(final) == ["new"]
 
 
 def test_dated_puts_the_time_stamp_where_the_published_files_have_it(

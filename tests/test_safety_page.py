@@ -215,7 +215,7 @@ def test_an_error_message_does_not_command_the_terminal(
 
 
 def test_what_is_not_seen_is_written_as_in_json() -> None:
-    assert revealed("a\u202eb\x1b[1m\x7f\nc") == "a\\u202eb\\u001b[1m\\u007f\\u000ac"
+    assert revealed("a\u202eb\x1b[1m\x7f\nc") == "a\\u202eb\\u001b[1m\\u007f\\nc"
     assert revealed("a\nb\tc", keep="\n\t") == "a\nb\tc"
     assert revealed("\U000e0001") == "\\udb40\\udc01"
     assert revealed("\ud800") == "\\ud800"

@@ -43,11 +43,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 text atomically.
-
-    Raises:
-        LayerwiseError: if the text holds half of a surrogate pair.
-    """
+    """Write UTF-8 text atomically; half of a surrogate pair is refused."""
     _refuse_surrogates(str(path), text)
     with atomic_path(path) as part:
         part.write_text(text, encoding="utf-8")
@@ -90,58 +86,47 @@ def read_json(path: Path) -> Any:
             that is not finite or too long to be one.
     """
 
-    def without_duplicates(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    def once(items: list[tuple[str, Any]]) -> dict[str, Any]:
         document = dict(items)
         if len(document) < len(items):
-            counts = Counter(key for key, _ in items)
-            twice = next(key for key, count in counts.items() if count > 1)
+            twice = Counter(key for key, _ in items).most_common(1)[0][0]
             raise LayerwiseError(
                 f"{path}: a key must appear once in a JSON object, {twice!r:.80} appears twice; "
                 "rename or merge the two entries"
             )
         return document
 
-    def refuse(constant: str) -> float:
-        raise LayerwiseError(f"{path}: numbers must be finite, found {constant:.40}; remove it")
-
     def finite(literal: str) -> float:
         number = float(literal)
-        return refuse(literal) if math.isinf(number) else number
+        if not math.isfinite(number):
+            raise LayerwiseError(f"{path}: numbers must be finite, found {literal:.40}; remove it")
+        return number
 
     try:
         text = path.read_text(encoding="utf-8-sig")  # with or without a byte order mark
+        return json.loads(text, object_pairs_hook=once, parse_constant=finite, parse_float=finite)
     except FileNotFoundError:
-        raise LayerwiseError(f"{path}: no such file; check the path") from None
+        problem = "no such file; check the path"
     except IsADirectoryError:
-        raise LayerwiseError(f"{path}: expected a file, found a folder") from None
+        problem = "expected a file, found a folder"
     except UnicodeDecodeError as error:
-        raise LayerwiseError(
-            f"{path}: expected UTF-8 text, {error.reason} at byte {error.start}"
-        ) from None
-    try:
-        return json.loads(
-            text,
-            object_pairs_hook=without_duplicates,
-            parse_constant=refuse,
-            parse_float=finite,
-        )
+        problem = f"expected UTF-8 text, {error.reason} at byte {error.start}"
     except json.JSONDecodeError as error:
-        raise LayerwiseError(
-            f"{path}: not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); "
+        problem = (
+            f"not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); "
             "the file may be cut off"
-        ) from None
+        )
     except ValueError as error:  # Python reads integers of a few thousand digits only
-        raise LayerwiseError(f"{path}: a number is too long to be read ({error})") from None
+        problem = f"a number is too long to be read ({error})"
     except RecursionError:
-        raise LayerwiseError(f"{path}: nested too deeply to be read; flatten it") from None
+        problem = "nested too deeply to be read; flatten it"
+    raise LayerwiseError(f"{path}: {problem}")
 
 
 def require_text(place: str, text: str) -> None:
-    """Refuse a string that is no text for a tokenizer; all else a statement may hold.
+    """Refuse half of a surrogate pair, as a wrongly cut escape leaves it, and U+0000.
 
-    Raises:
-        LayerwiseError: for half of a surrogate pair, as a wrongly cut escape leaves it, and for
-            the character U+0000.
+    All else a statement may hold.
     """
     _refuse_surrogates(place, text)
     if "\0" in text:
@@ -154,9 +139,8 @@ def require_text(place: str, text: str) -> None:
 def require_name(place: str, name: str) -> None:
     """Refuse a name that cannot stand in a table, a page or a terminal as what it is.
 
-    Raises:
-        LayerwiseError: for an empty or very long name, or a character that is not printable: a
-            line break, a control character, one that turns the direction of text, or none seen.
+    That is an empty or very long one, or one with a character that is not printable: a line
+    break, a control character, one that turns the direction of text, or none seen.
     """
     if not name.strip():
         raise LayerwiseError(f"{place}: a name must not be empty, found {name!r:.40}; give one")
@@ -181,18 +165,13 @@ def revealed(text: str, keep: str = "") -> str:
     """
     if text.isascii() and text.isprintable():
         return text
+    # escaped as in JSON, so that JSON that is revealed stays the same JSON
     return "".join(
-        _escaped(character)
+        json.dumps(character)[1:-1]
         if unicodedata.category(character) in _UNSEEN and character not in keep
         else character
         for character in text
     )
-
-
-def _escaped(character: str) -> str:
-    """As in JSON, so that JSON that is revealed stays the same JSON."""
-    units = character.encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
 
 def _refuse_surrogates(place: str, text: str) -> None:
