@@ -62,7 +62,7 @@ def step(twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         return load_local(twin, dtype, device)
 
     monkeypatch.setattr(measure, "load_registered", load)
-    monkeypatch.setattr(measure, "require_hub", lambda models: None)
+    monkeypatch.setattr("layerwise.extraction.hub.require_hub", lambda models: None)
     monkeypatch.setattr(measure.upstream, "verify_data", lambda folder: None)
     data, params = tmp_path / "data", tmp_path / "params.yaml"
     data.mkdir()
@@ -133,7 +133,7 @@ def test_a_model_that_cannot_be_had_says_why_and_nothing_is_loaded(
     def gate(models: Any) -> None:
         raise LayerwiseError("it is gated: accept its licence")
 
-    monkeypatch.setattr(measure, "require_hub", gate)
+    monkeypatch.setattr("layerwise.extraction.hub.require_hub", gate)
     said = step.run()
     assert "0 runs" in said
     assert "aniso: it is gated: accept its licence" in said
@@ -146,7 +146,7 @@ def test_without_network_nothing_is_written(step: Any, monkeypatch: pytest.Monke
     def unreachable(models: Any) -> None:
         raise TryAgainError("the hub cannot be reached")
 
-    monkeypatch.setattr(measure, "require_hub", unreachable)
+    monkeypatch.setattr("layerwise.extraction.hub.require_hub", unreachable)
     with pytest.raises(TryAgainError):
         step.run()
     assert not (step.folder / "models").exists()

@@ -181,35 +181,14 @@ def test_a_typed_number_stops_the_paper(tmp_path: Path) -> None:
     assert not (tmp_path / "tex").exists()
 
 
-def test_the_stage_writes_a_folder_and_the_pdf(
-    tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without latexmk there is the LaTeX source alone; a PDF that is newer is left alone."""
+def test_the_stage_writes_a_folder(tmp_path: Path, root: Path) -> None:
     made = folders(tmp_path, root, context("published")["claims"])
     for name in ("layers", "pairs"):
         (made.figures / f"{name}.pdf").write_bytes(b"%PDF")
     write_json(made.statistics / "sensitivity.json", {"documents": {"summary": NO_CHOICE}})
-    places = (made.claims, made.statistics, made.figures, tmp_path / "tex", tmp_path / "out.pdf")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    said = stage.run("published", *places, ROOT / "paper", ROOT / "params.yaml")
-    assert said == f"report.tex and 2 figures in {places[3]}; no latexmk, so no PDF"
-    assert not places[4].exists()
-    found = sorted(path.relative_to(tmp_path / "tex").as_posix() for path in places[3].rglob("*.*"))
+    out = tmp_path / "tex"
+    inputs = (made.claims, made.statistics, made.figures, out, ROOT / "paper")
+    said = stage.run("published", *inputs, ROOT / "params.yaml")
+    assert said == f"report.tex and 2 figures in {out}"
+    found = sorted(path.relative_to(out).as_posix() for path in out.rglob("*.*"))
     assert found == ["figures/layers.pdf", "figures/pairs.pdf", "report.tex"]
-    monkeypatch.setattr(stage, "build_pdf", typeset)
-    monkeypatch.setattr(stage.shutil, "which", lambda name: name)
-    said = stage.run("published", *places, ROOT / "paper", ROOT / "params.yaml")
-    assert said == f"report.tex and 2 figures in {places[3]}, typeset in {places[4]}"
-    assert places[4].read_bytes() == b"%PDF of report"
-    assert not list(places[3].glob("*.pdf"))  # TEX stays LaTeX source
-    places[4].write_bytes(b"%PDF as it was")
-    assert stage.typeset(*places[3:])
-    assert places[4].read_bytes() == b"%PDF as it was"
-    places[4].unlink()
-    assert stage.typeset(*places[3:])
-    assert places[4].read_bytes() == b"%PDF of report"
-
-
-def typeset(folder: Path, name: str) -> Path:
-    (folder / f"{name}.pdf").write_bytes(b"%PDF of " + name.encode())
-    return folder / f"{name}.pdf"

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import os
 import re
 import subprocess
 import sys
@@ -216,7 +217,7 @@ def small(tmp_path, monkeypatch):
     (tmp_path / "write.py").write_text(WRITE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(run, "summary", lambda source: f"the answer of {source}")
-    monkeypatch.setattr(run, "typeset", lambda tex, out: True)
+    monkeypatch.setattr(run, "typeset", lambda source: None)
     return tmp_path
 
 
@@ -242,12 +243,28 @@ def test_a_run_of_all_begins_with_published(small, latex, capfd):
     assert "words of a stage" not in shown
 
 
-def test_without_latex_there_is_a_sentence_first(small, monkeypatch, capfd):
+def test_the_pdf_follows_its_latex(tmp_path, latex, monkeypatch, capfd):
+    """It is made where it is missing or older; without latexmk there is a sentence."""
+
+    def build(folder, name):
+        (folder / f"{name}.pdf").write_text((folder / f"{name}.tex").read_text())
+        return folder / f"{name}.pdf"
+
+    monkeypatch.setattr(run, "build_pdf", build)
+    tex, pdf = tmp_path / "paper/generated/published/report.tex", tmp_path / "paper/published.pdf"
+    tex.parent.mkdir(parents=True)
+    tex.write_text("old")
+    run.typeset("published", tmp_path)
+    assert pdf.read_text() == "old"
+    tex.write_text("new")
+    for modified, expected in ((0, "old"), (2**32, "new")):
+        os.utime(tex, (modified, modified))
+        run.typeset("published", tmp_path)
+        assert pdf.read_text() == expected
+    assert [path.name for path in tex.parent.iterdir()] == ["report.tex"]
     monkeypatch.setattr(run.shutil, "which", lambda name: None)
-    run.run("published")
-    first, *stages = capfd.readouterr().out.splitlines()
-    assert first == f"layerwise: no latexmk, so no PDF; for one: apt install {run.LATEX}"
-    assert len(stages) == 2
+    run.typeset("published", tmp_path)
+    assert capfd.readouterr().out == f"layerwise: no latexmk, so no PDF; for one: {run.APT}\n"
 
 
 def test_a_stage_that_fails_shows_its_log_and_no_advice_of_dvc_iv(small, latex, capfd):

@@ -7,7 +7,7 @@ import yaml
 from layerwise.errors import LayerwiseError, TryAgainError
 from layerwise.files import read_json
 from layerwise.inputs.measured import read_measurements
-from layerwise.steps import fetch, measure, preflight
+from layerwise.steps import fetch, preflight
 
 ELSEWHERE = r"`make reproduce` \(the published numbers\) and `make rehearse` .* run here$"
 STAND_INS = "code/layerwise/inputs/rehearsal/pairs.json"
@@ -25,14 +25,12 @@ def here(tmp_path, root, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     monkeypatch.setattr(preflight.upstream, "verify_data", lambda folder: None)
-    monkeypatch.setattr(measure, "require_hub", lambda models: None)
+    monkeypatch.setattr("layerwise.extraction.hub.require_hub", lambda models: None)
     return tmp_path
 
 
 def run(folder):
-    names = {name: folder / f"{name}.yaml" for name in ("models", "params")}
-    out = {"environment": folder / "environment.json", "texts": folder / "measured" / "texts"}
-    return preflight.run(**out, data=folder / "data", **names)
+    return preflight.run(folder / "environment.json", folder / "measured" / "texts", folder)
 
 
 def refused(folder, message):
@@ -44,7 +42,7 @@ def refused(folder, message):
 
 
 def test_with_everything(here):
-    assert "1 models can be measured here, 1 cannot" in run(here)
+    assert "1 of 1 can be had" in run(here)
     assert read_json(here / "environment.json")["torch"] == torch.__version__
     texts = read_measurements(here / "measured")["texts"]
     assert texts["runs"]["pairs"]["fragments"]["dataset.json"]
@@ -61,18 +59,21 @@ def test_without_the_hub(here, monkeypatch):
     def unreachable(models):
         raise TryAgainError("the hub cannot be reached; connect to the network")
 
-    monkeypatch.setattr(measure, "require_hub", unreachable)
+    monkeypatch.setattr("layerwise.extraction.hub.require_hub", unreachable)
     refused(here, "the hub cannot be reached")
 
 
-def test_a_gate_stops_no_other_model(here, monkeypatch):
+def test_a_gate_stops_no_other_model(here, root, monkeypatch):
     def gated(models):
-        raise LayerwiseError("it is gated: accept its licence")
+        if models[0].slug == "pythia-410m":
+            raise LayerwiseError("it is gated: accept its licence")
 
-    monkeypatch.setattr(measure, "require_hub", gated)
-    said = run(here)
-    assert "0 models can be measured here, 2 cannot" in said
-    assert "not pythia-410m: it is gated: accept its licence" in said
+    monkeypatch.setattr("layerwise.extraction.hub.require_hub", gated)
+    refused(here, "0 of 1 can be had, not pythia-410m .it is gated: accept its licence")
+    registry = yaml.safe_load((root / "models.yaml").read_text())["models"]
+    models = {slug: registry[slug] for slug in ("pythia-410m", "gpt2")}
+    (here / "models.yaml").write_text(yaml.safe_dump({"models": models}))
+    assert "1 of 2 can be had, not pythia-410m" in run(here)
 
 
 def test_without_the_data(here, monkeypatch, tmp_path):

@@ -20,7 +20,7 @@ from layerwise.analyses import READER
 from layerwise.cli import app
 from layerwise.ledger.verdicts import TOLERANCES
 from layerwise.steps import analyse, judge
-from layerwise.steps.summary import summary
+from layerwise.steps.run import summary
 from scripts import load
 
 ROOT = Path(__file__).resolve().parent.parent

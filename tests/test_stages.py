@@ -12,7 +12,7 @@ import pytest
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.result_files import BOOTSTRAP, LAYERS, UA_FILES
 from layerwise.steps import analyse, choices, judge, scaling
-from layerwise.steps.summary import summary
+from layerwise.steps.run import summary
 from layerwise.steps.trace import as_lines, as_text, list_claims, trace
 
 CLAIM = "p2.nb003.6.9b.global.ci_lower"

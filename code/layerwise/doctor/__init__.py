@@ -1,11 +1,12 @@
 """What can run here: checks of this machine, its packages, the repository and the network.
 
-here, measuring    the checks, as tables: what is found, and the fix if something is amiss
-look               at the machine; a package is imported where it is asked for
+here         the checks of what everything needs: what is found, and the fix if something is amiss
+measuring    those of what only measuring needs; the pipeline's preflight asks them too
 """
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -32,20 +33,19 @@ class Finding:
         return "FAIL" if REPRODUCE in self.blocks else "warn" if self.fix else "ok"
 
 
-Check = Callable[[Path], "Finding | None"]  # of the repository in a folder; None: does not apply
+Check = Callable[[Path], Finding]  # of the repository in a folder
 
 
 def examine(checks: Mapping[str, Check], root: Path) -> dict[str, Finding]:
     """Make every check; one that cannot be made, for want of a package or a file, says so."""
-    findings: dict[str, Finding | None] = {}
+    findings = {}
     for name, check in checks.items():
         try:
             findings[name] = check(root)
         except (ImportError, LayerwiseError, OSError, KeyError) as error:
             found = f"could not be looked at ({type(error).__name__}: {error})"
-            fix = "mend what FAIL stands at first, then ask again"
-            findings[name] = Finding(found, fix, (FULL,))
-    return {name: finding for name, finding in findings.items() if finding is not None}
+            findings[name] = Finding(found, "mend that, then ask again", (FULL,))
+    return findings
 
 
 def obstacles(findings: Mapping[str, Finding]) -> dict[str, list[str]]:
@@ -88,9 +88,13 @@ def some(names: Sequence[str]) -> str:
     return f"{shown} and {len(names) - 4} more" if len(names) > 4 else shown
 
 
-def room(
-    free: float | int, needed: float | int, where: str, fix: str, blocks: tuple[str, ...]
-) -> Finding:
-    """Free bytes of a disk or a memory against what is needed there."""
-    found = f"{free / 1e9:.1f} GB {where}, {needed / 1e9:.1f} GB needed"
+def room(place: Path, needed: float, fix: str, blocks: tuple[str, ...]) -> Finding:
+    """Free bytes of the disk that a folder is on, or will be, against what is needed there."""
+    free = shutil.disk_usage(existing(place)).free
+    found = f"{free / 1e9:.1f} GB free for {place}, {needed / 1e9:.1f} GB needed"
     return Finding(found, fix, blocks) if free < needed else Finding(found)
+
+
+def existing(place: Path) -> Path:
+    """A path, or the folder that it would be made in."""
+    return next(path for path in (place, *place.absolute().parents) if path.exists())

@@ -1,21 +1,32 @@
-"""Checks of what everything needs: Python, packages, the repository, room, LaTeX, a browser."""
+"""Checks of what everything needs: Python, packages, the repository, room, LaTeX, a browser.
+
+Packages are imported where they are asked for: that one cannot be is a finding, not an end.
+"""
 
 from __future__ import annotations
 
+import configparser
+import importlib
+import importlib.metadata
 import os
+import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
-from layerwise.doctor import REHEARSE, TARGETS, TEST, Check, Finding, look, room, some
+from layerwise.doctor import REHEARSE, TARGETS, TEST, Check, Finding, existing, room, some
+from layerwise.pages.typeset import APT
 from layerwise.rehearsal import DISK_BYTES, WORKER_BYTES, default_folder
 
 PYTHONS = ((3, 11), (3, 12), (3, 13))  # that the tests have run on
 ANEW = "remove .venv and run `make setup`"
-LATEX = "apt install texlive-latex-recommended texlive-latex-extra texlive-science latexmk"
 NEEDED = ("dvc.yaml", "params.yaml", "models.yaml", "published", "claims", "requirements")
-# What `make reproduce` makes, kept twice: in the folder and in DVC's cache.
-RESULTS_BYTES = 0.2e9
+IMPORTED = ("torch", "transformers", "numpy", "scipy", "matplotlib", "dvc")
+WRITTEN = ("results", "figures", "paper", "report", ".dvc")
+RESULTS_BYTES = 0.2e9  # what `make reproduce` makes, kept twice: in the folder and in DVC's cache
 GIB = 2**30
+_PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)(?: ; (.*?))?(?: \\)?$", re.M)
 
 
 def python(root: Path) -> Finding:
@@ -33,31 +44,54 @@ def python(root: Path) -> Finding:
 
 def packages(root: Path) -> Finding:
     """The installed versions against the lock that holds the installed torch."""
-    locks, torch = look.locked(root / "requirements"), look.installed("torch")
-    if torch is None:
-        return Finding("torch is not installed", ANEW, TARGETS)
+    locks, torch = locked(root / "requirements"), installed("torch")
     in_use = next((lock for lock, pins in locks.items() if pins.get("torch") == torch), None)
-    if in_use is None:
+    if torch is None or in_use is None:
         known = ", ".join(f"{lock}: {pins.get('torch')}" for lock, pins in locks.items())
-        return Finding(f"torch {torch} is in no lock ({known})", ANEW)
-    there = {package: look.installed(package) for package in locks[in_use]}
-    if missing := [package for package, version in there.items() if version is None]:
-        return Finding(f"{in_use}: {some(missing)} not installed", ANEW, TARGETS)
+        return Finding(f"torch {torch} is in no lock ({known})", ANEW, () if torch else TARGETS)
     pins = locks[in_use].items()
+    there = {package: installed(package) for package in locks[in_use]}
     if other := [f"{p} is {there[p]}, locked {pin}" for p, pin in pins if there[p] != pin]:
-        return Finding(f"{in_use}: {some(other)}; numbers may differ", ANEW)
+        found = f"{in_use}: {some(other)}; numbers may differ"
+        return Finding(found, ANEW, TARGETS if None in there.values() else ())
     return Finding(f"all {len(pins)} as in {in_use}, torch {torch}")
+
+
+def locked(folder: Path) -> dict[str, dict[str, str]]:
+    """By file name of a lock, the versions that apply to this interpreter."""
+    from packaging.markers import Marker
+
+    return {
+        path.name: {
+            name: version
+            for name, version, marker in _PIN.findall(path.read_text(encoding="utf-8"))
+            if not marker or Marker(marker).evaluate()
+        }
+        for path in sorted(folder.glob("*.lock"))
+    }
+
+
+def installed(package: str) -> str | None:
+    """The version of a package, however its name is spelled; None: it is not there."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def imports(root: Path) -> Finding:
     """The packages that cannot be imported, and why."""
     reasons: dict[str, list[str]] = {}
-    for package, why in look.broken_imports().items():
-        reasons.setdefault(why, []).append(package)
+    for package in IMPORTED:
+        try:
+            importlib.import_module(package)
+        except Exception as error:  # a broken binary raises what it likes
+            why = f"{type(error).__name__}: {error}".splitlines()[0]
+            reasons.setdefault(why, []).append(package)
     if reasons:
         found = "; ".join(f"no {', '.join(names)} ({why})" for why, names in reasons.items())
         return Finding(found, ANEW, TARGETS)
-    return Finding(f"{', '.join(look.IMPORTED)} can be imported")
+    return Finding(f"{', '.join(IMPORTED)} can be imported")
 
 
 def repository(root: Path) -> Finding:
@@ -67,59 +101,68 @@ def repository(root: Path) -> Finding:
         return Finding(f"no {some(missing)} in this folder", fix, TARGETS)
     if (root / ".git").exists():
         return Finding("a git clone")
-    if not look.without_scm(root):
+    config = configparser.ConfigParser()
+    config.read([root / ".dvc" / "config", root / ".dvc" / "config.local"])
+    if not config.getboolean("core", "no_scm", fallback=False):
         fix = "run `make setup`, or `dvc config --local core.no_scm true`"
         return Finding("an archive without .git, of which DVC is not told", fix, TARGETS)
     return Finding("an unpacked archive; DVC works without git")
 
 
 def writable(root: Path) -> Finding:
-    """The folders of results that cannot be written."""
-    if refused := look.not_writable(root):
+    """The folders of results that this user cannot write, or make."""
+    rights = os.W_OK | os.X_OK
+    if refused := [name for name in WRITTEN if not os.access(existing(root / name), rights)]:
         fix = "make them writable for this user, or copy the repository"
         return Finding(f"none for {some(refused)}", fix, TARGETS)
-    return Finding(f"{', '.join(look.WRITTEN)} can be written")
+    return Finding(f"{', '.join(WRITTEN)} can be written")
 
 
 def disk(root: Path) -> Finding:
     """Room for the results."""
-    free, fix = look.free_bytes(root / "results"), "make room, or put it on another disk"
-    return room(free, RESULTS_BYTES, "free in results/", fix, TARGETS)
+    fix = "make room, or put it on another disk"
+    return room(root / "results", RESULTS_BYTES, fix, TARGETS)
 
 
 def disk_of_rehearsal(root: Path) -> Finding:
     """Room for the twins of all models and what is measured on them."""
-    place, fix = default_folder(root), "make room, or name a --folder on another disk"
-    return room(look.free_bytes(place), DISK_BYTES, f"free in {place}", fix, (REHEARSE,))
+    fix = "make room, or name a --folder on another disk"
+    return room(default_folder(root), DISK_BYTES, fix, (REHEARSE,))
 
 
 def memory(root: Path) -> Finding:
-    """Free memory against the rehearsal, a process per core."""
+    """Free memory against a process of the rehearsal; it takes as many cores as there is room."""
     import psutil
 
-    free, cores = psutil.virtual_memory().available, os.cpu_count() or 1
-    found = f"{free / GIB:.1f} GiB free, {cores} cores"
-    wanted = f"{found}; a process of the rehearsal takes up to {WORKER_BYTES / GIB:.1f} GiB"
+    free = psutil.virtual_memory().available
+    found = (
+        f"{free / GIB:.1f} GiB free, {os.cpu_count()} cores; a process of the rehearsal takes up "
+        f"to {WORKER_BYTES / GIB:.1f} GiB"
+    )
     if free < WORKER_BYTES:
         fix = "close other programs, or take a machine with more memory"
-        return Finding(wanted, fix, (TEST, REHEARSE))
-    if free < cores * WORKER_BYTES:
-        return Finding(wanted, "close other programs, and it runs on more of the cores")
+        return Finding(found, fix, (TEST, REHEARSE))
     return Finding(found)
 
 
 def latex(root: Path) -> Finding:
-    """latexmk, and the files of LaTeX that the paper uses and that are not there."""
-    if look.missing_programs("latexmk"):
-        return Finding("no latexmk: the papers stay LaTeX source", LATEX)
-    if absent := look.missing_latex(root / "paper" / "main.tex.j2"):
-        return Finding(f"latexmk, but no {some(absent)}", LATEX, TARGETS)
+    """latexmk, and the packages of the paper's preamble that LaTeX does not find."""
+    if shutil.which("latexmk") is None:
+        return Finding("no latexmk: the papers stay LaTeX source", APT)
+    preamble = (root / "paper" / "main.tex.j2").read_text(encoding="utf-8")
+    named = re.findall(r"\\usepackage(?:\[[^]]*\])?\{([^}]*)\}", preamble)
+    files = [f"{package}.sty" for group in named for package in group.split(",")]
+    done = subprocess.run(["kpsewhich", *files], capture_output=True, text=True, check=False)
+    found = {Path(line).name for line in done.stdout.splitlines()}
+    if absent := [file for file in files if file not in found]:
+        return Finding(f"latexmk, but no {some(absent)}", APT, TARGETS)
     return Finding("latexmk and every package of the paper")
 
 
 def browser(root: Path) -> Finding:
     """The programs that only tests use."""
-    if absent := look.missing_programs("chromium", "chromedriver", "pdftoppm"):
+    programs = ("chromium", "chromedriver", "pdftoppm")
+    if absent := [name for name in programs if shutil.which(name) is None]:
         fix = "apt install chromium chromium-driver poppler-utils; without, their tests are skipped"
         return Finding(f"no {some(absent)}", fix)
     return Finding("chromium, chromedriver and pdftoppm")

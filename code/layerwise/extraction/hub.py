@@ -74,6 +74,23 @@ def require_hub(models: list[Model]) -> None:
                 huggingface_hub.HfApi().auth_check(hub)
 
 
+def unavailable(model: Model) -> str | None:
+    """Why nothing of a model can be measured here; None: it can be had.
+
+    Raises:
+        TryAgainError: if the hub cannot be asked.
+    """
+    if model.skipped:
+        return model.skipped
+    try:
+        require_hub([model])
+    except TryAgainError:
+        raise
+    except LayerwiseError as error:
+        return str(error)
+    return None
+
+
 def cached(model: Model) -> str:
     """`yes`, `no`, or `part` where only weights are missing; the network is not asked."""
 

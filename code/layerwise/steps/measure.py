@@ -5,14 +5,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from layerwise.errors import LayerwiseError, TryAgainError
 from layerwise.experiments.of_model import Measurement, Texts, measure_model
-from layerwise.extraction.hub import require_hub
+from layerwise.extraction.hub import unavailable
 from layerwise.extraction.load import load_registered, require_accelerator
 from layerwise.files import read_json
 from layerwise.inputs import upstream
 from layerwise.inputs.measured import NAME, write_fragments
-from layerwise.inputs.models import Model, find_model, read_models
+from layerwise.inputs.models import find_model, read_models
 from layerwise.inputs.pairs import read_pairs
 from layerwise.inputs.prompts import read_prompts
 from layerwise.inputs.published import read_published
@@ -60,23 +59,6 @@ def run(
     shutil.rmtree(scratch / slug, ignore_errors=True)
     absent = "".join(f"\n  {name}: {reason}" for name, reason in found.absent.items())
     return f"{slug}: {len(found.runs)} runs in {out / NAME}, {len(found.absent)} absent{absent}"
-
-
-def unavailable(model: Model) -> str | None:
-    """Why nothing of a model can be measured here; None: it can be had.
-
-    Raises:
-        TryAgainError: if the hub cannot be asked.
-    """
-    if model.skipped:
-        return model.skipped
-    try:
-        require_hub([model])
-    except TryAgainError:
-        raise
-    except LayerwiseError as error:
-        return str(error)
-    return None
 
 
 if __name__ == "__main__":

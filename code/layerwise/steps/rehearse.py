@@ -18,6 +18,7 @@ from layerwise.rehearsal import cache, default_folder, scratch
 from layerwise.rehearsal.outcome import outcome, silent
 from layerwise.rehearsal.running import Pipeline
 from layerwise.steps import program
+from layerwise.steps.run import typeset
 
 
 def run(folder: Annotated[Path | None, typer.Option(help="of the copy")] = None) -> str:
@@ -50,6 +51,7 @@ def _rehearse(folder: Path) -> str:
         cache.place(model, texts, hub)
     sizes = {slug: m.shape.n_layers * m.shape.hidden_size for slug, m in models.items()}
     Pipeline(folder).run(sorted(sizes, key=lambda slug: -sizes[slug]))
+    typeset("measured", folder)
     records = read_json(folder / "results" / "measured" / "claims.json")["claims"]
     text = f"{outcome(records)}\n\nrandom weights: these numbers mean nothing. All is in {folder}"
     if without := silent(records):

@@ -7,21 +7,26 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 import yaml
+from tabulate import tabulate
 
 from layerwise.errors import LayerwiseError
+from layerwise.files import atomic_path
+from layerwise.ledger.verdicts import VERDICTS
+from layerwise.pages.paper import NAME
+from layerwise.pages.typeset import APT, build_pdf
+from layerwise.progress import meter
 from layerwise.steps import Source, program
-from layerwise.steps.paper import typeset
-from layerwise.steps.summary import summary
+from layerwise.steps.trace import read_records
 
-LATEX = "texlive-latex-recommended texlive-latex-extra texlive-science latexmk"
 BEGUN = re.compile(r"(?:Running stage|Stage) '(.+?)'")
 DVC_ONLY_REPEATS = "failed to run: "  # what the stage itself has said
+AGAIN = "dvc repro --force --single-item measure@"
 
 
 def run(
@@ -38,16 +43,60 @@ def run(
     sources: list[Source] = ["published"] if what == "published" else ["published", "measured"]
     stages = dict(_stages(Path("dvc.yaml")))
     wanted = {name: desc for name, desc in stages.items() if _belongs(name, sources)}
-    if not shutil.which("latexmk"):
-        print(f"layerwise: no latexmk, so no PDF; for one: apt install {LATEX}", flush=True)
     done: list[str] = []
     for source in sources:  # one after the other: DVC has an order of its own for its targets
         targets = [f"page@{source}", f"paper@{source}"]
         command = [sys.executable, "-m", "dvc", "repro", *(["--force"] if force else []), *targets]
         with subprocess.Popen(command, stdout=-1, stderr=-1, text=True, errors="replace") as dvc:
             _follow(dvc, wanted, done)
-        typeset(Path("paper/generated") / source, Path("paper") / f"{source}.pdf")  # if it was lost
+        typeset(source)
     return "\n".join(map(summary, sources))
+
+
+def typeset(source: Source, root: Path = Path()) -> None:
+    """Bring `paper/SOURCE.pdf` up to date with its LaTeX, where there is latexmk.
+
+    No stage has it: its bytes are those of a TeX, which need not be there.
+
+    Raises:
+        LayerwiseError: if LaTeX stops, or a reference stays undefined.
+    """
+    tex, pdf = root / "paper" / "generated" / source, root / "paper" / f"{source}.pdf"
+    if not shutil.which("latexmk"):
+        print(f"layerwise: no latexmk, so no PDF; for one: {APT}", flush=True)
+    elif not pdf.is_file() or pdf.stat().st_mtime < (tex / f"{NAME}.tex").stat().st_mtime:
+        with meter(f"typesetting {tex}"), atomic_path(pdf) as part:
+            shutil.move(build_pdf(tex, NAME), part)
+
+
+def summary(source: Source, root: Path = Path()) -> str:
+    """What could not be measured; counts of verdicts, a column per paper; page and paper."""
+    document = read_records(source, root / "results")
+    counts = document["counts"]
+    used = [verdict for verdict in VERDICTS if any(verdict in count for count in counts.values())]
+    rows = [[verdict, *(count.get(verdict, 0) for count in counts.values())] for verdict in used]
+    table = tabulate(rows, headers=["", *counts], tablefmt="plain")
+    lines = [
+        *_absences(document.get("absent", {})),
+        f"\n{len(document['claims'])} claims, source {source}",
+        *(f"  {line}" for line in table.splitlines()),
+    ]
+    places = (Path("report") / source / "index.html", Path("paper") / f"{source}.pdf")
+    lines += [f"  {place}" for place in places if (root / place).is_file()]
+    return "\n".join(lines)
+
+
+def _absences(absent: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """A line per model and reason, and how to measure one again."""
+    lines = [
+        f"  {slug}: {', '.join(name for name, why in runs.items() if why == reason)}: {reason}"
+        for slug, runs in absent.items()
+        for reason in dict.fromkeys(runs.values())
+    ]
+    if not lines:
+        return []
+    again = f"  once a reason is gone: {AGAIN}MODEL, then run this again"
+    return [f"\nnot measured, of {len(absent)} models:", *lines, again]
 
 
 def _stages(path: Path) -> Iterator[tuple[str, str]]:
