@@ -44,7 +44,7 @@ def places(evidence: Evidence, curve: PairCurve) -> dict[str, Cell]:
     """The table's cells, by layer."""
     return {
         pointer(layer, name): (CONSOLIDATED, pointer(curve.first_row + number, name))
-        for number, layer in enumerate(curve.tests(evidence))
+        for number, layer in enumerate(curve.of(evidence))
         for name in ("significant", "phase", *ENDS)
     }
 

@@ -64,7 +64,7 @@ DOCUMENTS = {
             "": {
                 **structure(LLAMA_CURVE, phases.llama_label, "phase_structure", "_mean"),
                 "pythia_comparison/same_sign_layers": same_signs,
-                "pythia_comparison/total_compared": lambda f: len(LLAMA_CURVE.tests(f)),
+                "pythia_comparison/total_compared": lambda f: len(LLAMA_CURVE.of(f).layers),
             },
             "category_level_results/*": {
                 "p_value": lambda test: float(pearson_p(test.r, n_categories(test)))

@@ -2,85 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from layerwise.analyses.categories import total_pairs
 from layerwise.analyses.evidence import Entry, Evidence
-from layerwise.inputs.result_files import (
-    APERTUS,
-    CONSOLIDATED,
-    GEMMA,
-    LLAMA,
-    PAIRS,
-    PHASE_SUMMARY,
-    TEMPLATE,
-)
+from layerwise.inputs import result_files as files
 from layerwise.statistics import phases, rules
 
 METRIC = "centroid_asymmetry"  # the measure of every curve in the paper
+SHORT = ("ci_lo", "ci_hi")
 
 
 @dataclass(frozen=True)
 class PairCurve:
-    """Where the r and interval of each sampled layer of a curve are published."""
+    """r and interval by sampled layer: where they are published, and in one source.
+
+    As a document it has its layers by name.
+    """
 
     file: str
     group: str
     metric: str | None = None
-    ends: tuple[str, str] = ("ci_lower", "ci_upper")
+    names: tuple[str, str] = SHORT  # of the ends of an interval
     summary_row: int = 0  # in PHASE_SUMMARY
     first_row: int = 0  # in CONSOLIDATED, whose rows go on by layer
-
-    def tests(self, f: Entry | Evidence) -> dict[int, Entry]:
-        """r and interval by sampled layer, ascending."""
-        group = f.of(self.file)[self.group]
-        found = {layer: group[layer] for layer in sorted(map(int, group))}
-        if self.metric:
-            found = {layer: test[self.metric] for layer, test in found.items()}
-        return found
-
-    def ends_of(self, test: Entry) -> rules.Ends:
-        """Ends of the interval of one of the tests."""
-        low, high = (test[end] for end in self.ends)
-        return low, high
-
-    def of(self, f: Entry | Evidence) -> Curve:
-        """The curve in one source."""
-        return Curve(self, f, self.tests(f))
-
-
-@dataclass(frozen=True)
-class Layer:
-    """A sampled layer of a curve: its test, and its row of the consolidated table."""
-
-    curve: Curve
-    number: int
-
-    @property
-    def r(self) -> float:
-        value: float = self.curve.tests[self.number].r
-        return value
-
-    @property
-    def ends(self) -> rules.Ends:
-        return self.curve.place.ends_of(self.curve.tests[self.number])
-
-    @property
-    def row(self) -> Entry:
-        row = self.curve.place.first_row + self.curve.layers.index(self.number)
-        found: Entry = self.curve.source.of(CONSOLIDATED)[row]
-        return found
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A curve in one source; as a document it has its layers by name."""
-
-    place: PairCurve
-    source: Entry | Evidence
-    tests: Mapping[int, Entry]
+    source: Any = None  # Evidence, or an entry of it
     is_object = True
+
+    def of(self, source: Entry | Evidence) -> PairCurve:
+        """The curve in one source."""
+        return replace(self, source=source)
+
+    @cached_property
+    def tests(self) -> dict[int, Entry]:
+        """r and interval by sampled layer, ascending."""
+        group = self.source.of(self.file)[self.group]
+        found = {layer: group[layer] for layer in sorted(map(int, group))}
+        return {n: test[self.metric] for n, test in found.items()} if self.metric else found
 
     def __iter__(self) -> Iterator[str]:
         return map(str, self.tests)
@@ -100,12 +61,13 @@ class Curve:
 
     def r(self, layers: Iterable[int] | None = None) -> dict[int, float]:
         """r by layer: of all, or of some."""
-        return {n: self.tests[n].r for n in (self.tests if layers is None else layers)}
+        return {n: self.tests[n].r for n in (self.layers if layers is None else layers)}
 
     def ends(self, layers: Iterable[int] | None = None) -> dict[int, rules.Ends]:
         """Ends of the intervals by layer."""
-        chosen = self.tests if layers is None else layers
-        return {n: self.place.ends_of(self.tests[n]) for n in chosen}
+        low, high = self.names
+        chosen = self.layers if layers is None else layers
+        return {n: (self.tests[n][low], self.tests[n][high]) for n in chosen}
 
     def inverted(self, layers: Collection[int]) -> bool:
         """Whether some of the layers has a negative r and an interval that excludes zero."""
@@ -119,9 +81,9 @@ class Curve:
         """The same as thirds of the depth."""
         return phases.thirds_of_depth(self.layers, self.layers[-1])[name]
 
-    def mean(self, name: str) -> float:
+    def mean(self, name: str, *, by_depth: bool = False) -> float:
         """Mean r of a phase."""
-        layers = self.phase(name)
+        layers = self.phase_by_depth(name) if by_depth else self.phase(name)
         return phases.phase_mean(self.r(layers), layers)
 
     def means(self) -> tuple[float, float, float]:
@@ -130,18 +92,39 @@ class Curve:
 
     def printed_mean(self, name: str) -> float:
         """The phase mean that the summary table prints with two decimals."""
-        value: float = self.source.of(PHASE_SUMMARY)[self.place.summary_row][f"{name}_mean"]
-        return value
+        return self.source.of(files.PHASE_SUMMARY)[self.summary_row][f"{name}_mean"]
 
 
-SHORT = ("ci_lo", "ci_hi")
-PYTHIA_CURVE = PairCurve(PAIRS, "results", METRIC)
-LLAMA_CURVE = PairCurve(LLAMA, "pair_level_results", METRIC, summary_row=1, first_row=9)
-WITHOUT = PairCurve(TEMPLATE, "results_without_template", None, SHORT, 2, 18)
-WITH = PairCurve(TEMPLATE, "results_with_template", None, SHORT, 3, 27)
-APERTUS_CURVE = PairCurve(APERTUS, "results", None, SHORT, 4, 36)
-GEMMA_CURVE = PairCurve(GEMMA, "results", None, SHORT, 5, 45)
+class Layer(NamedTuple):
+    """A sampled layer of a curve."""
 
+    curve: PairCurve
+    number: int
+
+    @property
+    def r(self) -> float:
+        """r over all pairs."""
+        return self.curve.tests[self.number].r
+
+    @property
+    def ends(self) -> rules.Ends:
+        """Ends of its interval."""
+        return self.curve.ends([self.number])[self.number]
+
+    @property
+    def row(self) -> Entry:
+        """Its row of the consolidated table."""
+        number = self.curve.first_row + self.curve.layers.index(self.number)
+        return self.curve.source.of(files.CONSOLIDATED)[number]
+
+
+LONG = ("ci_lower", "ci_upper")
+PYTHIA_CURVE = PairCurve(files.PAIRS, "results", METRIC, LONG)
+LLAMA_CURVE = PairCurve(files.LLAMA, "pair_level_results", METRIC, LONG, 1, 9)
+WITHOUT = PairCurve(files.TEMPLATE, "results_without_template", None, SHORT, 2, 18)
+WITH = PairCurve(files.TEMPLATE, "results_with_template", None, SHORT, 3, 27)
+APERTUS_CURVE = PairCurve(files.APERTUS, "results", None, SHORT, 4, 36)
+GEMMA_CURVE = PairCurve(files.GEMMA, "results", None, SHORT, 5, 45)
 CURVES = {
     "pythia-6p9b": PYTHIA_CURVE,
     "llama-3p1-8b": LLAMA_CURVE,

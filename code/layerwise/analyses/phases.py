@@ -1,72 +1,81 @@
-"""Phases, stars, transitions and labels of every curve, and what Paper 2's text says of them."""
+"""Phases, stars, transitions and labels of every curve, and what Paper 2's text says of them.
+
+A statement is the text in print where its rule holds, and its negation elsewhere.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from layerwise.analyses.derivation import Document, Rules
-from layerwise.analyses.pair_curves import CURVES, PYTHIA_CURVE, Curve
-from layerwise.analyses.phase_statements import STATEMENTS, some_late
+from layerwise.analyses.categories import includes_zero, n_categories, total_pairs
+from layerwise.analyses.derivation import Document, Rule, Rules, each, together
+from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.analyses.pair_curves import (
+    APERTUS_CURVE,
+    CURVES,
+    GEMMA_CURVE,
+    LLAMA_CURVE,
+    PYTHIA_CURVE,
+    WITH,
+    WITHOUT,
+    PairCurve,
+)
 from layerwise.inputs.published import pointer
-from layerwise.inputs.result_files import PAIRS, PHASE_SUMMARY
-from layerwise.statistics import phases
+from layerwise.inputs.result_files import BOOTSTRAP, CONSOLIDATED, LLAMA, PAIRS, PHASE_SUMMARY
+from layerwise.statistics import phases, rules
+from layerwise.statistics.correlation import pearson_p
+
+THREE = (PYTHIA_CURVE, LLAMA_CURVE, APERTUS_CURVE)  # the models said to invert
+FOUR = (*THREE, GEMMA_CURVE)
+SIGNIFICANT = 0.05
+NEAR_ZERO = 0.1
+
+# --- every curve ----------------------------------------------------------------------------------
 
 
-def mean_by_depth(curve: Curve, phase: str) -> float:
-    """Mean r of a phase, as thirds of the depth."""
-    layers = curve.phase_by_depth(phase)
-    return phases.phase_mean(curve.r(layers), layers)
+def some_late(curve: PairCurve) -> bool:
+    """Whether some late layer has a negative r and an interval that excludes zero."""
+    return curve.inverted(curve.phase("late"))
 
 
-def stars(curve: Curve, r: float) -> str:
+def stars(curve: PairCurve, r: float) -> str:
     """Stars of an r over all pairs."""
     return phases.stars(r, curve.n_pairs)
 
 
-def stars_at(curve: Curve, layer: int) -> str:
-    """Stars of a layer's r."""
-    return stars(curve, curve.tests[layer].r)
-
-
-def stars_of_layer(curve: Curve) -> Rules:
-    """Stars of every layer."""
-    return {str(layer): partial(stars_at, curve, layer) for layer in curve.layers}
-
-
-def structured(curve: Curve, mean: Callable[[str], float]) -> str:
+def structured(curve: PairCurve, mean: Callable[[str], float]) -> str:
     """Whether the phases have the signs that the paper says, by their means."""
     return phases.structured(mean("early"), mean("late"), some_late(curve))
 
 
-def of_measures(curve: Curve) -> Rules:
+def of_measures(curve: PairCurve) -> Mapping[str, Any]:
     """Phase means of every measure of the pairs."""
-    first = next(iter(curve.source.of(PAIRS).results.values()))
-
-    def means(measure: str) -> Rules:
-        other = replace(curve.place, metric=measure).of(curve.source)
-        return {phase: partial(other.mean, phase) for phase in phases.PHASES}
-
-    return {measure: partial(means, measure) for measure in first}
+    curves = {one: replace(curve, metric=one) for one in curve.source.of(PAIRS).results["0"]}
+    means = {phase: partial(PairCurve.mean, name=phase) for phase in phases.PHASES}
+    return each(lambda _: curves, together(means))(curve)
 
 
-OF_PHASE: Mapping[str, Callable[[Curve, str], Any]] = {
+def stars_at(curve: PairCurve, layer: int) -> str:
+    """Stars of a layer's r."""
+    return stars(curve, curve.tests[layer].r)
+
+
+def _at_phase(curve: PairCurve, rule: Callable[[PairCurve, str], Any], phase: str) -> Any:
+    return rule(curve, phase)
+
+
+OF_PHASE: Mapping[str, Callable[[PairCurve, str], Any]] = {
     "partition": lambda curve, phase: phases.span(curve.phase(phase)),
     "partition_by_depth": lambda curve, phase: phases.span(curve.phase_by_depth(phase)),
-    "means": Curve.mean,
-    "means_by_depth": mean_by_depth,
+    "means": PairCurve.mean,
+    "means_by_depth": lambda curve, phase: curve.mean(phase, by_depth=True),
     "stars": lambda curve, phase: stars(curve, curve.mean(phase)),
     "stars_of_last_layer": lambda curve, phase: stars_at(curve, curve.phase(phase)[-1]),
     "stars_of_printed": lambda curve, phase: stars(curve, curve.printed_mean(phase)),
 }
-
-
-def _at_phase(curve: Curve, rule: Callable[[Curve, str], Any], phase: str) -> Any:
-    return rule(curve, phase)
-
-
 OF_CURVE: Rules = {
     "n_layers": lambda curve: curve.layers[-1],
     "late_inversion": lambda curve: phases.late_inversion(curve.mean("late")),
@@ -76,20 +85,166 @@ OF_CURVE: Rules = {
     "structured_of_printed": lambda curve: structured(curve, curve.printed_mean),
     "structured_by_layer": lambda curve: "Yes" if some_late(curve) else "No",
     "transition": lambda curve: phases.transition(curve.r()),
-    "transition_if_inverted": lambda curve: phases.transition(
-        curve.r() if some_late(curve) else {}
-    ),
+    "transition_if_inverted": lambda c: phases.transition(c.r() if some_late(c) else {}),
     "first_not_positive": lambda curve: phases.first_not_positive(curve.r()),
     "most_negative_layer": lambda curve: phases.most_negative(curve.r()),
     "labels/thirds": lambda curve: phases.thirds_label(*curve.means()),
     "labels/llama": lambda curve: phases.llama_label(*curve.means()),
     "labels/template": lambda curve: phases.template_label(*curve.means()),
-    "stars_of_layer": stars_of_layer,
+    "stars_of_layer": lambda curve: {str(n): partial(stars_at, curve, n) for n in curve.layers},
     **{
         f"{name}/{phase}": partial(_at_phase, rule=rule, phase=phase)
         for name, rule in OF_PHASE.items()
         for phase in phases.PHASES
     },
+}
+
+# --- statements on several layers or models -------------------------------------------------------
+
+
+def n_models(e: Evidence) -> int:
+    """Models with a curve in the table, base and instruction-tuned as one."""
+    with_r = {row.model: row.r for row in e[CONSOLIDATED]}
+    return sum("Instruct" not in model for model in with_r)
+
+
+def significance_rate(e: Evidence) -> float:
+    """Percent of Pythia's tests whose interval excludes zero."""
+    tests = [test for of_layer in e[PAIRS].results.values() for test in of_layer.values()]
+    return 100 * sum(not includes_zero(test) for test in tests) / len(tests)
+
+
+def constant_resamples(e: Evidence) -> list[int]:
+    """Resamples of the categories that draw a single one, by layer."""
+    n_series = len(e[BOOTSTRAP].layer_results)
+    return phases.constant_resamples(n_categories(e), e.draws.n_resamples, n_series, e.draws.seed)
+
+
+def on(curve: PairCurve, statement: Rule) -> Rule:
+    """A statement on one curve."""
+    return lambda e: statement(curve.of(e))
+
+
+def of_four(rule: Callable[[PairCurve], bool]) -> Rule:
+    """In how many of the four models a rule holds."""
+    return lambda e: f"{sum([rule(curve.of(e)) for curve in FOUR])}/{len(FOUR)}"
+
+
+def of_three(rule: Callable[[PairCurve], bool], yes: str, no: str) -> Rule:
+    """Whether a rule holds in the three models, in words."""
+    return lambda e: yes if all(rule(curve.of(e)) for curve in THREE) else no
+
+
+def p_bound(e: Entry | Evidence, *r: float) -> str:
+    """The bound of the largest p of these r over all pairs."""
+    return phases.p_bound(max(float(pearson_p(one, total_pairs(e))) for one in r))
+
+
+def strongest_late(e: Evidence) -> list[float]:
+    """The smallest late r of each of the three models."""
+    return [min(curve.r(curve.phase("late")).values()) for curve in (c.of(e) for c in THREE)]
+
+
+def pattern(tests: Entry, significant: Callable[[Entry], bool]) -> str:
+    """Of r over six categories the paper says that there is no significant pattern."""
+    layers = [int(layer) for layer, test in tests.items() if significant(test)]
+    return f"significant at {layers}" if layers else "no significant pattern"
+
+
+def every(curve: PairCurve, layers: Collection[int]) -> bool:
+    """Whether each of the layers has a negative r and an interval that excludes zero."""
+    return all(curve.inverted([layer]) for layer in layers)
+
+
+def covers_zero(curve: PairCurve, first: int) -> bool:
+    """Whether all intervals from a layer on include zero."""
+    layers = [layer for layer in curve.layers if layer >= first]
+    return all(map(rules.includes_zero, curve.ends(layers).values()))
+
+
+def positive_mid(curve: PairCurve) -> bool:
+    """Whether the mid layers, as the paper cuts them, are positive."""
+    return all(r > 0 for r in curve.r(curve.phase_by_depth("mid")).values())
+
+
+def like_base(e: Evidence) -> bool:
+    """Whether r without the template has the sign of the base model's at every layer."""
+    base, bare = LLAMA_CURVE.of(e).r(), WITHOUT.of(e).r()
+    return phases.equal_signs(base, bare) == len(bare)
+
+
+def eases(curve: PairCurve) -> bool:
+    """Whether the mid mean is nearer to zero than the early one, or of the other sign."""
+    early, mid, _ = curve.means()
+    return abs(mid) < abs(early) or early * mid < 0
+
+
+def near_zero(curve: PairCurve) -> bool:
+    """No bound is stated, so another reading: mid r of both signs, or their mean near zero."""
+    inside = curve.r(curve.phase("mid")).values()
+    return min(inside) < 0 < max(inside) or abs(curve.mean("mid")) < NEAR_ZERO
+
+
+LATE = ("CI excludes zero", "CI includes zero")
+MID = ("approaches zero or changes sign", "neither nears zero nor changes sign")
+STATEMENTS: Rules = {
+    "n_pairs": total_pairs,
+    "n_categories": n_categories,
+    "n_models": n_models,
+    "significance_rate": significance_rate,
+    "constant_resamples": constant_resamples,
+    "inverted_models": of_four(some_late),
+    "inverted_models_by_bound": of_four(lambda curve: curve.mean("late") < -phases.BOUND),
+    "inverted_models_by_sign": of_four(lambda curve: curve.mean("late") < 0),
+    "late_p": on(PYTHIA_CURVE, lambda c: p_bound(c.source, c.mean("late"))),
+    "late_p_of_printed": on(PYTHIA_CURVE, lambda c: p_bound(c.source, c.printed_mean("late"))),
+    "late_p_of_strongest_layers": lambda e: p_bound(e, *strongest_late(e)),
+    "late_interval": of_three(some_late, *LATE),
+    "late_interval_of_every_layer": of_three(lambda c: every(c, c.phase("late")), *LATE),
+    "category_pattern": lambda e: pattern(
+        e[BOOTSTRAP].layer_results, lambda test: not includes_zero(test)
+    ),
+    "category_pattern_of_llama": lambda e: pattern(
+        e[LLAMA].category_level_results, lambda test: test.p_value < SIGNIFICANT
+    ),
+    "category_transition_of_llama": lambda e: phases.transition(
+        {int(layer): test.r for layer, test in e[LLAMA].category_level_results.items()}
+    ),
+    "gemma_mid": on(
+        GEMMA_CURVE,
+        lambda c: "positive mid-layers" if positive_mid(c) else "mid-layers of both signs",
+    ),
+    "gemma_from_12": on(
+        GEMMA_CURVE,
+        lambda c: (
+            f"{'' if covers_zero(c, c.phase_by_depth('mid')[-1]) else 'not '}all overlap zero"
+        ),
+    ),
+    "gemma_last": on(
+        GEMMA_CURVE,
+        lambda c: f"CI {'overlaps' if covers_zero(c, c.layers[-1]) else 'excludes'} zero",
+    ),
+    "gemma_late": on(
+        GEMMA_CURVE, lambda c: f"{'a' if some_late(c) else 'no'} significant late-layer inversion"
+    ),
+    "template_uniform": on(
+        WITH, lambda c: "uniformly negative" if every(c, c.layers) else "not all negative"
+    ),
+    "template_layers": on(WITH, lambda c: "all layers" if every(c, c.layers) else "some layers"),
+    "like_base": lambda e: "similar to base" if like_base(e) else "unlike base",
+    "mid_transition": of_three(eases, *MID),
+    "mid_transition_strict": of_three(near_zero, *MID),
+    "intervals": on(PYTHIA_CURVE, lambda c: [list(ends) for ends in c.ends().values()]),
+    "intervals_of_table": on(
+        PYTHIA_CURVE, lambda c: [[c[layer].row.ci_lo, c[layer].row.ci_hi] for layer in c]
+    ),
+    "pythia_labels": on(
+        PYTHIA_CURVE,
+        lambda c: [
+            label(*c.means())
+            for label in (phases.thirds_label, phases.template_label, phases.llama_label)
+        ],
+    ),
 }
 DOCUMENTS = {
     slug: Document(

@@ -177,9 +177,8 @@ def rows_in_print(slug: str, curve: PairCurve) -> Callable[[Evidence], list[Row]
     """The rows of a published curve, and of the intervals over categories where they are its."""
 
     def found(evidence: Evidence) -> list[Row]:
-        tests, level = curve.tests(evidence), evidence.draws.level
-        r = {layer: test.r for layer, test in tests.items()}
-        late = {n: curve.ends_of(tests[n]) for n in phases.thirds_of_list(list(r))["late"]}
+        of, level = curve.of(evidence), evidence.draws.level
+        r, late = of.r(), of.ends(of.phase("late"))
         layer, n = min(late, key=lambda layer: r[layer]), total_pairs(evidence)
         wide = wide_fisher(r, layer, n, level)
         findings = {
