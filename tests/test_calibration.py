@@ -5,7 +5,7 @@ import pytest
 import scipy.stats
 
 from judged import analysed, changed, statistics_of
-from layerwise.analyses.calibration_text import MODELS
+from layerwise.analyses.calibration import MODELS
 from layerwise.analyses.categories import NUMERIC
 from layerwise.analyses.output_correlation import REGIMES
 from layerwise.errors import LayerwiseError

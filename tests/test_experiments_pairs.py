@@ -12,7 +12,7 @@ from scipy import stats
 
 from layerwise.analyses import TABLES, analyse_all
 from layerwise.analyses.bins import TYPED
-from layerwise.analyses.calibration_text import WORDS
+from layerwise.analyses.calibration import WORDS
 from layerwise.analyses.derivation import derive, evidence_of
 from layerwise.analyses.evidence import Draws, Evidence
 from layerwise.analyses.pair_curves import CURVES

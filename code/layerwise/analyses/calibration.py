@@ -1,23 +1,48 @@
-"""Paper 1: asymmetry by category and model, and the calibration of the models."""
+"""Paper 1: asymmetry by category and model, the calibration of the models, and what its text says.
+
+A statement across the four models is the text in print where its rule holds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from layerwise.analyses.calibration_text import ACROSS_MODELS, MODELS
-from layerwise.analyses.categories import NUMERIC, asymmetry, categories, n_pairs, total_pairs
+from layerwise.analyses.categories import (
+    FACTS,
+    NUMERIC,
+    asymmetry,
+    categories,
+    n_pairs,
+    total_pairs,
+)
 from layerwise.analyses.derivation import Document, Rule, Rules
 from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.inputs.result_files import PAPER1
 from layerwise.statistics import calibration
 from layerwise.statistics.bootstrap import mean_interval
 from layerwise.statistics.rules import includes_zero
 from layerwise.statistics.samples import cohens_d, sample_d
 
 GROUPS = {"all_categories": "", "neutral_only": NUMERIC}  # and the category that it leaves out
+MODELS = {model: PAPER1[model] for model in ("gemma", "llama", "mistral", "apertus")}
+CALIBRATED = ("llama", "mistral")  # the models that the paper reports as calibrated
+DISPLAY = {  # the categories as the paper's tables write them
+    NUMERIC: "GT Numeric",
+    "ground_truth_nonnumeric": "GT Non-Numeric",
+    "tech_philosophy": "Tech Philosophy",
+    "lifestyle": "Lifestyle",
+    "business": "Business",
+    FACTS: "Scientific Facts",
+}
+RUN = re.compile(r"_(\d{4})(\d{2})(\d{2})_")  # when a model's result file was made, in its name
+WORDS = "words of dataset.json"  # white-space words per statement of the neutral categories
+
+# --- one model ------------------------------------------------------------------------------------
 
 
 def asymmetries(f: Entry, group: str = "neutral_only") -> Float[np.ndarray, " category"]:
@@ -38,25 +63,14 @@ def d(f: Entry) -> float:
 
 def of_group(group: str) -> Rules:
     """What Paper 1's script saves over a group of categories, and the textbook's d."""
-
-    def over(statistic: Callable[[np.ndarray], Any]) -> Rule:
-        return lambda f: float(statistic(asymmetries(f, group)))
-
     found: Rules = {
-        "mean_asymmetry": over(np.mean),
-        "std_asymmetry": over(np.std),
+        "mean_asymmetry": lambda f: np.mean(asymmetries(f, group)),
+        "std_asymmetry": lambda f: np.std(asymmetries(f, group)),
         "bootstrap_95ci": lambda f: list(interval(f, group)),
-        "cohens_d": over(cohens_d),
-        "sample_d": over(sample_d),
+        "cohens_d": lambda f: cohens_d(asymmetries(f, group)),
+        "sample_d": lambda f: sample_d(asymmetries(f, group)),
     }
     return {f"_global_stats/{group}/{name}": rule for name, rule in found.items()}
-
-
-def quantor(neutral: Callable[[Entry], bool]) -> Callable[[Evidence], str]:
-    """How many of the models are neutral by a rule."""
-    return lambda e: calibration.quantor(
-        sum([neutral(e[file]) for file in MODELS.values()]), len(MODELS)
-    )
 
 
 OF_MODEL: Rules = {
@@ -68,12 +82,159 @@ OF_MODEL: Rules = {
     "_verdicts/status_code": lambda f: calibration.code_status(interval(f), d(f)),
 }
 OF_CATEGORY: Rules = {"n_pairs": lambda m: n_pairs(m, m.called), "asymmetry": asymmetry}
-NEUTRAL: Rules = {
-    "lifestyle/quantor_neutral_mean": quantor(
-        lambda f: bool(abs(np.mean(asymmetries(f))) < calibration.BAND)
-    ),
-    "lifestyle/quantor_neutral_interval": quantor(lambda f: includes_zero(interval(f))),
+
+# --- across the models ----------------------------------------------------------------------------
+
+ByModel = Mapping[str, float]
+BOUND, BAND = calibration.NUMERIC_BOUND, calibration.BAND
+OTHERS = {left_out: [one for one in MODELS if one != left_out] for left_out in MODELS}
+
+
+def over(
+    category: str, words: Callable[[ByModel], Any], models: Iterable[str] = tuple(MODELS)
+) -> Rule:
+    """A statement about the UA of a category in these models."""
+    return lambda e: words({model: asymmetry(e[MODELS[model]][category]) for model in models})
+
+
+def above(ua: ByModel) -> str:
+    """How many models keep the abstract's bound."""
+    n = len(ua) - len(calibration.within(ua, BOUND))
+    return f"|Delta| > {BOUND:g} in {n}/{len(ua)} models"
+
+
+def others(ua: ByModel) -> str:
+    """How many of the models besides Gemma lie in the calibration zone."""
+    n = len(calibration.within(ua))
+    return f"{'' if n == len(ua) else f'{n} of {len(ua)} '}other models converge to zero"
+
+
+def calibrated(ua: ByModel) -> str:
+    """The models in the calibration zone."""
+    return "/".join(model.capitalize() for model in calibration.within(ua)) + " calibrated"
+
+
+def largest_size(ua: ByModel, name: str, bound: float) -> str:
+    """Whether the largest |value| is below a bound."""
+    return calibration.bound_words(name, list(map(abs, ua.values())), bound)
+
+
+def quantor(neutral: Callable[[Entry], bool]) -> Rule:
+    """How many of the models are neutral by a rule."""
+    return lambda e: calibration.quantor(
+        sum([neutral(e[file]) for file in MODELS.values()]), len(MODELS)
+    )
+
+
+def times_the_others(ua: ByModel) -> list[float]:
+    """|UA| of Apertus over that of each other model."""
+    return list(calibration.ratios(ua, "apertus").values())
+
+
+def strongest(e: Evidence) -> str:
+    """The category of Apertus' largest |UA|."""
+    ua = {name: abs(asymmetry(e[MODELS["apertus"]][name])) for name in categories(e)}
+    return DISPLAY[max(ua, key=lambda name: ua[name])]
+
+
+def facts_over_business(
+    rounding: Callable[[float], float] = float, cut: Callable[[float], float] = float
+) -> Rule:
+    """Apertus' UA of the facts over that of business."""
+
+    def rule(e: Evidence) -> str:
+        f = e[MODELS["apertus"]]
+        facts, business = (rounding(asymmetry(f[name])) for name in (FACTS, "business"))
+        return calibration.times(cut(facts / business))
+
+    return rule
+
+
+def sizes(e: Evidence) -> list[int]:
+    """Pairs of each category."""
+    return [n_pairs(e, name) for name in categories(e)]
+
+
+def n_models(e: Evidence) -> int:
+    """Models that have a result."""
+    runs = [e[file] for file in MODELS.values()]
+    return len({run._metadata.model: asymmetry(run[NUMERIC]) for run in runs})
+
+
+def date(_: Evidence) -> str:
+    """Of all runs, from their files' names."""
+    found = {match.groups() for match in map(RUN.search, MODELS.values()) if match}
+    return " ".join("-".join(parts) for parts in sorted(found))
+
+
+def gaps(e: Evidence, *, of_sides: bool = False) -> Float[np.ndarray, " pair"]:
+    """Relative differences of a pair's word counts, or of those of a category's sides."""
+    words = [np.array([[pair.a, pair.b] for pair in pairs]) for pairs in e[WORDS].values()]
+    both = [pairs.sum(axis=0, keepdims=True) for pairs in words] if of_sides else words
+    return calibration.length_gaps(np.concatenate(both))
+
+
+STATEMENTS: Mapping[str, Rules] = {
+    "numeric": {
+        "negative": over(NUMERIC, calibration.negative_words),
+        "split": over(NUMERIC, calibration.split_words),
+        "above": over(NUMERIC, above),
+        "below": over(
+            NUMERIC,
+            lambda ua: calibration.bound_words("", list(ua.values()), -BOUND),
+            OTHERS["apertus"],
+        ),
+        "weakest": over(NUMERIC, lambda ua: max(ua.values()), OTHERS["apertus"]),
+        "strongest": over(NUMERIC, lambda ua: min(ua.values()), OTHERS["apertus"]),
+    },
+    "lifestyle": {
+        "calibrated": over("lifestyle", calibrated),
+        "band": over("lifestyle", lambda ua: largest_size(ua, "|Delta|", BAND), CALIBRATED),
+        "others": over("lifestyle", others, OTHERS["gemma"]),
+        "quantor": over(
+            "lifestyle", lambda ua: calibration.quantor(len(calibration.within(ua)), len(ua))
+        ),
+        "quantor_neutral_mean": quantor(lambda f: abs(np.mean(asymmetries(f))) < BAND),
+        "quantor_neutral_interval": quantor(lambda f: includes_zero(interval(f))),
+        "pass_rule": lambda e: largest_size(
+            {model: d(e[MODELS[model]]) for model in CALIBRATED}, "d", calibration.PASS_BELOW
+        ),
+    },
+    "business": {
+        "typical": over("business", lambda ua: f"~{np.mean(list(ua.values())):+.2f}"),
+        "lowest": over("business", lambda ua: min(ua.values())),
+        "highest": over("business", lambda ua: max(ua.values())),
+        "apertus": over("business", lambda ua: calibration.rank_words(ua, "apertus")),
+    },
+    "apertus": {
+        "strongest": strongest,
+        "nonnumeric_over_next": over(
+            "ground_truth_nonnumeric", lambda ua: calibration.times(min(times_the_others(ua)))
+        ),
+        "facts_over_others": over(FACTS, lambda ua: calibration.times(*times_the_others(ua))),
+        "facts_over_business": facts_over_business(),
+        "facts_over_business_printed": facts_over_business(rounding=lambda ua: round(ua, 3)),
+        "facts_over_business_cut": facts_over_business(cut=np.floor),
+    },
+    "dataset": {
+        "n_pairs": total_pairs,
+        "n_categories": lambda e: len(sizes(e)),
+        "sizes": lambda e: calibration.size_words(sizes(e)),
+        "largest": lambda e: calibration.size_words([max(sizes(e))]),
+        "n_models": n_models,
+        "date": date,
+    },
+    "words": {
+        "parity": lambda e: calibration.parity_words(gaps(e)),
+        "parity_of_sides": lambda e: calibration.parity_words(gaps(e, of_sides=True)),
+        "pairs_within": lambda e: (
+            f"{np.sum(gaps(e) <= calibration.PARITY)} of {len(gaps(e))} pairs"
+        ),
+    },
+}
+ACROSS_MODELS: Rules = {
+    f"{part}/{name}": rule for part, rules in STATEMENTS.items() for name, rule in rules.items()
 }
 DOCUMENTS = {
     model: Document(file, {"": OF_MODEL, "*": OF_CATEGORY}) for model, file in MODELS.items()
-} | {"models": Document(None, {"": {**ACROSS_MODELS, **NEUTRAL}})}
+} | {"models": Document(None, {"": ACROSS_MODELS})}

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.analyses.calibration_text import WORDS
+from layerwise.analyses.calibration import WORDS
 from layerwise.analyses.categories import NUMERIC
 from layerwise.analyses.evidence import Draws
 from layerwise.analyses.survival import CHOICES_FILE
