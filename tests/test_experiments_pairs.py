@@ -24,7 +24,7 @@ from layerwise.experiments.of_pairs.pair_values import fragments, of_pairs
 from layerwise.experiments.reduction import measure
 from layerwise.extraction.store import BEFORE_NORM, HiddenStates
 from layerwise.inputs.measured import measured, merge
-from layerwise.inputs.models import extractions_of, read_models
+from layerwise.inputs.models import read_models
 from layerwise.inputs.pairs import StatementPairs, read_pairs
 from layerwise.inputs.published import Published, leaves, pointer, read_published, split_pointer
 from layerwise.inputs.result_files import (
@@ -44,7 +44,11 @@ from layerwise.statistics.bootstrap import CorrelationInterval, correlation_inte
 from random_states import some_pairs, write_states
 
 ROOT = Path(__file__).parents[1]
-EXTRACTIONS = extractions_of(read_models(ROOT / "models.yaml"))
+EXTRACTIONS = {
+    key: extraction
+    for model in read_models(ROOT / "models.yaml").values()
+    for key, extraction in model.extractions.items()
+}
 DRAWS = {"n_resamples": 120, "level": 0.95, "seed": 42}
 DEPTH = {"gemma-2b": 18, "pythia-410m": 24, "pythia-1p4b": 24, "pythia-12b": 36, "gemma-2-9b": 42}
 # Statistics that print has and these measurements have not: labels without a published rule, what

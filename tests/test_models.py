@@ -10,7 +10,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.experiments.table import EXPERIMENTS
 from layerwise.extraction.families import FAMILIES
 from layerwise.extraction.twins import twin_of
-from layerwise.inputs.models import Model, extractions_of, find_model, read_models
+from layerwise.inputs.models import Model, find_model, read_models
 
 SHAPE = {"n_layers": 2, "hidden_size": 32, "n_heads": 4, "adds_bos": False}
 ENTRY = {
@@ -55,10 +55,10 @@ def test_experiments_are_those_of_the_table(registry: dict[str, Model]) -> None:
 
 
 def test_extractions_name_one_model_each(registry: dict[str, Model]) -> None:
-    extractions = extractions_of(registry)
-    assert len(extractions) == sum(len(model.extractions) for model in registry.values()) == 13
-    for key, one in extractions.items():
-        assert key.startswith(one.slug)
+    pairs = [(key, one) for m in registry.values() for key, one in m.extractions.items()]
+    extractions = dict(pairs)
+    assert len(pairs) == len(extractions) == 13
+    assert all(key.startswith(one.slug) for key, one in pairs)
     assert extractions["gemma-2b"].layer_step == 2  # 18 blocks, every max(1, 18 div 8)-th layer
     assert extractions["llama-3p1-8b-instruct-templated-once"].template == "once"
 
@@ -145,10 +145,10 @@ def extraction(**changes: object) -> dict:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"slug": "name-1.4b"}, "'name-1.4b': slug: a slug has lower-case letters, digits and h"),
+        ({"slug": "name-1.4b"}, "'name-1.4b': slug: must have lower-case letters, digits and hyph"),
         ({"slug": 14}, "model 14: slug: must be a valid string, found 14; correct it"),
         ({"revision": "main"}, "revision: must be a commit of 40 hexadecimal digits .*'main'"),
-        ({"revision": "absent"}, "found None; a branch name moves"),
+        ({"revision": "absent"}, "revision: missing; add it"),
         ({"hub": "name"}, "hub: must be `organisation/name`, found 'name'"),
         ({"display": 3}, "display: must be a valid string, found 3; correct it"),
         ({"gated": "yes"}, "gated: must be a valid boolean, found 'yes'; correct it"),

@@ -15,7 +15,7 @@ from hostile import PATHS
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.store import BEFORE_NORM, layer_file, open_states
 from layerwise.inputs import upstream
-from layerwise.inputs.mirrors import FolderMirror, Pin
+from layerwise.inputs.mirrors import Pin, read
 from layerwise.inputs.models import read_models
 from layerwise.inputs.prompts import read_prompts
 from layerwise.steps import measure
@@ -56,7 +56,7 @@ def test_a_link_in_a_mirror_brings_pinned_bytes_or_none(tmp_path: Path) -> None:
     assert upstream.result_file("x.json", tmp_path / "mirror", published=made) == b"[1]"
     (tmp_path / "mirror" / "null").symlink_to("/dev/null")
     with pytest.raises(LayerwiseError, match="has no file null"):
-        FolderMirror(tmp_path / "mirror").read("null", Pin("0" * 64))
+        read(tmp_path / "mirror", "null", Pin("0" * 64), retries=0)
 
 
 def test_fetching_writes_through_no_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +96,7 @@ def test_a_slug_is_no_path(tmp_path: Path, slug: str) -> None:
     if slug == "con":  # no path here, and a name like any other
         message = "display: missing"
     else:
-        message = "a slug has lower-case letters, digits and hyphens only"
+        message = "must have lower-case letters, digits and hyphens only"
     with pytest.raises(LayerwiseError, match=message):
         read_models(tmp_path / "models.yaml")
 

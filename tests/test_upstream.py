@@ -132,29 +132,28 @@ def test_right_bytes_by_both_routes(
     verify_data(data, published=site / "published")
 
 
-def test_environment_names_the_mirror(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LAYERWISE_MIRROR", str(site / "mirror"))
-    assert (get(site, None) / "dataset.json").read_bytes() == DATASET
-
-
-def test_argument_goes_before_the_environment(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_argument_goes_before_the_environment(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LAYERWISE_MIRROR", str(site / "nowhere"))
+    with pytest.raises(LayerwiseError, match=r"nowhere must be a folder, there is none"):
+        get(site, None)
     assert (get(site, site / "mirror") / "dataset.json").read_bytes() == DATASET
 
 
-def test_whole_data_are_not_fetched_again(site: Path) -> None:
+def test_whole_data_stay_and_altered_ones_are_repaired(site: Path) -> None:
     data = get(site, site / "mirror")
+    for name in DATA_FILES:
+        right = (data / name).read_bytes()
+        (data / name).write_bytes(right + b" ")
+        with pytest.raises(LayerwiseError, match=rf"{name}: the data must be the pinned ones"):
+            verify_data(data, published=site / "published")
+        get(site, site / "mirror")
+        assert (data / name).read_bytes() == right
     before = (data / "dataset.json").stat().st_mtime_ns
     shutil.rmtree(site / "mirror")
     get(site, site / "mirror")
     assert (data / "dataset.json").stat().st_mtime_ns == before
-
-
-def test_altered_data_are_repaired(site: Path) -> None:
-    data = get(site, site / "mirror")
-    (data / "dataset.json").write_bytes(b"{}")
-    get(site, site / "mirror")
-    assert (data / "dataset.json").read_bytes() == DATASET
 
 
 def test_failed_fetch_keeps_what_was_there(site: Path) -> None:
@@ -167,65 +166,75 @@ def test_failed_fetch_keeps_what_was_there(site: Path) -> None:
     assert leftovers(site) == sorted(DATA_FILES)
 
 
+MISSING = None
+ANOTHER = notebook("PROMPT", "another")
+OTHER_PROMPTS = f"path,sha256,bytes\ndataset.json,{sha256(DATASET)},27\nprompts.json,{'0' * 64},1\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "file", "content", "message"),
+    [
+        ("mirror", "mirror/prompts.json", b"x" * 10_000, r"prompts\.json: wrong bytes, expected s"),
+        ("mirror", "mirror/dataset.json", DATASET[:5], r"dataset\.json: cut off, 5 of 27 bytes c"),
+        ("mirror", "mirror/dataset.json", MISSING, r"(no such|has no) file.*(HTTP 404|dataset)"),
+        ("mirror", "mirror/prompts.json", MISSING, r"neither prompts\.json nor all the notebooks"),
+        ("plain", "plain/notebooks/b.ipynb", ANOTHER, r"b\.ipynb: wrong bytes"),
+        (
+            "plain",
+            "published/registry.csv",
+            OTHER_PROMPTS.encode(),
+            r"prompts\.json, made from the notebooks: wrong bytes",
+        ),
+    ],
+)
 @pytest.mark.parametrize("over_http", [False, True], ids=["folder", "address"])
-def test_wrong_bytes(site: Path, serve: Callable[..., str], over_http: bool) -> None:
-    (site / "mirror" / "prompts.json").write_bytes(b"x" * 10_000)
-    with pytest.raises(LayerwiseError, match=r"prompts\.json: wrong bytes, expected sha256 \w{64}"):
-        get(site, serve("mirror") if over_http else site / "mirror")
+def test_what_is_not_whole_leaves_nothing_behind(
+    site: Path,
+    serve: Callable[..., str],
+    kind: str,
+    file: str,
+    content: bytes | None,
+    message: str,
+    over_http: bool,
+) -> None:
+    (site / file).unlink() if content is None else (site / file).write_bytes(content)
+    with pytest.raises(LayerwiseError, match=message):
+        get(site, serve(kind) if over_http else site / kind)
     assert leftovers(site) == []
 
 
-def test_wrong_notebook(site: Path) -> None:
-    (site / "plain" / "notebooks" / "b.ipynb").write_bytes(notebook("PROMPT", "another"))
-    with pytest.raises(LayerwiseError, match=r"b\.ipynb: wrong bytes"):
-        get(site, site / "plain")
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (send(DATASET[:5], length=len(DATASET)), r"dataset\.json: the transfer broke off"),
+        (send(b"busy", status=503), r"dataset\.json: the server answers HTTP 503"),
+    ],
+)
+def test_a_failing_server(
+    site: Path, serve: Callable[..., str], answer: Answer, message: str
+) -> None:
+    with pytest.raises(LayerwiseError, match=message):
+        get(site, serve("mirror", answer))
     assert leftovers(site) == []
 
 
-def test_wrong_prompts_out_of_right_notebooks(site: Path) -> None:
-    table = site / "published" / "registry.csv"
-    lines = [line for line in table.read_text().splitlines() if "prompts.json" not in line]
-    table.write_text("\n".join([*lines, f"prompts.json,{'0' * 64},1"]) + "\n")
-    with pytest.raises(
-        LayerwiseError, match=r"prompts\.json, made from the notebooks: wrong bytes"
-    ):
-        get(site, site / "plain")
-
-
-def test_truncated_transfer(site: Path, serve: Callable[..., str]) -> None:
-    address = serve("mirror", send(DATASET[:5], length=len(DATASET)))
-    with pytest.raises(LayerwiseError, match=r"dataset\.json: the transfer broke off"):
-        get(site, address)
-    assert leftovers(site) == []
-
-
-@pytest.mark.parametrize("over_http", [False, True], ids=["folder", "address"])
-def test_truncated_file(site: Path, serve: Callable[..., str], over_http: bool) -> None:
-    (site / "mirror" / "dataset.json").write_bytes(DATASET[:5])
-    with pytest.raises(LayerwiseError, match=r"dataset\.json: cut off, 5 of 27 bytes came"):
-        get(site, serve("mirror") if over_http else site / "mirror")
-    assert leftovers(site) == []
-
-
-def test_a_passing_failure_is_tried_again(
+def test_a_passing_failure_is_tried_again_and_a_missing_file_is_not(
     site: Path, serve: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits: list[float] = []
-    monkeypatch.setattr("pooch.core.time.sleep", waits.append)
+    monkeypatch.setattr("layerwise.inputs.mirrors.time.sleep", waits.append)
     asked: list[str] = []
 
     def once(request: http.server.BaseHTTPRequestHandler) -> bool:
         asked.append(request.path)
         return len(asked) == 1 and send(b"busy", status=503)(request)
 
-    assert (get(site, serve("mirror", once), retries=1) / "dataset.json").read_bytes() == DATASET
-    assert asked == ["/dataset.json", "/dataset.json", "/prompts.json"]
+    address = serve("mirror", once)
+    (site / "mirror" / "prompts.json").unlink()
+    with pytest.raises(LayerwiseError, match=r"nor all the notebooks.*no such file \(HTTP 404\)"):
+        get(site, address, retries=5)
+    assert asked == ["/dataset.json", "/dataset.json", "/prompts.json", "/notebooks/a.ipynb"]
     assert waits == [1]
-
-
-def test_server_error(site: Path, serve: Callable[..., str]) -> None:
-    with pytest.raises(LayerwiseError, match=r"dataset\.json: the server answers HTTP 503"):
-        get(site, serve("mirror", send(b"busy", status=503)))
 
 
 def test_no_network(site: Path) -> None:
@@ -237,60 +246,19 @@ def test_no_network(site: Path) -> None:
     assert leftovers(site) == []
 
 
-def test_address_without_the_file(site: Path, serve: Callable[..., str]) -> None:
-    (site / "mirror" / "dataset.json").unlink()
-    with pytest.raises(LayerwiseError, match=r"dataset\.json: no such file \(HTTP 404\)"):
-        get(site, serve("mirror"), retries=5)  # a missing file is not asked for again
-
-
-def test_folder_without_the_file(site: Path) -> None:
-    (site / "mirror" / "dataset.json").unlink()
-    with pytest.raises(LayerwiseError, match=r"the mirror .* has no file dataset\.json"):
-        get(site, site / "mirror")
-    assert leftovers(site) == []
-
-
-def test_folder_without_prompts_and_notebooks(site: Path) -> None:
-    (site / "mirror" / "prompts.json").unlink()
-    with pytest.raises(LayerwiseError, match=r"prompts\.json.*neither this file nor all the note"):
-        get(site, site / "mirror")
-
-
-def test_no_such_folder(site: Path) -> None:
-    with pytest.raises(LayerwiseError, match=r"nowhere must be a folder, there is none"):
-        get(site, site / "nowhere")
-
-
-def test_unknown_scheme(site: Path) -> None:
+def test_places_iv(site: Path) -> None:
     with pytest.raises(LayerwiseError, match="a folder or an address with http:// or https://"):
         get(site, "ftp://127.0.0.1/")
-
-
-def test_target_is_a_file(site: Path) -> None:
+    with pytest.raises(LayerwiseError, match=r"dataset\.json: the data are not here; run `layer"):
+        verify_data(site / "data", published=site / "published")
     (site / "data").write_text("mine")
     with pytest.raises(LayerwiseError, match="the data go into a folder, this is a file"):
         get(site, site / "mirror")
 
 
-def test_verify_missing(site: Path) -> None:
-    with pytest.raises(LayerwiseError, match=r"dataset\.json: the data are not here; run `layer"):
-        verify_data(site / "data", published=site / "published")
-
-
-@pytest.mark.parametrize("name", DATA_FILES)
-def test_verify_tampered(site: Path, name: str) -> None:
-    data = get(site, site / "mirror")
-    (data / name).write_bytes((data / name).read_bytes() + b" ")
-    with pytest.raises(LayerwiseError, match=rf"{name}: the data must be the pinned ones"):
-        verify_data(data, published=site / "published")
-
-
 def test_result_file(site: Path, serve: Callable[..., str]) -> None:
     for mirror in (site / "mirror", serve("mirror")):
-        assert result_file(RESULT, mirror, published=site / "published", retries=0) == b"[1]"
-
-
-def test_result_file_unknown(site: Path) -> None:
+        assert result_file(RESULT, mirror, published=site / "published") == b"[1]"
     with pytest.raises(LayerwiseError, match=r"other\.json: no published file of this name"):
         result_file("other.json", site / "mirror", published=site / "published")
 
@@ -302,13 +270,6 @@ def test_registry_iv(site: Path) -> None:
     (site / "published" / "registry.csv").unlink()
     with pytest.raises(LayerwiseError, match=r"registry\.csv: the table is missing"):
         read_registry(site / "published")
-
-
-def test_committed_registry() -> None:
-    registry = read_registry()
-    assert len(registry.pins) == 63
-    assert len(registry.prompt_sets) == 17
-    assert registry.pins["dataset.json"].size == 33180
 
 
 def test_every_result_file_against_published(mirror: Path) -> None:

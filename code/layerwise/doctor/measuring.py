@@ -71,8 +71,8 @@ def data(root: Path) -> Finding:
         return Finding("the pinned pairs and prompts are in data/")
     except LayerwiseError:
         place = os.environ.get(mirrors.MIRROR_VARIABLE) or upstream.ADDRESS
-    source, pins = mirrors.open_mirror(place, retries=0), upstream.read_registry().pins
-    source.read(upstream.DATASET, pins[upstream.DATASET])
+    pin = upstream.read_registry().pins[upstream.DATASET]
+    mirrors.read(mirrors.open_mirror(place), upstream.DATASET, pin, retries=0)
     return Finding(f"not in data/, but at {place}, where the pipeline fetches them")
 
 

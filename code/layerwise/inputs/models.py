@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import yaml
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     PositiveFloat,
@@ -29,8 +29,13 @@ PACKED = "nf4/"
 RunDtype = Literal[Dtype, "nf4/float16"]
 Template = Literal["none", "published", "once"]  # chat templates (`extraction.templates`)
 UNRESOLVED = "unresolved"  # a revision nobody has recorded yet
-_SLUG = re.compile(r"[a-z0-9][a-z0-9-]*")
-_COMMIT = re.compile(r"[0-9a-f]{40}")
+# What the patterns below say, and why.
+SAID = {
+    "slug": "have lower-case letters, digits and hyphens only (a dot would be read as a path "
+    "separator); write 1p4b for 1.4b",
+    "hub": "be `organisation/name`",
+    "revision": f"be a commit of 40 hexadecimal digits (or `{UNRESOLVED}`); a branch name moves",
+}
 
 
 class _Entry(BaseModel):
@@ -93,13 +98,18 @@ class Extraction(_Entry):
 class Model(_Entry):
     """One entry of the registry: a model of the hub at a commit."""
 
-    slug: str
+    slug: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     display: str
     lab: str
     family: str
     parameters: PositiveFloat  # billions, declared: for estimates only
-    hub: str
-    revision: str | None  # None: nobody has recorded one yet
+    hub: str = Field(pattern=r"^[^/]+/[^/]+$")
+    # None: nobody has recorded one yet
+    revision: Annotated[
+        str | None,
+        Field(pattern=r"^[0-9a-f]{40}$"),
+        BeforeValidator(lambda given: None if given == UNRESOLVED else given),
+    ]
     shape: Shape
     gated: bool = False
     chat: bool = False  # the tokenizer brings a chat template
@@ -107,41 +117,12 @@ class Model(_Entry):
     extractions: Mapping[str, Extraction] = {}
     experiments: Mapping[str, RunDtype] = {}
 
-    @field_validator("slug")
-    @classmethod
-    def _check_slug(cls, slug: str) -> str:
-        if not _SLUG.fullmatch(slug):
-            raise ValueError(
-                "a slug has lower-case letters, digits and hyphens only (a dot would be read as a "
-                "path separator); write 1p4b for 1.4b"
-            )
-        return slug
-
-    @field_validator("hub")
-    @classmethod
-    def _check_hub(cls, hub: str) -> str:
-        if hub.count("/") != 1:
-            raise ValueError(f"must be `organisation/name`, found {hub!r}")
-        return hub
-
-    @field_validator("revision", mode="before")
-    @classmethod
-    def _check_revision(cls, revision: Any) -> str | None:
-        if revision == UNRESOLVED:
-            return None
-        if not isinstance(revision, str) or not _COMMIT.fullmatch(revision):
-            raise ValueError(
-                f"must be a commit of 40 hexadecimal digits (or `{UNRESOLVED}`), "
-                f"found {revision!r}; a branch name moves"
-            )
-        return revision
-
     @model_validator(mode="before")
     @classmethod
-    def _name_extractions(cls, given: Any) -> Any:
-        named = given.get("extractions") if isinstance(given, dict) else None
+    def _name_extractions(cls, given: dict[str, Any]) -> dict[str, Any]:
+        named = given.get("extractions")
         if not isinstance(named, dict) or not all(isinstance(e, dict) for e in named.values()):
-            return given
+            return given  # refused as what they are
         own = {key: {"key": key, "slug": given["slug"], **e} for key, e in named.items()}
         return {**given, "extractions": own}
 
@@ -173,9 +154,6 @@ class Model(_Entry):
 def read_models(path: Path) -> dict[str, Model]:
     """Read `models: {slug: {display, lab, family, parameters, hub, revision, shape, ...}}`.
 
-    A revision `unresolved` is read as None; loading such a model refuses. In `shape`, `kv_heads`
-    is `n_heads` and `head_size` is `hidden_size / n_heads` unless given.
-
     Raises:
         LayerwiseError: naming the file, the slug, the field, what came and the fix, for any other
             content.
@@ -192,16 +170,16 @@ def read_models(path: Path) -> dict[str, Model]:
             f"{path}: expected a mapping `models` with at least one entry, "
             f"found {type(entries).__name__}"
         )
-    return {slug: _read_model(f"{path}: model {slug!r}", slug, e) for slug, e in entries.items()}
-
-
-def _read_model(place: str, slug: Any, entry: Any) -> Model:
-    if not isinstance(entry, dict):
-        raise LayerwiseError(f"{place}: expected a mapping, found {type(entry).__name__}")
-    try:
-        return Model.model_validate({"revision": None, **entry, "slug": slug})
-    except ValidationError as error:
-        raise LayerwiseError(f"{place}: {_explained(error)}") from None
+    models = {}
+    for slug, entry in entries.items():
+        place = f"{path}: model {slug!r}"
+        if not isinstance(entry, dict):
+            raise LayerwiseError(f"{place}: expected a mapping, found {type(entry).__name__}")
+        try:
+            models[slug] = Model.model_validate({**entry, "slug": slug})
+        except ValidationError as error:
+            raise LayerwiseError(f"{place}: {_explained(error)}") from None
+    return models
 
 
 def _explained(error: ValidationError) -> str:
@@ -211,6 +189,9 @@ def _explained(error: ValidationError) -> str:
     said, came = first["msg"].removeprefix("Value error, "), first["input"]
     if first["type"] == "value_error":
         return f"{where}: {said}"
+    if first["type"] == "string_pattern_mismatch":
+        rule, _, fix = SAID[where].partition("; ")
+        return f"{where}: must {rule}, found {came!r:.80}; {fix or 'correct it'}"
     if first["type"] == "extra_forbidden":
         return f"{where}: no such key; remove it, or correct its name"
     if first["type"] == "missing":
@@ -220,16 +201,7 @@ def _explained(error: ValidationError) -> str:
 
 
 def find_model(models: Mapping[str, Model], slug: str) -> Model:
-    """The entry of a slug.
-
-    Raises:
-        LayerwiseError: naming the known slugs.
-    """
+    """The entry of a slug; the error names the known ones."""
     if slug not in models:
         raise LayerwiseError(f"no model is called {slug!r}; known: {', '.join(models)}")
     return models[slug]
-
-
-def extractions_of(models: Mapping[str, Model]) -> dict[str, Extraction]:
-    """Every extraction of these models by its key."""
-    return {key: one for model in models.values() for key, one in model.extractions.items()}

@@ -5,16 +5,14 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from layerwise.errors import LayerwiseError
 
 _SHELL = ("!", "%")  # IPython's own lines are no Python
 
 
-@dataclass(frozen=True)
-class NotebookPrompts:
+class NotebookPrompts(NamedTuple):
     """Where the prompts of one study stand: a variable of a notebook with this sha256."""
 
     study: str
@@ -26,12 +24,7 @@ class NotebookPrompts:
 def prompts_document(
     sets: Iterable[NotebookPrompts], read: Callable[[NotebookPrompts], bytes]
 ) -> bytes:
-    """`prompts.json` in its canonical form: keys sorted, indent 1, UTF-8, no final line break.
-
-    Args:
-        sets: the studies.
-        read: gives the bytes of a study's notebook.
-    """
+    """`prompts.json` in its canonical form: keys sorted, indent 1, UTF-8, no final line break."""
     document = {
         entry.study: {
             "notebook": entry.notebook,
@@ -94,12 +87,7 @@ def _assignments(cells: Iterable[str], variable: str) -> Iterator[ast.expr]:
         except SyntaxError:
             continue  # a cell for another shell, such as %%bash
         for node in tree.body:
-            if isinstance(node, ast.Assign):
-                targets = node.targets
-            elif isinstance(node, ast.AnnAssign) and node.value is not None:
-                targets = [node.target]
-            else:
-                continue
-            names = [target.id for target in targets if isinstance(target, ast.Name)]
-            if variable in names and node.value is not None:
-                yield node.value
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                if any(isinstance(one, ast.Name) and one.id == variable for one in targets):
+                    yield node.value

@@ -9,20 +9,20 @@ same bytes.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import atomic_path, sha256_of
 from layerwise.inputs.mirrors import (
     MIRROR_VARIABLE,
-    Mirror,
     MissingFile,
     Pin,
     open_mirror,
-    require_inside,
+    read,
 )
 from layerwise.inputs.notebooks import NotebookPrompts, prompts_document
 from layerwise.inputs.result_files import DATASET, PROMPTS
@@ -35,8 +35,7 @@ PUBLISHED = Path(__file__).resolve().parents[3] / "published"
 RETRIES = 3
 
 
-@dataclass(frozen=True)
-class Registry:
+class Registry(NamedTuple):
     """Pins by path in the upstream repository, and where the prompts stand."""
 
     pins: dict[str, Pin]
@@ -60,7 +59,11 @@ def read_registry(folder: Path = PUBLISHED) -> Registry:
         for row in _rows(folder / "prompt_sets.csv", columns)
     )
     for path in (*pins, *(entry.notebook for entry in prompt_sets)):
-        require_inside(folder, path)
+        if not path.isprintable() or "\\" in path or {"", ".", ".."} & set(path.split("/")):
+            raise LayerwiseError(
+                f"{folder}: a file's path is relative to the upstream repository and without "
+                f"`..`, found {path!r:.80}; correct the table"
+            )
     return Registry(pins, prompt_sets)
 
 
@@ -79,7 +82,6 @@ def fetch(
         mirror: a folder or an http(s) address laid out like upstream; by default the environment
             variable LAYERWISE_MIRROR, else upstream itself.
         published: the folder of `registry.csv` and `prompt_sets.csv`.
-        retries: how often a failed download is tried again, after 1, 2, ... seconds.
 
     Raises:
         LayerwiseError: distinct for no network, a missing file, a cut transfer and wrong bytes.
@@ -136,28 +138,23 @@ def result_file(
 
 def _read(path: str, mirror: str | Path | None, registry: Registry, retries: int) -> bytes:
     name = mirror or os.environ.get(MIRROR_VARIABLE)
-    source = open_mirror(str(name or ADDRESS), retries)
+    source, pin = open_mirror(str(name or ADDRESS)), registry.pins[path]
     if path != PROMPTS:
-        return source.read(path, registry.pins[path])
-    if not name:
-        return _prompts(source, registry)
+        return read(source, path, pin, retries)
+    if name:
+        with contextlib.suppress(MissingFile):  # a plain copy of upstream has the notebooks only
+            return read(source, path, pin, retries)
     try:
-        return source.read(path, registry.pins[path])
+        content = prompts_document(
+            registry.prompt_sets,
+            lambda entry: read(source, entry.notebook, Pin(entry.sha256), retries),
+        )
     except MissingFile as absent:
-        try:  # a plain copy of the upstream repository has the notebooks only
-            return _prompts(source, registry)
-        except MissingFile:
-            raise LayerwiseError(
-                f"{absent}: it holds neither this file nor all the notebooks that it is made from"
-            ) from None
-
-
-def _prompts(source: Mirror, registry: Registry) -> bytes:
-    content = prompts_document(
-        registry.prompt_sets, lambda entry: source.read(entry.notebook, Pin(entry.sha256))
-    )
-    registry.pins[PROMPTS].check(f"{PROMPTS}, made from the notebooks", content)
-    return content
+        raise LayerwiseError(
+            f"{source}: it holds neither {PROMPTS} nor all the notebooks that it is made from "
+            f"({absent})"
+        ) from None
+    return pin.check(f"{PROMPTS}, made from the notebooks", content)
 
 
 def _is_whole(path: Path, pin: Pin) -> bool:

@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ import layerwise.inputs
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, sha256_of, write_text
 from layerwise.inputs.models import Model, read_models
-from layerwise.inputs.notebooks import NotebookPrompts, prompts_document
+from layerwise.inputs.notebooks import prompts_document
 from layerwise.inputs.upstream import DATASET, PROMPTS, read_registry
 
 TEXTS = Path(layerwise.inputs.__path__[0]) / "rehearsal"
@@ -110,9 +109,8 @@ def stand_in_texts(published: Path, mirror: Path) -> None:
         notebook = mirror / pinned.notebook
         source = f"{pinned.variable} = {prompts[pinned.study]['prompts']!r}"
         write_text(notebook, json.dumps({"cells": [{"cell_type": "code", "source": source}]}))
-        values = asdict(pinned) | {"sha256": sha256_of(notebook)}
-        sets.append(NotebookPrompts(**values))
-    _write_rows(published / "prompt_sets.csv", [asdict(entry) for entry in sets])
+        sets.append(pinned._replace(sha256=sha256_of(notebook)))
+    _write_rows(published / "prompt_sets.csv", [entry._asdict() for entry in sets])
     dataset = OUR_PAIRS.read_bytes()
     (mirror / DATASET).write_bytes(dataset)
     document = prompts_document(sets, lambda entry: (mirror / entry.notebook).read_bytes())
