@@ -16,7 +16,6 @@ from layerwise.analyses import weight_survival
 from layerwise.analyses.evidence import Draws, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.experiments import Subject
-from layerwise.experiments.prompt_rows import PromptRows
 from layerwise.experiments.table import EXPERIMENTS, measure_experiment
 from layerwise.extraction.load import Checkpoint
 from layerwise.extraction.tracing import trace
@@ -28,6 +27,7 @@ from layerwise.statistics import gains
 from tiny_networks import built
 
 ROOT = Path(__file__).resolve().parent.parent
+TWIN = "paper3/Results/twin_test_results_20260105_160237.csv"
 DRAWS: Any = {"n_resamples": 10, "level": 0.95, "seed": 0}
 CATEGORIES = ("Cliche", "Factual", "Nonsense", "Novel", "Syntactic")
 PLAIN = {
@@ -62,7 +62,6 @@ def subject(checkpoint: Checkpoint, slug: str, published: Published, **prompts: 
     )
     return Subject(
         model=model,
-        dtype=checkpoint.dtype,
         trace=partial(trace, checkpoint),
         weights=SimpleNamespace(n_heads=4, hidden_size=16),
         prompts={**PROMPTS, **prompts},
@@ -123,9 +122,10 @@ def test_gains_with_and_without_the_final_norm(
 ) -> None:
     checkpoint = built(name)
     found = measure_experiment(study, subject(checkpoint, slug, published))
-    texts = PROMPTS[EXPERIMENTS[study].prompts]["prompts"]  # type: ignore[attr-defined]
+    (experiment,) = EXPERIMENTS[study]
+    texts = PROMPTS[experiment.prompts]["prompts"]  # type: ignore[index]
     want = np.array([ratios(checkpoint, text) for text in texts])
-    entry = below(found[EXPERIMENTS[study].file], row)  # type: ignore[attr-defined]
+    entry = below(found[experiment.file], row)  # type: ignore[index]
     near = partial(pytest.approx, rel=1e-5)
     assert entry.pop("all_layer_gains") == near(want.mean(axis=0).tolist())
     if study == "sweep":
@@ -160,7 +160,7 @@ def test_a_row_per_prompt(
     study: str, name: str, slug: str, dtype: str, model: str, published: Published
 ) -> None:
     checkpoint = built(name, dtype)
-    rows: PromptRows = EXPERIMENTS[study]  # type: ignore[assignment]
+    (rows,) = EXPERIMENTS[study]
     measurements = rows_of(study, name, slug, dtype)
     found, table = measurements[rows.file], published.document(rows.file)
     about = [row for row, entry in enumerate(table) if entry["Model"] == model]
@@ -199,13 +199,11 @@ def test_prompts_that_do_not_fit_the_rows(published: Published) -> None:
 
 
 def test_rules_derive_from_fragments(published: Published) -> None:
-    tuned = rows_of("twin", "mistral", "mistral-7b-instruct", "bfloat16")[EXPERIMENTS["twin"].file]
+    tuned = rows_of("twin", "mistral", "mistral-7b-instruct", "bfloat16")[TWIN]
     tuned = {key: value for key, value in tuned.items() if key.endswith("Last_Gain")}
     # rows 0..24 are the base model's, 25..49 the tuned one's
     base = {f"/{int(key.split('/')[1]) - 25}/Last_Gain": 2 * tuned[key] for key in tuned}
-    work = analysed(
-        "twins", measured(published, {EXPERIMENTS["twin"].file: {**base, **tuned}}), **DRAWS
-    )
+    work = analysed("twins", measured(published, {TWIN: {**base, **tuned}}), **DRAWS)
     mean = np.mean(list(tuned.values()))
     assert work.documents["Mistral-7B"]["Instruct_Gain"] == pytest.approx(mean)
     assert work.documents["Mistral-7B"]["Delta"] == pytest.approx(-mean)

@@ -94,7 +94,6 @@ def _subject(experiment: str, slug: str, trace: Any = None) -> Subject:
     checkpoint = twin_checkpoint(family, n_layers)
     return Subject(
         model=twinned_model(family, n_layers).model_copy(update={"slug": slug}),
-        dtype="float32",
         trace=trace or partial(tracing.trace, checkpoint),
         weights=Weights.open(checkpoint.folder, "float32"),
         prompts=PROMPTS,
@@ -184,7 +183,8 @@ def _module_reference(study: str, slug: str, texts: list[str]) -> tuple[list[flo
 
 @pytest.mark.parametrize("slug", SUBJECTS["ffn"])
 def test_module_gains_against_hooks(slug: str) -> None:
-    texts = PROMPTS[EXPERIMENTS["ffn"].prompts[slug]]["prompts"]  # type: ignore[attr-defined]
+    (ffn,) = EXPERIMENTS["ffn"]
+    texts = PROMPTS[ffn.prompts[slug]]["prompts"]  # type: ignore[index]
     attention, mlp = _module_reference("ffn", slug, texts)
     found = _theirs("ffn", slug)
     assert list(found) == ["attention/gains", "mlp/gains"]

@@ -20,12 +20,13 @@ from layerwise.analyses.survival import CHOICES_FILE
 from layerwise.errors import LayerwiseError
 from layerwise.experiments import Fragments
 from layerwise.experiments.of_pairs import curve_values
-from layerwise.experiments.of_pairs.pair_values import fragments, of_pairs
+from layerwise.experiments.of_pairs.pair_values import fragments, of_texts
 from layerwise.experiments.reduction import measure
 from layerwise.extraction.store import BEFORE_NORM, HiddenStates
 from layerwise.inputs.measured import measured, merge
 from layerwise.inputs.models import read_models
 from layerwise.inputs.pairs import StatementPairs, read_pairs
+from layerwise.inputs.prompts import read_prompts
 from layerwise.inputs.published import Published, leaves, pointer, read_published, split_pointer
 from layerwise.inputs.result_files import (
     CLASSES,
@@ -113,7 +114,7 @@ def evidence(numbers: Published) -> Evidence:
 def everything(
     parts: dict[str, Fragments], pairs: StatementPairs, published: Published
 ) -> dict[str, dict[str, Any]]:
-    return merge([of_pairs(pairs), *parts.values()])
+    return merge([of_texts(pairs, ["a prompt"]), *parts.values()])
 
 
 @pytest.fixture(scope="module")
@@ -298,7 +299,8 @@ def test_bins_are_compared_with_what_the_notebook_would_have_typed(
 
 
 def test_pairs_of_the_dataset_against_published(mirror: Path, published: Published) -> None:
-    found = of_pairs(read_pairs(mirror / "dataset.json"))
+    prompts = read_prompts(mirror / "prompts.json")
+    found = of_texts(read_pairs(mirror / "dataset.json"), prompts)
     for file in (DATASET, WORDS):
         assert found[file] == {pointer(k): v for k, v in published.document(file).items()}
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from layerwise.errors import LayerwiseError
-from layerwise.experiments import Subject
+from layerwise.experiments import Experiment, Subject
 from layerwise.experiments.table import EXPERIMENTS, measure_experiment
 from layerwise.inputs.models import Model, read_models
 from layerwise.inputs.published import Published, read_published
-from layerwise.inputs.result_files import CONTROL, EXTENDED
+from layerwise.inputs.result_files import CONTROL, EXTENDED, SWEEP
 from layerwise.ledger.claims import Claim, read_ledger
 
 ROOT = Path(__file__).parents[1]
@@ -29,13 +29,14 @@ class Read(Exception):
 
 
 class Guarded:
-    """Stands for a model and its weights, and tells when they are used."""
+    """Stands for weights, and tells when they are used."""
 
     def __getattr__(self, name: str) -> Any:
         raise Read
 
-    def __call__(self, text: str, **_: bool) -> Any:
-        raise Read
+
+def read(text: str, **_: bool) -> Any:
+    raise Read
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ def claims(published: Published) -> list[Claim]:
 
 
 def measure(study: str, model: Model, published: Published) -> None:
-    subject = Subject(model, "float32", Guarded(), Guarded(), PROMPTS, published)
+    subject = Subject(model, read, Guarded(), PROMPTS, published)
     measure_experiment(study, subject)
 
 
@@ -72,6 +73,14 @@ def test_models_of_the_registry_are_measured_and_all_others_refused(
         assert re.search(
             rf"take .* out of .*\b{model.slug}'s|the model's experiments", str(error.value)
         )
+
+
+def test_a_number_without_a_place_iv(published: Published) -> None:
+    misspelt = Experiment(SWEEP, "models", lambda *_: {"n_heads": 4, "all_layer_gain": [1.0]})
+    subject = Subject(MODELS["pythia-70m"], read, Guarded(), PROMPTS, published)
+    message = "must have a place in it, found none at /models/0/all_layer_gain; correct the name"
+    with pytest.raises(LayerwiseError, match=message):
+        misspelt.fragments("sweep", subject)
 
 
 # --- what cannot be measured --------------------------------------------------------------------

@@ -10,7 +10,7 @@ from layerwise.inputs.measured import read_measurements
 from layerwise.steps import fetch, preflight
 
 ELSEWHERE = r"`make reproduce` \(the published numbers\) and `make rehearse` .* run here$"
-STAND_INS = "code/layerwise/inputs/rehearsal/pairs.json"
+STAND_INS = "code/layerwise/inputs/rehearsal"
 
 
 @pytest.fixture
@@ -21,7 +21,8 @@ def here(tmp_path, root, monkeypatch):
     (tmp_path / "models.yaml").write_text(yaml.safe_dump({"models": models}))
     (tmp_path / "params.yaml").write_text("measure: {device: cuda}\n")
     (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "dataset.json").write_bytes((root / STAND_INS).read_bytes())
+    for name, source in (("dataset.json", "pairs.json"), ("prompts.json", "prompts.json")):
+        (tmp_path / "data" / name).write_bytes((root / STAND_INS / source).read_bytes())
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     monkeypatch.setattr(preflight.upstream, "verify_data", lambda folder: None)

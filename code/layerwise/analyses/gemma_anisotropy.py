@@ -8,7 +8,7 @@ from jaxtyping import Float32
 from layerwise.analyses.anisotropy import SHAPE
 from layerwise.analyses.derivation import Document
 from layerwise.analyses.evidence import Entry
-from layerwise.inputs.result_files import ANISOTROPY, GEMMA_ANISOTROPY
+from layerwise.inputs.result_files import ANISOTROPY, GEMMA_ANISOTROPY, PROMPTS
 
 
 def single(f: Entry) -> Float32[np.ndarray, " layer"]:
@@ -23,6 +23,7 @@ def spread(f: Entry) -> float:
 
 PROFILE = {
     **SHAPE,
+    "n_prompts": lambda f: int(f.of(PROMPTS).anisotropy.n_prompts),
     "profile_variance": lambda f: np.var(single(f)),
     "profile_range": spread,
     "max_anisotropy": lambda f: np.max(f.intrinsic_dim_ratio),

@@ -3,7 +3,8 @@
 `table` names every experiment of `models.yaml` (`experiments: {sweep: float16, ...}`) and runs it.
 An experiment looks at one model and gives fragments: numbers by file and JSON Pointer, as
 published. It fills the lowest level alone: what follows from other numbers of a file is left to
-`analyses`. Read `table` first, then the modules it takes its measures from.
+`analyses`. Read `table` first, then the modules it takes its measures from; `of_pairs` fills Papers
+1 and 2, `of_model` runs all of it on one model.
 """
 
 from __future__ import annotations
@@ -11,10 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.measured import merge
 from layerwise.inputs.models import Model
 from layerwise.inputs.published import Published, pointer
 from layerwise.measures.traces import Trace
@@ -23,61 +23,15 @@ Fragments = dict[str, dict[str, Any]]  # file -> JSON Pointer -> what stands the
 BEYOND = "beyond/"  # begins the files of ours, for what was measured and never published
 
 
-@runtime_checkable
-class Tracer(Protocol):
-    """Runs one text through the model of an experiment."""
-
-    def __call__(
-        self, text: str, *, attention: bool = False, modules: bool = False, autocast: bool = False
-    ) -> Trace: ...
-
-
 @dataclass(frozen=True)
 class Subject:
     """One model in the dtype of one experiment."""
 
     model: Model
-    dtype: str
-    trace: Tracer
+    trace: Callable[..., Trace]  # of a text; options: attention, modules, autocast
     weights: Any  # projections.Weights: the matrices of the checkpoint, read one by one
     prompts: Mapping[str, Any]  # {set: {"prompts": ...}}, as fetched
     published: Published  # for the places of fragments only, never for a value
-    experiment: str = ""  # its name in models.yaml, set where it is run
-
-    def prompt_set(self, name: str) -> Any:
-        """A set of prompts, in the shape in which its notebook has it.
-
-        Raises:
-            LayerwiseError: if there is none of that name.
-        """
-        if name not in self.prompts:
-            raise LayerwiseError(
-                f"prompts: no set is called {name!r}; there are {', '.join(self.prompts)}; "
-                "fetch the prompts again"
-            )
-        return self.prompts[name]["prompts"]
-
-    def row(self, file: str, group: str, name: str, column: str = "model") -> str:
-        """JSON Pointer of a model's entry in a group of a file: a list or an object of models.
-
-        An entry is about `name` where its `column` (or its key) is, see `is_about`.
-
-        Raises:
-            LayerwiseError: if the group has no or several such entries.
-        """
-        keys = [key for key in group.split("/") if key]
-        entries = self.published.document(file)
-        for key in keys:
-            entries = entries[key]
-        about = entries if isinstance(entries, dict) else [str(one[column]) for one in entries]
-        found = [row for row, of in enumerate(about) if is_about(of, name)]
-        if len(found) != 1:
-            raise LayerwiseError(
-                f"{file}: one entry of {group!r} must be about {name!r}, found {len(found)} among "
-                f"{', '.join(about)}; take {self.experiment or 'the experiment'} out of "
-                f"{self.model.slug}'s experiments in models.yaml"
-            )
-        return pointer(*keys, list(about)[found[0]] if isinstance(about, dict) else found[0])
 
 
 def is_about(entry: str, name: str) -> bool:
@@ -91,7 +45,7 @@ def dotted(slug: str) -> str:
     return re.sub(r"(\d)p(\d)", r"\1.\2", slug)
 
 
-Measure = Callable[[Subject, Any], Mapping[str, Any]]
+Measure = Callable[[Subject, Any], Mapping[Any, Any]]
 
 
 @dataclass(frozen=True)
@@ -100,11 +54,10 @@ class Experiment:
 
     Attributes:
         file: the published file, or the file of each model, by slug.
-        at: the group of the file (a list or an object, see `Subject.row`) that has an entry per
-            model; None where the whole file is about one.
+        at: the group of the file (a list or an object) that has an entry per model; None where the
+            whole file is about one.
         measure: what gives a model's entry, from the subject and the set of prompts as it stands.
-            Numbers that the published entry has no place for are left out; what stands under
-            `beyond` goes to `beyond/<experiment>`, at the model's slug.
+            What stands under `beyond` goes to `beyond/<experiment>`, at the model's slug.
         prompts: the set, or the set of each model; None for what looks at weights alone.
         names: by slug, the name in `at` of those that are called otherwise there; None for a
             model that the file does not have and that was measured for `beyond/` alone.
@@ -116,48 +69,68 @@ class Experiment:
     prompts: str | Mapping[str, str] | None = None
     names: Mapping[str, str | None] = field(default_factory=dict)
 
-    def __call__(self, subject: Subject) -> Fragments:
+    def fragments(self, experiment: str, subject: Subject) -> Fragments:
         """The model's fragments: objects number by number, lists as a whole.
 
         Raises:
-            LayerwiseError: if the file has no place for the model, or a set of prompts is missing.
+            LayerwiseError: if the file has no place for the model or for a number, or a set of
+                prompts is missing.
         """
-        file, prompts = self._of(subject, self.file), self._of(subject, self.prompts)
-        place = self._place(subject, file)
-        entry = self.measure(subject, prompts and subject.prompt_set(prompts))
-        theirs = dict(entry)
+        slug = subject.model.slug
+        file = self._of(self.file, experiment, slug)
+        prompts = self._of(self.prompts, experiment, slug)
+        place = self._place(file, experiment, subject)
+        if prompts is not None and prompts not in subject.prompts:
+            raise LayerwiseError(
+                f"prompts: no set is called {prompts!r}; there are {', '.join(subject.prompts)}; "
+                "fetch the prompts again"
+            )
+        theirs = dict(self.measure(subject, prompts and subject.prompts[prompts]["prompts"]))
         found: Fragments = {}
         if ours := theirs.pop("beyond", None):
-            found[f"{BEYOND}{subject.experiment}"] = {pointer(subject.model.slug): ours}
+            found[f"{BEYOND}{experiment}"] = {pointer(slug): ours}
         if place is not None:
-            there = subject.published.keys(file)
-            found[file] = {
-                key: value
-                for key, value in numbers(place, theirs)
-                if any(f"{one}/".startswith(f"{key}/") for one in there)
-            }
+            found[file] = dict(numbers(place, theirs))
+            there = [f"{key}/" for key in subject.published.keys(file)]
+            lost = [one for one in found[file] if not any(k.startswith(f"{one}/") for k in there)]
+            if lost:
+                raise LayerwiseError(
+                    f"{file}: a number of {experiment} must have a place in it, found none at "
+                    f"{', '.join(lost)}; correct the name, or put it under `beyond`"
+                )
         return found
 
-    def _place(self, subject: Subject, file: str) -> str | None:
-        if self.at is None:
-            return ""
-        name = self.names.get(subject.model.slug, dotted(subject.model.slug))
-        return None if name is None else subject.row(file, self.at, name)
-
-    def _of(self, subject: Subject, value: Any) -> Any:
-        if not isinstance(value, Mapping):
-            return value
-        if subject.model.slug not in value:
+    def _place(self, file: str, experiment: str, subject: Subject) -> str | None:
+        """JSON Pointer of the model's entry."""
+        slug = subject.model.slug
+        name = self.names.get(slug, dotted(slug))
+        if self.at is None or name is None:
+            return None if name is None else ""
+        group = pointer(*self.at.split("/"))
+        entries = subject.published.value(file, group)
+        about = (
+            {of: of for of in entries}
+            if isinstance(entries, dict)
+            else {row: str(of["model"]) for row, of in enumerate(entries)}
+        )
+        found = [row for row, of in about.items() if is_about(of, name)]
+        if len(found) != 1:
             raise LayerwiseError(
-                f"{subject.experiment} was published for {', '.join(value)}, not for "
-                f"{subject.model.slug}; take it out of the model's experiments in models.yaml"
+                f"{file}: one entry of {self.at!r} must be about {name!r}, found {len(found)} "
+                f"among {', '.join(about.values())}; take {experiment} out of {slug}'s experiments "
+                "in models.yaml"
             )
-        return value[subject.model.slug]
+        return group + pointer(found[0])
 
-
-def together(*experiments: Experiment) -> Callable[[Subject], Fragments]:
-    """Several places that are measured under one name."""
-    return lambda subject: merge(experiment(subject) for experiment in experiments)
+    @staticmethod
+    def _of(value: Any, experiment: str, slug: str) -> Any:
+        """What is the same for all models, or this model's own."""
+        if isinstance(value, Mapping) and slug not in value:
+            raise LayerwiseError(
+                f"{experiment} was published for {', '.join(value)}, not for {slug}; take it out "
+                f"of {slug}'s experiments in models.yaml"
+            )
+        return value[slug] if isinstance(value, Mapping) else value
 
 
 def numbers(place: str, entry: Any) -> Iterator[tuple[str, Any]]:

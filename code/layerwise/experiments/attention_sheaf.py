@@ -28,9 +28,9 @@ ByHead = Float64[np.ndarray, "text block head"]
 Norms = Float64[np.ndarray, "block head"]
 
 
-def attention(subject: Subject, text: str) -> Maps:
-    """The maps of a text."""
-    return subject.trace(text, attention=True).attention
+def attention(subject: Subject, texts: Sequence[str]) -> list[Maps]:
+    """The maps of every text."""
+    return [subject.trace(text, attention=True).attention for text in texts]
 
 
 def by_head(maps: Sequence[Maps], mass: Callable[[Any], Any]) -> ByHead:
@@ -75,14 +75,15 @@ def trace_layers(masses: ByHead, norms: Norms) -> dict[str, int | None]:
 def first_script(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     """The dense Laplacian of head 0, at most 6 tokens and a 16 x 16 corner of W_V (H4)."""
     corners = value_corners(subject, FIRST_CORNER)
-    found = [laplacians(attention(subject, text), corners, FIRST_TOKENS) for text in texts]
-    means = {name: np.mean([one[name] for one in found], axis=0).tolist() for name in found[0]}
+    found = [laplacians(maps, corners, FIRST_TOKENS) for maps in attention(subject, texts)]
+    names = ("spectral_gaps", "lambda_2", "traces")
+    means = {name: np.mean([one[name] for one in found], axis=0).tolist() for name in names}
     return means | {"n_layers": subject.weights.n_layers}
 
 
 def second_script(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     """Traces of whole layers, and a gap from the two factors of the Laplacian (H4, v2)."""
-    maps = [attention(subject, text) for text in texts]
+    maps = attention(subject, texts)
     masses = by_head(maps, sheaf.off_diagonal_mass)
     graphs = [[sheaf.ascending(sheaf.graph_laplacian(head_mean(a))) for a in of] for of in maps]
     smallest = {slicing: second_gaps(subject, slicing, graphs) for slicing in SLICINGS}
@@ -126,7 +127,7 @@ def packed_run(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     The run read W_V where bitsandbytes keeps it packed, so its "W_V" are raw bytes, two 4-bit codes
     each (their mean square is that of uniform bytes for every model). No measurement comes near.
     """
-    masses = by_head([attention(subject, text) for text in texts], sheaf.off_diagonal_mass)
+    masses = by_head(attention(subject, texts), sheaf.off_diagonal_mass)
     return {"beyond": {s: trace_layers(masses, squared_norms(subject, s)) for s in SLICINGS}}
 
 
@@ -142,7 +143,7 @@ def printed_traces(maps: Sequence[Maps], norms: Norms) -> list[Float64[np.ndarra
 
 def cross_heritage(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     """The layer of the largest step of t; its mean and SD were all that was saved."""
-    maps = [attention(subject, text) for text in texts]
+    maps = attention(subject, texts)
     found = printed_traces(maps, squared_norms(subject, "legacy"))
     layers = [critical_layer.largest_step(t) for t in found]
     return _shape(subject) | {
@@ -153,7 +154,7 @@ def cross_heritage(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
 
 def sign_changes(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     """The layer at which t turns, text by text, and the rule that found most of them."""
-    maps = [attention(subject, text) for text in texts]
+    maps = attention(subject, texts)
     norms = {slicing: squared_norms(subject, slicing) for slicing in SLICINGS}
     found = [critical_layer.sign_change(t) for t in printed_traces(maps, norms["legacy"])]
     return _shape(subject) | {
@@ -195,7 +196,7 @@ def restriction_maps(subject: Subject, text: str) -> dict[str, Any]:
 
     A ratio is the mean of sqrt(A_ij): it says nothing about the weights and is at most 1.
     """
-    weights, maps = subject.weights, attention(subject, text)
+    weights, (maps,) = subject.weights, attention(subject, [text])
     heads = [block[0] for block in maps]
     norms = [
         spectral_norm(weights.matrix(block, "W_V", "legacy")) for block in range(weights.n_layers)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.errors import LayerwiseError, TryAgainError
-from layerwise.experiments import Fragments, Subject
+from layerwise.experiments import Subject
 from layerwise.experiments.of_pairs import pair_values
 from layerwise.experiments.reduction import measure
 from layerwise.experiments.table import measure_experiment
@@ -19,12 +19,11 @@ from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint
 from layerwise.extraction.projections import Weights
 from layerwise.extraction.provenance import describe
-from layerwise.inputs.models import PACKED, Extraction, Model
+from layerwise.inputs.models import PACKED, Model
 from layerwise.inputs.pairs import StatementPairs
 from layerwise.inputs.published import Published
-from layerwise.progress import Advance, meter, say
+from layerwise.progress import meter, say
 
-Load = Callable[[str], Checkpoint]  # dtype -> the model in it
 # Of an extraction's index: how its states were made, beside the model and the dtype.
 HOW = ("attention", "linears", "template", "tokens_per_batch", "smaller_batches")
 
@@ -53,7 +52,7 @@ class Measurement:
 
 def measure_model(
     model: Model,
-    load: Load,
+    load: Callable[[str], Checkpoint],
     texts: Texts,
     published: Published,
     scratch: Path,
@@ -74,103 +73,70 @@ def measure_model(
         shown: say how far it is, and what failed.
     """
     found = Measurement()
-
-    def attempt(name: str, what: Callable[[], dict[str, Any]]) -> None:
-        try:
-            found.runs[name] = what()
-        except LayerwiseError as error:
-            found.absent[name] = str(error)
-            if shown:
-                say(f"{model.slug}: {name} failed: {error}")
-
-    with meter(model.slug, "runs", n_runs(model), shown=shown) as advance:
+    total = len(model.extractions) + len(model.experiments)
+    with meter(model.slug, "runs", total, shown=shown) as advance:
         for dtype in model.dtypes:
             wanted = _wanted(model, dtype)
             advance(0, f"loading in {dtype}")
             try:
                 checkpoint = load(dtype)
-                subject = _subject(model, checkpoint, texts, published)
+                weights = Weights.open(checkpoint.folder, checkpoint.dtype)
             except TryAgainError:
                 raise
             except LayerwiseError as error:
                 found.absent |= dict.fromkeys(wanted, str(error))
                 advance(len(wanted), str(error))
                 continue
-            for name, extraction in wanted.items():
+            trace = partial(tracing.trace, checkpoint)
+            subject = Subject(model, trace, weights, texts.sets, published)
+            for name in wanted:
                 advance(0, f"{name} in {dtype}")
-                if extraction is None:
-                    attempt(name, partial(_experiment, name, subject, checkpoint))
-                else:
-                    folder = scratch / name
-                    reduce = partial(_pairs, extraction, checkpoint, texts, published, folder)
-                    attempt(name, partial(reduce, choices, draws))
-                _done(advance)
-            del checkpoint, subject  # two dtypes of a large model do not fit together
+                try:
+                    run = (
+                        _of_pairs(name, checkpoint, subject, texts, scratch, choices, draws)
+                        if name in model.extractions
+                        else {"fragments": measure_experiment(name, subject)}
+                    )
+                    found.runs[name] = {**describe(checkpoint), **run}
+                except LayerwiseError as error:
+                    found.absent[name] = str(error)
+                    if shown:
+                        say(f"{model.slug}: {name} failed: {error}")
+                advance()
+                gc.collect()
+            del checkpoint, subject, trace  # two dtypes of a large model do not fit together
             gc.collect()
     return found
 
 
-def n_runs(model: Model) -> int:
-    """Extractions and experiments of a model."""
-    return len(model.extractions) + len(model.experiments)
-
-
-def _done(advance: Advance) -> None:
-    advance()
-    gc.collect()
-
-
-def _wanted(model: Model, dtype: str) -> dict[str, Extraction | None]:
+def _wanted(model: Model, dtype: str) -> list[str]:
     """What runs in a dtype: extractions, then experiments."""
-    found: dict[str, Extraction | None] = {
-        key: one for key, one in model.extractions.items() if one.dtype == dtype
-    }
-    return found | {
-        name: None for name, of in model.experiments.items() if of.removeprefix(PACKED) == dtype
-    }
+    return [
+        *(key for key, one in model.extractions.items() if one.dtype == dtype),
+        *(name for name, of in model.experiments.items() if of.removeprefix(PACKED) == dtype),
+    ]
 
 
-def _subject(model: Model, checkpoint: Checkpoint, texts: Texts, published: Published) -> Subject:
-    return Subject(
-        model=model,
-        dtype=checkpoint.dtype,
-        trace=partial(tracing.trace, checkpoint),
-        weights=Weights.open(checkpoint.folder, checkpoint.dtype),
-        prompts=texts.sets,
-        published=published,
-    )
-
-
-def _experiment(name: str, subject: Subject, checkpoint: Checkpoint) -> dict[str, Any]:
-    fragments: Fragments = measure_experiment(name, subject)
-    return {**describe(checkpoint), "fragments": fragments}
-
-
-def _pairs(
-    extraction: Extraction,
+def _of_pairs(
+    name: str,
     checkpoint: Checkpoint,
+    subject: Subject,
     texts: Texts,
-    published: Published,
-    folder: Path,
+    scratch: Path,
     choices: Mapping[str, Any],
     draws: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Hidden states of the statement pairs, reduced to values, in the published places."""
+    extraction = subject.model.extractions[name]
     states = extract(
         checkpoint,
         texts.pairs.statements,
         texts.prompts,
-        folder,
+        scratch / name,
         template=extraction.template,
         tokens_per_batch=choices["tokens_per_batch"],
     )
-    values = measure(
-        states,
-        texts.pairs,
-        layer_step=extraction.layer_step,
-        seed=choices["seed"],
-        **choices["bins"],
-    )
-    fragments = pair_values.fragments(extraction, values, published, **draws)
-    how = {name: states.index[name] for name in HOW}
-    return {**describe(checkpoint), **how, "fragments": fragments}
+    sampling = {"layer_step": extraction.layer_step, "seed": choices["seed"], **choices["bins"]}
+    values = measure(states, texts.pairs, **sampling)
+    fragments = pair_values.fragments(extraction, values, subject.published, **draws)
+    return {**{of: states.index[of] for of in HOW}, "fragments": fragments}

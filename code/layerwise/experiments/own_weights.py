@@ -1,7 +1,6 @@
 """What Paper 3 measures of a model, for any checkpoint: residual gains and spectral norms.
 
-The documents have the keys of the published sweep and spectral files, for one model. An experiment
-of the papers (`table`) needs the registry and the published files; this needs the checkpoint alone.
+The documents have the keys of the published sweep and spectral files, for one model.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from layerwise.errors import LayerwiseError
-from layerwise.experiments.depth_gains import summaries
 from layerwise.extraction.families import MATRICES
 from layerwise.extraction.load import Checkpoint
 from layerwise.extraction.projections import Weights
@@ -63,7 +61,11 @@ def gains(checkpoint: Checkpoint, prompts: Sequence[str]) -> dict[str, Any]:
         "all_layer_gains": by_prompt.mean(axis=0).tolist(),
         "all_layer_gains_std": by_prompt.std(axis=0).tolist(),
         "is_dampening": dampens(float(without.mean())),
-        "readings": summaries(readings),
+        "readings": {
+            name: {"all": of, "mean": float(np.mean(of)), "std": float(np.std(of))}
+            for name in readings[0]
+            for of in [[one[name] for one in readings]]
+        },
     }
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from layerwise.errors import LayerwiseError
-from layerwise.experiments import BEYOND, Fragments, Subject, dotted, is_about
+from layerwise.experiments import Experiment, Subject, dotted, is_about
 from layerwise.experiments.depth_gains import readings
-from layerwise.inputs.published import pointer
 from layerwise.measures import entropy
 from layerwise.measures.residual_gain import last_block_gain
 from layerwise.measures.traces import Trace
@@ -27,61 +25,47 @@ def clipped(trace: Trace) -> float:
     return entropy.clipped_entropy(trace.logits)
 
 
-@dataclass(frozen=True)
-class PromptRows:
+def prompt_rows(
+    file: str,
+    prompts: str,
+    entropy_of: Callable[[Trace], float] = clipped,
+    names: Mapping[str, str] | None = None,
+) -> Experiment:
     """The rows of a published table that are about one model, each prompt in its place.
 
     The gain is that of the last block at the last token, norms in the dtype of the model.
 
-    Attributes:
+    Arguments:
         file: the table, with the columns Model and Category.
-        prompts: the set, {category: texts} in the order of the rows.
-        entropy: that of the next token.
+        prompts: the set, {category: texts} in the order of the rows of a category.
+        entropy_of: that of the next token.
         names: by slug, the name in the table of models that are called otherwise there.
     """
 
-    file: str
-    prompts: str
-    entropy: Callable[[Trace], float] = clipped
-    names: Mapping[str, str] = field(default_factory=dict)
-
-    def __call__(self, subject: Subject) -> Fragments:
-        """The model's rows.
-
-        Raises:
-            LayerwiseError: if a category has not one prompt per row.
-        """
-        table = subject.published.document(self.file)
-        slug = subject.model.slug
-        found: dict[str, Any] = {}
-        traces: list[Trace] = []
-        name = self.names.get(slug, dotted(slug))
-        for row, text in self._places(table, name, subject.prompt_set(self.prompts)):
-            trace = subject.trace(text)
-            traces.append(trace)
-            columns = {
-                "Complexity": COMPLEXITY[table[row]["Category"]],
-                "Last_Gain": last_block_gain(trace),
-                "Entropy": self.entropy(trace),
-            }
-            found |= {pointer(row, name): columns[name] for name in columns if name in table[row]}
-        ours = {pointer(slug): {"gains": readings(traces)}}
-        return {self.file: found, f"{BEYOND}{subject.experiment}": ours}
-
-    def _places(
-        self, table: Sequence[Mapping[str, Any]], name: str, texts: Mapping[str, Sequence[str]]
-    ) -> list[tuple[int, str]]:
-        """Row and text of each prompt; the table keeps the order within a category."""
+    def measure(subject: Subject, texts: Mapping[str, Sequence[str]]) -> dict[Any, Any]:
+        slug, table = subject.model.slug, subject.published.document(file)
+        name = (names or {}).get(slug, dotted(slug))
         rows: dict[str, list[int]] = {}
         for row, entry in enumerate(table):
             if is_about(entry["Model"], name):
                 rows.setdefault(entry["Category"], []).append(row)
-        counts = {category: len(some) for category, some in rows.items()}
-        given = {category: len(some) for category, some in texts.items()}
-        if counts != given:
+        asked, given = ({c: len(some) for c, some in of.items()} for of in (rows, texts))
+        if asked != given:
             raise LayerwiseError(
-                f"{self.file}: its rows about {name} ask for the prompts {counts}, by category, "
+                f"{file}: its rows about {name} ask for the prompts {asked}, by category, "
                 f"found {given}; complete the prompt set, or take the experiment out of the "
                 "model's experiments in models.yaml"
             )
-        return [pair for c in rows for pair in zip(rows[c], texts[c], strict=True)]
+        traces = {
+            row: subject.trace(text)
+            for category in rows
+            for row, text in zip(rows[category], texts[category], strict=True)
+        }
+        found: dict[Any, Any] = {"beyond": {"gains": readings(list(traces.values()))}}
+        for row, trace in traces.items():
+            found[row] = {"Last_Gain": last_block_gain(trace), "Entropy": entropy_of(trace)}
+            if "Complexity" in table[row]:
+                found[row]["Complexity"] = COMPLEXITY[table[row]["Category"]]
+        return found
+
+    return Experiment(file, None, measure, prompts)

@@ -21,16 +21,16 @@ def profile(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     layers = [np.concatenate(states) for states in zip(*(t.states for t in traces), strict=True)]
     found = [anisotropy(tokens) for tokens in layers]
     before = anisotropy(np.concatenate([trace.before_norm for trace in traces]))
-    return {
+    entry = {
         "hidden_dim": subject.weights.hidden_size,
-        "n_prompts": len(texts),
-        "normalization": "RMSNorm",  # of Gemma, which alone says so
         "intrinsic_dim_ratio": [one.first_pc_share for one in found],
         "effective_rank": [one.effective_rank for one in found],
         "avg_cos_sim": [one.mean_cosine_to_mean for one in found],
-        "norm_cv": [_variation(tokens) for tokens in layers],
         "beyond": {"last_share_before_norm": before.first_pc_share},
     }
+    if subject.model.family == "gemma":  # Gemma's file alone has these
+        entry |= {"normalization": "RMSNorm", "norm_cv": list(map(_variation, layers))}
+    return entry
 
 
 def _variation(tokens: Float32[np.ndarray, "token _"]) -> float:

@@ -6,17 +6,18 @@ from pathlib import Path
 
 from layerwise.doctor import FULL, as_text, examine, measuring, obstacles
 from layerwise.errors import LayerwiseError
-from layerwise.experiments.of_pairs.pair_values import of_pairs
+from layerwise.experiments.of_pairs.pair_values import of_texts
 from layerwise.extraction.provenance import describe_environment
 from layerwise.files import write_json
 from layerwise.inputs import upstream
 from layerwise.inputs.measured import NAME, write_fragments
 from layerwise.inputs.pairs import read_pairs
+from layerwise.inputs.prompts import read_prompts
 from layerwise.steps import Place, elsewhere, program
 
 
 def run(environment: Place, texts: Place, root: Place = Path()) -> str:
-    """Write hardware and versions to ENVIRONMENT, what the statement pairs fill to TEXTS.
+    """Write hardware and versions to ENVIRONMENT, what the texts fill to TEXTS.
 
     Raises:
         LayerwiseError: in one sentence: what is missing, and the targets that need none of it.
@@ -28,7 +29,9 @@ def run(environment: Place, texts: Place, root: Place = Path()) -> str:
             raise LayerwiseError(f"{first.found} ({first.fix})")
         upstream.verify_data(root / "data")
     write_json(environment, describe_environment())
-    fragments = of_pairs(read_pairs(root / "data" / upstream.DATASET))
+    data = root / "data"
+    prompts = read_prompts(data / upstream.PROMPTS)
+    fragments = of_texts(read_pairs(data / upstream.DATASET), prompts)
     runs = {"pairs": {"file": upstream.DATASET, "fragments": fragments}}
     write_fragments(texts / NAME, {"model": None, "runs": runs, "absent": {}})
     return as_text(findings)

@@ -7,7 +7,7 @@ several models (phases, patterns, divergences, counts) is derived from them by `
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from layerwise.inputs.measured import merge
 from layerwise.inputs.models import Extraction
 from layerwise.inputs.pairs import StatementPairs
 from layerwise.inputs.published import Published, pointer
-from layerwise.inputs.result_files import DATASET
+from layerwise.inputs.result_files import DATASET, PROMPTS
 from layerwise.measures.values import Values, sampled_layers
 
 PAPER1 = {
@@ -97,8 +97,8 @@ def _parts(
     return found
 
 
-def of_pairs(pairs: StatementPairs) -> Fragments:
-    """What the statement pairs themselves fill: sizes, and the words of the neutral statements."""
+def of_texts(pairs: StatementPairs, prompts: Sequence[str]) -> Fragments:
+    """What the texts themselves fill: sizes, and the words of the neutral statements."""
     sizes: dict[str, Any] = {}
     words: dict[str, Any] = {}
     for number, name in enumerate(pairs.categories):
@@ -109,4 +109,4 @@ def of_pairs(pairs: StatementPairs) -> Fragments:
                 {"a": len(pairs.side_a[pair].split()), "b": len(pairs.side_b[pair].split())}
                 for pair in inside
             ]
-    return {DATASET: sizes, WORDS: words}
+    return {DATASET: sizes, WORDS: words, PROMPTS: {"/anisotropy/n_prompts": len(prompts)}}
