@@ -194,7 +194,7 @@ STATEMENTS: Mapping[str, Rules] = {
         "quantor": over(
             "lifestyle", lambda ua: calibration.quantor(len(calibration.within(ua)), len(ua))
         ),
-        "quantor_neutral_mean": quantor(lambda f: abs(np.mean(asymmetries(f))) < BAND),
+        "quantor_neutral_mean": quantor(lambda f: bool(abs(np.mean(asymmetries(f))) < BAND)),
         "quantor_neutral_interval": quantor(lambda f: includes_zero(interval(f))),
         "pass_rule": lambda e: largest_size(
             {model: d(e[MODELS[model]]) for model in CALIBRATED}, "d", calibration.PASS_BELOW
