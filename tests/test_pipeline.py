@@ -23,7 +23,12 @@ CODE = ROOT / "code"
 pytestmark = pytest.mark.filterwarnings("ignore:_NoneStep.value:DeprecationWarning")
 
 # What a step reaches by a name in its arguments or in a table, which no import statement shows.
-BY_NAME = {"draw": ["figures"], "page": ["figures"], "measure": ["experiments"]}
+BY_NAME = {
+    "draw": ["figures"],
+    "page": ["figures"],
+    "measure": ["experiments"],
+    "analyse": ["analyses"],
+}
 
 
 @cache

@@ -8,84 +8,33 @@ it stands is known for whole parts of a document, by the key they begin at.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
-from layerwise.analyses import (
-    anisotropy,
-    bins,
-    calibration,
-    category_bootstrap,
-    consolidated,
-    critical_layer,
-    cross_model,
-    crowding,
-    depth_gain,
-    gemma_anisotropy,
-    lab_heritage,
-    laws,
-    layers,
-    mlp_scaling,
-    neutral_control,
-    output_correlation,
-    pairs,
-    phases,
-    scaling,
-    sensitivity,
-    sequence_gains,
-    sheaf_trace,
-    spectral_norms,
-    template,
-    thermodynamic_benchmark,
-    twins,
-    unembedding,
-    validation,
-)
 from layerwise.analyses.derivation import Derivation, Document, Table, derive
 from layerwise.analyses.evidence import Draws, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published
 
-TABLES: dict[str, Table] = {
-    "critical_layer": critical_layer.DOCUMENTS,
-    "layers": layers.DOCUMENTS,
-    "category_bootstrap": category_bootstrap.DOCUMENTS,
-    "bins": bins.DOCUMENTS,
-    "pairs": pairs.DOCUMENTS,
-    "anisotropy": anisotropy.DOCUMENTS,
-    "scaling": scaling.DOCUMENTS,
-    "sensitivity": sensitivity.documents,
-    "depth_gain": depth_gain.DOCUMENTS,
-    "gemma_anisotropy": gemma_anisotropy.DOCUMENTS,
-    "lab_heritage": lab_heritage.DOCUMENTS,
-    "crowding": crowding.DOCUMENTS,
-    "mlp_scaling": mlp_scaling.DOCUMENTS,
-    "laws": laws.DOCUMENTS,
-    "sequence_gains": sequence_gains.DOCUMENTS,
-    "thermodynamic_benchmark": thermodynamic_benchmark.DOCUMENTS,
-    "unembedding": unembedding.DOCUMENTS,
-    "neutral_control": neutral_control.DOCUMENTS,
-    "sheaf_trace": sheaf_trace.DOCUMENTS,
-    "spectral_norms": spectral_norms.DOCUMENTS,
-    "calibration": calibration.DOCUMENTS,
-    "output_correlation": output_correlation.DOCUMENTS,
-    "cross_model": cross_model.DOCUMENTS,
-    "template": template.DOCUMENTS,
-    "phases": phases.DOCUMENTS,
-    "consolidated": consolidated.DOCUMENTS,
-    "twins": twins.DOCUMENTS,
-    "validation": validation.DOCUMENTS,
-}
+# A module per analysis: `DOCUMENTS` of the papers; `READER`, if a reader's own model has it too.
+NAMES = (
+    "critical_layer", "layers", "category_bootstrap", "bins", "pairs", "anisotropy", "scaling",
+    "sensitivity", "depth_gain", "gemma_anisotropy", "lab_heritage", "crowding", "mlp_scaling",
+    "laws", "sequence_gains", "thermodynamic_benchmark", "unembedding", "neutral_control",
+    "sheaf_trace", "spectral_norms", "calibration", "output_correlation", "cross_model",
+    "template", "phases", "consolidated", "twins", "validation",
+)  # fmt: skip
+OF_READER = (
+    "validation", "layers", "category_bootstrap", "bins", "pairs", "anisotropy", "sensitivity",
+)  # fmt: skip
 
-# What a reader's own model has, over the files that `experiments.of_pairs.reader` fills.
-READER: dict[str, Document] = {
-    "validation": validation.READER,
-    "layers": layers.READER,
-    "category_bootstrap": category_bootstrap.READER,
-    "bins": bins.READER,
-    "pairs": pairs.READER,
-    "anisotropy": anisotropy.READER,
-    "sensitivity": sensitivity.OF_READER,
-}
+
+def _of(name: str, table: str) -> Any:
+    return getattr(import_module(f"{__name__}.{name}"), table)
+
+
+TABLES: dict[str, Table] = {name: _of(name, "DOCUMENTS") for name in NAMES}
+READER: dict[str, Document] = {name: _of(name, "READER") for name in OF_READER}
 
 
 def analyse(name: str, evidence: Evidence) -> Derivation:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from layerwise.analyses import weight_survival
+from layerwise.analyses import survival, weight_survival
 from layerwise.analyses.categories import OVER_PAIRS, n_categories
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry, Evidence
@@ -18,7 +18,6 @@ from layerwise.analyses.survival import (
     CHOICES,
     CHOICES_FILE,
     CLAIMS,
-    READER,
     STATISTICS,
     Row,
     adjusted_p,
@@ -162,4 +161,5 @@ def documents(evidence: Evidence) -> dict[str, Document]:
     return {**by_model(evidence), "summary": Document(None, {"": parts})}
 
 
-OF_READER = of_model(READER, {}, "model", "model_display")
+DOCUMENTS = documents
+READER = of_model(survival.READER, {}, "model", "model_display")
