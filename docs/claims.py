@@ -17,6 +17,8 @@ from layerwise.ledger.verdicts import VERDICTS
 
 ROOT = Path(__file__).resolve().parent.parent
 SHOWN = ("agrees", "differs", "follows", "needs weights", "not checkable", "declared")
+BEGIN = "<!-- headlines: written by `make docs` from the judged claims; do not edit -->"
+END = "<!-- headlines end -->"
 HEAD = """# The claims, by analysis
 
 <!-- Written by `make docs` from results/published/claims.json; do not edit. -->
@@ -60,11 +62,31 @@ def page(document: dict) -> str:
     return "\n".join(lines)
 
 
+def headlines(document: dict) -> str:
+    """The README's table of the papers' central claims."""
+    rows = ["| | the papers say | grade | because |", "|---|---|---|---|"]
+    for headline in document["headlines"]:
+        cells = (headline["says"], f"**{headline['grade']}**", headline["reason"])
+        rows += [
+            f"| {headline['paper']} | {' | '.join(c.replace('|', chr(92) + '|') for c in cells)} |"
+        ]
+    return "\n".join(rows)
+
+
+def with_headlines(readme: str, document: dict) -> str:
+    """The README with today's table between its two marks."""
+    before, _, rest = readme.partition(BEGIN)
+    after = rest.partition(END)[2]
+    return f"{before}{BEGIN}\n{headlines(document)}\n{END}{after}" if rest else readme
+
+
 def main(path: Path) -> None:
-    """Read judged claims, write the page."""
+    """Read judged claims, write the page and the README's table."""
     assert set(SHOWN) <= set(VERDICTS)
     document = json.loads(path.read_text(encoding="utf-8"))
     (ROOT / "docs" / "claims.md").write_text(page(document), encoding="utf-8")
+    readme = ROOT / "README.md"
+    readme.write_text(with_headlines(readme.read_text("utf-8"), document), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ def record(claim_id: str, **fields: Any) -> dict[str, Any]:
         "verdict": "agrees",
         "tolerance": "half",
         "cause": None,
+        "readings": [],
         "provenance": provenance,
     } | fields
 

@@ -131,6 +131,15 @@ def claims(
 
 
 @verb
+def headlines(
+    source: Of = "published", results: Results = Path("results"), as_json: Json = False
+) -> str:
+    """The papers' central claims: what holds, what does not, and why."""
+    graded = stage("trace").read_records(source, results)["headlines"]
+    return _json(graded) if as_json else stage("trace").headlines_as_text(graded)
+
+
+@verb
 def trace(
     claim: Annotated[str, Argument(help="Its id; `layerwise claims` lists them.")],
     source: Of = "published",

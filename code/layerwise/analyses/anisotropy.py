@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,12 @@ def bell(f: Entry) -> profile.BellTest:
 def peak(f: Entry) -> int:
     """The layer of the largest share."""
     return bell(f).l_star
+
+
+def without_last(f: Entry) -> dict[str, Any]:
+    """The same without the last layer, which stands behind the final norm."""
+    found = profile.bell_test(f.intrinsic_dim_ratio[:-1].tolist())
+    return {name: getattr(found, name) for name in BELL}
 
 
 def n_layers(f: Entry) -> int:
@@ -88,6 +95,7 @@ PROFILE: Rules = {
 OF_PAPER_2: Rules = {
     "L_star_paper2": inversion_layer,
     "category_inversion": category_inversion,
+    "without_last": without_last,
     "rounded_share_change": partial(changes, decimals=3),
 }
 DOCUMENTS = {SLUG: Document(ANISOTROPY, {"": {**PROFILE, **OF_PAPER_2}})}

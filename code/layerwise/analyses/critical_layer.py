@@ -105,6 +105,18 @@ def mean(of: Predict, models: Iterable[Entry]) -> float:
     return float(np.mean([of(m) for m in models]))
 
 
+def half_depth(m: Entry) -> float:
+    """Error of the middle of the network, in percent of depth."""
+    return depth_error(m.L / 2, empirical(m), m.L)
+
+
+def unseen(f: Entry) -> dict[str, Entry]:
+    """The models of a validation that the formula was not fitted to."""
+    seen = {m.model.rpartition("/")[2] for m in calibrated(f.evidence)}
+    named = {m.model.rpartition("/")[2]: m for m in f.results if m.L}
+    return {name: m for name, m in named.items() if name not in seen}
+
+
 def met(f: Entry) -> str:
     """How many of the calibration layers that there are."""
     misses = [
@@ -129,6 +141,14 @@ OVER_MODELS: Rules = {
     "overall_mape": lambda f: mean(error, f.results),
     "overall_relative_error": lambda f: mean(relative, f.results),
     "verdict": lambda f: critical_layer.verdict(mean(error, f.results)),
+    "half_depth": lambda f: mean(half_depth, f.results),
+    "n_seen": lambda f: len(f.results) - len(unseen(f)),
+    "unseen/models": lambda f: list(unseen(f)),
+    "unseen/formula": lambda f: mean(error, unseen(f).values()),
+    "unseen/half_depth": lambda f: mean(half_depth, unseen(f).values()),
+    "unseen/better": lambda f: (
+        mean(error, unseen(f).values()) < mean(half_depth, unseen(f).values())
+    ),
     "n_models": lambda f: len([error(m) for m in f.results]),
     "n_labs": lambda f: len({m.lab: error(m) for m in f.results}),
 }

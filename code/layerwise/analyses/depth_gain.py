@@ -9,8 +9,8 @@ import numpy as np
 
 from layerwise.analyses.derivation import Document
 from layerwise.analyses.evidence import Entry
-from layerwise.analyses.gain_files import damps, final_gain, gain
-from layerwise.inputs.result_files import SWEEP
+from layerwise.analyses.gain_files import damps, final_gain, gain, models
+from layerwise.inputs.result_files import HUNT, SWEEP
 from layerwise.statistics import gains
 from layerwise.statistics.correlation import pearson
 
@@ -46,11 +46,18 @@ def only(values: Iterable[Any]) -> Any:
     return value
 
 
+def above_bound(f: Entry) -> list[str]:
+    """The models of a file whose mean gain exceeds the bound of their depth."""
+    found = models(f).items()
+    return [name for name, m in found if gain(m) > gains.depth_bound(len(m.all_layer_gains))]
+
+
 OF_SIZE = {
     "n_layers": lambda m: len(m.all_layer_gains[:]),
     "residual_gain_mean": gain,
     "residual_gain_std": lambda m: np.std(m.residual_gain_all),
     "gain_with_ln_mean": final_gain,
+    "bound": lambda m: gains.depth_bound(m.n_layers),
     "is_dampening": damps,
     "class": lambda m: "dampener" if damps(m) else "expander",
 }
@@ -68,9 +75,16 @@ OVER_SIZES = {
     "bound/word": lambda f: bound(f.models),
     "bound/word_without_1b": lambda f: bound([m for m in f.models if m.model != EXCEPTION]),
     "bound/word_inner_blocks": lambda f: inner_bound(f.models),
+    "bound/above": above_bound,
+    "bound/n_interior_expanding": lambda f: sum(
+        float(np.prod(m.all_layer_gains[1:-1])) > 1 for m in f.models
+    ),
     "bound/total": lambda f: only(
         round(gains.depth_bound(m.n_layers) ** m.n_layers, 9) for m in f.models
     ),
     "bound/inner_products": lambda f: [float(np.prod(m.all_layer_gains[1:-1])) for m in f.models],
 }
-DOCUMENTS = {"family": Document(SWEEP, {"": OVER_SIZES, "models/*": OF_SIZE})}
+DOCUMENTS = {
+    "family": Document(SWEEP, {"": OVER_SIZES, "models/*": OF_SIZE}),
+    "hunt": Document(HUNT, {"": {"bound/above": above_bound}}, places={}, shows=False),
+}

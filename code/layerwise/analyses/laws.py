@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from scipy.special import softmax
 
 from layerwise.analyses import depth_gain, lab_heritage, spectral_norms
-from layerwise.analyses.derivation import Document
+from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Evidence
 from layerwise.inputs.result_files import HUNT, SWEEP
 from layerwise.measures import sheaf
@@ -25,6 +26,11 @@ P_VALUES: dict[str, Callable[[Evidence], float]] = {
 }
 
 
+def below(e: Evidence, law: str) -> bool:
+    """Whether a law's p is significant."""
+    return P_VALUES[law](e) < LEVEL
+
+
 def equation4(e: Evidence, mass: Callable[[np.ndarray], np.ndarray]) -> str:
     """What a mass of causal attention makes of equation 4's trace: zero, or a number."""
     rng = np.random.default_rng(e.draws.seed)
@@ -36,8 +42,9 @@ def equation4(e: Evidence, mass: Callable[[np.ndarray], np.ndarray]) -> str:
     return "nonzero trace" if abs(trace) > ROUNDING * norms.sum() else "zero trace"
 
 
-LAWS = {
+LAWS: Rules = {
     **{f"p/{name}": p for name, p in P_VALUES.items()},
+    **{f"below/{name}": partial(below, law=name) for name in P_VALUES},
     "below/all": lambda e: all(p(e) < LEVEL for p in P_VALUES.values()),
     "below/first_two": lambda e: all(p(e) < LEVEL for p in list(P_VALUES.values())[:2]),
     "equation4/printed": lambda e: equation4(e, sheaf.excess_mass),

@@ -185,6 +185,22 @@ def near_zero(curve: PairCurve) -> bool:
     return min(inside) < 0 < max(inside) or abs(curve.mean("mid")) < NEAR_ZERO
 
 
+def same_by_means(e: Evidence) -> bool:
+    """Whether the models with a negative late mean are those that are said to invert."""
+    return [curve for curve in FOUR if curve.of(e).mean("late") < 0] == list(THREE)
+
+
+def significant_early(curve: PairCurve) -> bool:
+    """Whether the early mean, taken as one r over all pairs, is positive and significant."""
+    r = curve.mean("early")
+    return r > 0 and bool(pearson_p(r, curve.n_pairs) < SIGNIFICANT)
+
+
+def weak_end(curve: PairCurve) -> bool:
+    """Whether Fisher's interval of the late mean excludes zero."""
+    return not rules.includes_zero(phases.fisher_interval(curve.mean("late"), curve.n_pairs))
+
+
 LATE = ("CI excludes zero", "CI includes zero")
 MID = ("approaches zero or changes sign", "neither nears zero nor changes sign")
 STATEMENTS: Rules = {
@@ -196,6 +212,9 @@ STATEMENTS: Rules = {
     "inverted_models": of_four(some_late),
     "inverted_models_by_bound": of_four(lambda curve: curve.mean("late") < -phases.BOUND),
     "inverted_models_by_sign": of_four(lambda curve: curve.mean("late") < 0),
+    "same_models_by_means": same_by_means,
+    "early_means_significant": lambda e: all(significant_early(c.of(e)) for c in THREE),
+    "late_interval_of_weak_end": on(PYTHIA_CURVE, lambda c: LATE[0 if weak_end(c) else 1]),
     "late_p": on(PYTHIA_CURVE, lambda c: p_bound(c.source, c.mean("late"))),
     "late_p_of_printed": on(PYTHIA_CURVE, lambda c: p_bound(c.source, c.printed_mean("late"))),
     "late_p_of_strongest_layers": lambda e: p_bound(e, *strongest_late(e)),
@@ -203,6 +222,9 @@ STATEMENTS: Rules = {
     "late_interval_of_every_layer": of_three(lambda c: every(c, c.phase("late")), *LATE),
     "category_pattern": lambda e: pattern(
         e[BOOTSTRAP].layer_results, lambda test: not includes_zero(test)
+    ),
+    "category_pattern_is_none": lambda e: (
+        not any(not includes_zero(test) for test in e[BOOTSTRAP].layer_results.values())
     ),
     "category_pattern_of_llama": lambda e: pattern(
         e[LLAMA].category_level_results, lambda test: test.p_value < SIGNIFICANT

@@ -21,6 +21,7 @@ PROJECTOR = ("hypothesis_1_titanium_projector", "results")
 PROJECTED = ("llama3.1-8b", "mistral-7b", "gemma2-9b")
 MODELS = ("pythia-6.9b", "gemma-7b", "apertus-8b", "llama3.1-8b")
 LLAMA = "llama3.1-8b"
+BENCHMARKED = {"Pythia-6.9B": "pythia-6.9b", "Gemma-7B": "gemma-7b", "LLaMA-3.1-8B": LLAMA}
 LAST_LAYERS = {"pythia-6.9b": 31, "gpt-j-6b": 27}
 
 
@@ -55,6 +56,13 @@ def whole_sequence(e: Evidence) -> float:
     return last_gain(e[FOUR].results[LLAMA])
 
 
+def order(e: Evidence) -> str:
+    """The benchmark's models by last gain, the smallest first."""
+    found = {name: last_gain(e[FOUR].results[of]) for name, of in BENCHMARKED.items()}
+    found["Mistral-7B"] = last_gain(mistral(e))
+    return " < ".join(sorted(found, key=found.__getitem__))
+
+
 STREAM: Rules = {
     "last_gain": last_gain,
     "max_gain": lambda m: np.max(ratios(m)),
@@ -74,6 +82,7 @@ STUDY: Rules = {
     "correlation/spearman_p": lambda e: of_texts(e, spearman).p,
     "expansion_ratio/of_rounded": lambda e: round(whole_tokens(e), 2) / round(whole_sequence(e), 2),
     "expansion_ratio/unrounded": lambda e: whole_tokens(e) / whole_sequence(e),
+    "order": order,
     "swiglu_comparison/ratio": lambda e: (
         whole_sequence(e) / e[FOUR].mistral_reference.last_layer_gain
     ),

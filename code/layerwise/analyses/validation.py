@@ -25,8 +25,10 @@ from layerwise.inputs.published import pointer
 from layerwise.inputs.result_files import OUTPUT_CORRELATION, PAPER1, UA_FILES
 from layerwise.statistics import rules
 from layerwise.statistics.bootstrap import mean_interval
+from layerwise.statistics.correlation import pearson
 from layerwise.statistics.samples import cohens_d
 
+LEVEL = 0.05
 TYPED = "notebook 003"  # lists Paper 1's models on scientific facts, with three decimals
 
 
@@ -80,6 +82,25 @@ RULES: dict[str, Rules] = {
 }
 
 
+def without_one(f: Entry) -> dict[str, dict[str, float]]:
+    """r of UA and preference when one category goes, and its p."""
+    x, y = asymmetries(f), preferences(f)
+    return {
+        name: pearson(np.delete(x, n), np.delete(y, n))._asdict()
+        for n, name in enumerate(categories(f))
+    }
+
+
+def weakest(f: Entry) -> dict[str, Any]:
+    """The category whose loss leaves the least of r, what it leaves, and if p stays under 0.05."""
+    found = without_one(f)
+    name = min(found, key=lambda name: abs(found[name]["r"]))
+    return {"category": name, **found[name], "significant": found[name]["p"] < LEVEL}
+
+
+OF_PRINT: Rules = {"_without_one": without_one, "_weakest": weakest}
+
+
 def facts_in_paper_1(evidence: Evidence, model: str) -> float:
     """Paper 1's UA of scientific facts."""
     return asymmetry(evidence[PAPER1[model]][FACTS])
@@ -87,7 +108,11 @@ def facts_in_paper_1(evidence: Evidence, model: str) -> float:
 
 REFERENCE: Rules = {f"{model}/ua": partial(facts_in_paper_1, model=model) for model in PAPER1}
 DOCUMENTS = {
-    slug: Document(file, RULES, {"": (file, ""), "/_reference": (TYPED, "/reference_models")})
+    slug: Document(
+        file,
+        {**RULES, "": {**RULES[""], **OF_PRINT}},
+        {"": (file, ""), "/_reference": (TYPED, "/reference_models")},
+    )
     for slug, file in UA_FILES.items()
 } | {
     "reference": Document(

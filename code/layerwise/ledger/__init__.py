@@ -1,6 +1,11 @@
-"""Claims and statistics -> verdicts.
+"""Claims and statistics -> verdicts, findings, headlines.
 
 claims    the ledger in claims/: what is printed, where, and which statistic answers it
 verdicts  one rule between printed and recomputed: `agrees`, `differs`, `reproduced`, ...
+origins   which run measured a cell, and why one was not measured
+sentences templates in claims/, filled from records
+headlines the papers' central claims, graded: `headlines(records, documents, read_headlines(...))`
+          -> [Headline(id, paper, where, says, grade, reason, rule, parts, choices)]; `judge` keeps
+          them in results/SOURCE/claims.json as `headlines`
 findings  what differs, the most consequential first
 """

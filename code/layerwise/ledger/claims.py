@@ -74,7 +74,7 @@ def read_ledger(folder: Path, published: Published) -> list[Claim]:
     if not files:
         raise LayerwiseError(f"{folder}: no ledger (paper1.yaml, ...) here; restore the folder")
     for path in files:
-        document = _read_yaml(path)
+        document = read_yaml(path, {"paper", "claims"})
         for entry in document["claims"]:
             for claim in _expand(path, document, entry, published):
                 if claim.id in seen:
@@ -87,14 +87,20 @@ def read_ledger(folder: Path, published: Published) -> list[Claim]:
     return claims
 
 
-def _read_yaml(path: Path) -> dict[str, Any]:
+def read_yaml(path: Path, keys: set[str]) -> dict[str, Any]:
+    """A file of the ledger that must have these keys.
+
+    Raises:
+        LayerwiseError: if it is missing, not YAML, or lacks a key.
+    """
+    if not path.is_file():
+        raise LayerwiseError(f"{path}: no such file; restore the folder of the ledger")
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        document: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except yaml.YAMLError as error:
         raise LayerwiseError(f"{path}: not valid YAML: {error}") from None
-    missing = {"paper", "claims"} - set(document or {})
-    if missing:
-        raise LayerwiseError(f"{path}: a ledger needs the keys paper and claims, lacks {missing}")
+    if missing := keys - set(document):
+        raise LayerwiseError(f"{path}: needs {', '.join(sorted(keys))}, lacks {sorted(missing)}")
     return document
 
 
@@ -164,6 +170,13 @@ def _claim(
     decimals = entry.get("decimals")
     if isinstance(decimals, str) and "{" in decimals:
         decimals = int(decimals.format(**variables))
+    statistic = fill("statistic")
+    readings = {
+        text.format(**variables): reading.format(**variables)
+        for text, reading in entry.get("readings", {}).items()
+    }
+    for selected in (*([statistic] if statistic else []), *readings.values()):
+        statistic_parts(selected)
     return Claim(
         id=fill("id") or "",
         paper=paper,
@@ -173,16 +186,13 @@ def _claim(
         printed=printed,
         decimals=decimals,
         tolerance=entry.get("tolerance", "exact"),
-        statistic=fill("statistic"),
+        statistic=statistic,
         source_file=fill("source_file") or file,
         source_key=fill("source_key") or key,
         model=fill("model"),
         unit=fill("unit"),
         why=fill("why"),
-        readings={
-            text.format(**variables): statistic.format(**variables)
-            for text, statistic in entry.get("readings", {}).items()
-        },
+        readings=readings,
         unpublished=bool(entry.get("unpublished", False)),
         unmeasured=fill("unmeasured"),
     )
@@ -226,15 +236,13 @@ def _number_or_text(text: str) -> Value:
         return text
 
 
-def statistic_parts(claim: Claim, statistic: str | None) -> tuple[str, str, str]:
-    """Analysis, document and JSON Pointer of a statistic that a claim selects.
+def statistic_parts(statistic: str) -> tuple[str, str, str]:
+    """Analysis, document and JSON Pointer of analysis:document:/pointer.
 
     Raises:
-        LayerwiseError: if the selection is not of the form analysis:document:/pointer.
+        LayerwiseError: if it is not of that form.
     """
-    parts = (statistic or "").split(":", 2)
+    parts = statistic.split(":", 2)
     if len(parts) != 3 or not parts[2].startswith(pointer("")):
-        raise LayerwiseError(
-            f"claim {claim.id}: a statistic is analysis:document:/json/pointer, found {statistic!r}"
-        )
+        raise LayerwiseError(f"a statistic is analysis:document:/json/pointer, found {statistic!r}")
     return parts[0], parts[1], parts[2]

@@ -14,7 +14,7 @@ Source `measured`: reproduced (within the band of its tolerance class), differs,
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +33,7 @@ VERDICTS = (
     "not checkable",
     "declared",
 )
+STANDING = ("agrees", "reproduced", "follows")  # those that confirm a claim
 
 # Relative and absolute band of a measurement against print. The half-precision band is an
 # assumption until a repeated run has measured its noise.
@@ -86,7 +87,22 @@ class Statistics:
         return self.origins.why_not(cell, claim.model)
 
 
-_MISSING = object()
+def at(documents: Mapping[str, Any], statistic: str) -> Any:
+    """What stands at analysis:document:/pointer in {analysis: {document: result}}; None: nothing.
+
+    Raises:
+        LayerwiseError: if the statistic is not of that form.
+    """
+    analysis, document, key = statistic_parts(statistic)
+    node = documents.get(analysis, {}).get(document)
+    for name in split_pointer(key):
+        if isinstance(node, list) and name.isdigit() and int(name) < len(node):
+            node = node[int(name)]
+        elif isinstance(node, dict) and name in node:
+            node = node[name]
+        else:
+            return None
+    return node
 
 
 def select(claim: Claim, statistics: Statistics, statistic: str | None = None) -> Any:
@@ -98,16 +114,7 @@ def select(claim: Claim, statistics: Statistics, statistic: str | None = None) -
     statistic = statistic or claim.statistic
     if statistic is None:
         return None
-    analysis, document, key = statistic_parts(claim, statistic)
-    documents = statistics.documents.get(analysis, {})
-    node = documents.get(document, _MISSING)
-    for name in split_pointer(key):
-        if isinstance(node, list) and name.isdigit() and int(name) < len(node):
-            node = node[int(name)]
-        elif isinstance(node, dict) and name in node:
-            node = node[name]
-        else:
-            return None
+    node = at(statistics.documents, statistic)
     if isinstance(node, dict) and claim.printed is not None:
         raise LayerwiseError(
             f"claim {claim.id}: the selection {statistic} matches {len(node)} statistics; "
@@ -141,8 +148,13 @@ def judge(claim: Claim, statistics: Statistics) -> dict[str, Any]:
     verdict, cause = rule(claim, value, derived, statistics.source)
     if verdict == "not measured" and value is None:
         cause = cause or statistics.why_not(claim)
+    readings = [
+        {"text": text, "value": other, "gives": gives(claim.printed, other, claim.decimals)}
+        for text, statistic in claim.readings.items()
+        if (other := select(claim, statistics, statistic)) is not None
+    ]
     if verdict == "differs":
-        cause = difference(claim, value, statistics)
+        cause = difference(claim, value, readings)
     shown = value if not isinstance(value, dict) else None
     if statistics.source == "published" and not derived and verdict not in ("follows", "differs"):
         shown = None  # a published number is not its own recomputation
@@ -162,6 +174,7 @@ def judge(claim: Claim, statistics: Statistics) -> dict[str, Any]:
         "verdict": verdict,
         "tolerance": claim.tolerance,
         "cause": cause,
+        "readings": readings,
         "provenance": {
             "file": claim.source_file,
             "key": claim.source_key,
@@ -236,18 +249,18 @@ def equal(printed: Any, value: Any, decimals: int | str | None, band: tuple[floa
     return abs(printed - value) <= slack
 
 
-def difference(claim: Claim, value: Any, statistics: Statistics) -> str:
+def gives(printed: Any, value: Any, decimals: int | str | None) -> bool:
+    """Whether a value would give what is printed."""
+    return equal(printed, value, decimals, STORED)
+
+
+def difference(claim: Claim, value: Any, readings: Sequence[Mapping[str, Any]]) -> str:
     """One line: what is printed, what the stated method gives, which other reading gives print."""
     line = f"printed {claim.printed!r}, the stated method gives {value!r}"
-    giving, others = [], []
-    for text, statistic in claim.readings.items():
-        other = select(claim, statistics, statistic)
-        if other is not None and equal(claim.printed, other, claim.decimals, STORED):
-            giving.append(text)
-        else:
-            others.append(f"{text} gives {other!r}")
+    giving = [reading["text"] for reading in readings if reading["gives"]]
     if giving:
         line += f"; {' and '.join(giving)} would give what is printed"
-    elif others:
+    elif readings:
+        others = [f"{reading['text']} gives {reading['value']!r}" for reading in readings]
         line += f"; {', '.join(others)}"
     return f"{line}; {claim.why}" if claim.why else line

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from layerwise.inputs.measured import read_measurements
 from layerwise.inputs.models import read_models
 from layerwise.inputs.published import TYPED, read_published
 from layerwise.ledger.claims import read_ledger
+from layerwise.ledger.headlines import headlines, read_headlines
 from layerwise.ledger.origins import Origins
 from layerwise.ledger.verdicts import Statistics, judge
 from layerwise.steps import Place, Source, program
@@ -77,6 +79,8 @@ def run(
     else:
         document |= origins.document(records, numbers)
     write_json(out.with_name("verdicts.json"), counts)
+    graded = headlines(records, results.documents, read_headlines(claims))
+    document["headlines"] = [asdict(headline) for headline in graded]
     write_json(out, {**document, "claims": records})
     return f"{len(records)} claims judged in {out}"
 

@@ -1,6 +1,9 @@
 """The provenance of one number, and the list of all of them."""
 
+import shutil
+import textwrap
 from collections.abc import Iterable
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +140,21 @@ def as_text(record: dict[str, Any]) -> str:
     for number, (file, digest) in enumerate(origin.get("input_files", {}).items()):
         lines.append(f"  {'files' if number == 0 else '':<10}  {digest}  {file}")
     return "\n".join(map(revealed, lines))  # a line break in a text makes no line
+
+
+def headlines_as_text(graded: list[dict[str, Any]]) -> str:
+    """The headlines by paper: grade and claim, the reason below it."""
+    width = max(60, min(shutil.get_terminal_size().columns, 110))
+    lines = []
+    for paper, group in groupby(graded, key=lambda headline: headline["paper"]):
+        lines += [f"Paper {paper}"]
+        for headline in group:
+            said = f"{headline['grade'].upper()}: {headline['says']}"
+            lines += textwrap.wrap(said, width, initial_indent="  ", subsequent_indent="    ")
+            lines += textwrap.wrap(
+                headline["reason"], width, initial_indent=" " * 6, subsequent_indent=" " * 6
+            )
+    return "\n".join(map(revealed, lines))
 
 
 def as_lines(records: list[dict[str, Any]]) -> str:

@@ -1,0 +1,195 @@
+"""The papers' central claims, each graded by a rule from the verdicts that it rests on.
+
+`claims/headlines.yaml` has what is said, where, the claims it rests on and the rule's name; grades
+and numbers follow. A part of a headline is a claim, a `fact` (a statistic that is true or false)
+or a `choice`: another choice under which the first claim is asked again, as a statistic that is
+true or gives what is printed, or as a row {claim, choice, model} of the sensitivity analysis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from layerwise.errors import LayerwiseError
+from layerwise.ledger.claims import read_yaml
+from layerwise.ledger.sentences import Record, Said, Value, fill
+from layerwise.ledger.verdicts import STANDING, at, gives
+
+HOLDS, IN_PART = "holds", "holds in part"
+NOT, ONE_CHOICE = "does not follow", "only under one choice"
+UNTESTED = "untested without weights"
+GRADES = {
+    HOLDS: "every number and word that it rests on is confirmed",
+    IN_PART: "some of what it rests on is confirmed, some is not",
+    NOT: "the published numbers give something else",
+    ONE_CHOICE: "it is lost under another choice that is as good as the papers'",
+    UNTESTED: "what is published neither confirms nor denies it",
+}
+FALLS = ("differs", "contradicted")
+OUTCOMES: Mapping[bool | None, str] = {True: "survives", False: "lost", None: "not tested"}
+SENSITIVITY = "sensitivity"
+
+Stands = Sequence[bool | None]  # None: not known
+
+
+def every_claim(parts: Stands, choices: Stands) -> str:
+    """It holds where every part stands, in part where some do."""
+    known = [part for part in parts if part is not None]
+    if not known:
+        return UNTESTED
+    if all(known):
+        return ONE_CHOICE if False in choices else HOLDS
+    return IN_PART if any(known) else NOT
+
+
+def first_claim(parts: Stands, choices: Stands) -> str:
+    """The first claim decides: without it nothing follows, whatever else stands."""
+    if parts[0] is None:
+        return UNTESTED
+    return every_claim(parts, choices) if parts[0] else NOT
+
+
+def every_choice(parts: Stands, choices: Stands) -> str:
+    """It holds where the parts stand under every choice, under one where some choice loses them."""
+    if False in parts and True in choices:
+        return ONE_CHOICE
+    return first_claim(parts, choices)
+
+
+RULES: Mapping[str, Callable[[Stands, Stands], str]] = {
+    "every claim": every_claim,
+    "the first claim": first_claim,
+    "every choice": every_choice,
+}
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A central claim of a paper, and how it fares.
+
+    Attributes:
+        id: p1.neutral, ...; in the papers' order.
+        says: the claim in our words; `where`: the places that make it.
+        grade: one of GRADES; `reason`: the sentence that explains it, numbers filled in.
+        rule: the name of the rule that graded it, one of RULES.
+        parts: what it rests on, {"claim": id, "verdict": word} or {"fact": text, "stands": bool}.
+        choices: {text: "survives", "lost" or "not tested"}.
+    """
+
+    id: str
+    paper: int
+    where: str
+    says: str
+    grade: str
+    reason: str
+    rule: str
+    parts: list[dict[str, Any]]
+    choices: dict[str, str]
+
+    @property
+    def claims(self) -> list[str]:
+        """The ids of the claims that it rests on."""
+        return [part["claim"] for part in self.parts if "claim" in part]
+
+
+def headlines(
+    records: Sequence[Record], documents: Mapping[str, Any], entries: Sequence[Mapping[str, Any]]
+) -> list[Headline]:
+    """The graded headlines, in order; the same for every source.
+
+    Arguments:
+        records: judged claims.
+        documents: the statistics of the same source, {analysis: {document: result}}.
+        entries: `read_headlines`.
+
+    Raises:
+        LayerwiseError: naming the headline whose entry does not fit the ledger.
+    """
+    known = {record["id"]: record for record in records}
+    found = []
+    for entry in entries:
+        try:
+            found.append(_headline(entry, known, documents))
+        except (KeyError, LayerwiseError) as error:
+            raise LayerwiseError(f"headline {entry.get('id')}: {error}") from None
+    return found
+
+
+def read_headlines(folder: Path) -> list[dict[str, Any]]:
+    """The entries of `headlines.yaml` of the ledger's folder."""
+    entries: list[dict[str, Any]] = read_yaml(folder / "headlines.yaml", {"headlines"})["headlines"]
+    return entries
+
+
+def _headline(
+    entry: Mapping[str, Any], known: Mapping[str, Record], documents: Mapping[str, Any]
+) -> Headline:
+    named = entry["claims"]
+    wanted = [known[claim] for claim in named.values()]
+    for pattern in entry.get("also", []):
+        wanted += matching(pattern, known)
+    facts = {text: at(documents, statistic) for text, statistic in entry.get("facts", {}).items()}
+    choices = {
+        text: _outcome(wanted[0], choice, documents)
+        for text, choice in entry.get("choices", {}).items()
+    }
+    grade = RULES[entry["rule"]]([*map(stands, wanted), *facts.values()], list(choices.values()))
+    values: dict[str, Value] = {alias: Said(known[claim]) for alias, claim in named.items()}
+    values |= {name: Value(at(documents, s)) for name, s in entry.get("values", {}).items()}
+    templates = entry.get("reason", {})
+    return Headline(
+        **{name: entry[name] for name in ("id", "paper", "where", "rule")},
+        says=fill(entry["says"], values),
+        grade=grade,
+        reason=fill(templates[grade], values) if grade in templates else _counted(wanted),
+        parts=[{"claim": record["id"], "verdict": record["verdict"]} for record in wanted]
+        + [{"fact": text, "stands": value} for text, value in facts.items()],
+        choices={text: OUTCOMES[survives] for text, survives in choices.items()},
+    )
+
+
+def matching(pattern: str, known: Mapping[str, Record]) -> list[Record]:
+    """The records whose id fits a pattern with `*`.
+
+    Raises:
+        LayerwiseError: if none does.
+    """
+    found = [record for claim, record in known.items() if fnmatchcase(claim, pattern)]
+    if not found:
+        raise LayerwiseError(f"no claim fits {pattern!r}; correct the pattern")
+    return found
+
+
+def stands(record: Record) -> bool | None:
+    """Whether a verdict confirms its claim; None where it says nothing."""
+    return True if record["verdict"] in STANDING else False if record["verdict"] in FALLS else None
+
+
+def _outcome(
+    first: Record, choice: str | Mapping[str, str], documents: Mapping[str, Any]
+) -> bool | None:
+    if isinstance(choice, str):
+        value = at(documents, choice)
+        return (
+            value
+            if isinstance(value, bool | None)
+            else gives(first["published"], value, first["decimals"])
+        )
+    rows = at(documents, f"{SENSITIVITY}:summary:/models") or []
+    outcomes = [row["outcome"] for row in rows if choice.items() <= row.items()]
+    return {"survives": True, "lost": False}.get(outcomes[0] if outcomes else "")
+
+
+def _counted(records: Sequence[Record]) -> str:
+    """The sentence where no template fits the grade: how many stand, and which do not."""
+    n = sum(stands(record) is True for record in records)
+    falls = [
+        f"{record['quantity']}: printed {said.printed}, found {said}"
+        for record in records
+        if stands(record) is False and (said := Said(record))
+    ]
+    return "; ".join([f"{n} of {len(records)} claims stand", *falls[:2]])
