@@ -34,6 +34,7 @@ VERBS = {
     "analyze": ("checkpoint folder, or a hub id", "default: every 4th and the last", "JSON list"),
     "scaling": ("layer curves of several", "DIR"),
     "claims": ("list the claims", "E.g. differs", "1, 2 or 3"),
+    "headlines": ("central claims", "what does not"),
     "trace": ("where one number comes from", "CLAIM", "published|measured"),
     "models": ("--json", "--tflops", "revision"),
     "doctor": ("what can run here", "--json", "Exit code 0: `make reproduce` can run here"),
