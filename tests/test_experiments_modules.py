@@ -33,14 +33,8 @@ from layerwise.extraction.projections import Weights
 from layerwise.inputs.measured import measured, merge, read_fragments, write_fragments
 from layerwise.inputs.published import Published, leaves, read_published
 from layerwise.inputs.result_files import FOUR, INPUTS, OPT
-from layerwise.measures import stream_norms
-from layerwise.measures.module_gain import module_gain, module_gains
-from layerwise.measures.stream_norms import (
-    matrix_norm,
-    mean_token_norm,
-    sequence_norms,
-    token_norms,
-)
+from layerwise.measures.residual_gain import module_gain, module_gains
+from layerwise.measures.stream_norms import mean_token_norm, sequence_norms, token_norms
 from layerwise.measures.traces import Trace
 from tiny_checkpoints import twin_checkpoint, twinned_model
 
@@ -332,16 +326,6 @@ def test_norms_of_a_stream() -> None:
     assert mean_token_norm(states) == 2.5
     trace = Trace("float32", np.array([1, 2]), states, (states, 2 * states), states, states[0])
     assert sequence_norms(trace).tolist() == [5.0, 5.0]  # before the final norm, which doubled it
-
-
-def test_the_norm_of_a_matrix_does_not_depend_on_the_parts_read(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    matrix = np.random.default_rng(1).standard_normal((50, 6)).astype(np.float32)
-    monkeypatch.setattr(stream_norms, "ROWS", 7)
-    assert matrix_norm(matrix) == pytest.approx(np.linalg.norm(matrix.astype(float)), rel=1e-12)
-    with pytest.raises(LayerwiseError, match="must be finite, found a NaN or an infinity"):
-        matrix_norm(np.array([[1.0], [np.nan]], np.float32))
 
 
 # --- OPT anomaly --------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from layerwise.errors import LayerwiseError
-from layerwise.measures.precision import round_to
+from layerwise.measures.stream_norms import round_to
 
 EVERY = arrays(np.uint32, st.integers(0, 20), elements=st.integers(0, 2**32 - 1))
 

@@ -1,7 +1,7 @@
 """Gains of attention and MLP, layer by layer: two Pythia sizes, and eight for the scaling law.
 
 Paper 3's FFN expansion and scaling-law notebooks, float16. A gain is the mean over the prompts of
-`module_gain`.
+`measures.residual_gain.module_gains`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import safetensors
 
 from layerwise.experiments import Subject
-from layerwise.measures.module_gain import module_gains
+from layerwise.measures.residual_gain import module_gains
 
 # The modules with parameters of a GPT-NeoX.
 MODULES = (

@@ -17,13 +17,8 @@ from layerwise.experiments import Subject
 from layerwise.experiments.depth_gains import readings
 from layerwise.measures.entropy import half_entropy, shifted_entropy
 from layerwise.measures.residual_gain import EPSILON
-from layerwise.measures.spectral import spectral_norm
-from layerwise.measures.stream_norms import (
-    last_token_norm,
-    matrix_norm,
-    mean_token_norms,
-    sequence_norms,
-)
+from layerwise.measures.spectral import frobenius_norm, spectral_norm
+from layerwise.measures.stream_norms import last_token_norm, mean_token_norms, sequence_norms
 
 CAPITAL, PANGRAM = "1_Factual", "5_Original_Test"
 MISTRAL = "mistral-7b"
@@ -61,8 +56,8 @@ def mistral(subject: Subject, texts: Named) -> dict[str, Any]:
     return {
         "unembedding_analysis": {
             MISTRAL: {
-                "unembedding": {"frobenius_norm": matrix_norm(out)},
-                "embedding": {"frobenius_norm": matrix_norm(into)},
+                "unembedding": {"frobenius_norm": frobenius_norm(out)},
+                "embedding": {"frobenius_norm": frobenius_norm(into)},
             }
         },
         "residual_stream_analysis": {
@@ -80,7 +75,6 @@ def unembedding(subject: Subject, texts: None) -> dict[str, Any]:
         LayerwiseError: if an entry of it is not finite.
     """
     matrix = subject.weights.unembedding()
-    matrix_norm(matrix)
     return {"vocab_size": len(matrix), "spectral_norm": spectral_norm(matrix)}
 
 

@@ -9,28 +9,38 @@ With h_l the states at layer l (h_n behind the final norm), b_i the output of bl
     token         mean |h_l| / mean |h_{l-1}|            all tokens   LLaMA 2 and 3.1
 
 Norms are rounded to float32; those of the last-block gain to the dtype of the model.
+
+The gain of an attention or MLP module is its mean token norm out over its mean token norm in. The
+input has passed the block's norm, the output is not yet added to the residual stream. In a parallel
+block both modules read normalised copies of the same residual, so the product of both gains is no
+gain of the block.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Float32, Float64
 
 from layerwise.errors import LayerwiseError
-from layerwise.measures.precision import round_to
 from layerwise.measures.stream_norms import (
-    frobenius_norm,
     last_token_norm,
     mean_token_norm,
     mean_token_norms,
+    round_to,
+    sequence_norm,
     sequence_norms,
 )
 from layerwise.measures.traces import Trace
 
-EPSILON = 1e-10  # added to denominators by the notebooks of the sweep, the hunt and the clean pair
+EPSILON = 1e-10  # added to denominators by the notebooks of the sweep, hunt, clean pair and modules
+
+Tokens = Float32[np.ndarray, "token width"]
+Blocks = Float64[np.ndarray, " block"]
 
 
-def layer_gains(trace: Trace) -> Float64[np.ndarray, " block"]:
+def layer_gains(trace: Trace) -> Blocks:
     """|h_{l+1}| / (|h_l| + 1e-10) of the last token for every block, the last with the final norm.
 
     Entry n-2 is the penultimate gain ("without final LN"), entry n-1 the final-norm gain.
@@ -68,7 +78,7 @@ def gain_definitions(trace: Trace) -> dict[str, float]:
         "last_block": last_block_gain(trace, "float32"),
         "last_block_rounded": last_block_gain(trace),
         "sequence": float(sequence[-1] / sequence[-2]),
-        "sequence_final_norm": frobenius_norm(trace.states[-1]) / frobenius_norm(before),
+        "sequence_final_norm": sequence_norm(trace.states[-1]) / sequence_norm(before),
         "token": mean_token_norm(last) / mean_token_norm(before),
         "token_final_norm": float(tokens[-1] / tokens[-2]),
         "total_amplification": _ratio(trace, 0, "float32"),  # last block over the first
@@ -86,3 +96,28 @@ def _ratio(trace: Trace, below: int, dtype: str) -> float:
 def _require_blocks(trace: Trace) -> None:
     if trace.n_layers < 2:
         raise LayerwiseError(f"a last gain compares two blocks, the model has {trace.n_layers}")
+
+
+# --- of attention and MLP ---
+
+
+def module_gain(into: Tokens, out: Tokens) -> float:
+    """Mean token norm of `out` over (that of `into` + 1e-10): large, not infinite, for zeros."""
+    return mean_token_norm(out) / (mean_token_norm(into) + EPSILON)
+
+
+def module_gains(traces: Sequence[Trace]) -> tuple[Blocks, Blocks]:
+    """Attention gain and MLP gain of every block: means of ratios, not ratios of means.
+
+    Raises:
+        LayerwiseError: for no traces, or one that was taken without its modules.
+    """
+    blocks = [trace.modules for trace in traces]
+    if not blocks or not all(blocks):
+        raise LayerwiseError(
+            "module gains need texts and the inputs and outputs of the modules, found "
+            f"{len(traces)} texts; trace with modules=True"
+        )
+    attention = [[module_gain(m.attention_input, m.attention_output) for m in of] for of in blocks]
+    mlp = [[module_gain(m.mlp_input, m.mlp_output) for m in of] for of in blocks]
+    return np.mean(attention, axis=0), np.mean(mlp, axis=0)

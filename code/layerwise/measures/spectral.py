@@ -2,26 +2,24 @@
 
 A full singular value decomposition is the slow way to most of them. The squares of the singular
 values are the eigenvalues of the Gram matrix of the smaller side; it loses the small ones to
-rounding (an eigenvalue is known to about n eps times the largest), so each result says what it may
-rest on: the norm on the largest eigenvalue, which is then proven to be the largest; the effective
-rank on all of them where that rounding stays below 1e-10, else on the decomposition.
+rounding (an eigenvalue is known to about n eps times the largest), so the norm rests on the largest
+alone, and the effective rank on all of them only where that rounding stays below 1e-10.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
-from scipy.linalg import LinAlgError, cholesky, eigvalsh
-from scipy.sparse.linalg import ArpackError, eigsh
+from scipy.linalg import eigvalsh
 
 from layerwise.errors import LayerwiseError
 
 OFFSET = 1e-10  # of sums and logarithms, as published
-PRECISION = 1e-10  # relative, of every result
+PRECISION = 1e-10  # relative, of an effective rank
 BLOCK = 4096  # rows turned into float64 at a time
-SMALL = 64  # below, all eigenvalues cost less than looking for one
 EPS = np.finfo(np.float64).eps
 
 Matrix = Float[np.ndarray, "out in"]
@@ -40,20 +38,11 @@ class Spectrum:
 def spectral_norm(matrix: Matrix) -> float:
     """The largest singular value, to 1e-10 of itself.
 
-    Lanczos iteration on the Gram matrix G gives a value t^2 that is at most its largest eigenvalue;
-    that none exceeds (1 + 1e-10) t^2 is proven by a Cholesky factor of (1 + 1e-10) t^2 I - G. Where
-    the iteration does not converge, or the proof fails, all eigenvalues are computed.
-
     Raises:
         LayerwiseError: for an empty matrix or values that are not finite.
     """
     scale, gram = _gram(matrix)
-    if gram is None:
-        return 0.0
-    largest = _largest_by_iteration(gram) if len(gram) > SMALL else None
-    if largest is None:
-        largest = float(eigvalsh(gram)[-1])
-    return scale * largest**0.5
+    return scale * float(eigvalsh(gram, overwrite_a=True)[-1]) ** 0.5
 
 
 def frobenius_norm(matrix: Matrix) -> float:
@@ -63,9 +52,8 @@ def frobenius_norm(matrix: Matrix) -> float:
         LayerwiseError: as `spectral_norm`.
     """
     scale = _scale(matrix)
-    blocks = (matrix[start : start + BLOCK] for start in range(0, len(matrix), BLOCK))
-    squares = (np.sum(np.square(block / np.float64(scale or 1))) for block in blocks)
-    return scale * float(sum(squares)) ** 0.5
+    squares = sum(float(np.sum(np.square(rows))) for rows in _blocks(matrix, scale))
+    return scale * squares**0.5
 
 
 def spectrum(matrix: Matrix) -> Spectrum:
@@ -77,8 +65,7 @@ def spectrum(matrix: Matrix) -> Spectrum:
     Raises:
         LayerwiseError: as `spectral_norm`.
     """
-    scale, gram = _gram(matrix)
-    values = None if gram is None else _values_of(gram, scale)
+    values = _values_of(*_gram(matrix))
     if values is None:
         values = singular_values(matrix)
     shares = values / (values.sum() + OFFSET)
@@ -97,7 +84,7 @@ def singular_values(matrix: Matrix) -> Values:
 
 
 def _scale(matrix: Matrix) -> float:
-    """Largest magnitude."""
+    """Largest magnitude; 1 for zeros."""
     if not matrix.size:
         raise LayerwiseError(f"a norm needs a matrix with entries, found the shape {matrix.shape}")
     scale = float(max(np.max(matrix), -np.min(matrix)))
@@ -105,42 +92,34 @@ def _scale(matrix: Matrix) -> float:
         raise LayerwiseError(
             "weights must be finite, found a NaN or an infinity; read them as float32"
         )
-    return scale
+    return scale or 1.0
 
 
-def _gram(matrix: Matrix) -> tuple[float, Float[np.ndarray, "n n"] | None]:
-    """Scale s and Gram matrix of matrix / s, on the smaller side; None for zeros."""
+def _blocks(matrix: Matrix, scale: float) -> Iterator[Float[np.ndarray, "row in"]]:
+    """Rows of matrix / scale in float64, a few at a time: neither squares nor memory overflow."""
+    for start in range(0, len(matrix), BLOCK):
+        yield matrix[start : start + BLOCK] / np.float64(scale)
+
+
+def _gram(matrix: Matrix) -> tuple[float, Float[np.ndarray, "n n"]]:
+    """Scale s and Gram matrix of matrix / s, on the smaller side."""
     scale = _scale(matrix)
-    if scale == 0:
-        return scale, None
     tall = matrix if matrix.shape[0] >= matrix.shape[1] else matrix.T
     gram = np.zeros((tall.shape[1],) * 2)
-    for start in range(0, len(tall), BLOCK):
-        rows = tall[start : start + BLOCK] / np.float64(scale)
+    for rows in _blocks(tall, scale):
         gram += rows.T @ rows
     return scale, gram
 
 
-def _largest_by_iteration(gram: Float[np.ndarray, "n n"]) -> float | None:
-    """The largest eigenvalue, or None if what was found is not proven to be that."""
-    start = np.random.default_rng(0).standard_normal(len(gram))
-    try:
-        found = float(eigsh(gram, k=1, v0=start, tol=1e-7, return_eigenvectors=False)[0])
-        bound = -gram
-        np.fill_diagonal(bound, bound.diagonal() + found * (1 + PRECISION))
-        cholesky(bound, overwrite_a=True, check_finite=False)
-    except (ArpackError, LinAlgError):
-        return None
-    return found
-
-
-def _values_of(gram: Float[np.ndarray, "n n"], scale: float) -> Values | None:
+def _values_of(scale: float, gram: Float[np.ndarray, "n n"]) -> Values | None:
     """Singular values for an effective rank to 1e-10, or None if rounding has lost too much.
 
     An error d of an eigenvalue s^2 is one of d / 2s, and at most sqrt(d), of s; a share that is off
     by e moves the entropy by e (|ln p| + 1), and the entropy is a relative error of the rank.
     """
     squares = np.maximum(eigvalsh(gram, overwrite_a=True)[::-1], 0)
+    if not squares[0]:
+        return squares
     values = np.sqrt(squares)
     error = len(gram) * EPS * squares[0]
     off = np.minimum(error / (2 * np.maximum(values, error)), error**0.5)
