@@ -45,7 +45,6 @@ def test_clipped_entropy_by_steps() -> None:
     p = np.clip(p, 1e-10, 1.0)
     p = p / p.sum()
     assert e.clipped_entropy(logits) == pytest.approx(scipy.stats.entropy(p), rel=1e-6)
-    np.testing.assert_allclose(e.clipped_softmax(logits), p, rtol=1e-5)
     assert e.clipped_entropy(logits) > exact(logits)  # the clipped tail weighs more
 
 

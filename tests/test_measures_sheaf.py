@@ -219,10 +219,6 @@ def test_a_nan_pair_is_left_out_while_another_attends() -> None:
     assert sheaf.contraction_ratio(a) == two
 
 
-def test_a_gap_needs_two_eigenvalues() -> None:
-    with pytest.raises(LayerwiseError, match="at least two eigenvalues, found 1; use a longer"):
-        sheaf.laplacian_spectrum(np.ones((1, 1), np.float32), np.ones((1, 1), np.float32))
-    with pytest.raises(LayerwiseError, match="at least two eigenvalues, found 1"):
-        sheaf.smallest_products(np.ones(1), np.ones(1))
+def test_a_single_token_has_no_graph() -> None:
     with pytest.raises(LayerwiseError, match="at least two tokens, found 1; use more text"):
         sheaf.graph_laplacian(np.ones((1, 1), np.float32))

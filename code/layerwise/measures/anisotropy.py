@@ -48,16 +48,16 @@ def anisotropy(tokens: Float[np.ndarray, "token hidden"]) -> Anisotropy:
     states = np.asarray(tokens, dtype=np.float64)
     mean = states.mean(axis=0)
     eigenvalues = np.maximum(_eigenvalues(states - mean), FLOOR)
-    total = eigenvalues.sum()
-    shares = eigenvalues / total
-    cumulative = np.cumsum(eigenvalues) / total
+    shares = eigenvalues / eigenvalues.sum()
+    cumulative = np.cumsum(eigenvalues) / eigenvalues.sum()
+    sizes = np.linalg.norm(states, axis=1) * np.linalg.norm(mean)
     return Anisotropy(
         eigenvalue_variance=float(np.var(eigenvalues)),
         first_pc_share=float(shares[0]),
         effective_rank=float(np.exp(-np.sum(shares * np.log(shares + FLOOR)))),
-        mean_cosine_to_mean=_mean_cosine(states, mean),
-        var_top10=float(cumulative[min(9, len(cumulative) - 1)]),
-        var_top50=float(cumulative[min(49, len(cumulative) - 1)]),
+        mean_cosine_to_mean=float(np.mean(states @ mean / (sizes + FLOOR))),
+        var_top10=float(cumulative[:10][-1]),
+        var_top50=float(cumulative[:50][-1]),
         eigenvalues=eigenvalues[:N_KEPT].copy(),
     )
 
@@ -70,10 +70,3 @@ def _eigenvalues(centred: np.ndarray) -> np.ndarray:
     spectrum = np.linalg.eigvalsh(product)[::-1] / (n - 1)
     found[: len(spectrum)] = spectrum
     return found
-
-
-def _mean_cosine(states: np.ndarray, mean: np.ndarray) -> float:
-    norm = np.linalg.norm(mean)
-    if norm <= FLOOR:
-        return 0.0
-    return float(np.mean(states @ mean / (np.linalg.norm(states, axis=1) * norm + FLOOR)))

@@ -30,17 +30,13 @@ def half_entropy(logits: Float32[np.ndarray, " vocabulary"]) -> np.float32:
     return found
 
 
-def clipped_softmax(
-    logits: Float32[np.ndarray, " vocabulary"],
-) -> Float64[np.ndarray, " vocabulary"]:
-    """Float32 softmax, in float64 clipped from below at 1e-10 and made to sum to 1 (twins)."""
-    p = np.clip(softmax(logits).astype(np.float32).astype(np.float64), CLIP, None)
-    return p / p.sum()
-
-
 def clipped_entropy(logits: Float32[np.ndarray, " vocabulary"]) -> float:
-    """-sum p ln p over `clipped_softmax` (twins, GPT-2, GPT-J)."""
-    p = clipped_softmax(logits)
+    """-sum p ln p, p a float32 softmax clipped from below at 1e-10 and made to sum to 1 in float64.
+
+    The twins, GPT-2 and GPT-J.
+    """
+    p = np.clip(softmax(logits).astype(np.float32).astype(np.float64), CLIP, None)
+    p /= p.sum()
     return float(-np.sum(p * np.log(p)))
 
 

@@ -19,20 +19,16 @@ Side = Float[np.ndarray, "pair hidden"]
 PerPair = Float[np.ndarray, " pair"]
 
 
-def _float64(rows: np.ndarray) -> np.ndarray:
-    return np.asarray(rows, dtype=np.float64)
-
-
 def _mean(side: np.ndarray) -> np.ndarray:
-    return sum(_float64(side[rows]).sum(axis=0) for rows in blocks(len(side))) / len(side)
+    return sum(side[rows].sum(axis=0, dtype=np.float64) for rows in blocks(len(side))) / len(side)
 
 
 def _cosine(side: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Cosine row by row; `others` may be one vector."""
     found = np.empty(len(side))
     for rows in blocks(len(side)):
-        some = _float64(side[rows])
-        against = _float64(others[rows] if others.ndim > 1 else others)
+        some = side[rows].astype(np.float64)
+        against = (others[rows] if others.ndim > 1 else others).astype(np.float64)
         norms = np.linalg.norm(some, axis=1) * np.linalg.norm(against, axis=-1)
         products = np.einsum("ph,ph->p", some, np.broadcast_to(against, some.shape))
         found[rows] = products / (norms + NORM_OFFSET)
@@ -42,7 +38,7 @@ def _cosine(side: np.ndarray, others: np.ndarray) -> np.ndarray:
 def _distance(side: np.ndarray, point: np.ndarray) -> np.ndarray:
     """Euclidean distance of every row from a point."""
     return np.concatenate(
-        [np.linalg.norm(_float64(side[rows]) - point, axis=1) for rows in blocks(len(side))]
+        [np.linalg.norm(side[rows] - point, axis=1) for rows in blocks(len(side))]
     )
 
 

@@ -17,7 +17,7 @@ NaN of half-precision attention is passed on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Float32, Float64
@@ -30,6 +30,11 @@ N_LARGEST = 10  # pairs taken where none has more than that
 GRAPH_CORNER = 50  # of W^T W in the second trace script
 N_SMALLEST = 5  # eigenvalues of either factor that it multiplies
 
+Maps = Float[np.ndarray, "*head row token"]
+Map = Float[np.ndarray, "token token"]
+ByHead = Float64[np.ndarray, "*layer head"]  # masses, or squared norms
+Traces = Float64[np.ndarray, "*layer"]
+
 
 def squared_norms(values: Float32[np.ndarray, "head size hidden"]) -> Float64[np.ndarray, " head"]:
     """|W_h|_F^2 of every head, summed in float64."""
@@ -37,48 +42,38 @@ def squared_norms(values: Float32[np.ndarray, "head size hidden"]) -> Float64[np
     return np.array([head @ head for head in flat])
 
 
-def off_diagonal_mass(maps: Float[np.ndarray, "*head row token"]) -> Float64[np.ndarray, "*head"]:
+def off_diagonal_mass(maps: Maps) -> Float64[np.ndarray, "*head"]:
     """sum(A) - tr(A) of each map: what tokens give to others than themselves."""
     diagonal = np.trace(maps, axis1=-2, axis2=-1, dtype=np.float64)
     return np.asarray(maps.sum(axis=(-2, -1), dtype=np.float64) - diagonal)
 
 
-def excess_mass(maps: Float[np.ndarray, "*head row token"]) -> Float64[np.ndarray, "*head"]:
+def excess_mass(maps: Maps) -> Float64[np.ndarray, "*head"]:
     """sum(A) - n of each map: 0 but for rounding, since the rows of a softmax sum to one."""
     return np.asarray(maps.sum(axis=(-2, -1), dtype=np.float64) - maps.shape[-2])
 
 
-def multihead_trace(
-    masses: Float64[np.ndarray, "*layer head"], norms: Float64[np.ndarray, "*layer head"]
-) -> Float64[np.ndarray, "*layer"]:
+def multihead_trace(masses: ByHead, norms: ByHead) -> Traces:
     """Sum over the heads of off-diagonal mass times squared norm."""
     return np.asarray(np.sum(masses * norms, axis=-1))
 
 
-def first_slice_trace(
-    masses: Float64[np.ndarray, "*layer head"], norms: Float64[np.ndarray, "*layer head"]
-) -> Float64[np.ndarray, "*layer"]:
+def first_slice_trace(masses: ByHead, norms: ByHead) -> Traces:
     """Mass of the head-mean map times the squared norm of the first head's slice alone."""
     return np.asarray(masses.mean(axis=-1) * norms[..., 0])
 
 
-def mean_map_trace(
-    masses: Float64[np.ndarray, "*layer head"], norms: Float64[np.ndarray, "*layer head"]
-) -> Float64[np.ndarray, "*layer"]:
+def mean_map_trace(masses: ByHead, norms: ByHead) -> Traces:
     """Mass of the head-mean map times the squared norm of the whole W_V."""
     return np.asarray(masses.mean(axis=-1) * norms.sum(axis=-1))
 
 
 def evenly_chosen(n_tokens: int, most: int) -> list[int]:
-    """All tokens, or `most` of them at equal distances, both ends included (np.linspace, cut)."""
-    if n_tokens <= most:
-        return list(range(n_tokens))
-    return [int(place) for place in np.linspace(0, n_tokens - 1, most, dtype=int)]
+    """At most so many tokens at equal distances, both ends included (np.linspace, cut)."""
+    return np.linspace(0, n_tokens - 1, min(n_tokens, most), dtype=int).tolist()
 
 
-def token_laplacian(
-    attention: Float[np.ndarray, "token token"],
-) -> Float64[np.ndarray, "token token"]:
+def token_laplacian(attention: Map) -> Float64[np.ndarray, "token token"]:
     """The token factor M of the sheaf Laplacian M (x) W^T W of one map.
 
     M_ii = sum over j != i of (A_ij + 1e-10), M_ij = -sqrt((A_ij + 1e-10)(A_ji + 1e-10)). Under
@@ -90,9 +85,7 @@ def token_laplacian(
     return found
 
 
-def graph_laplacian(
-    attention: Float[np.ndarray, "token token"],
-) -> Float64[np.ndarray, "token token"]:
+def graph_laplacian(attention: Map) -> Float64[np.ndarray, "token token"]:
     """diag(row sums) - A, of which the second trace script reads the lower triangle only.
 
     Raises:
@@ -120,8 +113,7 @@ def ascending(matrix: Float64[np.ndarray, "n n"]) -> Float64[np.ndarray, " n"]:
     return np.asarray(np.linalg.eigvalsh(matrix + TINY * np.eye(len(matrix))))
 
 
-@dataclass(frozen=True)
-class Smallest:
+class Smallest(NamedTuple):
     """The two smallest eigenvalues of a Laplacian and its trace."""
 
     lambda_1: float
@@ -145,30 +137,20 @@ def smallest_products(
     Args:
         graph: ascending eigenvalues of `graph_laplacian`.
         value: ascending eigenvalues of `corner_gram`.
-
-    Raises:
-        LayerwiseError: for fewer than two products.
     """
-    products = np.sort(np.outer(graph[:N_SMALLEST], value[:N_SMALLEST]), axis=None)
-    _require_two(len(products))
-    return Smallest(float(products[0]), float(products[1]), float(graph.sum() * value.sum()))
+    first, second, *_ = np.sort(np.outer(graph[:N_SMALLEST], value[:N_SMALLEST]), axis=None)
+    return Smallest(float(first), float(second), float(graph.sum() * value.sum()))
 
 
-def laplacian_spectrum(
-    attention: Float[np.ndarray, "token token"], value: Float32[np.ndarray, "corner corner"]
-) -> Smallest:
+def laplacian_spectrum(attention: Map, value: Float32[np.ndarray, "corner corner"]) -> Smallest:
     """Of the whole Laplacian M (x) W^T W plus the ridge, by one dense eigen-solver, as published.
 
     First trace script and restriction maps: a few tokens and a corner of W_V. The two eigenvalues
     are the ridge and differ by 1e-14, which is what rounding leaves. With NaN the first
     is 0 and the second NaN, as the notebook stores it.
-
-    Raises:
-        LayerwiseError: for a Laplacian of fewer than two rows.
     """
     tokens, gram = token_laplacian(attention), corner_gram(value, len(value))
     trace = float(np.trace(tokens) * np.trace(gram))
-    _require_two(len(tokens) * len(gram))
     if not np.isfinite(trace):
         return Smallest(0.0, np.nan, trace)
     first, second = ascending(np.kron(tokens, gram))[:2]
@@ -187,10 +169,3 @@ def contraction_ratio(attention: Float32[np.ndarray, "token token"]) -> float:
     if not len(chosen):
         chosen = np.sort(a)[-N_LARGEST:]  # NaN sorts last
     return float(np.mean(np.sqrt(chosen + TINY)))
-
-
-def _require_two(n: int) -> None:
-    if n < 2:
-        raise LayerwiseError(
-            f"a spectral gap needs at least two eigenvalues, found {n}; use a longer text"
-        )

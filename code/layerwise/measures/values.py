@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from layerwise.errors import LayerwiseError
+from layerwise.measures.anisotropy import Anisotropy
 
 POOLED = ("mean_pooled", "last_token", "first_token")  # readings of the last layer
-ANISOTROPY = (
-    "eigenvalue_variance",
-    "first_pc_share",
-    "effective_rank",
-    "mean_cosine_to_mean",
-    "var_top10",
-    "var_top50",
-)
+ANISOTROPY = tuple(of.name for of in fields(Anisotropy) if of.name != "eigenvalues")
 # A mean pairwise cosine above this: all vectors are equal. The offset of norms takes 2e-10 / norm
 # off the cosine of equal vectors.
 IDENTICAL = 1 - 1e-6
@@ -71,12 +65,8 @@ class Values:
 
     def category_preferences(self) -> Float[np.ndarray, " category"]:
         """Mean preference of each category, nats."""
-        return np.array(
-            [
-                self.preferences[self.category_of_pair == number].mean()
-                for number in range(len(self.categories))
-            ]
-        )
+        members = [self.category_of_pair == number for number in range(len(self.categories))]
+        return np.array([self.preferences[pairs].mean() for pairs in members])
 
 
 def sampled_layers(
