@@ -66,15 +66,12 @@ def tree(image):
     return (image / "work" / "layerwise").resolve()
 
 
-def test_without_a_gpu_the_default_is_what_needs_none(image):
+def test_the_default_is_what_the_machine_can_do(image):
     code, said, warned = run(image)
     assert code == 0
     assert said == (f"make --old-file=setup reproduce in {tree(image)} with {tree(image)}/code")
     assert warned.startswith(NO_GPU)
     assert len(warned.splitlines()) == 1
-
-
-def test_with_a_gpu_the_default_is_everything(image):
     gpu(image, 0, "torch 2, NVIDIA X")
     code, said, warned = run(image)
     assert code == 0
@@ -106,41 +103,27 @@ def test_the_check_of_the_gpu_is_right_about_this_machine(image, root):
         assert "Traceback" not in warned
 
 
-@pytest.mark.parametrize("target", ["test", "reproduce", "rehearse", "reproduce-full", "bench"])
-def test_targets_of_the_makefile(image, target):
-    code, said, _ = run(image, target)
-    assert code == 0
-    assert said.startswith(f"make --old-file=setup {target} in {tree(image)}")
-
-
-def test_targets_exist(root):
+def test_every_command_is_run_where_it_belongs(image, root):
     text = (root / "docker" / "entrypoint.sh").read_text()
     (line,) = (li for li in text.splitlines() if li.strip().startswith("test | reproduce"))
-    makefile = (root / "Makefile").read_text()
     for target in line.strip().rstrip(")").split(" | "):
-        assert f"\n{target}:" in makefile
-
-
-def test_paths_of_an_analysis_are_those_of_the_mounted_folder(image):
+        assert f"\n{target}:" in (root / "Makefile").read_text()
+        assert run(image, target)[1].startswith(f"make --old-file=setup {target} in {tree(image)}")
+    # paths of an analysis are those of the mounted folder
     code, said, _ = run(image, "analyze", "--pairs", "my pairs.json")
-    assert code == 0
     work = (image / "work").resolve()
     assert said == f"layerwise analyze --pairs my pairs.json in {work} with {tree(image)}/code"
-
-
-def test_other_verbs_run_in_the_repository(image):
-    code, said, _ = run(image, "trace", "p1.x")
-    assert code == 0
-    assert said.startswith(f"layerwise trace p1.x in {tree(image)} with")
-
-
-def test_a_program_runs_in_the_repository(image):
+    assert run(image, "trace", "p1.x")[1].startswith(f"layerwise trace p1.x in {tree(image)} with")
     code, said, _ = run(image, "bash", "-c", "pwd -P; exit 7")
     assert (code, said) == (7, str(tree(image)))
 
 
 def test_the_copy_is_made_once_and_kept(image):
+    part = image / "work" / "layerwise.part"
+    (part / "old").mkdir(parents=True)  # of a run that was cut short
     run(image, "help")
+    assert not part.exists()
+    assert not (tree(image) / "old").exists()
     module = tree(image) / "code" / "module.py"
     assert module.read_text() == "x = 1\n"
     assert not (tree(image) / ".venv").exists()
@@ -150,14 +133,6 @@ def test_the_copy_is_made_once_and_kept(image):
     module.write_text("x = 2\n")  # the reader's own change
     assert run(image, "help")[0] == 0
     assert module.read_text() == "x = 2\n"
-
-
-def test_a_copy_that_was_cut_short_is_made_anew(image):
-    part = image / "work" / "layerwise.part"
-    (part / "old").mkdir(parents=True)
-    assert run(image, "help")[0] == 0
-    assert not part.exists()
-    assert not (tree(image) / "old").exists()
 
 
 def test_the_copy_of_another_image_is_refused_and_kept(image):
@@ -177,14 +152,11 @@ def test_a_folder_that_cannot_be_written_is_refused(image):
     assert f"is not writable for user {os.geteuid()}: run with --user" in warned
 
 
-def test_the_entry_point_is_what_the_dockerfile_names(root):
+def test_the_image_is_pinned_unprivileged_and_without_secrets(root):
     text = (root / "Dockerfile").read_text()
+    lines = text.splitlines()
     assert 'ENTRYPOINT ["/opt/layerwise/docker/entrypoint.sh"]' in text
     assert os.access(root / "docker" / "entrypoint.sh", os.X_OK)
-
-
-def test_the_image_is_pinned_unprivileged_and_without_secrets(root):
-    lines = (root / "Dockerfile").read_text().splitlines()
     (base,) = (line for line in lines if line.startswith("ARG BASE="))
     digest = base.rpartition("@sha256:")[2]
     assert len(digest) == 64
