@@ -20,7 +20,6 @@ from layerwise.rehearsal.scratch import CACHE, LOG, MIRROR
 
 MEASURE, OTHER_SOURCE = "measure@", "@published"
 LAST = 12  # lines that tell why a stage failed
-DVC = (sys.executable, "-m", "dvc")
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -58,36 +57,35 @@ class Pipeline:
         Raises:
             LayerwiseError: naming the stages that failed, with the last lines of one of them.
         """
-        stages = [name for name in self._stages() if not name.endswith(OTHER_SOURCE)]
+        listed = self._dvc("stage", "list", "--name-only").split()
+        stages = [name for name in listed if not name.endswith(OTHER_SOURCE)]
         models = [name for name in stages if name.startswith(MEASURE)]
         before = [name for name in stages if "@" not in name]  # the texts, and can it run here
         rest = [name for name in stages if name not in (*before, *models)]
         models.sort(key=lambda name: slowest_first.index(name.removeprefix(MEASURE)))
         with meter("rehearsal", "stages", len(stages)) as advance:
             try:
-                self._in_order(before, advance)
+                self._dvc("repro", *before)
+                advance(len(before))
                 self._at_once(models, advance)
-                self._reproduce(*rest, alone=False)
-                advance(len(rest), "page and paper")
+                self._dvc("repro", *rest)
+                advance(len(rest))
             except BaseException:  # Ctrl-C
                 self._stop()
                 raise
 
-    def _in_order(self, stages: Iterable[str], advance: Advance) -> None:
-        for stage in stages:
-            self._reproduce(stage)
-            advance(1, stage)
-
     def _at_once(self, stages: Iterable[str], advance: Advance) -> None:
         """A stage per core; one that fails leaves the others alone, and is raised at the end."""
-        errors: list[LayerwiseError] = []
+        errors = []
         with ThreadPoolExecutor(workers()) as pool:
-            waiting = {pool.submit(self._reproduce, stage): stage for stage in stages}
+            waiting = {
+                pool.submit(self._dvc, "--wait-for-lock", "repro", "--single-item", stage): stage
+                for stage in stages
+            }
             try:
                 for done in as_completed(waiting):
                     advance(1, waiting[done])
                     if error := done.exception():
-                        assert isinstance(error, LayerwiseError), error
                         errors.append(error)
             except BaseException:
                 self._stop()
@@ -97,33 +95,25 @@ class Pipeline:
             also = f"\nand {len(errors) - 1} others failed" if errors[1:] else ""
             raise LayerwiseError(f"{errors[0]}{also}")
 
-    def _stages(self) -> list[str]:
-        command = [*DVC, "stage", "list", "--name-only"]
-        return self._finish(self._start(command), "dvc stage list").split()
-
-    def _reproduce(self, *stages: str, alone: bool = True) -> None:
-        """`dvc repro`, alone or in the order of what they are made from; it waits for the lock."""
-        if not self.stopped:
-            command = [*DVC, "--wait-for-lock", "repro", *(["--single-item"] if alone else [])]
-            self._finish(self._start([*command, *stages]), ", ".join(stages))
-
-    def _start(self, command: Sequence[str]) -> subprocess.Popen[str]:
+    def _dvc(self, *arguments: str) -> str:
+        """What DVC says; nothing where this was stopped."""
+        if self.stopped:
+            return ""
         process = subprocess.Popen(
-            command, cwd=self.folder, env=environment(self.folder), text=True, errors="replace",
+            [sys.executable, "-m", "dvc", *arguments],
+            cwd=self.folder, env=environment(self.folder), text=True, errors="replace",
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             start_new_session=True,  # Ctrl-C is for the parent, which ends this with all its own
         )  # fmt: skip
         self._running.add(process)
-        return process
-
-    def _finish(self, process: subprocess.Popen[str], what: str) -> str:
         said, _ = process.communicate()
         self._running.discard(process)
-        with (self.folder / LOG).open("a", encoding="utf-8") as log:
-            log.write(said)
+        log = self.folder / LOG
+        with log.open("a", encoding="utf-8") as file:
+            file.write(said)
         if process.returncode and not self.stopped:
             told = "\n".join(f"    {line}" for line in said.strip().splitlines()[-LAST:])
-            raise LayerwiseError(f"{what} failed; all is in {self.folder / LOG}\n{told}")
+            raise LayerwiseError(f"dvc {' '.join(arguments)} failed; all is in {log}\n{told}")
         return said
 
     def _stop(self) -> None:

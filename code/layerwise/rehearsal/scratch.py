@@ -26,16 +26,8 @@ OUR_PAIRS, OUR_PROMPTS = TEXTS / "pairs.json", TEXTS / "prompts.json"
 MARK = "REHEARSAL.md"  # of a folder that may be written over
 CACHE, MIRROR, LOG = "hub-cache", "upstream", "rehearsal.log"  # in the folder, beside the copy
 # What git does not hold, and what a rehearsal has of its own.
-LEFT = (
-    ".git",
-    "/.dvc/",
-    "/dvc.lock",
-    "/results/",
-    f"/{MARK}",
-    f"/{CACHE}/",
-    f"/{MIRROR}/",
-    f"/{LOG}",
-)
+LEFT = (".git", "/.dvc/", "/dvc.lock", "/results/")
+OWN = (f"/{MARK}", f"/{CACHE}/", f"/{MIRROR}/", f"/{LOG}")
 DVC_CONFIG = "[core]\n    analytics = false\n    check_update = false\n    no_scm = true\n"
 ABOUT = """\
 A rehearsal of the measured pipeline, made by `make rehearse`: a copy of the repository in which
@@ -75,17 +67,14 @@ def prepare(root: Path, folder: Path) -> dict[str, Model]:
 
 def copy_repository(root: Path, folder: Path) -> None:
     """Copy what git would hold, with or without git; remove what is no longer there."""
-    ignored = root / ".gitignore"
-    lines = ignored.read_text(encoding="utf-8").splitlines()
-    spec = pathspec.GitIgnoreSpec.from_lines([*lines, *LEFT])
+    ignored = (root / ".gitignore").read_text(encoding="utf-8").splitlines()
+    spec = pathspec.GitIgnoreSpec.from_lines([*ignored, *LEFT, *OWN])
     wanted = set(_files(root, spec))
     for path in set(_files(folder, spec)) - wanted:
         (folder / path).unlink()
     for path in wanted:
-        source, copy = root / path, folder / path
-        if not copy.exists() or _stamp(copy) != _stamp(source):
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, copy)
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(root / path, folder / path)
 
 
 def _files(root: Path, spec: pathspec.GitIgnoreSpec) -> Iterator[str]:
@@ -93,11 +82,6 @@ def _files(root: Path, spec: pathspec.GitIgnoreSpec) -> Iterator[str]:
         place = Path(at).relative_to(root)
         folders[:] = [name for name in folders if not spec.match_file(f"{place / name}/")]
         yield from (str(place / name) for name in names if not spec.match_file(place / name))
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_size, found.st_mtime_ns
 
 
 def stand_in_texts(published: Path, mirror: Path) -> None:
@@ -111,20 +95,17 @@ def stand_in_texts(published: Path, mirror: Path) -> None:
         write_text(notebook, json.dumps({"cells": [{"cell_type": "code", "source": source}]}))
         sets.append(pinned._replace(sha256=sha256_of(notebook)))
     _write_rows(published / "prompt_sets.csv", [entry._asdict() for entry in sets])
-    dataset = OUR_PAIRS.read_bytes()
-    (mirror / DATASET).write_bytes(dataset)
-    document = prompts_document(sets, lambda entry: (mirror / entry.notebook).read_bytes())
-    _pin(published / "registry.csv", {DATASET: dataset, PROMPTS: document})
-
-
-def _pin(registry: Path, contents: dict[str, bytes]) -> None:
-    with registry.open(newline="", encoding="utf-8") as handle:
+    shutil.copyfile(OUR_PAIRS, mirror / DATASET)
+    made = {
+        DATASET: OUR_PAIRS.read_bytes(),
+        PROMPTS: prompts_document(sets, lambda entry: (mirror / entry.notebook).read_bytes()),
+    }
+    with (published / "registry.csv").open(newline="", encoding="utf-8") as handle:
         rows = list(csv.DictReader(handle))
     for row in rows:
-        if (content := contents.get(row["path"])) is not None:
-            row["sha256"] = hashlib.sha256(content).hexdigest()
-            row["bytes"] = str(len(content))
-    _write_rows(registry, rows)
+        if content := made.get(row["path"]):
+            row |= {"sha256": hashlib.sha256(content).hexdigest(), "bytes": str(len(content))}
+    _write_rows(published / "registry.csv", rows)
 
 
 def _write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
