@@ -110,7 +110,7 @@ def of_both(slug: str, m: Entry) -> list[Row]:
     return found + [row for row in more if (row["claim"], row["choice"]) not in taken]
 
 
-def of_weights(evidence: Evidence, slug: str) -> list[Row]:
+def of_weights(slug: str, evidence: Evidence) -> list[Row]:
     """What the weights alone say."""
     return weight_survival.rows(evidence)[slug]
 
@@ -119,13 +119,13 @@ def by_model(evidence: Evidence) -> dict[str, Document]:
     """A document for every model that the source has something of."""
     if not evidence.measured:
         return {
-            slug: Document(None, {"": {"rows": rows_in_print(slug, curve)}})
+            slug: Document(None, {"": {"rows": partial(rows_in_print, slug, curve)}})
             for slug, curve in CURVES.items()
         }
     measured = list(evidence[CHOICES_FILE]) if evidence.cells.keys(CHOICES_FILE) else []
     found = {name: of_model(name, {"rows": partial(of_both, name)}) for name in measured}
     for slug in weight_survival.rows(evidence):
-        found.setdefault(slug, Document(None, {"": {"rows": partial(of_weights, slug=slug)}}))
+        found.setdefault(slug, Document(None, {"": {"rows": partial(of_weights, slug)}}))
     return found
 
 

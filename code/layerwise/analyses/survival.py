@@ -6,7 +6,7 @@ and its interval. On published numbers only one choice can be made: to test all 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -85,11 +85,6 @@ def at_once(
     return Finding(r[layer], r[layer] < 0 and adjusted_p(r, n)[layer] < 1 - level, label, *interval)
 
 
-def wide_fisher(r: Mapping[int, float], layer: int, n: int, level: float) -> Ends:
-    """Fisher's interval of one layer, wide enough to hold for all of them."""
-    return phases.fisher_interval(r[layer], n, float(stats.norm.isf((1 - level) / len(r) / 2)))
-
-
 def sign_change(curve: Entry) -> Finding:
     """Early mean positive, late mean negative, and their difference beyond doubt."""
     r, parts = by_layer(curve.r), phases.thirds_of_list(list(by_layer(curve.r)))
@@ -121,11 +116,6 @@ def by_layer(entry: Entry) -> dict[int, Any]:
     return {layer: entry[layer] for layer in sorted(map(int, entry))}
 
 
-def late_ends(curve: Entry) -> dict[int, Ends]:
-    """Intervals of the late layers."""
-    return {layer: ends(interval) for layer, interval in by_layer(curve.late).items()}
-
-
 # --- rows of one model --------------------------------------------------------------------------
 
 
@@ -147,12 +137,18 @@ def rows(m: Entry) -> list[Row]:
 
 
 def _of_curves(m: Entry) -> list[Row]:
-    curves = {choice: curve for choice, curve in m.curves.items() if choice != AT_ONCE}
-    r, wide = by_layer(curves[PUBLISHED].r), late_ends(m.curves[AT_ONCE])
-    layer = min(wide, key=lambda layer: r[layer])
-    late = {choice: lowest_late(by_layer(of.r), late_ends(of)) for choice, of in curves.items()}
-    late[AT_ONCE] = at_once(r, layer, total_pairs(m), m.draws.level, wide[layer], f"L{layer}")
-    changes = {choice: sign_change(curve) for choice, curve in curves.items()}
+    r = {choice: by_layer(curve.r) for choice, curve in m.curves.items() if "r" in curve}
+    ends_of = {
+        choice: {layer: ends(interval) for layer, interval in by_layer(curve.late).items()}
+        for choice, curve in m.curves.items()
+    }
+    as_published, wide = r[PUBLISHED], ends_of[AT_ONCE]
+    layer = min(wide, key=lambda layer: as_published[layer])
+    late = {choice: lowest_late(r[choice], ends_of[choice]) for choice in r}
+    late[AT_ONCE] = at_once(
+        as_published, layer, total_pairs(m), m.draws.level, wide[layer], f"L{layer}"
+    )
+    changes = {choice: sign_change(m.curves[choice]) for choice in r}
     return _compared("sign_change", changes) + _compared("late_inversion", late)
 
 
@@ -173,32 +169,24 @@ def _compared(claim: str, findings: Mapping[str, Finding], *, signed: bool = Tru
 # --- rows of a published curve ------------------------------------------------------------------
 
 
-def rows_in_print(slug: str, curve: PairCurve) -> Callable[[Evidence], list[Row]]:
+def rows_in_print(slug: str, curve: PairCurve, evidence: Evidence) -> list[Row]:
     """The rows of a published curve, and of the intervals over categories where they are its."""
-
-    def found(evidence: Evidence) -> list[Row]:
-        of, level = curve.of(evidence), evidence.draws.level
-        r, late = of.r(), of.ends(of.phase("late"))
-        layer, n = min(late, key=lambda layer: r[layer]), total_pairs(evidence)
-        wide = wide_fisher(r, layer, n, level)
-        findings = {
-            PUBLISHED: lowest_late(r, late),
-            AT_ONCE: at_once(r, layer, n, level, wide, f"L{layer}"),
-        }
-        over = _categories_in_print(evidence.of(BOOTSTRAP), level) if slug == SLUG else []
-        return _compared("late_inversion", findings) + over
-
+    of, level = curve.of(evidence), evidence.draws.level
+    r, late = of.r(), of.ends(of.phase("late"))
+    layer = min(late, key=lambda layer: r[layer])
+    published = lowest_late(r, late)
+    wide = _wide(r, layer, total_pairs(evidence), level, f"L{layer}")
+    found = [compare("late_inversion", AT_ONCE, published, wide)]
+    if slug == SLUG:
+        tests = by_layer(evidence[BOOTSTRAP].layer_results)
+        r, last = {layer: test.r for layer, test in tests.items()}, max(tests)
+        published = over_categories(tests[last])
+        wide = _wide(r, last, n_categories(evidence), level, published.label)
+        found.append(compare("category_inversion", AT_ONCE, published, wide))
     return found
 
 
-def _categories_in_print(f: Entry, level: float) -> list[Row]:
-    tests = by_layer(f.layer_results)
-    r, n = {layer: test.r for layer, test in tests.items()}, n_categories(f)
-    last = list(r)[-1]
-    published = over_categories(tests[last])
-    wide = wide_fisher(r, last, n, level)
-    findings = {
-        PUBLISHED: published,
-        AT_ONCE: at_once(r, last, n, level, wide, published.label),
-    }
-    return _compared("category_inversion", findings)
+def _wide(r: Mapping[int, float], layer: int, n: int, level: float, label: str) -> Finding:
+    """One layer with Fisher's interval, wide enough to hold for all of them."""
+    quantile = float(stats.norm.isf((1 - level) / len(r) / 2))
+    return at_once(r, layer, n, level, phases.fisher_interval(r[layer], n, quantile), label)

@@ -8,8 +8,7 @@ set side by side.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -45,10 +44,11 @@ def rows(evidence: Evidence) -> dict[str, list[Row]]:
     gains: dict[str, dict[str, Entry]] = {}
     for file in evidence.cells.files():
         for slug, entry in evidence[file].items() if file.startswith(BEYOND) else ():
+            experiment = file.removeprefix(BEYOND)
             if {LEGACY, CORRECT} <= set(entry):
-                both.setdefault(slug, {})[file.removeprefix(BEYOND)] = entry
+                both.setdefault(slug, {})[experiment] = entry
             if GAINS in entry:
-                gains.setdefault(slug, {})[file.removeprefix(BEYOND)] = entry[GAINS]
+                gains.setdefault(slug, {})[experiment] = entry[GAINS]
     found = {slug: _norms(of) + _layers(of) for slug, of in both.items()}
     for slug, experiments in gains.items():
         found.setdefault(slug, []).append(_damping(experiments))
@@ -62,19 +62,13 @@ def _norms(experiments: Mapping[str, Entry]) -> list[Row]:
     """Is the mean spectral norm of W_V above that of W_O?"""
 
     def finding(norms: Entry) -> Finding:
-        ratio = float(norms[VALUE] / norms[OUTPUT])
-        return Finding(ratio, ratio > 1, f"W_V {'>' if ratio > 1 else '<='} W_O")
+        ratio = norms[VALUE] / norms[OUTPUT]
+        return Finding(float(ratio), bool(ratio > 1), f"W_V {'>' if ratio > 1 else '<='} W_O")
 
     return [
-        compare(
-            "spectral_norms",
-            "correct_slices",
-            finding(entry[LEGACY]),
-            finding(entry[CORRECT]),
-            signed=False,
-        )
-        for entry in experiments.values()
-        if VALUE in entry[LEGACY] and OUTPUT in entry[LEGACY]
+        compare("spectral_norms", "correct_slices", *map(finding, readings), signed=False)
+        for readings in ((entry[LEGACY], entry[CORRECT]) for entry in experiments.values())
+        if {VALUE, OUTPUT} <= set(readings[0])
     ]
 
 
@@ -90,7 +84,12 @@ def _layers(experiments: Mapping[str, Entry]) -> list[Row]:
         for slices, suffix in ((LEGACY, ""), (CORRECT, ""), (LEGACY, GUARDED))
     )
     return [
-        _compare_layers(choice, {name: legacy[name] for name in others}, others)
+        _kept(
+            "critical_layer",
+            choice,
+            len(others),
+            [f"{of}: {legacy[of]} to {others[of]}" for of in others if legacy[of] != others[of]],
+        )
         for choice, others in (("correct_slices", correct), ("without_nan", guarded))
         if others
     ]
@@ -105,40 +104,25 @@ def _definitions(entry: Entry) -> list[str]:
     ]
 
 
-def _compare_layers(choice: str, published: Mapping[str, Any], others: Mapping[str, Any]) -> Row:
-    """The statistic counts the definitions that keep their layer."""
-    moved = [name for name in others if published[name] != others[name]]
-    label = ", ".join(f"{name}: {published[name]} to {others[name]}" for name in moved)
-    return compare(
-        "critical_layer",
-        choice,
-        Finding(float(len(others)), True, "as published"),
-        Finding(float(len(others) - len(moved)), not moved, label or "as published"),
-        signed=False,
-    )
-
-
 def _damping(experiments: Mapping[str, Entry]) -> Row:
-    """Does the mean last gain stay on its side of 1, whatever its definition?
-
-    The statistic counts the definitions that keep the side of the published one.
-    """
-    kept, moved = 0, []
+    """Does the mean last gain stay on its side of 1, whatever its definition?"""
+    n, moved = 0, []
     for experiment, readings in experiments.items():
         means = {name: float(np.mean(readings[name][:])) for name in readings}
         printed = means.pop(PRINTED_GAIN[experiment])
         means.pop(NO_LAST_GAIN)
-        same = [name for name in means if dampens(means[name]) == dampens(printed)]
-        kept += len(same)
+        n += len(means)
         moved += [
             f"{experiment} {name}: {printed:.2f} to {mean:.2f}"
             for name, mean in means.items()
-            if name not in same
+            if dampens(mean) != dampens(printed)
         ]
-    return compare(
-        "damping",
-        "gain_definition",
-        Finding(float(kept + len(moved)), True, "as published"),
-        Finding(float(kept), not moved, ", ".join(moved) or "as published"),
-        signed=False,
-    )
+    return _kept("damping", "gain_definition", n, moved)
+
+
+def _kept(claim: str, choice: str, n: int, moved: Collection[str]) -> Row:
+    """The statistic counts the definitions that say what the published one says."""
+    published = Finding(float(n), True, "as published")
+    label = ", ".join(moved) or "as published"
+    other = Finding(float(n - len(moved)), not moved, label)
+    return compare(claim, choice, published, other, signed=False)

@@ -6,7 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-SURVIVES, LOST, APPEARS, ABSENT = "survives", "lost", "appears", "absent"
+WORDS = SURVIVES, LOST, APPEARS, ABSENT = "survives", "lost", "appears", "absent"
+SURVIVING = {  # the sentence on one model's row; what is lost can have turned its sign
+    SURVIVES: "The claim does not rest on this choice.",
+    APPEARS: "The claim holds under this choice only, not as published.",
+    ABSENT: "The claim holds neither as published nor under this choice.",
+}
 
 
 @dataclass(frozen=True)
@@ -20,43 +25,33 @@ class Finding:
     high: float | None = None
 
 
-def outcome(published: Finding, other: Finding) -> str:
-    """`survives` and `lost` where the claim held as published; else `appears` or `absent`."""
-    if published.holds:
-        return SURVIVES if other.holds else LOST
-    return APPEARS if other.holds else ABSENT
-
-
 def compare(
     claim: str, choice: str, published: Finding, other: Finding, *, signed: bool = True
 ) -> dict[str, Any]:
     """One row: both findings, the outcome and its conclusion.
 
+    The outcome is `survives` or `lost` where the claim held as published; else `appears` or
+    `absent`.
+
     Arguments:
         signed: the claim is about the sign of its statistic.
     """
+    held, missing = (SURVIVES, LOST) if published.holds else (APPEARS, ABSENT)
+    outcome = held if other.holds else missing
     return {
         "claim": claim,
         "choice": choice,
         "published": asdict(published),
         "other": asdict(other),
-        "outcome": outcome(published, other),
-        "conclusion": conclusion(published, other, signed=signed),
+        "outcome": outcome,
+        "conclusion": SURVIVING.get(outcome) or _lost(published.value, other.value, signed=signed),
     }
 
 
-def conclusion(published: Finding, other: Finding, *, signed: bool = True) -> str:
-    """What a reader of one model's row should conclude."""
-    found = outcome(published, other)
-    if found == SURVIVES:
-        return "The claim does not rest on this choice."
-    if found == APPEARS:
-        return "The claim holds under this choice only, not as published."
-    if found == ABSENT:
-        return "The claim holds neither as published nor under this choice."
+def _lost(published: float, other: float, *, signed: bool) -> str:
     if not signed:
         return "The claim rests on this choice: under the other it does not hold."
-    if published.value * other.value < 0:
+    if published * other < 0:
         return "The claim rests on this choice: the other one turns its sign."
     return "The claim rests on this choice: the direction stays, the evidence does not."
 
@@ -67,29 +62,21 @@ def over_models(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[st
     Arguments:
         rows: by model, as `compare` gives them.
     """
-    keys = dict.fromkeys((row["claim"], row["choice"]) for found in rows.values() for row in found)
-    summary = []
-    for claim, choice in keys:
-        outcomes = {
-            model: row["outcome"]
-            for model, found in rows.items()
-            for row in found
-            if (row["claim"], row["choice"]) == (claim, choice)
+    found: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for model, of_model in rows.items():
+        for row in of_model:
+            named = found.setdefault((row["claim"], row["choice"]), {word: [] for word in WORDS})
+            named[row["outcome"]].append(model)
+    return [
+        {
+            "claim": claim,
+            "choice": choice,
+            "n_models": sum(map(len, named.values())),
+            **named,
+            "conclusion": advice(named),
         }
-        named = {
-            word: [model for model, found in outcomes.items() if found == word]
-            for word in (SURVIVES, LOST, APPEARS, ABSENT)
-        }
-        summary.append(
-            {
-                "claim": claim,
-                "choice": choice,
-                "n_models": len(outcomes),
-                **named,
-                "conclusion": advice(named),
-            }
-        )
-    return summary
+        for (claim, choice), named in found.items()
+    ]
 
 
 def advice(named: Mapping[str, Sequence[str]]) -> str:
