@@ -29,6 +29,7 @@ from layerwise.doctor import (
 )
 from layerwise.errors import LayerwiseError, TryAgainError
 from layerwise.extraction import needs
+from layerwise.inputs import upstream
 from layerwise.inputs.models import read_models
 from layerwise.steps import doctor
 
@@ -220,18 +221,14 @@ def test_data(root, tmp_path, monkeypatch):
     monkeypatch.setenv("LAYERWISE_MIRROR", str(tmp_path / "none"))
     with pytest.raises(LayerwiseError, match="must be a folder, there is none"):
         measuring.data(tmp_path)
-    monkeypatch.setattr("layerwise.inputs.mirrors.FolderMirror.read", lambda *_: b"")
+    asked: list[Any] = []
+    monkeypatch.setattr("layerwise.inputs.mirrors.read", lambda *given, **_: asked.append(given))
     monkeypatch.setenv("LAYERWISE_MIRROR", str(tmp_path))
     assert f"not in data/, but at {tmp_path}" in measuring.data(tmp_path).found
     monkeypatch.delenv("LAYERWISE_MIRROR")
-    asked: list[Any] = []
-    monkeypatch.setattr(
-        "layerwise.inputs.mirrors.AddressMirror.read", lambda *given: asked.append(given)
-    )
     measuring.data(tmp_path)
-    ((source, path, pin),) = asked
-    assert source.address.startswith("https://raw.githubusercontent.com/")
-    assert f"{path},{pin.sha256}," in (root / "published" / "registry.csv").read_text()
+    pin = upstream.read_registry().pins["dataset.json"]
+    assert asked == [(place, "dataset.json", pin) for place in (tmp_path, upstream.ADDRESS)]
     monkeypatch.setattr("layerwise.inputs.upstream.verify_data", lambda folder: None)
     assert measuring.data(tmp_path) == Finding("the pinned pairs and prompts are in data/")
 
