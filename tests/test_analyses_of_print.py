@@ -97,9 +97,7 @@ def test_intervals_of_the_mean_are_published_bit_for_bit(works, published, analy
 def test_last_layer_interval_against_published(works, published):
     """Its stream starts where eight layers of resamples have been drawn."""
     found = works["category_bootstrap"].documents["pythia-6p9b"]["layer_results"]["32"]
-    low, high = (
-        published.number(BOOTSTRAP, f"/layer_results/32/ci_{e}") for e in ("lower", "upper")
-    )
+    low, high = (published[BOOTSTRAP, f"/layer_results/32/ci_{e}"] for e in ("lower", "upper"))
     assert found["ci_lower"] == low
     assert abs(found["ci_upper"] - high) <= np.spacing(abs(high))
     cells = {cell: v for cell, v in published.cells.items() if "/layer_results/0/" not in cell[1]}

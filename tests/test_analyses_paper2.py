@@ -224,7 +224,7 @@ def test_late_flags_against_published(works, published):
 def test_category_r_of_llama_against_published(works, published):
     """From Paper 1's cosines and the preferences of its follow-up; the same run to the last bit."""
     found = works["cross_model"].documents["llama-3p1-8b"]["category_level_results"]["32"]
-    printed = published.number(LLAMA, "/category_level_results/32/r")
+    printed = published[LLAMA, "/category_level_results/32/r"]
     assert found["r"] == pytest.approx(printed, rel=1e-12)
     inputs = works["cross_model"].derived["llama-3p1-8b:/category_level_results/32/r"]
     assert len(inputs) == 18

@@ -131,7 +131,7 @@ def test_layers_of_the_restriction_maps(works):
 
 def test_frobenius_norms_of_two_runs(works, published):
     for model, key in (("gpt2", "gpt2"), ("opt-125m", "facebook~1opt-125m")):
-        other = published.number(OPT, f"/W_V_analysis/{key}/mean_frobenius")
+        other = published[OPT, f"/W_V_analysis/{key}/mean_frobenius"]
         found = works["spectral_norms"].documents[model]["W_V_mean_frobenius"]
         assert found == pytest.approx(other, rel=2e-6)
 
@@ -179,7 +179,7 @@ def test_statistics_of_an_end_name_two_norms(works):
 @pytest.mark.parametrize(("row", "n"), [(6, 12), (5, 24)])
 def test_late_layers_are_the_last_third(published, row, n):
     key = f"/results/{row}/W_V_spectral_norm"
-    late = [published.number(SPECTRAL, f"{key}/{i}") for i in range(n * 2 // 3, n)]
+    late = [published[SPECTRAL, f"{key}/{i}"] for i in range(n * 2 // 3, n)]
     squares = [value**2 for value in late]
     model = Evidence(published, Draws(**DRAWS))[SPECTRAL].results[row]
     found = spectral_norms.late_square(model)

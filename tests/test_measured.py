@@ -96,11 +96,11 @@ def _numbers(node: Any, name: str = "") -> list[Any]:
 
 def test_a_fragment_replaces_the_whole_of_its_place(published: Published) -> None:
     tables = measured(published, {SWEEP: {"/models/6": {"residual_gain_mean": 0.5}}})
-    assert tables.number(SWEEP, "/models/6/residual_gain_mean") == 0.5
+    assert tables[SWEEP, "/models/6/residual_gain_mean"] == 0.5
     assert tables[SWEEP, "/models/6/model"] == published[SWEEP, "/models/6/model"]
     assert (SWEEP, "/models/6/residual_gain_std") not in tables.cells
     with pytest.raises(NotMeasured, match=r"residual_gain_mean.* was not measured"):
-        tables.number(SWEEP, "/models/5/residual_gain_mean")
+        tables[SWEEP, "/models/5/residual_gain_mean"]
 
 
 def test_a_place_is_a_whole_name(published: Published) -> None:
@@ -139,4 +139,4 @@ def test_a_missing_number_survives_the_file(tmp_path: Path, published: Published
     found = read_fragments(tmp_path / "x.json")
     assert math.isnan(found[SWEEP][key][1])
     tables = measured(published, found)
-    assert math.isnan(tables.number(SWEEP, f"{key}/1"))
+    assert math.isnan(tables[SWEEP, f"{key}/1"])

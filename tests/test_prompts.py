@@ -28,8 +28,8 @@ def test_study(tmp_path: Path) -> None:
     [
         ([], "expected a list with at least one prompt"),
         ("text", "expected a list with at least one prompt"),
-        (["a", 1], "prompt 1 must be a non-empty string, found 1"),
-        (["a", "b", "  "], r"prompt 2 must be a non-empty string, found '  '"),
+        (["a", 1], "prompt 1: must be a non-empty string, found 1"),
+        (["a", "b", "  "], r"prompt 2: must be a non-empty string, found '  '"),
         ({"twin": {"prompts": ["a"]}}, r"'anisotropy': .*found the keys 'twin'"),
         ({}, r"found the keys \(none\)"),
         ({"anisotropy": ["a"]}, "found the keys 'anisotropy'"),

@@ -123,17 +123,20 @@ def read_json(path: Path) -> Any:
     raise LayerwiseError(f"{path}: {problem}")
 
 
-def require_text(place: str, text: str) -> None:
-    """Refuse half of a surrogate pair, as a wrongly cut escape leaves it, and U+0000.
+def require_text(place: str, text: object) -> str:
+    """The text, unless it is empty or holds half of a surrogate pair or U+0000.
 
-    All else a statement may hold.
+    A wrongly cut escape leaves half a pair. All else a statement may hold.
     """
+    if not isinstance(text, str) or not text.strip():
+        raise LayerwiseError(f"{place}: must be a non-empty string, found {text!r:.80}; give one")
     _refuse_surrogates(place, text)
     if "\0" in text:
         raise LayerwiseError(
             f"{place}: character {text.index(chr(0))} is U+0000, which ends a text in many "
             "programs; remove it"
         )
+    return text
 
 
 def require_name(place: str, name: str) -> None:

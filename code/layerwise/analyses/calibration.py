@@ -122,7 +122,7 @@ def largest_size(ua: ByModel, name: str, bound: float) -> str:
 def quantor(neutral: Callable[[Entry], bool]) -> Rule:
     """How many of the models are neutral by a rule."""
     return lambda e: calibration.quantor(
-        sum([neutral(e[file]) for file in MODELS.values()]), len(MODELS)
+        sum([bool(neutral(e[file])) for file in MODELS.values()]), len(MODELS)
     )
 
 

@@ -9,7 +9,7 @@ what they call their models, and the constants that the notebooks typed are left
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +38,7 @@ Fragments = Mapping[str, Mapping[str, Any]]
 
 
 def merge(fragments: Iterable[Fragments]) -> dict[str, dict[str, Any]]:
-    """All fragments together.
-
-    Raises:
-        LayerwiseError: if two of them claim the same place.
-    """
+    """All fragments together, no two of the same place."""
     merged: dict[str, dict[str, Any]] = {}
     for found in fragments:
         for file, parts in found.items():
@@ -71,9 +67,14 @@ def measured(published: Published, fragments: Fragments) -> Published:
     places = {file: tuple(parts) for file, parts in fragments.items()}
     for (file, key), value in published.cells.items():
         kept = is_identity(key) or is_setting(file, key)
-        replacing = [place for place in places.get(file, ()) if _below(key, place)]
+        below = [
+            key.removeprefix(place)
+            for place in places.get(file, ())
+            if f"{key}/".startswith(f"{place}/")
+        ]
         # an entry that was measured keeps its name; a list in it may have got shorter
-        if replacing and not (kept and not any(_in_list(key, place) for place in replacing)):
+        in_list = any(name.isdigit() for path in below for name in path.split("/"))
+        if below and (in_list or not kept):
             continue
         cells[file, key] = value if kept else None
         (constant if kept else unmeasured).add((file, key))
@@ -95,14 +96,6 @@ def alone(documents: Mapping[str, Any]) -> Published:
     return Published(cells, documents=documents)
 
 
-def _below(key: str, place: str) -> bool:
-    return key == place or key.startswith(f"{place}/")
-
-
-def _in_list(key: str, place: str) -> bool:
-    return any(name.isdigit() for name in key.removeprefix(place).split("/"))
-
-
 def is_identity(key: str) -> bool:
     """Whether a cell says what an entry is about; no result, and known without a measurement."""
     return key.rpartition("/")[2].lower() in IDENTITY
@@ -116,11 +109,7 @@ def is_setting(file: str, key: str) -> bool:
 
 
 def read_measurements(folder: Path) -> dict[str, dict[str, Any]]:
-    """`FOLDER/SLUG/measured.json` by slug: `runs` with their fragments, and what is `absent`.
-
-    Raises:
-        LayerwiseError: if nothing was measured.
-    """
+    """`FOLDER/SLUG/measured.json` by slug: `runs` with their fragments, and what is `absent`."""
     found = {path.parent.name: read_fragments(path) for path in sorted(folder.glob(f"*/{NAME}"))}
     if not found:
         raise LayerwiseError(f"{folder}: nothing is measured here (*/{NAME}); run `dvc repro`")
@@ -128,11 +117,7 @@ def read_measurements(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def all_fragments(measurements: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The fragments of all runs of all models together.
-
-    Raises:
-        LayerwiseError: as `merge`.
-    """
+    """The fragments of all runs of all models together."""
     runs = (run for one in measurements.values() for run in one["runs"].values())
     return merge(run["fragments"] for run in runs)
 
@@ -144,27 +129,17 @@ def is_random(measurements: Mapping[str, Mapping[str, Any]]) -> bool:
 
 def write_fragments(path: Path, document: dict[str, Any]) -> None:
     """Write what was measured as strict JSON, NaN as a word."""
-    write_json(path, _words(document))
+    write_json(path, _mapped(document, lambda x: NAN if x != x else x))  # NaN alone
 
 
 def read_fragments(path: Path) -> Any:
     """Read what `write_fragments` wrote."""
-    return _numbers(read_json(path))
+    return _mapped(read_json(path), lambda word: math.nan if word == NAN else word)
 
 
-def _words(node: Any) -> Any:
+def _mapped(node: Any, of: Callable[[Any], Any]) -> Any:
     if isinstance(node, dict):
-        return {str(name): _words(entry) for name, entry in node.items()}
+        return {str(name): _mapped(entry, of) for name, entry in node.items()}
     if isinstance(node, list | tuple):
-        return [_words(entry) for entry in node]
-    if isinstance(node, float) and math.isnan(node):
-        return NAN
-    return node
-
-
-def _numbers(node: Any) -> Any:
-    if isinstance(node, dict):
-        return {name: _numbers(entry) for name, entry in node.items()}
-    if isinstance(node, list):
-        return [_numbers(entry) for entry in node]
-    return math.nan if node == NAN else node
+        return [_mapped(entry, of) for entry in node]
+    return of(node)

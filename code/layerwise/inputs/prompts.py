@@ -12,8 +12,7 @@ def read_prompts(path: Path, study: str = "anisotropy") -> tuple[str, ...]:
     """Read a JSON list of strings, or one study of `{study: {"prompts": [...]}}`.
 
     Raises:
-        LayerwiseError: if the file has another shape, lacks the study, or holds an empty prompt or
-            one that is no text.
+        LayerwiseError: if the file has another shape, lacks the study, or a prompt is no text.
     """
     document = read_json(path)
     if isinstance(document, dict):
@@ -26,10 +25,4 @@ def read_prompts(path: Path, study: str = "anisotropy") -> tuple[str, ...]:
         document = entry["prompts"]
     if not isinstance(document, list) or not document:
         raise LayerwiseError(f"{path}: expected a list with at least one prompt")
-    for number, prompt in enumerate(document):
-        if not isinstance(prompt, str) or not prompt.strip():
-            raise LayerwiseError(
-                f"{path}: prompt {number} must be a non-empty string, found {prompt!r:.80}"
-            )
-        require_text(f"{path}: prompt {number}", prompt)
-    return tuple(document)
+    return tuple(require_text(f"{path}: prompt {n}", one) for n, one in enumerate(document))

@@ -11,8 +11,9 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -46,32 +47,16 @@ class Published:
     unmeasured: frozenset[Cell] = frozenset()  # places whose values are gone (see `measured`)
     kept: frozenset[Cell] = frozenset()  # names and settings among measured numbers
     documents: Mapping[str, Any] = field(default_factory=dict)  # files known as they are nested
-    _keys_of: dict[str, list[str]] = field(default_factory=dict, repr=False)
 
     def __getitem__(self, cell: Cell) -> Value:
         try:
             value = self.cells[cell]
         except KeyError:
-            file, key = cell
             raise LayerwiseError(
-                f"published/: no number {key!r} of {file}; check the key"
+                f"published/: no number {cell[1]!r} of {cell[0]}; check the key"
             ) from None
         if cell in self.unmeasured:
             raise NotMeasured(f"{cell[1]!r} of {cell[0]} was not measured", cell)
-        return value
-
-    def number(self, file: str, key: str) -> float | int:
-        """A number, as published.
-
-        Raises:
-            LayerwiseError: if it is missing or not a number.
-        """
-        value = self[file, key]
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise LayerwiseError(
-                f"published/: {key!r} of {file} must be a number, found {value!r}; "
-                "correct the table or the selection"
-            )
         return value
 
     def value(self, file: str, key: str) -> Any:
@@ -90,19 +75,18 @@ class Published:
 
     def files(self) -> list[str]:
         """All files, in order."""
-        return list(self._by_file())
+        return list(self._keys)
 
     def keys(self, file: str) -> list[str]:
         """The keys of a file, in order."""
-        return self._by_file().get(file, [])
+        return self._keys.get(file, [])
 
-    def _by_file(self) -> dict[str, list[str]]:
-        """Keys by file; all cells are searched for them only once."""
-        if sum(map(len, self._keys_of.values())) != len(self.cells):
-            self._keys_of = {}
-            for name, key in self.cells:
-                self._keys_of.setdefault(name, []).append(key)
-        return self._keys_of
+    @cached_property
+    def _keys(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for file, key in self.cells:
+            found.setdefault(file, []).append(key)
+        return found
 
 
 def pointer(*names: str | int) -> str:
@@ -123,22 +107,41 @@ def read_published(folder: Path) -> Published:
     """
     cells: dict[Cell, Value] = {}
     for name in (*TABLES, TYPED):
-        path = folder / name
-        if not path.is_file():
-            raise LayerwiseError(f"{path}: the table of published numbers is missing; restore it")
-        with path.open(newline="", encoding="utf-8") as handle:
-            rows = csv.reader(handle)
-            if next(rows, None) != HEADER:
-                raise LayerwiseError(f"{path}: the first line must be {','.join(HEADER)}")
-            for line, row in enumerate(rows, start=2):
-                cell, value = _parse(path, line, row)
-                if cell in cells:
-                    raise LayerwiseError(
-                        f"{path}, line {line}: a number may be listed once, "
-                        f"{cell[1]!r} of {cell[0]} is there twice; remove one"
-                    )
-                cells[cell] = value
+        for line, (file, key, literal) in read_table(folder / name, HEADER):
+            place = f"{folder / name}, line {line}"
+            if (file, key) in cells:
+                raise LayerwiseError(
+                    f"{place}: a number may be listed once, {key!r} of {file} is there twice; "
+                    "remove one"
+                )
+            cells[file, key] = value = _literal(literal)
+            if isinstance(value, dict | list):
+                raise LayerwiseError(
+                    f"{place}: {key!r} of {file} must be a JSON number, boolean or label, "
+                    f"found {literal!r}; restore the published value"
+                )
     return Published(cells)
+
+
+def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """Line number and cells of every row of a table of `published/`.
+
+    Raises:
+        LayerwiseError: if it is missing or has other columns.
+    """
+    if not path.is_file():
+        raise LayerwiseError(f"{path}: the table is missing; restore it from the repository")
+    with path.open(newline="", encoding="utf-8") as handle:
+        rows = csv.reader(handle)
+        if next(rows, None) != list(columns):
+            raise LayerwiseError(f"{path}: the first line must be {','.join(columns)}")
+        for row in rows:
+            if len(row) != len(columns):
+                raise LayerwiseError(
+                    f"{path}, line {rows.line_num}: expected {len(columns)} columns, "
+                    f"found {len(row)}"
+                )
+            yield rows.line_num, row
 
 
 def leaves(key: str, value: Any, *, texts: bool = False) -> Iterator[tuple[str, Value]]:
@@ -154,22 +157,11 @@ def leaves(key: str, value: Any, *, texts: bool = False) -> Iterator[tuple[str, 
         yield key, value
 
 
-def _parse(path: Path, line: int, row: list[str]) -> tuple[Cell, Value]:
-    if len(row) != len(HEADER):
-        raise LayerwiseError(
-            f"{path}, line {line}: expected {len(HEADER)} columns, found {len(row)}"
-        )
-    file, key, literal = row
+def _literal(text: str) -> Any:
     try:
-        value = json.loads(literal)
+        return json.loads(text)
     except json.JSONDecodeError:
-        value = {}
-    if isinstance(value, dict | list):
-        raise LayerwiseError(
-            f"{path}, line {line}: {key!r} of {file} must be a JSON number, boolean or label, "
-            f"found {literal!r}; restore the published value"
-        )
-    return (file, key), value
+        return {}
 
 
 def _nest(leaves: Mapping[str, Value]) -> Any:

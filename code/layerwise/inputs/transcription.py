@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -16,11 +17,7 @@ from layerwise.inputs.result_files import DATASET, PROMPTS, TABLES
 
 
 def transcribe(read_file: Callable[[str], bytes]) -> dict[str, str]:
-    """Text of every table of `TABLES`, from the bytes of upstream's files.
-
-    Args:
-        read_file: gives a published file's bytes by its path in the upstream repository.
-    """
+    """Text of every table of `TABLES`, from the bytes of upstream's files by their paths."""
     tables = {}
     for table, files in TABLES.items():
         text = io.StringIO()
@@ -47,18 +44,13 @@ def check_tables(folder: Path, tables: Mapping[str, str]) -> None:
     """
     for name, text in tables.items():
         committed = (folder / name).read_text(encoding="utf-8").splitlines()
-        fresh = text.splitlines()
-        for line, (have, want) in enumerate(zip(committed, fresh, strict=False), start=1):
+        pairs = itertools.zip_longest(committed, text.splitlines())
+        for line, (have, want) in enumerate(pairs, start=1):
             if have != want:
                 raise LayerwiseError(
                     f"{folder / name}, line {line}: the table says {have!r}, upstream's file "
                     f"says {want!r}; transcribe it again"
                 )
-        if len(committed) != len(fresh):
-            raise LayerwiseError(
-                f"{folder / name}: {len(committed)} lines, upstream's files give {len(fresh)}; "
-                "transcribe it again"
-            )
 
 
 def _parse_file(file: str, content: bytes) -> Any:

@@ -10,7 +10,6 @@ same bytes.
 from __future__ import annotations
 
 import contextlib
-import csv
 import os
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +24,7 @@ from layerwise.inputs.mirrors import (
     read,
 )
 from layerwise.inputs.notebooks import NotebookPrompts, prompts_document
+from layerwise.inputs.published import read_table
 from layerwise.inputs.result_files import DATASET, PROMPTS
 
 COMMIT = "e3c7f94beb01a75e6774173ee3beeff3806d209c"
@@ -49,15 +49,10 @@ def read_registry(folder: Path = PUBLISHED) -> Registry:
         LayerwiseError: if a table is missing or has other columns, or a path leads out of the
             repository that it is in.
     """
-    pins = {
-        row["path"]: Pin(row["sha256"], int(row["bytes"]))
-        for row in _rows(folder / "registry.csv", ("path", "sha256", "bytes"))
-    }
-    columns = ("study", "notebook", "sha256", "variable")
-    prompt_sets = tuple(
-        NotebookPrompts(*(row[column] for column in columns))
-        for row in _rows(folder / "prompt_sets.csv", columns)
-    )
+    pinned = read_table(folder / "registry.csv", ("path", "sha256", "bytes"))
+    pins = {path: Pin(sha256, int(size)) for _, (path, sha256, size) in pinned}
+    sets = read_table(folder / "prompt_sets.csv", NotebookPrompts._fields)
+    prompt_sets = tuple(NotebookPrompts(*row) for _, row in sets)
     for path in (*pins, *(entry.notebook for entry in prompt_sets)):
         if not path.isprintable() or "\\" in path or {"", ".", ".."} & set(path.split("/")):
             raise LayerwiseError(
@@ -159,13 +154,3 @@ def _read(path: str, mirror: str | Path | None, registry: Registry, retries: int
 
 def _is_whole(path: Path, pin: Pin) -> bool:
     return path.is_file() and sha256_of(path) == pin.sha256
-
-
-def _rows(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
-    if not path.is_file():
-        raise LayerwiseError(f"{path}: the table is missing; restore it from the repository")
-    with path.open(newline="", encoding="utf-8") as handle:
-        reader = csv.DictReader(handle)
-        if tuple(reader.fieldnames or ()) != columns:
-            raise LayerwiseError(f"{path}: the first line must be {','.join(columns)}")
-        return list(reader)
