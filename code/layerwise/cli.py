@@ -64,13 +64,6 @@ def _left_out(text: str) -> list[str]:
     return names
 
 
-def _seed(text: str | int) -> int:
-    text = str(text)
-    if not text.isascii() or not text.isdigit() or int(text) >= 2**32:
-        raise typer.BadParameter(f"a seed is a whole number from 0 to 2**32 - 1, found {text!r}")
-    return int(text)
-
-
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
 Of = Annotated[Source, Option(help="Which numbers the claims were held against.")]
 Results = Annotated[Path, Option(help="The folder of the results.")]
@@ -88,7 +81,7 @@ def analyze(
     layers: Annotated[
         Any, Option(parser=_layers, help="E.g. 0,6,12; default: every 4th and the last.")
     ] = None,
-    seed: Annotated[Any, Option(parser=_seed, help="Of every resample.")] = 42,
+    seed: Annotated[int, Option(min=0, max=2**32 - 1, help="Of every resample.")] = 42,
     without: Annotated[
         Any,
         Option(

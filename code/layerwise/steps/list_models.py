@@ -12,14 +12,14 @@ from layerwise.extraction import needs
 from layerwise.extraction.hub import cached
 from layerwise.inputs.models import Model, read_models
 
-HEADS = ("model", "dtype", "GB", "widest", "gated", "revision", "cached", "time", "experiments")
-WIDTHS = [*[None] * 8, 20]  # of the columns, in characters: the table is at most 110 wide
+HEADS = ("model", "GB", "widest", "gated", "revision", "cached", "time", "experiments")
+WIDTHS = [*[None] * 7, 25]  # of the columns, in characters: the table is at most 110 wide
 NOTES = """\
 {n_models} models. {n_skipped} are not measured, and their claims stay `not measured`:
 {skipped}
-GB: weights in dtype, plus a batch of 2048 tokens inside a block and the logits scored at
-once (2048 * 16 * hidden size, and 256 rows of 256,000 float32 numbers); widest: in the
-widest dtype that an experiment asks for; what ran in 4 bits is measured in float16.
+GB: weights in the usual dtype, plus a batch of 2048 tokens inside a block and the logits scored
+at once (2048 * 16 * hidden size, and 256 rows of 256,000 float32 numbers); widest: in the widest
+dtype that an experiment asks for; what ran in 4 bits is measured in float16.
 time: an estimate. 2 * parameters * tokens at {tflops:g} TFLOP/s (--tflops), and weights
 read at 1 GB/s once per dtype; download and singular values of weights come on top."""
 
@@ -27,17 +27,17 @@ read at 1 GB/s once per dtype; download and singular values of weights come on t
 def run(models: Path, as_json: bool, tflops: float | None = None) -> str:
     """All models with experiments, memory, gate, revision, cached or not, and time."""
     rate = needs.TFLOPS if tflops is None else tflops
-    registry = read_models(models).values()
+    registry = list(read_models(models).values())
     entries = [_entry(model, rate) for model in registry]
     if as_json:
         return json.dumps({"tflops": rate, "models": entries}, indent=1)
-    rows = [_cells(entry) for entry in entries]
     table = tabulate(
-        rows, HEADS, "plain", maxcolwidths=WIDTHS, break_on_hyphens=False, disable_numparse=True
-    )
+        [_row(model, entry) for model, entry in zip(registry, entries, strict=True)],
+        HEADS, "plain", maxcolwidths=WIDTHS, break_on_hyphens=False, disable_numparse=True,
+    )  # fmt: skip
     skipped = [f"  {model.slug}: {model.skipped}" for model in registry if model.skipped]
     notes = NOTES.format(
-        n_models=len(rows), n_skipped=len(skipped), skipped="\n".join(skipped), tflops=rate
+        n_models=len(entries), n_skipped=len(skipped), skipped="\n".join(skipped), tflops=rate
     )
     return f"{table}\n\n{notes}"
 
@@ -61,29 +61,15 @@ def _entry(model: Model, tflops: float) -> dict[str, Any]:
     }
 
 
-def _cells(entry: dict[str, Any]) -> tuple[str, ...]:
-    dtype, memory, seconds = entry["dtype"], entry["memory_gb"], entry["estimated_seconds"]
-    widest = max(memory.values())
+def _row(model: Model, entry: dict[str, Any]) -> tuple[str, ...]:
+    memory, seconds = entry["memory_gb"], entry["estimated_seconds"]
     return (
-        entry["slug"],
-        dtype,
-        f"{memory[dtype]:.1f}",
-        f"{widest:.1f}" if widest > memory[dtype] else "",
-        "yes" if entry["gated"] else "no",
-        (entry["revision"] or "unresolved")[:10],
+        model.slug,
+        f"{memory[model.dtype]:.1f}",
+        f"{max(memory.values()):.1f}",
+        "yes" if model.gated else "no",
+        (model.revision or "unresolved")[:10],
         entry["cached"],
         f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min",
-        _by_dtype(entry["experiments"], dtype),
-    )
-
-
-def _by_dtype(experiments: dict[str, str], usual: str) -> str:
-    """Experiments in the usual dtype, then those in others under the name of theirs."""
-    groups: dict[str, list[str]] = {usual: []}
-    for name, dtype in experiments.items():
-        groups.setdefault(dtype, []).append(name)
-    return "; ".join(
-        ", ".join(names) if dtype == usual else f"{dtype}: {', '.join(names)}"
-        for dtype, names in groups.items()
-        if names
+        "; ".join(f"{dtype}: {', '.join(names)}" for dtype, names in model.dtypes.items()),
     )
