@@ -10,6 +10,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+import grimp
 import pytest
 import yaml
 from dvc.repo import Repo
@@ -43,38 +44,18 @@ def step_of(stage):
 
 
 @cache
-def imports_of(path):
-    """Files of the package that a module imports, directly."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        else:
-            continue
-        for name in names:
-            base = CODE / name.replace(".", "/")
-            files = (base.with_suffix(".py"), base / "__init__.py")
-            found |= {file for file in files if file.is_file()}
-    return found
-
-
-@cache
 def reached(step):
     """Every module that a step reaches through imports; measuring takes names from `analyses`."""
-    todo, done = {CODE / "layerwise" / "steps" / f"{step}.py"}, set()
-    todo |= {
-        path for room in BY_NAME.get(step, []) for path in (CODE / "layerwise" / room).rglob("*.py")
-    }
-    while todo:
-        path = todo.pop()
-        done.add(path)
-        todo |= imports_of(path) - done
-        if step in ("measure", "preflight"):
-            todo = {path for path in todo if "analyses" not in path.parts}
-    done.discard(CODE / "layerwise" / "__init__.py")  # the map of the rooms
-    return {path.relative_to(ROOT).as_posix() for path in done}
+    graph = grimp.build_graph("layerwise", cache_dir=None)
+    if step in ("measure", "preflight"):
+        for module in ("layerwise.analyses", *graph.find_descendants("layerwise.analyses")):
+            graph.remove_module(module)
+    found = {f"layerwise.steps.{step}"}
+    for room in BY_NAME.get(step, []):
+        found |= graph.find_descendants(f"layerwise.{room}")
+    found = found.union(*map(graph.find_upstream_modules, found)) - {"layerwise"}
+    bases = (f"code/{module.replace('.', '/')}" for module in found)
+    return {f"{base}/__init__.py" if (ROOT / base).is_dir() else f"{base}.py" for base in bases}
 
 
 def deps_of(stage):

@@ -41,8 +41,11 @@ def run(
         LayerwiseError: naming the stage that failed.
     """
     sources: list[Source] = ["published"] if what == "published" else ["published", "measured"]
-    stages = dict(_stages(Path("dvc.yaml")))
-    wanted = {name: desc for name, desc in stages.items() if _belongs(name, sources)}
+    wanted = {
+        name: desc
+        for name, desc in _stages(Path("dvc.yaml"))
+        if what == "all" or name.endswith("@published")
+    }
     done: list[str] = []
     for source in sources:  # one after the other: DVC has an order of its own for its targets
         targets = [f"page@{source}", f"paper@{source}"]
@@ -112,11 +115,6 @@ def _stages(path: Path) -> Iterator[tuple[str, str]]:
             (items,) = (file[items[2:-1]] for file in files.values() if items[2:-1] in file)
         for item in items:
             yield f"{name}@{item}", stage["do"]["desc"]
-
-
-def _belongs(name: str, sources: list[Source]) -> bool:
-    """Whether a stage is one of these sources'; all that is of one model is of `measured`."""
-    return (item if (item := name.partition("@")[2]) == "published" else "measured") in sources
 
 
 def _follow(dvc: subprocess.Popen[str], stages: dict[str, str], done: list[str]) -> None:
