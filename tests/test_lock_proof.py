@@ -85,6 +85,7 @@ def edit_lock(root, change):
 
 
 def test_a_recorded_pipeline_fits_without_its_outputs(repository):
+    (repository / "params.yaml").write_text("scale: 2\n")  # not committed: it does not count
     summary, faults = prove(repository)
     assert faults == []
     assert "3 of 3 recorded stages fit" in summary
@@ -103,11 +104,6 @@ def test_code_or_parameters_that_changed_since(repository, name, text, stages):
     commit(repository)
     _, faults = prove(repository)
     assert {f.split(":")[0] for f in faults if "changed since" in f} == stages
-
-
-def test_what_is_not_committed_does_not_count(repository):
-    (repository / "params.yaml").write_text("scale: 2\n")
-    assert prove(repository)[1] == []
 
 
 def test_a_command_that_changed_since(repository):
