@@ -1,9 +1,12 @@
 """A finished extraction of random states, and the pairs that belong to it."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 
+from layerwise.analyses.evidence import Draws
+from layerwise.experiments.of_pairs import reader
 from layerwise.extraction.store import (
     BEFORE_NORM,
     POOLINGS,
@@ -12,10 +15,17 @@ from layerwise.extraction.store import (
     open_states,
 )
 from layerwise.inputs.pairs import StatementPairs
+from layerwise.inputs.published import read_published
 
+DRAWS = Draws(10000, 0.95, 42)
 CATEGORIES = ("numbers", "words", "technology", "habits", "trade", "scientific_facts")
 SIZES = (9, 6, 15, 14, 15, 11)
 N_PAIRS = sum(SIZES)
+
+
+def numbers_of(values, draws=DRAWS):
+    """What the analyses of a reader's model read."""
+    return reader.numbers(values, draws, read_published(Path(__file__).parents[1] / "published"))
 
 
 def some_pairs(sizes=SIZES, categories=CATEGORIES):

@@ -11,7 +11,6 @@ from layerwise.analyses import of_reader
 from layerwise.analyses.evidence import Draws
 from layerwise.analyses.scaling import compare
 from layerwise.errors import LayerwiseError
-from layerwise.experiments.of_pairs import reader
 from layerwise.experiments.reduction import measure
 from layerwise.inputs import result_files as files
 from layerwise.inputs.measured import alone
@@ -19,7 +18,7 @@ from layerwise.inputs.published import read_published
 from layerwise.inputs.result_files import SCALING
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import ANISOTROPY, POOLED
-from random_states import CATEGORIES, SIZES, some_pairs, write_states
+from random_states import CATEGORIES, SIZES, numbers_of, some_pairs, write_states
 
 N = sum(SIZES)
 LAYERS = (0, 4, 8, 10)
@@ -47,7 +46,7 @@ def values(states):
 
 def analyse(values):
     draws = Draws(RESAMPLES, 0.95, 42)
-    return of_reader(alone(reader.numbers(values, draws).files), draws)
+    return of_reader(alone(numbers_of(values, draws).files), draws)
 
 
 @pytest.fixture(scope="module")
@@ -395,14 +394,6 @@ def test_names_that_are_numbers_stay_names(states):
     assert {"sign_change", "late_inversion"}.isdisjoint(
         row["claim"] for row in found["sensitivity"]["rows"]
     )
-
-
-def test_anisotropy_needs_prompts(values):
-    bare = dataclasses.replace(
-        values, anisotropy=np.empty((6, 0)), eigenvalues=np.empty((0, 0)), n_prompts=0
-    )
-    with pytest.raises(LayerwiseError, match="measured on prompts, none were extracted"):
-        analyse(bare)
 
 
 def test_constant_preferences_iv(values):

@@ -19,8 +19,7 @@ from layerwise.analyses.pair_curves import CURVES
 from layerwise.analyses.survival import CHOICES_FILE
 from layerwise.errors import LayerwiseError
 from layerwise.experiments import Fragments
-from layerwise.experiments.of_pairs import curve_values
-from layerwise.experiments.of_pairs.pair_values import fragments, of_texts
+from layerwise.experiments.of_pairs.fill import fragments, of_texts, tables
 from layerwise.experiments.reduction import measure
 from layerwise.extraction.store import BEFORE_NORM, HiddenStates
 from layerwise.inputs.measured import measured, merge
@@ -41,7 +40,7 @@ from layerwise.inputs.result_files import (
 from layerwise.ledger.claims import read_ledger
 from layerwise.measures.pairwise import METRICS, pair_metrics
 from layerwise.measures.values import Values
-from layerwise.statistics.bootstrap import CorrelationInterval, correlation_interval
+from layerwise.statistics.bootstrap import correlation_interval
 from random_states import some_pairs, write_states
 
 ROOT = Path(__file__).parents[1]
@@ -265,14 +264,11 @@ def test_tables_of_published_curves_are_the_published_tables(
 ) -> None:
     """Pythia's intervals and its late mean in print are not those of its file."""
     place = CURVES[slug].of(evidence(published))
-    curve = {
-        layer: CorrelationInterval(*place.ends([layer])[layer], r=test.r, n_kept=0)
-        for layer, test in place.tests.items()
-    }
+    curve = {layer: (test.r, *place.ends([layer])[layer]) for layer, test in place.tests.items()}
     different = {
         (file, key.rpartition("/")[2])
-        for file, cells in curve_values.tables(curve, place).items()
-        for key, value in cells.items()
+        for file, rows in tables(curve, place).items()
+        for key, value in leaves("", rows)
         if published[file, key] != value
     }
     pythia = {(CONSOLIDATED, "ci_lo"), (CONSOLIDATED, "ci_hi"), (PHASE_SUMMARY, "late_mean")}

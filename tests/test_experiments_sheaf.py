@@ -25,7 +25,6 @@ from layerwise.extraction.load import load_local
 from layerwise.extraction.projections import Weights
 from layerwise.inputs.measured import is_identity, measured, merge
 from layerwise.inputs.models import read_models
-from layerwise.inputs.published import PROMPTS as PROMPTS_FILE
 from layerwise.inputs.published import Published, read_published
 from layerwise.inputs.result_files import MAPS
 from layerwise.measures import sheaf
@@ -442,7 +441,7 @@ def all_measured() -> Published:
         for experiment, slugs in of.items()
         for slug in slugs
     ]
-    return measured(tables(), merge([{PROMPTS_FILE: {"/anisotropy/n_prompts": 3}}, *parts]))
+    return measured(tables(), merge([{"prompts.json": {"/anisotropy/n_prompts": 3}}, *parts]))
 
 
 @pytest.mark.parametrize("analysis", ELSEWHERE)

@@ -24,10 +24,8 @@ from matplotlib.text import Text
 from hostile import MARKUP, TEX
 from layerwise import cli
 from layerwise.analyses import READER, of_reader
-from layerwise.analyses.evidence import Draws
 from layerwise.errors import LayerwiseError
 from layerwise.experiments import own_weights
-from layerwise.experiments.of_pairs import reader
 from layerwise.experiments.reduction import measure
 from layerwise.extraction.load import load_local
 from layerwise.extraction.twins import build_twin
@@ -46,7 +44,7 @@ from layerwise.pages.own_model.tables import Cell, Section, table
 from layerwise.pages.pictures import Picture
 from layerwise.pages.typeset import build_pdf
 from layerwise.steps import analyze
-from random_states import some_pairs, write_states
+from random_states import DRAWS, numbers_of, some_pairs, write_states
 from tiny_checkpoints import twinned_model
 from tiny_networks import CONFIGS
 
@@ -55,7 +53,6 @@ EXAMPLE = {"pairs": ROOT / "examples" / "pairs.json", "prompts": ROOT / "example
 DOCUMENTS = (*READER, "gains", "spectral")
 FIGURES = ["validation", "layers", "category_bootstrap", "bins", "pairs", "anisotropy",
            "anisotropy_spectra", "sensitivity"]  # fmt: skip
-DRAWS = Draws(10000, 0.95, 42)
 FEW: dict[str, Any] = {"layers": [0, 4, 8, 10], "k_values": [10], "n_permutations": 20}
 HOSTILE = (MARKUP[0], MARKUP[6], TEX[0], TEX[5], "$x^2$ & $\\frac{$", "größe 語 \u2588")
 HARMLESS = ("one", "two", "three", "four", "five", "six")
@@ -290,7 +287,7 @@ def values_of(folder: Path, categories: tuple[str, ...], **changed: Any) -> Valu
 def made(folder: Path, categories: tuple[str, ...], display: str) -> tuple[page.Own, Any]:
     """The page's contents and the result documents of random states."""
     values = values_of(folder, categories)
-    drawn = reader.numbers(values, DRAWS)
+    drawn = numbers_of(values)
     results = of_reader(alone(drawn.files), DRAWS)
     warned = cautions(values, drawn, 40, n_resamples=10000, level=0.95)
     built = page.sections_of(results)
@@ -442,7 +439,7 @@ def test_columns_are_numbers_short_texts_or_long_ones() -> None:
 
 
 def warnings(values: Values, n_prompt_tokens: int) -> list[str]:
-    drawn = reader.numbers(values, DRAWS)
+    drawn = numbers_of(values)
     return cautions(values, drawn, n_prompt_tokens, n_resamples=10000, level=0.95)
 
 
@@ -482,7 +479,7 @@ def test_too_few_bins_give_the_whole_range_and_say_so(tmp_path: Path) -> None:
     pairs = some_pairs(sizes=(2, 2, 2), categories=("a", "b", "c"))
     values = measure(write_states(tmp_path / "s", n_pairs=6), pairs, **FEW)
     assert np.isfinite(values.stable_preference).sum() < 3
-    document = of_reader(alone(reader.numbers(values, DRAWS).files), DRAWS)["bins"]
+    document = of_reader(alone(numbers_of(values).files), DRAWS)["bins"]
     assert {row["ci_lower"] for row in document["bootstrap_results"].values()} == {-1.0}
     assert {row[1] for row in rows_of(sections.bins(document))} == {None}
     said = [one for one in warnings(values, 1000) if "of the random bins" in one]

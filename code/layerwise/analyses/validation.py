@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -122,11 +121,3 @@ DOCUMENTS = {
     )
 }
 READER = Document(UA_FILES[SLUG], RULES)
-
-# What the notebook lists beside its own model: Paper 1's models on scientific facts.
-LISTED: dict[str, dict[str, Any]] = {
-    "Llama-3.1-8B": {"ua": -0.013, "pref": 1.165, "interpretation": "MASKED (RLHF)"},
-    "Gemma-2-9B": {"ua": 0.021, "pref": 1.138, "interpretation": "Weak"},
-    "Mistral-7B": {"ua": 0.010, "pref": 0.972, "interpretation": "MASKED (RLHF)"},
-    "Apertus-8B": {"ua": 0.109, "pref": 1.278, "interpretation": "ALIGNED (no RLHF)"},
-}

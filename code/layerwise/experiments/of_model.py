@@ -11,7 +11,7 @@ from typing import Any
 
 from layerwise.errors import LayerwiseError, TryAgainError
 from layerwise.experiments import Subject
-from layerwise.experiments.of_pairs import pair_values
+from layerwise.experiments.of_pairs import fill
 from layerwise.experiments.reduction import measure
 from layerwise.experiments.table import measure_experiment
 from layerwise.extraction import tracing
@@ -138,5 +138,5 @@ def _of_pairs(
     )
     sampling = {"layer_step": extraction.layer_step, "seed": choices["seed"], **choices["bins"]}
     values = measure(states, texts.pairs, **sampling)
-    fragments = pair_values.fragments(extraction, values, subject.published, **draws)
+    fragments = fill.fragments(extraction, values, subject.published, **draws)
     return {**{of: states.index[of] for of in HOW}, "fragments": fragments}

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-PAPER2_LAYER = 28  # Paper 2's inversion layer of Pythia-6.9B, a constant of notebook 004
-
 
 @dataclass(frozen=True)
 class BellTest:
@@ -50,7 +48,7 @@ def bell_test(values: Sequence[float]) -> BellTest:
     return BellTest(l_star, bool(slope1 > 0 and slope2 < 0), slope1, r1, slope2, r2)
 
 
-def match_verdict(l_star: int, paper2_layer: int = PAPER2_LAYER) -> str:
+def match_verdict(l_star: int, paper2_layer: int) -> str:
     """Distance of the peak to Paper 2's layer: up to 3 excellent, up to 5 good."""
     distance = abs(l_star - paper2_layer)
     if distance <= 3:

@@ -15,6 +15,7 @@ from layerwise.analyses.evidence import Draws
 from layerwise.errors import LayerwiseError, TextError
 from layerwise.experiments import own_weights
 from layerwise.experiments.of_pairs import reader
+from layerwise.experiments.of_pairs.documents import Filled
 from layerwise.experiments.reduction import measure
 from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint, load_model
@@ -25,6 +26,7 @@ from layerwise.files import dated, write_json, write_text
 from layerwise.inputs.measured import alone
 from layerwise.inputs.pairs import StatementPairs, place_of, read_pairs
 from layerwise.inputs.prompts import read_prompts
+from layerwise.inputs.published import read_published
 from layerwise.measures.values import Values, sampled_layers
 from layerwise.pages.own_model import OF_WEIGHTS, figures, page
 from layerwise.pages.own_model.cautions import cautions
@@ -74,7 +76,7 @@ def run(
     try:
         values = measure(states, statement_pairs, layers=sampled, seed=seed)
         draws = Draws(N_RESAMPLES, LEVEL, seed)
-        drawn = reader.numbers(values, draws)
+        drawn = reader.numbers(values, draws, read_published(page.ROOT / "published"))
         results = of_reader(alone(drawn.files), draws)
         further, absent = _of_weights(checkpoint, texts, without)
         is_random = checkpoint.has_random_weights
@@ -114,7 +116,7 @@ def _of_weights(
 
 def _own(
     values: Values,
-    drawn: reader.Drawn,
+    drawn: Filled,
     states: HiddenStates,
     pairs: StatementPairs,
     results: Mapping[str, Mapping[str, Any]],

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from layerwise.doctor import FULL, as_text, examine, measuring, obstacles
 from layerwise.errors import LayerwiseError
-from layerwise.experiments.of_pairs.pair_values import of_texts
+from layerwise.experiments.of_pairs.fill import of_texts
 from layerwise.extraction.provenance import describe_environment
 from layerwise.files import write_json
 from layerwise.inputs import upstream

@@ -1,4 +1,4 @@
-"""One model's values as the documents that Paper 2's rules read: the lowest level, and no more.
+"""One model's values as the documents that Papers 1 and 2's rules read: the lowest level alone.
 
 Every interval depends on the position of its draws in one stream: it is drawn here, once, in the
 order of its notebook.
@@ -12,22 +12,42 @@ from typing import Any
 
 import numpy as np
 
+from layerwise.analyses.bins import TYPED as TYPED_INTERVALS
 from layerwise.analyses.categories import SERIES
 from layerwise.analyses.evidence import Draws
-from layerwise.errors import LayerwiseError
+from layerwise.inputs.result_files import ANISOTROPY, BINS, BOOTSTRAP, LAYERS, PAIRS
 from layerwise.measures.pairwise import METRICS
-from layerwise.measures.values import ANISOTROPY, POOLED, Values
+from layerwise.measures.values import ANISOTROPY as MEASURES
+from layerwise.measures.values import POOLED, Values
 from layerwise.statistics import profile
-from layerwise.statistics.bootstrap import (
-    CorrelationInterval,
-    advance,
-    correlation_interval,
-)
+from layerwise.statistics.bootstrap import CorrelationInterval, advance, correlation_interval
 from layerwise.statistics.correlation import pearson_r
 from layerwise.statistics.random_bins import sweep
 
 Intervals = dict[int, CorrelationInterval]
 OF_BINS = ("the asymmetry of the bins", "the preference of the bins")
+OF_LAST_LAYER = ("uniformity_a", "uniformity_b", "output_preference", "pct_prefer_a")
+
+
+def of_categories(values: Values, columns: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Columns of each category: cosines, preferences (nats) and token NLL at the last layer."""
+    uniformity = values.uniformity[values.readings.index("mean_pooled")]
+    found = {}
+    for number, name in enumerate(values.categories):
+        inside = values.category_of_pair == number
+        preference = values.preferences[inside].mean()
+        of = {
+            "uniformity_a": uniformity[number, 0],
+            "uniformity_b": uniformity[number, 1],
+            "ua": uniformity[number, 0] - uniformity[number, 1],
+            "output_preference": preference,
+            "preference": preference,
+            "pct_prefer_a": np.mean(values.preferences[inside] > 0) * 100,
+            "nll_a": values.nll[0, inside].mean(),
+            "nll_b": values.nll[1, inside].mean(),
+        }
+        found[name] = {column: float(of[column]) for column in columns}
+    return found
 
 
 def over_categories(values: Values, draws: Draws) -> Intervals:
@@ -50,9 +70,6 @@ def over_bins(values: Values, draws: Draws) -> Intervals:
     """The same over the stable bins, which were the first thing that their stream drew.
 
     With under three bins or 100 usable resamples: the notebook's whole range.
-
-    Raises:
-        LayerwiseError: if the r of a layer does not exist.
     """
     stream = np.random.RandomState(draws.seed)
     advance(stream, values.k_stable, values.n_pairs)
@@ -78,9 +95,6 @@ def over_pairs(
 
     Arguments:
         tests_before: tests of as many pairs that the stream served before.
-
-    Raises:
-        LayerwiseError: if the r of a measure does not exist.
     """
     stream = np.random.RandomState(draws.seed)
     advance(stream, values.n_pairs, tests_before * draws.n_resamples * values.n_pairs)
@@ -100,9 +114,11 @@ def over_pairs(
     }
 
 
-def r_and_ends(interval: CorrelationInterval) -> dict[str, float]:
+def r_and_ends(
+    interval: CorrelationInterval, ends: tuple[str, str] = ("ci_lower", "ci_upper")
+) -> dict[str, float]:
     """With the keys of the published files."""
-    return {"r": interval.r, "ci_lower": interval.low, "ci_upper": interval.high}
+    return {"r": interval.r, ends[0]: interval.low, ends[1]: interval.high}
 
 
 def by_layer(intervals: Intervals) -> dict[str, dict[str, float]]:
@@ -110,7 +126,7 @@ def by_layer(intervals: Intervals) -> dict[str, dict[str, float]]:
     return {str(layer): r_and_ends(interval) for layer, interval in intervals.items()}
 
 
-def layers(values: Values) -> dict[str, Any]:
+def strategies(values: Values) -> dict[str, dict[str, Any]]:
     """r over the categories by pooling and by layer (notebook 001).
 
     A token reading in which all statements share one vector (the first token, where the tokenizer
@@ -120,76 +136,36 @@ def layers(values: Values) -> dict[str, Any]:
         LayerwiseError: if the r of a mean-pooled reading does not exist.
     """
     preferences = values.category_preferences()
-    strategies: dict[str, Any] = {}
+    found: dict[str, dict[str, Any]] = {}
     for name in (*POOLED, *(f"layer_{layer}" for layer in values.layers)):
         asymmetries = values.asymmetries(name)
         alike = name in POOLED[1:] and values.all_identical(name)
         names = (f"{SERIES[0]} ({name})", SERIES[1])
-        strategies[name] = {
+        found[name] = {
             "correlation": None if alike else pearson_r(asymmetries, preferences, names),
             "category_uas": asymmetries.tolist(),
             "category_prefs": preferences.tolist(),
         }
-    return {"strategies": strategies}
+    return found
 
 
-def category_bootstrap(values: Values, draws: Draws, intervals: Intervals) -> dict[str, Any]:
-    """r and its interval by layer (bootstrap-interval notebook)."""
+def binnings(values: Values) -> dict[str, dict[str, Any]]:
+    """r over random bins, averaged over many binnings, by k and layer (notebook 000)."""
     return {
-        "n_categories": len(values.categories),
-        "n_bootstrap": draws.n_resamples,
-        "ci_level": draws.level,
-        "layer_results": by_layer(intervals),
-    }
-
-
-def bins(values: Values, draws: Draws, intervals: Intervals) -> dict[str, Any]:
-    """r and its interval over random bins, and r averaged over many binnings (notebook 000)."""
-    return {
-        "k_bins": values.k_stable,
-        "n_bootstrap": draws.n_resamples,
-        "n_permutations": values.n_permutations,
-        "bootstrap_results": by_layer(intervals),
-        "results_by_k": {
-            str(k): {
-                str(layer): dataclasses.asdict(
-                    sweep(values.bin_asymmetry[k][row], values.bin_preference[k][row])
-                )
-                for row, layer in enumerate(values.layers)
-            }
-            for k in values.k_values
-        },
-    }
-
-
-def pairs(
-    values: Values, draws: Draws, intervals: dict[int, dict[str, CorrelationInterval]]
-) -> dict[str, Any]:
-    """r and interval of five measures by layer (pair-level notebook)."""
-    return {
-        "n_pairs": values.n_pairs,
-        "n_bootstrap": draws.n_resamples,
-        "metrics_tested": list(METRICS),
-        "results": {
-            str(layer): {metric: r_and_ends(interval) for metric, interval in found.items()}
-            for layer, found in intervals.items()
-        },
+        str(k): {
+            str(layer): dataclasses.asdict(
+                sweep(values.bin_asymmetry[k][row], values.bin_preference[k][row])
+            )
+            for row, layer in enumerate(values.layers)
+        }
+        for k in values.k_values
     }
 
 
 def anisotropy(values: Values) -> dict[str, Any]:
-    """The published series, what the notebook computed and did not save, and some spectra.
-
-    Raises:
-        LayerwiseError: if no prompts were extracted.
-    """
-    if not values.anisotropy.shape[1]:
-        raise LayerwiseError(
-            f"{values.display}: anisotropy is measured on prompts, none were extracted; "
-            "extract again with prompts"
-        )
+    """The published series, what the notebook computed and did not save, and some spectra."""
     series = values.anisotropy[:, : values.n_layers + 1].tolist()
-    found = dict(zip(ANISOTROPY, series, strict=True))
+    found = dict(zip(MEASURES, series, strict=True))
     peak = int(np.argmax(found["first_pc_share"]))
     drawn = sorted(set(profile.spectrum_layers(peak, values.n_layers)))
     return {
@@ -202,3 +178,48 @@ def anisotropy(values: Values) -> dict[str, Any]:
         "var_top50": found["var_top50"],
         "spectra": {str(layer): values.eigenvalues[layer].tolist() for layer in drawn},
     }
+
+
+@dataclasses.dataclass(frozen=True)
+class Filled:
+    """The documents of one model, by file, and those intervals that say more than a file does."""
+
+    files: dict[str, dict[str, Any]]
+    by_category: Intervals
+    by_bins: Intervals
+
+
+def of_layers(values: Values, draws: Draws) -> Filled:
+    """The files on the layers of Paper 2's first model; every interval is drawn once."""
+    by_category, by_bins = over_categories(values, draws), over_bins(values, draws)
+    by_pair = over_pairs(values, draws)
+    n_resamples = {"n_bootstrap": draws.n_resamples}
+    files: dict[str, dict[str, Any]] = {
+        LAYERS: {"strategies": strategies(values)},
+        BOOTSTRAP: {
+            "n_categories": len(values.categories),
+            **n_resamples,
+            "ci_level": draws.level,
+            "layer_results": by_layer(by_category),
+        },
+        BINS: {
+            "k_bins": values.k_stable,
+            **n_resamples,
+            "n_permutations": values.n_permutations,
+            "bootstrap_results": by_layer(by_bins),
+            "results_by_k": binnings(values),
+        },
+        TYPED_INTERVALS: {"original_results": by_layer(by_category)},
+        PAIRS: {
+            "n_pairs": values.n_pairs,
+            **n_resamples,
+            "metrics_tested": list(METRICS),
+            "results": {
+                str(layer): {metric: r_and_ends(interval) for metric, interval in found.items()}
+                for layer, found in by_pair.items()
+            },
+        },
+    }
+    if values.n_prompts:
+        files[ANISOTROPY] = anisotropy(values)
+    return Filled(files, by_category, by_bins)

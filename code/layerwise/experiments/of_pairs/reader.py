@@ -2,110 +2,83 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from layerwise.analyses.bins import TYPED as TYPED_INTERVALS
+from layerwise.analyses.bins import TYPED
 from layerwise.analyses.categories import SLUG
 from layerwise.analyses.evidence import Draws
 from layerwise.analyses.scaling import OWN
 from layerwise.analyses.survival import CHOICES_FILE, READER
-from layerwise.analyses.validation import LISTED
+from layerwise.analyses.validation import TYPED as REFERENCE
 from layerwise.errors import LayerwiseError
 from layerwise.experiments.of_pairs import choices, documents
-from layerwise.experiments.of_pairs.category_values import of_categories
-from layerwise.experiments.of_pairs.documents import Intervals
-from layerwise.inputs.result_files import (
-    ANISOTROPY,
-    BINS,
-    BOOTSTRAP,
-    DATASET,
-    LAYERS,
-    PAIRS,
-    PROMPTS,
-    SCALING,
-    UA_FILES,
-)
+from layerwise.inputs.published import Published
+from layerwise.inputs.result_files import BINS, DATASET, PAIRS, PROMPTS, SCALING, UA_FILES
 from layerwise.measures.values import Values
-from layerwise.statistics.profile import PAPER2_LAYER
 
-OF_LAST_LAYER = ("uniformity_a", "uniformity_b", "output_preference", "pct_prefer_a")
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """The numbers of one model, by file, and those intervals that say more than a file does."""
-
-    files: dict[str, dict[str, Any]]
-    by_category: Intervals
-    by_bins: Intervals
+ESTIMATE = "notebook 004"  # typed the layer of Paper 2 that a profile is compared with
+INTERPRETATIONS = {  # of the models that notebook 003 lists
+    "Llama-3.1-8B": "MASKED (RLHF)",
+    "Gemma-2-9B": "Weak",
+    "Mistral-7B": "MASKED (RLHF)",
+    "Apertus-8B": "ALIGNED (no RLHF)",
+}
 
 
-def numbers(values: Values, draws: Draws) -> Drawn:
+def numbers(values: Values, draws: Draws, published: Published) -> documents.Filled:
     """What the analyses of a reader's model read; every interval is drawn once.
 
+    Arguments:
+        published: for what the notebooks typed of other models.
+
     Raises:
-        LayerwiseError: if a category's name begins with an underscore, a correlation does not
-            exist, or no prompts were extracted.
+        LayerwiseError: if a category's name begins with an underscore, or a correlation does not
+            exist.
     """
-    _require_names(values)
-    by_category = documents.over_categories(values, draws)
-    by_bins = documents.over_bins(values, draws)
-    by_pair = documents.over_pairs(values, draws)
-    name = {"model": values.model, "model_display": values.display}
-    files = {
-        **_dataset(values),
-        PROMPTS: {"anisotropy": {"n_prompts": values.n_prompts}},
-        UA_FILES[SLUG]: _last_layer(values, draws, name),
-        SCALING: {"models": {OWN: {"n_layers": values.n_layers}}},
-        LAYERS: {**name, **documents.layers(values)},
-        BOOTSTRAP: {**name, **documents.category_bootstrap(values, draws, by_category)},
-        BINS: {
-            **name,
-            "method": "Option A: Random Bins (same metric)",
-            **documents.bins(values, draws, by_bins),
-        },
-        TYPED_INTERVALS: {"original_results": documents.by_layer(by_category)},
-        PAIRS: {
-            **name,
-            "method": "Option B: Pair-Level Analysis (EXPERIMENTAL)",
-            **documents.pairs(values, draws, by_pair),
-            "best_per_layer": [{"layer": layer} for layer in by_pair],
-            "caveat": "Pair-level metrics are not category-level UA: read them differently.",
-        },
-        ANISOTROPY: {**name, **documents.anisotropy(values)},
-        "notebook 004": {"PAPER2_L_STAR_ESTIMATE": PAPER2_LAYER},
-        CHOICES_FILE: {READER: {**name, **choices.document(values, draws)}},
-    }
-    return Drawn(files, by_category, by_bins)
-
-
-def _require_names(values: Values) -> None:
     reserved = [name for name in values.categories if name.startswith("_")]
     if reserved:
         raise LayerwiseError(
             "a category's name must not begin with an underscore, which marks other entries, "
             f"found {', '.join(reserved)}; rename it"
         )
-
-
-def _dataset(values: Values) -> dict[str, Any]:
+    drawn = documents.of_layers(values, draws)
+    name = {"model": values.model, "model_display": values.display}
+    texts: dict[str, dict[str, Any]] = {
+        BINS: {"method": "Option A: Random Bins (same metric)"},
+        PAIRS: {
+            "method": "Option B: Pair-Level Analysis (EXPERIMENTAL)",
+            "best_per_layer": [{"layer": layer} for layer in values.layers],
+            "caveat": "Pair-level metrics are not category-level UA: read them differently.",
+        },
+    }
     counts = np.bincount(values.category_of_pair).tolist()
-    sizes = zip(values.categories, counts, strict=True)
-    return {DATASET: {name: {"n_pairs": count} for name, count in sizes}}
-
-
-def _last_layer(values: Values, draws: Draws, name: dict[str, str]) -> dict[str, Any]:
-    """Cosines and preferences by category, and what notebook 003 says beside them."""
-    settings = {
-        "n_bootstrap": draws.n_resamples,
-        "random_seed": draws.seed,
-        "purpose": "uniformity asymmetry and output preference by category",
+    files = {
+        DATASET: {
+            category: {"n_pairs": count}
+            for category, count in zip(values.categories, counts, strict=True)
+        },
+        PROMPTS: {"anisotropy": {"n_prompts": values.n_prompts}},
+        UA_FILES[SLUG]: {
+            **documents.of_categories(values, documents.OF_LAST_LAYER),
+            "_metadata": {
+                **name,
+                "n_bootstrap": draws.n_resamples,
+                "random_seed": draws.seed,
+                "purpose": "uniformity asymmetry and output preference by category",
+            },
+            "_reference": {
+                model: {**of, "interpretation": INTERPRETATIONS[model]}
+                for model, of in published.document(REFERENCE)["reference_models"].items()
+            },
+        },
+        SCALING: {"models": {OWN: {"n_layers": values.n_layers}}},
+        **{
+            file: document if file == TYPED else {**name, **document, **texts.get(file, {})}
+            for file, document in drawn.files.items()
+        },
+        ESTIMATE: published.document(ESTIMATE),
+        CHOICES_FILE: {READER: {**name, **choices.document(values, draws)}},
     }
-    found: dict[str, Any] = {
-        category: {key: of[key] for key in OF_LAST_LAYER}
-        for category, of in of_categories(values).items()
-    }
-    return {**found, "_metadata": {**name, **settings}, "_reference": LISTED}
+    return documents.Filled(files, drawn.by_category, drawn.by_bins)

@@ -7,7 +7,7 @@ from math import comb
 
 import numpy as np
 
-from layerwise.experiments.of_pairs.reader import Drawn
+from layerwise.experiments.of_pairs.documents import Filled
 from layerwise.measures.values import Values
 from layerwise.statistics.bootstrap import MIN_KEPT, CorrelationInterval
 
@@ -16,7 +16,7 @@ SKIPPED = 0.01  # share of resamples without an r that is worth a word
 
 
 def cautions(
-    values: Values, drawn: Drawn, n_prompt_tokens: int, *, n_resamples: int, level: float
+    values: Values, drawn: Filled, n_prompt_tokens: int, *, n_resamples: int, level: float
 ) -> list[str]:
     """One sentence or two per warning; none where nothing is amiss.
 
