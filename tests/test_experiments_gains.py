@@ -1,7 +1,7 @@
 """The studies of the last gains against plain hooks on the blocks, on small random networks."""
 
 import json
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,13 +21,12 @@ from layerwise.extraction.load import Checkpoint
 from layerwise.extraction.tracing import trace
 from layerwise.inputs.measured import measured
 from layerwise.inputs.models import Model, Shape
-from layerwise.inputs.published import Published, read_published
+from layerwise.inputs.published import Published
 from layerwise.inputs.result_files import HUNT, SWEEP
 from layerwise.statistics import gains
 from tiny_networks import built
 
 ROOT = Path(__file__).resolve().parent.parent
-TWIN = "paper3/Results/twin_test_results_20260105_160237.csv"
 DRAWS: Any = {"n_resamples": 10, "level": 0.95, "seed": 0}
 CATEGORIES = ("Cliche", "Factual", "Nonsense", "Novel", "Syntactic")
 PLAIN = {
@@ -39,11 +38,6 @@ BY_CATEGORY = {
     for name in ("benchmark", "twin", "gpt2_layernorm", "gptj_parallel")
 }
 PROMPTS: dict[str, Any] = {**PLAIN, **BY_CATEGORY}
-
-
-@pytest.fixture(scope="module")
-def published() -> Published:
-    return read_published(ROOT / "published")
 
 
 def subject(checkpoint: Checkpoint, slug: str, published: Published, **prompts: Any) -> Subject:
@@ -67,13 +61,6 @@ def subject(checkpoint: Checkpoint, slug: str, published: Published, **prompts: 
         prompts={**PROMPTS, **prompts},
         published=published,
     )
-
-
-@cache
-def rows_of(study: str, name: str, slug: str, dtype: str) -> Any:
-    """Fragments of a study with a row per prompt, measured once."""
-    published = read_published(ROOT / "published")
-    return measure_experiment(study, subject(built(name, dtype), slug, published))
 
 
 def below(found: dict[str, Any], row: str) -> dict[str, Any]:
@@ -161,7 +148,7 @@ def test_a_row_per_prompt(
 ) -> None:
     checkpoint = built(name, dtype)
     (rows,) = EXPERIMENTS[study]
-    measurements = rows_of(study, name, slug, dtype)
+    measurements = measure_experiment(study, subject(checkpoint, slug, published))
     found, table = measurements[rows.file], published.document(rows.file)
     about = [row for row, entry in enumerate(table) if entry["Model"] == model]
     assert len(about) == 25
@@ -196,34 +183,6 @@ def test_prompts_that_do_not_fit_the_rows(published: Published) -> None:
     given = subject(built("gpt_neox", "float16"), "pythia-6p9b", published, **short)
     with pytest.raises(LayerwiseError, match=r"about pythia-6.9b ask for the prompts .*'Factual'"):
         measure_experiment("bench", given)
-
-
-def test_rules_derive_from_fragments(published: Published) -> None:
-    tuned = rows_of("twin", "mistral", "mistral-7b-instruct", "bfloat16")[TWIN]
-    tuned = {key: value for key, value in tuned.items() if key.endswith("Last_Gain")}
-    # rows 0..24 are the base model's, 25..49 the tuned one's
-    base = {f"/{int(key.split('/')[1]) - 25}/Last_Gain": 2 * tuned[key] for key in tuned}
-    work = analysed("twins", measured(published, {TWIN: {**base, **tuned}}), **DRAWS)
-    mean = np.mean(list(tuned.values()))
-    assert work.documents["Mistral-7B"]["Instruct_Gain"] == pytest.approx(mean)
-    assert work.documents["Mistral-7B"]["Delta"] == pytest.approx(-mean)
-    assert work.documents["Mistral-7B"]["Ratio"] == pytest.approx(0.5)
-    assert "Gemma-7B:/Base_Gain" not in work.derived
-    assert "study:/sign_kept" not in work.derived
-
-
-def test_rules_derive_the_sweep_from_fragments(published: Published) -> None:
-    given = subject(built("gpt_neox"), "pythia-70m", published)
-    found = measure_experiment("sweep", given)[SWEEP]
-    tables = measured(published, {SWEEP: found})
-    work = analysed("depth_gain", tables, **DRAWS)
-    entry = below(found, "/models/0")
-    derived = work.documents["family"]["models"][0]
-    assert derived["residual_gain_mean"] == pytest.approx(np.mean(entry["residual_gain_all"]))
-    assert derived["gain_with_ln_mean"] == entry["all_layer_gains"][-1]
-    assert "family:/models/0/class" in work.derived
-    assert "family:/models/1/residual_gain_mean" not in work.derived
-    assert "family:/depth_gain/depth/r" not in work.derived
 
 
 def test_the_definition_of_the_gain_is_a_choice(published: Published) -> None:
@@ -268,13 +227,6 @@ def test_statistics_without_both_classes(published: Published) -> None:
     laws = analysed("laws", tables, **DRAWS).documents["laws"]
     assert laws["p"]["lab_heritage"] == 1
     assert laws["below"]["first_two"] is False
-
-
-def test_models_count_once_all_are_measured(published: Published) -> None:
-    given = subject(built("gpt_neox"), "pythia-70m", published)
-    tables = measured(published, {SWEEP: measure_experiment("sweep", given)[SWEEP]})
-    work = analysed("crowding", tables, **DRAWS)
-    assert "pooled:/n_models" not in work.derived
 
 
 def test_separable() -> None:

@@ -26,7 +26,7 @@ from layerwise.inputs.measured import measured, merge
 from layerwise.inputs.models import read_models
 from layerwise.inputs.pairs import StatementPairs, read_pairs
 from layerwise.inputs.prompts import read_prompts
-from layerwise.inputs.published import Published, leaves, pointer, read_published, split_pointer
+from layerwise.inputs.published import Published, leaves, pointer, split_pointer
 from layerwise.inputs.result_files import (
     CLASSES,
     CONSOLIDATED,
@@ -58,11 +58,6 @@ ANALYSES = (
     *("validation", "layers", "category_bootstrap", "bins", "pairs", "scaling"),
     *("cross_model", "template", "phases", "consolidated", "calibration", "output_correlation"),
 )
-
-
-@pytest.fixture(scope="module")
-def published() -> Published:
-    return read_published(ROOT / "published")
 
 
 @pytest.fixture(scope="module")

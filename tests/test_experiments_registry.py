@@ -13,7 +13,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.experiments import Experiment, Subject
 from layerwise.experiments.table import EXPERIMENTS, measure_experiment
 from layerwise.inputs.models import Model, read_models
-from layerwise.inputs.published import Published, read_published
+from layerwise.inputs.published import Published
 from layerwise.inputs.result_files import CONTROL, EXTENDED, SWEEP
 from layerwise.ledger.claims import Claim, read_ledger
 
@@ -37,11 +37,6 @@ class Guarded:
 
 def read(text: str, **_: bool) -> Any:
     raise Read
-
-
-@pytest.fixture(scope="module")
-def published() -> Published:
-    return read_published(ROOT / "published")
 
 
 @pytest.fixture(scope="module")

@@ -210,15 +210,6 @@ def test_first_script_looks_at_head_0_six_tokens_and_a_corner(slug: str) -> None
         np.testing.assert_allclose(row[name], means, rtol=1e-6, atol=1e-13)
 
 
-def test_slices_differ_only_where_the_projections_are_interleaved() -> None:
-    for slug, fused in (("pythia-160m", True), ("opt-125m", False)):
-        norms = [attention_sheaf.squared_norms(subject(slug, "float32"), s) for s in SLICINGS]
-        assert np.array_equal(*norms) is not fused
-        both = [[np.sum(v**2) for v in per_head(slug, "float32", 0, s)] for s in SLICINGS]
-        for norm, expected in zip(norms, both, strict=True):
-            np.testing.assert_allclose(norm[0], expected, rtol=1e-5)
-
-
 @pytest.mark.parametrize("slicing", SLICINGS)
 def test_layers_beyond_the_file_are_those_of_their_slices(slicing: str) -> None:
     expected = looped_traces("pythia-160m", "float32", slicing)

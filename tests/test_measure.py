@@ -21,7 +21,7 @@ from layerwise.inputs.measured import all_fragments, is_random, read_measurement
 from layerwise.inputs.models import Model, read_models
 from layerwise.inputs.pairs import read_pairs
 from layerwise.inputs.prompts import read_prompts
-from layerwise.inputs.published import Published, read_published
+from layerwise.inputs.published import Published
 from layerwise.inputs.result_files import SWEEP
 from layerwise.ledger.origins import Origins
 from layerwise.steps import measure
@@ -33,11 +33,6 @@ SLUG = "gemma-2b"  # with an extraction of its name
 BINS = {"k_values": [10], "n_permutations": 5, "k_stable": 20}
 CHOICES = {"device": "cpu", "tokens_per_batch": 2048, "layer_step": 4, "seed": 42, "bins": BINS}
 DRAWS = {"n_resamples": 100, "level": 0.95, "seed": 42}
-
-
-@pytest.fixture(scope="module")
-def published() -> Published:
-    return read_published(ROOT / "published")
 
 
 @pytest.fixture(scope="module")

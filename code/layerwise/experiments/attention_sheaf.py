@@ -66,9 +66,10 @@ def trace_layers(masses: ByHead, norms: Norms) -> dict[str, int | None]:
     """The steepest layer of each trace."""
     found: dict[str, int | None] = {}
     for name, series in traces(masses, norms).items():
-        guarded = critical_layer.guarded(critical_layer.gradient_sizes, series)
         found[f"L_star_{name}"] = critical_layer.steepest(series)
-        found[f"L_star_{name}_guarded"] = guarded
+        found[f"L_star_{name}_guarded"] = critical_layer.guarded(
+            critical_layer.gradient_sizes, series
+        )
     return found
 
 
@@ -114,11 +115,11 @@ def second_gaps(
         for block in range(weights.n_layers)
     ]
     spectra = [sheaf.ascending(sheaf.corner_gram(v, sheaf.GRAPH_CORNER)) for v in values]
-    found = [list(map(sheaf.smallest_products, of, spectra)) for of in graphs]
-    return {
-        "lambda_2": np.mean([[one.lambda_2 for one in of] for of in found], axis=0),
-        "spectral_gaps": np.mean([[one.gap for one in of] for of in found], axis=0),
-    }
+    found = [
+        [(one.lambda_2, one.gap) for one in map(sheaf.smallest_products, of, spectra)]
+        for of in graphs
+    ]
+    return dict(zip(("lambda_2", "spectral_gaps"), np.mean(found, axis=0).T, strict=True))
 
 
 def packed_run(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:

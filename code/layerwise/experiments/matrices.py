@@ -43,10 +43,8 @@ def _spectra(subject: Subject, block: int, name: str) -> tuple[Spectrum, Spectru
 
 def value_sizes(subject: Subject, _: None) -> dict[str, float]:
     """W_V of the OPT investigation, of which only means over the blocks were saved."""
-    weights = subject.weights
-    blocks = [
-        singular_values(weights.matrix(block, "W_V", "legacy")) for block in range(weights.n_layers)
-    ]
+    w = subject.weights
+    blocks = [singular_values(w.matrix(block, "W_V", "legacy")) for block in range(w.n_layers)]
     return {
         "mean_frobenius": float(np.mean([np.sqrt(np.sum(s**2)) for s in blocks])),
         "mean_spectral": float(np.mean([s[0] for s in blocks])),
@@ -65,8 +63,8 @@ def attention_shape(subject: Subject, texts: Sequence[str]) -> dict[str, list[fl
         for text in texts
     ]
     entropies = np.array([[np.mean(row_entropies(block)) for block in of] for of in maps])
-    missing = np.isnan(entropies)
-    totals, counts = np.where(missing, 0.0, entropies).sum(axis=0), (~missing).sum(axis=0)
+    there = ~np.isnan(entropies)
+    totals, counts = entropies.sum(axis=0, where=there), there.sum(axis=0)
     return {
         "entropy_by_layer": np.where(counts, totals / np.maximum(counts, 1), np.nan).tolist(),
         "sparsity_by_layer": np.mean([[sparsity(a) for a in of] for of in maps], axis=0).tolist(),

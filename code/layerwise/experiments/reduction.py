@@ -35,7 +35,11 @@ def measure(
             setting is impossible, or every preference is the same.
     """
     chosen = sampled_layers(states.n_layers, layers=layers, layer_step=layer_step)
-    _require_settings(k_values, n_permutations, k_stable)
+    if min(*k_values, k_stable) < 3 or len(set(k_values)) < len(k_values) or n_permutations < 1:
+        raise LayerwiseError(
+            "bins need k of at least 3, each once, and at least one permutation, found "
+            f"k_values {list(k_values)}, k_stable {k_stable}, n_permutations {n_permutations}"
+        )
     preferences = _preferences(states, pairs)
     sweeps = sweep_streams(len(pairs), k_values, len(chosen), n_permutations, seed)
     stable = stable_labels(len(pairs), k_stable, seed)[None]
@@ -86,15 +90,6 @@ def measure(
     )
 
 
-def _require_settings(k_values: Sequence[int], n_permutations: int, k_stable: int) -> None:
-    few = [k for k in (*k_values, k_stable) if k < 3]
-    if few or len(set(k_values)) < len(k_values) or n_permutations < 1:
-        raise LayerwiseError(
-            "bins need k of at least 3, each once, and at least one permutation, found "
-            f"k_values {list(k_values)}, k_stable {k_stable}, n_permutations {n_permutations}"
-        )
-
-
 def _preferences(states: HiddenStates, pairs: StatementPairs) -> np.ndarray:
     nll = np.asarray(states.nll, dtype=np.float64)
     if len(nll) != 2 * len(pairs):
@@ -128,23 +123,19 @@ def _uniformities(
 ) -> dict[str, np.ndarray]:
     """Mean pairwise cosine [category, side] of each reading."""
     last = states.n_layers
-    wanted: dict[str, tuple[Layer, str]] = dict(
-        zip(POOLED, ((last, "mean"), (last, "last"), (last, "first")), strict=True)
-    )
-    wanted |= {f"layer_{layer}": (layer, "mean") for layer in chosen}
-    wanted[f"layer_{last}_before_norm"] = (BEFORE_NORM, "mean")
-    wanted |= {f"layer_{layer}_all_tokens": (layer, "mean_all") for layer in chosen}
-    labels, n = np.asarray(pairs.category_of_pair), len(pairs.categories)
-    return {
-        reading: np.stack(
-            [
-                mean_pairwise_cosine_by_group(side, labels, n)
-                for side in _sides(states, layer, pooling, len(pairs))
-            ],
-            axis=1,
-        )
-        for reading, (layer, pooling) in wanted.items()
+    wanted: dict[str, tuple[Layer, str]] = {
+        **{name: (last, name.partition("_")[0]) for name in POOLED},
+        **{f"layer_{layer}": (layer, "mean") for layer in chosen},
+        f"layer_{last}_before_norm": (BEFORE_NORM, "mean"),
+        **{f"layer_{layer}_all_tokens": (layer, "mean_all") for layer in chosen},
     }
+    labels, n = np.asarray(pairs.category_of_pair), len(pairs.categories)
+
+    def by_side(layer: Layer, pooling: str) -> np.ndarray:
+        sides = _sides(states, layer, pooling, len(pairs))
+        return np.stack([mean_pairwise_cosine_by_group(s, labels, n) for s in sides], axis=1)
+
+    return {reading: by_side(*of) for reading, of in wanted.items()}
 
 
 def _profile(states: HiddenStates) -> tuple[np.ndarray, np.ndarray]:

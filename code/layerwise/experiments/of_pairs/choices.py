@@ -41,82 +41,70 @@ def document(values: Values, draws: Draws) -> dict[str, Any]:
     Raises:
         LayerwiseError: if a correlation does not exist.
     """
-    last = values.n_layers
+    last, y = f"layer_{values.n_layers}", values.category_preferences()
+
+    def r(reading: str) -> dict[str, float]:
+        names = (f"{SERIES[0]} ({reading})", SERIES[1])
+        return {"r": pearson_r(values.asymmetries(reading), y, names)}
+
     found: dict[str, Any] = {
-        "by_layer": {str(n): _r(values, f"layer_{n}") for n in values.layers},
-        "all_tokens": {str(n): _r(values, f"layer_{n}_all_tokens") for n in values.layers},
-        "before_norm": _r(values, f"layer_{last}_before_norm"),
+        "by_layer": {str(n): r(f"layer_{n}") for n in values.layers},
+        "all_tokens": {str(n): r(f"layer_{n}_all_tokens") for n in values.layers},
+        "before_norm": r(f"{last}_before_norm"),
         "pairs_by_category": _clustered(values, draws),
-        "categories": _categories(values, draws),
-        "calibration": _calibration(values, draws),
+        **_over_categories(values, draws),
     }
-    if len(values.layers) >= len(phases.PHASES) and values.layers[-1] == last:
+    if len(values.layers) >= len(phases.PHASES) and values.layers[-1] == values.n_layers:
         found["curves"] = _curves(values, draws)
-    if values.anisotropy.shape[1]:
+    if values.n_prompts:
         shares = values.anisotropy[ANISOTROPY.index("first_pc_share")].tolist()
         found["profile"] = {"shares": shares[:-1], "last_before_norm": shares[-1]}
     return found
 
 
-def _r(values: Values, reading: str) -> dict[str, float]:
-    names = (f"{SERIES[0]} ({reading})", SERIES[1])
-    return {"r": pearson_r(values.asymmetries(reading), values.category_preferences(), names)}
+def _over_categories(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
+    """r over the categories, and mean UA over the neutral ones, by reading of the last layer.
 
-
-def _readings(values: Values) -> dict[str, str]:
-    """The readings of the last layer that differ from statement to statement, by choice."""
-    last = f"layer_{values.n_layers}"
-    wanted = {
+    Left out are readings that are the same in every statement. r of the published one stands there
+    at the level of all layers too.
+    """
+    last, y = f"layer_{values.n_layers}", values.category_preferences()
+    neutral = np.array([name != NUMERIC for name in values.categories])
+    readings = {
         "published": "mean_pooled",
         "before_norm": f"{last}_before_norm",
         "all_tokens": f"{last}_all_tokens",
         "last_token": "last_token",
         "first_token": "first_token",
     }
-    return {
-        choice: reading
-        for choice, reading in wanted.items()
-        if choice == "published"
-        or (reading in values.readings and not values.all_identical(reading))
-    }
 
-
-def _categories(values: Values, draws: Draws) -> dict[str, dict[str, float]]:
-    """r over the categories by reading; of the published one also at the level of all layers."""
-    y = values.category_preferences()
-
-    def interval(reading: str, level: float) -> dict[str, float]:
+    def interval(ua: np.ndarray, level: float) -> dict[str, float]:
         stream = np.random.RandomState(draws.seed)
-        ua = values.asymmetries(reading)
         return r_and_ends(correlation_interval(ua, y, stream, draws.n_resamples, level))
 
-    found = {
-        choice: interval(reading, draws.level) for choice, reading in _readings(values).items()
-    }
+    r, calibration = {}, {}
+    for choice, reading in readings.items():
+        if choice != "published" and (
+            reading not in values.readings or values.all_identical(reading)
+        ):
+            continue
+        ua = values.asymmetries(reading)
+        r[choice] = interval(ua, draws.level)
+        low, high = mean_interval(ua[neutral], draws.n_resamples, draws.level, draws.seed)
+        calibration[choice] = {
+            "mean": float(ua[neutral].mean()),
+            "ci_lower": low,
+            "ci_upper": high,
+            "cohens_d": cohens_d(ua[neutral]),
+        }
     if values.layers[-1] == values.n_layers:
-        found["multiplicity"] = interval("mean_pooled", _wide(values, draws))
-    return found
+        r["multiplicity"] = interval(values.asymmetries("mean_pooled"), _wide(values, draws))
+    return {"categories": r, "calibration": calibration}
 
 
 def _wide(values: Values, draws: Draws) -> float:
     """The level at which the intervals of all sampled layers hold together."""
     return 1 - (1 - draws.level) / len(values.layers)
-
-
-def _calibration(values: Values, draws: Draws) -> dict[str, dict[str, float]]:
-    """Mean UA over the neutral categories, and its effect size, by reading."""
-    neutral = np.array([name != NUMERIC for name in values.categories])
-    found = {}
-    for choice, reading in _readings(values).items():
-        ua = values.asymmetries(reading)[neutral]
-        low, high = mean_interval(ua, draws.n_resamples, draws.level, draws.seed)
-        found[choice] = {
-            "mean": float(ua.mean()),
-            "ci_lower": low,
-            "ci_upper": high,
-            "cohens_d": cohens_d(ua),
-        }
-    return found
 
 
 def _curves(values: Values, draws: Draws) -> dict[str, Any]:
@@ -142,18 +130,15 @@ def _curves(values: Values, draws: Draws) -> dict[str, Any]:
         "all_tokens": (r[2 * n :], by_pair[:, 2 * n :]),
         "clusters": (r[:n], by_cluster[:, :n]),
     }
-    rows = {layer: row for row, layer in enumerate(values.layers)}
-    early, late = (
-        [rows[layer] for layer in phases.thirds_of_list(values.layers)[phase]]
-        for phase in ("early", "late")
-    )
+    thirds = phases.thirds_of_list(values.layers)
+    early, late = ([values.layers.index(n) for n in thirds[name]] for name in ("early", "late"))
 
     def late_ends(drawn: np.ndarray, level: float) -> dict[str, dict[str, float]]:
         return {str(values.layers[row]): _ends(drawn[:, row], level) for row in late}
 
     found = {
         choice: {
-            "r": {str(layer): float(of[row]) for layer, row in rows.items()},
+            "r": {str(layer): float(one) for layer, one in zip(values.layers, of, strict=True)},
             "late": late_ends(drawn, draws.level),
             "fall": _ends(drawn[:, late].mean(axis=1) - drawn[:, early].mean(axis=1), draws.level),
         }

@@ -7,7 +7,8 @@ order of its notebook.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -57,11 +58,9 @@ def over_categories(values: Values, draws: Draws) -> Intervals:
         LayerwiseError: if the r of a layer does not exist.
     """
     preferences = values.category_preferences()
-    stream, n, level = np.random.RandomState(draws.seed), draws.n_resamples, draws.level
+    test = _tester(draws, np.random.RandomState(draws.seed))
     return {
-        layer: correlation_interval(
-            values.asymmetries(f"layer_{layer}"), preferences, stream, n, level, names=SERIES
-        )
+        layer: test(values.asymmetries(f"layer_{layer}"), preferences, names=SERIES)
         for layer in values.layers
     }
 
@@ -74,16 +73,9 @@ def over_bins(values: Values, draws: Draws) -> Intervals:
     stream = np.random.RandomState(draws.seed)
     advance(stream, values.k_stable, values.n_pairs)
     kept = np.isfinite(values.stable_preference)
+    test = partial(_tester(draws, stream), names=OF_BINS, whole_range_if_scarce=True)
     return {
-        layer: correlation_interval(
-            asymmetry[kept],
-            values.stable_preference[kept],
-            stream,
-            draws.n_resamples,
-            draws.level,
-            names=OF_BINS,
-            whole_range_if_scarce=True,
-        )
+        layer: test(asymmetry[kept], values.stable_preference[kept])
         for layer, asymmetry in zip(values.layers, values.stable_asymmetry, strict=True)
     }
 
@@ -98,20 +90,23 @@ def over_pairs(
     """
     stream = np.random.RandomState(draws.seed)
     advance(stream, values.n_pairs, tests_before * draws.n_resamples * values.n_pairs)
+    test = _tester(draws, stream)
+
+    def of(metric: str, row: int) -> CorrelationInterval:
+        names = f"{metric} at layer {values.layers[row]}", "the preference of the pairs"
+        x = values.pair_metrics[row, list(METRICS).index(metric)]
+        return test(x, values.preferences, names=names)
+
     return {
-        layer: {
-            metric: correlation_interval(
-                values.pair_metrics[row, list(METRICS).index(metric)],
-                values.preferences,
-                stream,
-                draws.n_resamples,
-                draws.level,
-                names=(f"{metric} at layer {layer}", "the preference of the pairs"),
-            )
-            for metric in metrics
-        }
+        layer: {metric: of(metric, row) for metric in metrics}
         for row, layer in enumerate(values.layers)
     }
+
+
+def _tester(draws: Draws, stream: np.random.RandomState) -> Callable[..., CorrelationInterval]:
+    """r and interval of two series, each test with the next draws of the stream."""
+    n, level = draws.n_resamples, draws.level
+    return partial(correlation_interval, stream=stream, n_resamples=n, level=level)
 
 
 def r_and_ends(

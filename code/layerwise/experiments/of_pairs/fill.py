@@ -23,33 +23,18 @@ from layerwise.errors import LayerwiseError
 from layerwise.experiments import Fragments, dotted, is_about
 from layerwise.experiments.of_pairs import choices, documents
 from layerwise.extraction.templates import NONE, ONCE
+from layerwise.inputs import result_files as files
 from layerwise.inputs.measured import merge
 from layerwise.inputs.models import Extraction
 from layerwise.inputs.pairs import StatementPairs
 from layerwise.inputs.published import Published, leaves, pointer
-from layerwise.inputs.result_files import (
-    ANISOTROPY,
-    BOOTSTRAP,
-    CLASSES,
-    CONSOLIDATED,
-    CONTRIBUTIONS,
-    DATASET,
-    LAYERS,
-    OUTPUT_CORRELATION,
-    PAIRS,
-    PAPER1,
-    PHASE_SUMMARY,
-    PROMPTS,
-    SCALING,
-    UA_FILES,
-)
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import Values, sampled_layers
 from layerwise.statistics import phases, rules
 
 Documents = dict[str, dict[Any, Any]]  # file -> what is filled of it, nested
 Test = tuple[float, float, float]  # r, and the ends of its interval
-COLUMNS = {CONTRIBUTIONS: ("ua", "preference"), CLASSES: ("nll_a", "nll_b")}
+COLUMNS = {files.CONTRIBUTIONS: ("ua", "preference"), files.CLASSES: ("nll_a", "nll_b")}
 LLAMA_METRICS = tuple(METRICS)[:3]  # the Llama notebook stops after the cosines
 DECIMALS = 2  # of the tables that Paper 2's figure is drawn from
 UNSAVED = ("eigenvalue_variance", "var_top10", "var_top50", "spectra")  # of the anisotropy profile
@@ -100,9 +85,9 @@ def _parts(
         found.append(paper_1(values, slug.partition("-")[0]))
     if "p1_outcorr" in experiments:
         found.append(outputs(values, slug.partition("-")[0], published))
-    if "p1_pythia_ua" in experiments and slug in UA_FILES:  # two sizes were saved
+    if "p1_pythia_ua" in experiments and slug in files.UA_FILES:  # two sizes were saved
         columns = documents.OF_LAST_LAYER
-        found.append({UA_FILES[slug]: documents.of_categories(values, columns)})
+        found.append({files.UA_FILES[slug]: documents.of_categories(values, columns)})
     if "p2_scaling" in experiments:
         found.append(pythia_scaling(values, slug, published))
     if "p2_layers" in experiments:
@@ -120,7 +105,7 @@ def paper_1(values: Values, model: str) -> Documents:
     similarity = values.pair_metrics[last, list(METRICS).index("within_pair_sim")]
     for number, of in enumerate(found.values()):
         of["pair_similarity_mean"] = float(similarity[values.category_of_pair == number].mean())
-    return {PAPER1[model]: found}
+    return {files.PAPER1[model]: found}
 
 
 def outputs(values: Values, model: str, published: Published) -> Documents:
@@ -141,7 +126,7 @@ def outputs(values: Values, model: str, published: Published) -> Documents:
     listed = published.document(TYPED)["reference_models"]
     (name,) = (name for name in listed if name.lower().startswith(model))
     typed = {"ua": round(facts["ua"], 3), "pref": round(facts["preference"], 3)}
-    found[OUTPUT_CORRELATION] = {"rlhf_masking": {model: {"pref": facts["preference"]}}}
+    found[files.OUTPUT_CORRELATION] = {"rlhf_masking": {model: {"pref": facts["preference"]}}}
     found[TYPED] = {"reference_models": {name: typed}}
     return found
 
@@ -155,11 +140,12 @@ def pythia_scaling(values: Values, slug: str, published: Published) -> Documents
     results = {
         str(layer): {"correlation": found[f"layer_{layer}"]["correlation"]}
         for layer in values.layers
-        if slug not in UA_FILES or layer != values.n_layers
+        if slug not in files.UA_FILES or layer != values.n_layers
     }
-    names = published.document(SCALING)["models"]
+    names = published.document(files.SCALING)["models"]
     (name,) = (name for name in names if is_about(name, dotted(slug)))
-    return {SCALING: {"models": {name: {"n_layers": values.n_layers, "layer_results": results}}}}
+    model = {"n_layers": values.n_layers, "layer_results": results}
+    return {files.SCALING: {"models": {name: model}}}
 
 
 def first_model(values: Values, slug: str, draws: Draws) -> Documents:
@@ -171,7 +157,7 @@ def first_model(values: Values, slug: str, draws: Draws) -> Documents:
     drawn, last = documents.of_layers(values, draws), values.n_layers
     found: Documents = drawn.files
     for name in ("mean_pooled", f"layer_{last}"):
-        del found[LAYERS]["strategies"][name]["correlation"]
+        del found[files.LAYERS]["strategies"][name]["correlation"]
     found[TYPED_INTERVALS] = {
         "original_results": {
             str(layer): {
@@ -181,12 +167,10 @@ def first_model(values: Values, slug: str, draws: Draws) -> Documents:
             for layer, one in drawn.by_category.items()
         }
     }
-    found[BOOTSTRAP]["layer_results"] = {
-        layer: of for layer, of in found[BOOTSTRAP]["layer_results"].items() if layer != str(last)
-    }
-    if ANISOTROPY in found:
-        found[ANISOTROPY] = {name: found[ANISOTROPY][name] for name in UNSAVED}
-    results = found[PAIRS]["results"]
+    del found[files.BOOTSTRAP]["layer_results"][str(last)]
+    if files.ANISOTROPY in found:
+        found[files.ANISOTROPY] = {name: found[files.ANISOTROPY][name] for name in UNSAVED}
+    results = found[files.PAIRS]["results"]
     curve = {layer: tuple(results[str(layer)][METRIC].values()) for layer in values.layers}
     return {**found, **tables(curve, CURVES[slug])}
 
@@ -249,7 +233,7 @@ def tables(curve: Mapping[int, Test], place: PairCurve) -> Documents:
         f"{phase}_mean": rounded(phases.phase_mean(r, layers))
         for phase, layers in phases.thirds_of_list(list(r)).items()
     }
-    return {CONSOLIDATED: rows, PHASE_SUMMARY: {str(place.summary_row): means}}
+    return {files.CONSOLIDATED: rows, files.PHASE_SUMMARY: {str(place.summary_row): means}}
 
 
 def rounded(value: float) -> float:
@@ -272,4 +256,5 @@ def of_texts(pairs: StatementPairs, prompts: Sequence[str]) -> Fragments:
                 {"a": len(pairs.side_a[pair].split()), "b": len(pairs.side_b[pair].split())}
                 for pair in inside
             ]
-    return {DATASET: sizes, WORDS: words, PROMPTS: {"/anisotropy/n_prompts": len(prompts)}}
+    count = {"/anisotropy/n_prompts": len(prompts)}
+    return {files.DATASET: sizes, WORDS: words, files.PROMPTS: count}
