@@ -16,7 +16,10 @@ from layerwise.analyses import TABLES
 from layerwise.ledger.verdicts import VERDICTS
 
 ROOT = Path(__file__).resolve().parent.parent
-SHOWN = ("agrees", "differs", "follows", "needs weights", "not checkable", "declared")
+SHOWN = (
+    "agrees", "differs", "same number", "follows", "needs weights", "contradicted", "not checkable",
+    "declared",
+)  # fmt: skip
 BEGIN = "<!-- headlines: written by `make docs` from the judged claims; do not edit -->"
 END = "<!-- headlines end -->"
 HEAD = """# The claims, by analysis

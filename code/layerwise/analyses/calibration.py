@@ -212,6 +212,7 @@ STATEMENTS: Mapping[str, Rules] = {
             "ground_truth_nonnumeric", lambda ua: calibration.times(min(times_the_others(ua)))
         ),
         "facts_over_others": over(FACTS, lambda ua: calibration.times(*times_the_others(ua))),
+        "facts_ratios": over(FACTS, lambda ua: sorted(times_the_others(ua))),
         "facts_over_business": facts_over_business(),
         "facts_over_business_printed": facts_over_business(rounding=lambda ua: round(ua, 3)),
         "facts_over_business_cut": facts_over_business(cut=np.floor),

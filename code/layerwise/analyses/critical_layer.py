@@ -67,7 +67,7 @@ def errors(of: Callable[[Evidence, Predict], float]) -> Rules:
     return {
         "printed_coefficients": lambda e: by(e, printed(e[PAPER])),
         "fitted_coefficients": lambda e: by(e, fit(e)),
-        "half_depth": lambda e: round(of(e, lambda m: m.n_layers / 2)),
+        "half_depth": lambda e: of(e, lambda m: m.n_layers / 2),
     }
 
 

@@ -149,6 +149,10 @@ OVER_MODELS: Rules = {
     "expand_pct": each(labs, lambda some: expand_percent(gains_of(some))),
     "expand_pct_rounded": each(labs, lambda some: expand_percent(gains_of(some), 2)),
     "dampen_pct": lambda f: gains.percent([damps(m) for m in labs(f)[ELEUTHER]]),
+    "dampen_pct_pooled": lambda f: gains.percent(
+        [damps(m) for m in [*labs(f)[ELEUTHER], *only_swept(f)]]
+    ),
+    "dampen_pct_swept": lambda f: gains.percent([damps(m) for m in f.of(SWEEP).models]),
     "expand_pct_others": lambda f: expand_percent(gains_of(others(f))),
     "expand_pct_others_rounded": lambda f: expand_percent(gains_of(others(f)), 2),
     "expand_pct_meta_openai": lambda f: expand_percent(with_gpt2(f)),

@@ -83,7 +83,10 @@ OF_CURVE: Rules = {
     "late_inversion_by_layer": lambda curve: "TRUE" if some_late(curve) else "FALSE",
     "structured": lambda curve: structured(curve, curve.mean),
     "structured_of_printed": lambda curve: structured(curve, curve.printed_mean),
-    "structured_by_layer": lambda curve: "Yes" if some_late(curve) else "No",
+    "structured_by_layer": lambda curve: (
+        "Yes" if curve.mean("early") > 0 and some_late(curve) else "No"
+    ),
+    "structured_by_signs": lambda c: "Yes" if c.mean("early") > 0 > c.mean("late") else "No",
     "transition": lambda curve: phases.transition(curve.r()),
     "transition_if_inverted": lambda c: phases.transition(c.r() if some_late(c) else {}),
     "first_not_positive": lambda curve: phases.first_not_positive(curve.r()),
@@ -216,6 +219,7 @@ STATEMENTS: Rules = {
     "early_means_significant": lambda e: all(significant_early(c.of(e)) for c in THREE),
     "late_interval_of_weak_end": on(PYTHIA_CURVE, lambda c: LATE[0 if weak_end(c) else 1]),
     "late_p": on(PYTHIA_CURVE, lambda c: p_bound(c.source, c.mean("late"))),
+    "late_p_value": on(PYTHIA_CURVE, lambda c: float(pearson_p(c.mean("late"), c.n_pairs))),
     "late_p_of_printed": on(PYTHIA_CURVE, lambda c: p_bound(c.source, c.printed_mean("late"))),
     "late_p_of_strongest_layers": lambda e: p_bound(e, *strongest_late(e)),
     "late_interval": of_three(some_late, *LATE),

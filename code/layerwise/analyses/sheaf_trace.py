@@ -58,16 +58,15 @@ def expand_over_dampen(e: Evidence, series: str) -> float:
     return float(above / below)
 
 
-def gpt2_over_opt(e: Evidence) -> int:
-    """Ratio of the mean multi-head traces, to a whole number."""
+def gpt2_over_opt(e: Evidence) -> float:
+    """Ratio of the mean multi-head traces."""
     above, below = (e[V2].results.row(model=name) for name in ("gpt2", "opt-125m"))
-    return round(mean(above, "multihead") / mean(below, "multihead"))
+    return mean(above, "multihead") / mean(below, "multihead")
 
 
 SECOND_RUN: Rules = {
     "mean_trace_full": lambda m: mean(m, "full"),
     "mean_trace_multihead": lambda m: mean(m, "multihead"),
-    "whole_trace": lambda m: round(mean(m, "multihead")),
     "L_star_trace": trace_layer,
     "L_star_spectral": gap_layer,
     "L_star_apriori": prior,

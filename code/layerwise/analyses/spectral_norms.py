@@ -10,6 +10,7 @@ import numpy as np
 
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.analyses.gain_files import gain, models
 from layerwise.inputs.result_files import HUNT, OPT, SPECTRAL, SWEEP
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.samples import mann_whitney
@@ -21,11 +22,6 @@ INVESTIGATED = ("opt-125m", "gpt2", "pythia-160m")
 MATRICES = ("W_V", "W_O", "W_Q", "W_K")
 LEVEL = 0.05  # of significance: the paper's prediction is read as a correlation
 ELEUTHER, META = "EleutherAI", "Meta"
-
-
-def one_digit(value: float) -> int:
-    """A number over 1 with one significant digit, as printed after a tilde."""
-    return int(float(f"{value:.0e}"))
 
 
 # --- of a model ---
@@ -84,17 +80,10 @@ def lab_test(e: Evidence) -> tuple[float, float]:
 
 
 def prediction(e: Evidence) -> Correlation:
-    """Of the ratio with the residual gain of the last but one block, in sweep or hunt."""
-    gains = {
-        m.model.rpartition("/")[2]: partial(m.__getitem__, name)
-        for models, name in (
-            (e[HUNT].tested_results, "gain_no_ln_mean"),
-            (e[SWEEP].models, "residual_gain_mean"),
-        )
-        for m in models
-    }
+    """Of the ratio with the mean gain of the second-last block, in sweep or hunt."""
+    gained = models(e[HUNT]) | models(e[SWEEP])
     named = [(m, m.model.rpartition("/")[2]) for m in e[SPECTRAL].results]
-    pairs = [(ratio(m), gains[name]()) for m, name in named if name in gains]
+    pairs = [(ratio(m), gain(gained[name])) for m, name in named if name in gained]
     return pearson(*np.array(pairs).T)
 
 
@@ -118,19 +107,17 @@ OF_ATTENTION: Rules = {
     "attention/mean_sparsity": lambda m: attention_mean(m, "sparsity"),
 }
 STUDY: Rules = {
-    "value_ratio": lambda e: round(quotient(moment, of_lab(e, eq, ELEUTHER), of_lab(e, eq, META))),
-    "value_to_output_ratio": lambda e: round(quotient(ratio, pythia(e), of_lab(e, eq, META))),
+    "value_ratio": lambda e: quotient(moment, of_lab(e, eq, ELEUTHER), of_lab(e, eq, META)),
+    "value_to_output_ratio": lambda e: quotient(ratio, pythia(e), of_lab(e, eq, META)),
     "mann_whitney/u": lambda e: lab_test(e)[0],
     "mann_whitney/p": lambda e: lab_test(e)[1],
     "prediction/r": lambda e: prediction(e).r,
     "prediction/p": lambda e: prediction(e).p,
     "prediction/predicts": lambda e: prediction(e).p < LEVEL,
-    "late_square_ratio/others": lambda e: one_digit(
-        quotient(late_square, pythia(e), of_lab(e, ne, ELEUTHER))
+    "late_square_ratio/others": lambda e: quotient(
+        late_square, pythia(e), of_lab(e, ne, ELEUTHER)
     ),
-    "late_square_ratio/meta": lambda e: one_digit(
-        quotient(late_square, pythia(e), of_lab(e, eq, META))
-    ),
+    "late_square_ratio/meta": lambda e: quotient(late_square, pythia(e), of_lab(e, eq, META)),
     "frobenius_ratio": frobenius_ratio,
 }
 

@@ -62,7 +62,7 @@ OF_FAMILY: Rules = {
 STUDY: Rules = {
     "n_total_measurements": lambda rows: sum(len(f["Last_Gain"]) for f in families(rows)),
     "sign_kept": lambda rows: all(map(same_side, families(rows))),
-    "largest_change_pct": lambda rows: round(max(100 * abs(1 - ratio(f)) for f in families(rows))),
+    "largest_change_pct": lambda rows: max(100 * abs(1 - ratio(f)) for f in families(rows)),
 }
 DOCUMENTS = {
     family: Document(

@@ -22,7 +22,7 @@ from layerwise.analyses.categories import (
 from layerwise.analyses.derivation import Document, Rule, Rules
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.inputs.published import pointer
-from layerwise.inputs.result_files import OUTPUT_CORRELATION, PAPER1, UA_FILES
+from layerwise.inputs.result_files import CLASSES, OUTPUT_CORRELATION, PAPER1, UA_FILES
 from layerwise.statistics import rules
 from layerwise.statistics.bootstrap import mean_interval
 from layerwise.statistics.correlation import pearson
@@ -98,6 +98,12 @@ def weakest(f: Entry) -> dict[str, Any]:
     return {"category": name, **found[name], "significant": found[name]["p"] < LEVEL}
 
 
+def facts_in_the_supplement(evidence: Evidence, model: str) -> float:
+    """The supplement's mean preference on scientific facts, nats."""
+    row = evidence[CLASSES].row(model=model, category=FACTS)
+    return row.nll_b - row.nll_a
+
+
 OF_PRINT: Rules = {"_without_one": without_one, "_weakest": weakest}
 
 
@@ -106,7 +112,11 @@ def facts_in_paper_1(evidence: Evidence, model: str) -> float:
     return asymmetry(evidence[PAPER1[model]][FACTS])
 
 
-REFERENCE: Rules = {f"{model}/ua": partial(facts_in_paper_1, model=model) for model in PAPER1}
+REFERENCE: Rules = {
+    f"{model}/{name}": partial(rule, model=model)
+    for model in PAPER1
+    for name, rule in (("ua", facts_in_paper_1), ("pref", facts_in_the_supplement))
+}
 DOCUMENTS = {
     slug: Document(
         file,

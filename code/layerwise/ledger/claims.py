@@ -5,6 +5,9 @@ names the variables that the id runs over, each an entry of `sets` (or an attrib
 variable, written `size.layers`). In the templates `{size}` is the name of a member as it stands
 in ids, `{size[slug]}` one of its attributes. `readings` are other readings of the claim's rule, as
 {text: statistic}: where the stated one differs from print, they say which one gives it, if any.
+`same` is the other place that prints a stored number, `identity` a number that no measurement can
+change, `against` what denies a statement: FILE#/pointer of published labels, or a place in words.
+An attribute `tolerance` of a member goes before that of the entry.
 """
 
 from __future__ import annotations
@@ -44,6 +47,9 @@ class Claim:
     unit: str | None
     why: str | None  # why nothing can be checked, or what a reader should know
     readings: Mapping[str, str] = field(default_factory=dict)  # other readings: their statistics
+    same: Mapping[str, str] | None = None  # {file, key} of the other place
+    identity: bool = False
+    against: tuple[str, ...] = ()
     unpublished: bool = False  # its statistic cannot be had from published numbers, even as given
     unmeasured: str | None = None  # why no measurement of ours can answer it
 
@@ -59,6 +65,9 @@ class _Member:
 
     def __getitem__(self, attribute: str) -> Any:
         return self.attributes[attribute]
+
+    def __contains__(self, attribute: str) -> bool:
+        return attribute in self.attributes
 
 
 def read_ledger(folder: Path, published: Published) -> list[Claim]:
@@ -171,6 +180,8 @@ def _claim(
     if isinstance(decimals, str) and "{" in decimals:
         decimals = int(decimals.format(**variables))
     statistic = fill("statistic")
+    tolerances = [one.attributes["tolerance"] for one in variables.values() if "tolerance" in one]
+    same = {name: text.format(**variables) for name, text in entry.get("same", {}).items()}
     readings = {
         text.format(**variables): reading.format(**variables)
         for text, reading in entry.get("readings", {}).items()
@@ -185,7 +196,7 @@ def _claim(
         kind=kind,
         printed=printed,
         decimals=decimals,
-        tolerance=entry.get("tolerance", "exact"),
+        tolerance=(*tolerances, entry.get("tolerance", "exact"))[0],
         statistic=statistic,
         source_file=fill("source_file") or file,
         source_key=fill("source_key") or key,
@@ -193,6 +204,9 @@ def _claim(
         unit=fill("unit"),
         why=fill("why"),
         readings=readings,
+        same=same or None,
+        identity=bool(entry.get("identity", False)),
+        against=tuple(_said_by(place, published) for place in entry.get("against", [])),
         unpublished=bool(entry.get("unpublished", False)),
         unmeasured=fill("unmeasured"),
     )
@@ -201,6 +215,12 @@ def _claim(
 def _fill(entry: dict[str, Any], variables: dict[str, _Member], field: str) -> str | None:
     value = entry.get(field)
     return None if value is None else str(value).format(**variables)
+
+
+def _said_by(place: str, published: Published) -> str:
+    """What denies a statement, with what stands there if it is a published label."""
+    file, at_pointer, key = place.partition("#")
+    return f"{key} of {file} says {published[file, key]}" if at_pointer else place
 
 
 def _printed(

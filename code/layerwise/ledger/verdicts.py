@@ -3,12 +3,14 @@
 Source `published`
     agrees          recomputed from published values and equal at the printed decimals
     differs         the stated method gives another value; both are shown
+    same number     two places print one stored number: they are equal, and nothing was derived
     follows         the rounding of a published full-precision number that itself needs weights
     needs weights   nothing published to derive it from
+    contradicted    a statement of fact that the published material denies
     not checkable   no rule, or no printed value to compare with
     declared        a setting, not a result
 Source `measured`: reproduced (within the band of its tolerance class), differs, not measured,
-    not checkable, declared.
+    contradicted, not checkable, declared.
 """
 
 from __future__ import annotations
@@ -16,10 +18,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.published import split_pointer
+from layerwise.inputs.published import Published, split_pointer
+from layerwise.inputs.result_files import DATASET, PROMPTS
 from layerwise.ledger.claims import FULL, Claim, statistic_parts
 from layerwise.ledger.origins import Origins
 
@@ -27,23 +30,44 @@ VERDICTS = (
     "agrees",
     "reproduced",
     "differs",
+    "same number",
     "follows",
     "needs weights",
     "not measured",
+    "contradicted",
     "not checkable",
     "declared",
 )
+UNSHOWN = ("needs weights", "not checkable", "contradicted", "declared")
+COUNTED = (DATASET, PROMPTS)  # whose numbers are counts of ours
 STANDING = ("agrees", "reproduced", "follows")  # those that confirm a claim
 
-# Relative and absolute band of a measurement against print. The half-precision band is an
-# assumption until a repeated run has measured its noise.
-TOLERANCES: Mapping[str, tuple[float, float]] = {
-    "exact": (0.0, 0.0),
-    "float64": (1e-12, 0.0),
-    "float32": (1e-5, 1e-7),
-    "half": (1e-2, 2e-3),
+
+class Band(NamedTuple):
+    """How far a value may lie from print: relative or absolute, whichever is wider."""
+
+    relative: float
+    absolute: float
+    of_log: bool = False  # of the natural logarithm
+
+    def __str__(self) -> str:
+        parts = [f"{self.relative:g} relative"] if self.relative else []
+        parts += [f"{self.absolute:g} absolute"] if self.absolute else []
+        return (" or ".join(parts) or "equal") + (" of ln p" if self.of_log else "")
+
+
+# Of a measurement against print. The half-precision band is an assumption until a repeated run has
+# measured its noise. UA near zero: states that are off by 3e-3 (float16 on a CPU) move a cosine by
+# the square of that, and a mean over pairs by less. p: what the half band of r does to ln p.
+TOLERANCES: Mapping[str, Band] = {
+    "exact": Band(0.0, 0.0),
+    "float64": Band(1e-12, 0.0),
+    "float32": Band(1e-5, 1e-7),
+    "half": Band(1e-2, 2e-3),
+    "ua": Band(1e-2, 2e-4),
+    "p": Band(5e-2, 0.2, of_log=True),
 }
-STORED = (1e-12, 0.0)  # recomputing from stored full-precision numbers
+STORED = Band(1e-12, 0.0)  # recomputing from stored full-precision numbers
 
 
 @dataclass(frozen=True)
@@ -64,6 +88,7 @@ class Statistics:
     undefined: Mapping[str, str] = field(default_factory=dict)  # measured, but without a value: why
     missing: Mapping[str, str] = field(default_factory=dict)  # the cell that was not measured
     origins: Origins | None = None  # of measured numbers
+    published: Published | None = None  # the cells that published statistics rest on
 
     def inputs(self, statistic: str) -> list[str]:
         """The published cells a statistic rests on; of a given one, where it was published."""
@@ -74,6 +99,20 @@ class Statistics:
             return []
         start = max(below, key=len)
         return [self.given[start] + statistic[len(start) :]]
+
+    def copies(self, claim: Claim, value: Any) -> bool:
+        """Whether a claim's statistic is one stored number, or rests on the printed one itself.
+
+        What is counted in the statements or prompts is no copy.
+        """
+        inputs = self.inputs(claim.statistic or "")
+        if f"{claim.source_file}#{claim.source_key}" in inputs:
+            return True
+        if self.published is None or len(inputs) != 1:
+            return False
+        file, _, key = inputs[0].partition("#")
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return number and file not in COUNTED and self.published.cells.get((file, key)) == value
 
     def why_not(self, claim: Claim) -> str | None:
         """Why a measured source does not have a claim's statistic."""
@@ -143,22 +182,26 @@ def judge(claim: Claim, statistics: Statistics) -> dict[str, Any]:
             f"claim {claim.id}: the selection {claim.statistic} matches no statistic; correct "
             "it, or mark the claim `unpublished` if published numbers cannot give it"
         )
+    inputs = [] if value is None else statistics.inputs(claim.statistic or "")
     rule = _judge_published if statistics.source == "published" else _judge_measured
-    derived = claim.statistic in statistics.derived
-    verdict, cause = rule(claim, value, derived, statistics.source)
+    verdict, cause = rule(claim, value, statistics)
+    if verdict == "same number" and claim.same:
+        value = claim.printed  # as it stands in the other place
+        inputs = [f"{claim.same['file']}#{claim.same['key']}"]
     if verdict == "not measured" and value is None:
         cause = cause or statistics.why_not(claim)
     readings = [
-        {"text": text, "value": other, "gives": gives(claim.printed, other, claim.decimals)}
+        {"text": text, "value": other, "gives": gives(claim.printed, other, digits(claim))}
         for text, statistic in claim.readings.items()
         if (other := select(claim, statistics, statistic)) is not None
     ]
     if verdict == "differs":
         cause = difference(claim, value, readings)
     shown = value if not isinstance(value, dict) else None
-    if statistics.source == "published" and not derived and verdict not in ("follows", "differs"):
-        shown = None  # a published number is not its own recomputation
-    inputs = [] if shown is None else statistics.inputs(claim.statistic or "")
+    if statistics.source == "published" and verdict in UNSHOWN:
+        derived = claim.statistic in statistics.derived
+        shown = shown if derived else None  # a published number is not its own recomputation
+    inputs = [] if shown is None else inputs
     measured = {"runs": statistics.origins.runs(inputs)} if statistics.origins else {}
     return {
         "id": claim.id,
@@ -185,50 +228,66 @@ def judge(claim: Claim, statistics: Statistics) -> dict[str, Any]:
     }
 
 
-def _judge_published(
-    claim: Claim, value: Any, derived: bool, source: str
-) -> tuple[str, str | None]:
-    if claim.kind == "declared":
-        return "declared", claim.why
-    if claim.statistic is None:
-        return "not checkable", claim.why
+def _judge_published(claim: Claim, value: Any, statistics: Statistics) -> tuple[str, str | None]:
+    if (stated := _judge_statement(claim)) is not None:
+        return stated
+    derived, copied = claim.statistic in statistics.derived, statistics.copies(claim, value)
     if claim.printed is None:
         return ("not checkable" if derived else "needs weights"), claim.why
-    if derived:
-        if equal(claim.printed, value, claim.decimals, STORED):
-            return "agrees", claim.why
-        return "differs", None
-    if value is not None and isinstance(claim.decimals, int) and not _counts(claim):
-        if equal(claim.printed, value, claim.decimals, STORED):
-            return "follows", claim.why
-        return "differs", None
-    return "needs weights", claim.why
+    same = value is not None and gives(claim.printed, value, digits(claim))
+    whole = claim.decimals == FULL or counts(claim.decimals, claim.tolerance)
+    if claim.identity or (derived and copied and whole):
+        verdict = "same number"
+    elif derived and not copied:
+        verdict = "agrees"
+    elif value is not None and not whole and isinstance(claim.decimals, int):
+        verdict = "follows"
+    elif claim.same is not None and statistics.published is not None:
+        other = statistics.published[claim.same["file"], claim.same["key"]]
+        verdict, same = "same number", other == claim.printed
+    else:
+        return "needs weights", claim.why
+    return (verdict, claim.why) if same else ("differs", None)
 
 
-def _counts(claim: Claim) -> bool:
-    return claim.tolerance == "exact"
-
-
-def _judge_measured(claim: Claim, value: Any, derived: bool, source: str) -> tuple[str, str | None]:
+def _judge_statement(claim: Claim) -> tuple[str, str | None] | None:
+    """The verdict of a claim that no statistic answers."""
     if claim.kind == "declared":
         return "declared", claim.why
-    if claim.statistic is None:
-        return "not checkable", claim.why
+    if claim.against:
+        return "contradicted", "; ".join([*claim.against, *([claim.why] if claim.why else [])])
+    return ("not checkable", claim.why) if claim.statistic is None else None
+
+
+def _judge_measured(claim: Claim, value: Any, statistics: Statistics) -> tuple[str, str | None]:
+    stated = _judge_statement(claim)
+    if stated is not None and (claim.statistic is None or claim.kind == "declared"):
+        return stated
     if value is None:
         return "not measured", claim.unmeasured
     if claim.printed is None:
         return "not checkable", claim.why
-    decimals = None if claim.decimals == FULL else claim.decimals
+    decimals = None if claim.decimals == FULL else digits(claim)
     if equal(claim.printed, value, decimals, TOLERANCES[claim.tolerance]):
         return "reproduced", claim.why
     return "differs", None
 
 
-def equal(printed: Any, value: Any, decimals: int | str | None, band: tuple[float, float]) -> bool:
+def counts(decimals: int | str | None, tolerance: str) -> bool:
+    """Whether a printed number is a count, which is no rounding of anything."""
+    return decimals in (0, None) and tolerance == "exact"
+
+
+def digits(claim: Claim) -> int | str | None:
+    """The printed decimals of a claim; None of a count."""
+    return None if counts(claim.decimals, claim.tolerance) else claim.decimals
+
+
+def equal(printed: Any, value: Any, decimals: int | str | None, band: Band) -> bool:
     """Whether a recomputed value is what is printed.
 
     Labels, booleans and counts must be equal; lists entry by entry; numbers at the printed
-    decimals, or within the (relative, absolute) band, whichever is wider.
+    decimals, or within the band, whichever is wider.
     """
     if isinstance(printed, list):
         return (
@@ -241,12 +300,14 @@ def equal(printed: Any, value: Any, decimals: int | str | None, band: tuple[floa
         return type(printed) is type(value) and printed == value
     if not (math.isfinite(printed) and math.isfinite(value)):
         return False
-    relative, absolute = band
-    slack = max(relative * abs(printed), absolute)
-    if isinstance(decimals, int):
-        # half a unit of the last printed decimal; the factor absorbs binary rounding of the print
-        slack = max(slack, 0.5 * 10.0**-decimals * (1 + 1e-9) if decimals else 0.0)
-    return abs(printed - value) <= slack
+    # half a unit of the last printed decimal; the factor absorbs binary rounding of the print
+    half_unit = 0.5 * 10.0**-decimals * (1 + 1e-9) if isinstance(decimals, int) else 0.0
+    if band.of_log and printed > 0 and value > 0:
+        of_log = max(band.relative * abs(math.log(printed)), band.absolute)
+        within = abs(math.log(printed) - math.log(value)) <= of_log
+        return within or abs(printed - value) <= half_unit
+    slack = 0.0 if band.of_log else max(band.relative * abs(printed), band.absolute)
+    return abs(printed - value) <= max(slack, half_unit)
 
 
 def gives(printed: Any, value: Any, decimals: int | str | None) -> bool:

@@ -23,6 +23,8 @@ MARKS = {
     "agrees": "a",
     "reproduced": "r",
     "differs": "d",
+    "same number": "e",
+    "contradicted": "c",
     "follows": "f",
     "needs weights": "w",
     "not measured": "m",

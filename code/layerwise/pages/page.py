@@ -28,6 +28,8 @@ MEANINGS = {
     "agrees": "derived from published values by the stated method, equal at the printed decimals",
     "reproduced": "measured from the weights, within the band of its tolerance class",
     "differs": "the stated method gives another value; both are shown",
+    "same number": "two places print one stored number: equal, and nothing was derived",
+    "contradicted": "a statement of fact that the published material denies",
     "follows": "the rounding of a published number that itself needs weights",
     "needs weights": "nothing is published to derive it from",
     "not measured": "no measurement stands behind it in this source",

@@ -122,10 +122,4 @@ def beside(records: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
 
 def bands() -> dict[str, str]:
     """The tolerance classes in words."""
-    return {name: _band(*band) for name, band in TOLERANCES.items()}
-
-
-def _band(relative: float, absolute: float) -> str:
-    parts = [f"{relative:g} relative"] if relative else []
-    parts += [f"{absolute:g} absolute"] if absolute else []
-    return " or ".join(parts) or "equal"
+    return {name: str(band) for name, band in TOLERANCES.items()}

@@ -11,7 +11,7 @@ from typing import Any
 from layerwise.files import read_json, sha256_of, write_json
 from layerwise.inputs.measured import read_measurements
 from layerwise.inputs.models import read_models
-from layerwise.inputs.published import TYPED, read_published
+from layerwise.inputs.published import TYPED, Published, read_published
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.headlines import headlines, read_headlines
 from layerwise.ledger.origins import Origins
@@ -21,7 +21,9 @@ from layerwise.steps import Place, Source, program
 PARTS = ("derived", "given", "undefined", "missing")  # of a statistics file, by statistic
 
 
-def read_statistics(source: str, folder: Path, origins: Origins | None = None) -> Statistics:
+def read_statistics(
+    source: str, folder: Path, published: Published, origins: Origins | None = None
+) -> Statistics:
     """The statistics of one source, every analysis of the folder."""
     documents: dict[str, Any] = {}
     parts: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
@@ -30,7 +32,7 @@ def read_statistics(source: str, folder: Path, origins: Origins | None = None) -
         documents[path.stem] = result["documents"]
         for part, found in parts.items():
             found |= {f"{path.stem}:{key}": value for key, value in result.get(part, {}).items()}
-    return Statistics(source, documents, **parts, origins=origins)
+    return Statistics(source, documents, **parts, origins=origins, published=published)
 
 
 def input_hashes(files: set[str], published: Path) -> dict[str, str]:
@@ -62,7 +64,7 @@ def run(
     origins = None
     if source == "measured":
         origins = Origins(read_measurements(numbers), read_models(models), tables)
-    results = read_statistics(source, statistics, origins)
+    results = read_statistics(source, statistics, tables, origins)
     records = [judge(claim, results) for claim in read_ledger(claims, tables)]
     counts: dict[str, dict[str, int]] = {}
     for record in records:
