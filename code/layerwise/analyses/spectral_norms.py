@@ -114,9 +114,7 @@ STUDY: Rules = {
     "prediction/r": lambda e: prediction(e).r,
     "prediction/p": lambda e: prediction(e).p,
     "prediction/predicts": lambda e: prediction(e).p < LEVEL,
-    "late_square_ratio/others": lambda e: quotient(
-        late_square, pythia(e), of_lab(e, ne, ELEUTHER)
-    ),
+    "late_square_ratio/others": lambda e: quotient(late_square, pythia(e), of_lab(e, ne, ELEUTHER)),
     "late_square_ratio/meta": lambda e: quotient(late_square, pythia(e), of_lab(e, eq, META)),
     "frobenius_ratio": frobenius_ratio,
 }
