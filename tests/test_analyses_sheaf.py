@@ -19,7 +19,8 @@ from layerwise.inputs.published import Published, split_pointer
 from layerwise.inputs.result_files import OPT, SPECTRAL, TWIN_ROWS
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.verdicts import judge
-from layerwise.statistics import critical_layer, norm_ratios
+from layerwise.statistics import critical_layer
+from layerwise.statistics.gains import contracting_percent, cumulative_gain, norm_ratios
 
 ANALYSES = (
     "critical_layer",
@@ -210,19 +211,19 @@ def test_missing_number_iv(works, published, analysis):
 
 @given(st.lists(st.floats(0.1, 1e4), min_size=2, max_size=20))
 def test_gains_multiply_to_the_last_norm_over_the_first(norms):
-    gains = norm_ratios.norm_ratios(np.array(norms))
+    gains = norm_ratios(np.array(norms))
     assert len(gains) == len(norms) - 1
-    assert norm_ratios.cumulative_gain(gains) == pytest.approx(norms[-1] / norms[0], rel=1e-3)
+    assert cumulative_gain(gains) == pytest.approx(norms[-1] / norms[0], rel=1e-3)
 
 
 def test_contracting_percent():
-    assert norm_ratios.contracting_percent(np.array([0.5, 1.0, 2.0, 0.9])) == 50
+    assert contracting_percent(np.array([0.5, 1.0, 2.0, 0.9])) == 50
 
 
 @pytest.mark.parametrize("norms", [[1.0], [1.0, 0.0], [1.0, math.nan], [1.0, -2.0]])
 def test_norm_ratios_iv(norms):
     with pytest.raises(LayerwiseError, match="all positive and finite"):
-        norm_ratios.norm_ratios(np.array(norms))
+        norm_ratios(np.array(norms))
 
 
 def test_words_of_the_twin_test():

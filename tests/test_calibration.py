@@ -191,10 +191,7 @@ def test_word_parity():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: calibration.ratios({"a": 1.0}, "b"), "need a value of 'b', found a"),
         (lambda: calibration.ratios({"a": 1.0, "b": 0.0}, "a"), "a ratio to b does not exist"),
-        (lambda: calibration.length_gaps(np.array([[3, 0]])), "word counts must be at least 1"),
-        (lambda: calibration.length_gaps(np.zeros((0, 2), int)), "word counts must be at least 1"),
     ],
 )
 def test_values_iv(call, said):

@@ -142,11 +142,11 @@ def test_fit_finds_an_exact_formula() -> None:
 
 
 def test_critical_layer_iv() -> None:
-    with pytest.raises(LayerwiseError, match="a step needs at least two layers, found 1"):
+    with pytest.raises(LayerwiseError, match="at least 2 layers, found 1"):
         rules.largest_step(np.ones(1))
-    with pytest.raises(LayerwiseError, match="a gradient needs at least two layers, found 0"):
+    with pytest.raises(LayerwiseError, match="at least 2 layers, found 0"):
         rules.gradient_sizes(np.ones(0))
-    with pytest.raises(LayerwiseError, match="a second difference needs three layers, found 2"):
+    with pytest.raises(LayerwiseError, match="at least 3 layers, found 2"):
         rules.bend_sizes(np.ones(2))
     with pytest.raises(LayerwiseError, match="other than 0"):
         rules.relative_error(3, 0)

@@ -8,7 +8,7 @@ from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry
 from layerwise.inputs.result_files import MLP_SCALING, MODULES
 from layerwise.statistics.correlation import Line, power_law
-from layerwise.statistics.norm_ratios import contracting_percent
+from layerwise.statistics.gains import contracting_percent
 
 
 def law(f: Entry) -> Line:

@@ -13,7 +13,7 @@ from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.inputs.published import pointer
 from layerwise.inputs.result_files import FOUR, HEADS, HYPOTHESES, INPUTS, LLAMAS, MISTRAL
-from layerwise.statistics import norm_ratios
+from layerwise.statistics import gains
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.samples import spearman
 
@@ -27,7 +27,7 @@ LAST_LAYERS = {"pythia-6.9b": 31, "gpt-j-6b": 27}
 
 def ratios(m: Entry, part: slice = slice(None)) -> np.ndarray:
     """Each norm over the one before it."""
-    return norm_ratios.norm_ratios(m.norms[part])
+    return gains.norm_ratios(m.norms[part])
 
 
 def last_gain(m: Entry) -> float:
@@ -67,13 +67,13 @@ STREAM: Rules = {
     "last_gain": last_gain,
     "max_gain": lambda m: np.max(ratios(m)),
     "max_gain_layer": lambda m: np.argmax(ratios(m)),
-    "contracting_pct": lambda m: norm_ratios.contracting_percent(ratios(m)),
+    "contracting_pct": lambda m: gains.contracting_percent(ratios(m)),
 }
 FULL: Rules = {
     **STREAM,
     "initial_gain": lambda m: ratios(m, slice(2))[0],
-    "expanding_pct": lambda m: 100 - norm_ratios.contracting_percent(ratios(m)),
-    "final_cumulative": lambda m: norm_ratios.cumulative_gain(ratios(m)),
+    "expanding_pct": lambda m: 100 - gains.contracting_percent(ratios(m)),
+    "final_cumulative": lambda m: gains.cumulative_gain(ratios(m)),
 }
 STUDY: Rules = {
     "correlation/pearson_r": lambda e: of_texts(e, pearson).r,

@@ -3,5 +3,5 @@
 bootstrap, random_bins                           resampling, by the papers' random streams
 correlation, samples                             tests and fits
 phases, curves, profile, critical_layer, gains   what the papers read off curves
-rules, calibration, survival, norm_ratios        their words and verdicts
+rules, calibration, survival                     their words and verdicts
 """

@@ -46,11 +46,7 @@ def mean_interval(
     level: float = LEVEL,
     seed: int = SEED,
 ) -> tuple[float, float]:
-    """Ends of the mean's interval; the stream starts anew at every call (Paper 1, notebook 003).
-
-    Raises:
-        LayerwiseError: for no values, a value that is not finite, or an impossible setting.
-    """
+    """Ends of the mean's interval; the stream starts anew at every call (Paper 1, notebook 003)."""
     if len(values) == 0 or not np.all(np.isfinite(values)):
         raise LayerwiseError(
             f"an interval of the mean needs finite values, found {values}; "
@@ -103,9 +99,6 @@ def resampled_correlations(
 
     A unit is one point or a whole cluster of points. Sums per unit carry all that it contributes
     to r, so a resample is a vector of counts and all resamples are one matrix product.
-
-    Raises:
-        LayerwiseError: see `require_series`.
     """
     for row, x in enumerate(series):
         require_series(x, y, (f"series {row}", "y"))
@@ -147,11 +140,7 @@ def resamples(stream: np.random.RandomState, n: int, n_resamples: int) -> Iterat
 def ends(
     drawn: Float[np.ndarray, " resample"], level: float, names: tuple[str, str] = ("x", "y")
 ) -> tuple[float, float]:
-    """Ends of the interval over the resamples that have a value.
-
-    Raises:
-        LayerwiseError: for fewer than 100 of them.
-    """
+    """Ends of the interval over the resamples that have a value, at least 100."""
     kept = drawn[np.isfinite(drawn)]
     if len(kept) < MIN_KEPT:
         raise LayerwiseError(

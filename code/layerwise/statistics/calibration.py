@@ -42,40 +42,15 @@ def zero_words(interval: Ends) -> str:
     return f"CI {'includes' if includes_zero(interval) else 'excludes'} zero"
 
 
-def sample_d(values: Float[np.ndarray, " n"]) -> float:
-    """Mean over the sample standard deviation (n - 1): Cohen's d as textbooks define it.
-
-    Raises:
-        LayerwiseError: for fewer than two values, one that is not finite, or equal values.
-    """
-    if len(values) < 2 or not np.all(np.isfinite(values)) or np.all(values == values[0]):
-        raise LayerwiseError(
-            f"an effect size over the sample SD needs two finite values that differ, "
-            f"found {values}; check what they came from"
-        )
-    return float(np.mean(values) / np.std(values, ddof=1))
-
-
 def ratios(values: ByModel, model: str) -> dict[str, float]:
-    """|value| of one model over |value| of each other.
-
-    Raises:
-        LayerwiseError: if the model is not there or another's value is zero.
-    """
-    if model not in values:
-        raise LayerwiseError(
-            f"ratios need a value of {model!r}, found {', '.join(values) or 'none'}; "
-            "name one of them"
-        )
-    zero = [other for other, value in values.items() if other != model and value == 0]
-    if zero:
+    """|value| of one model over |value| of each other, none of which may be zero."""
+    others = {other: abs(value) for other, value in values.items() if other != model}
+    if zero := [other for other, value in others.items() if value == 0]:
         raise LayerwiseError(
             f"a ratio to {', '.join(zero)} does not exist, the value there is 0; "
             "leave that model out"
         )
-    return {
-        other: abs(values[model]) / abs(value) for other, value in values.items() if other != model
-    }
+    return {other: abs(values[model]) / value for other, value in others.items()}
 
 
 def times(*factors: float) -> str:
@@ -124,16 +99,7 @@ def size_words(sizes: Sequence[int]) -> str:
 
 
 def length_gaps(words: Int[np.ndarray, "pair side"]) -> Float[np.ndarray, " pair"]:
-    """|words of A - words of B| over the longer side.
-
-    Raises:
-        LayerwiseError: for no pairs or a statement without words.
-    """
-    if len(words) == 0 or np.min(words) < 1:
-        raise LayerwiseError(
-            f"word counts must be at least 1, found {len(words)} pairs and a smallest count of "
-            f"{np.min(words, initial=0)}; leave empty statements out"
-        )
+    """|words of A - words of B| over the longer side."""
     return np.abs(words[:, 0] - words[:, 1]) / np.max(words, axis=1)
 
 

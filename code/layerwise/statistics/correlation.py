@@ -26,12 +26,7 @@ def require_series(
     y: Float[np.ndarray, " n"],
     names: tuple[str, str] = ("x", "y"),
 ) -> None:
-    """Refuse what has no correlation.
-
-    Raises:
-        LayerwiseError: for fewer than three points, a number that is not finite, or a constant
-            side; the message names the side.
-    """
+    """Refuse what has no correlation: under three points, no finite number, a constant side."""
     if len(x) < MIN_POINTS:
         raise LayerwiseError(
             f"a correlation needs at least {MIN_POINTS} points, found {len(x)}; add data"
@@ -74,11 +69,7 @@ def pearson_r(
     y: Float[np.ndarray, " n"],
     names: tuple[str, str] = ("x", "y"),
 ) -> float:
-    """Pearson's r of two series, in [-1, 1].
-
-    Raises:
-        LayerwiseError: see `require_series`.
-    """
+    """Pearson's r of two series, in [-1, 1]."""
     require_series(x, y, names)
     r, _, _ = correlate_rows(unit_scale(x)[None].copy(), unit_scale(y)[None].copy())
     return float(r[0])
@@ -90,9 +81,6 @@ def pearson_p(
     """Two-sided p-value of r over n points, for uncorrelated normal series.
 
     Twice the upper tail at |r| of the beta law with both shapes n/2 - 1, stretched to [-1, 1].
-
-    Raises:
-        LayerwiseError: for n under 3 or |r| over 1.
     """
     if np.any(np.asarray(n) < MIN_POINTS):
         raise LayerwiseError(f"a p-value of r needs at least {MIN_POINTS} points, found {n}")
@@ -104,11 +92,7 @@ def pearson_p(
 
 
 def pearson(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> Correlation:
-    """Pearson's r of two series, and its p.
-
-    Raises:
-        LayerwiseError: see `require_series`.
-    """
+    """Pearson's r of two series, and its p."""
     r = pearson_r(x, y)
     return Correlation(r, float(pearson_p(r, len(x))))
 
@@ -128,9 +112,6 @@ def power_law(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> Line:
 
     From r, not by `scipy.stats.linregress`: its covariance is a product by the BLAS, whose last
     digits differ between processors.
-
-    Raises:
-        LayerwiseError: for a number that is not above zero, or see `require_series`.
     """
     if not (np.all(x > 0) and np.all(y > 0)):
         raise LayerwiseError(

@@ -44,37 +44,28 @@ def legacy_argmax(sizes: Float[np.ndarray, " layer"]) -> int:
     return int(np.argmax(sizes))
 
 
-def gradient_sizes(values: Float[np.ndarray, " layer"]) -> Float[np.ndarray, " layer"]:
-    """Absolute gradient at each layer: central differences, one-sided at both ends.
+def _long_enough(values: np.ndarray, least: int) -> np.ndarray:
+    if len(values) < least:
+        raise LayerwiseError(
+            f"where a series turns needs at least {least} layers, found {len(values)}"
+        )
+    return values
 
-    Raises:
-        LayerwiseError: for fewer than two layers.
-    """
-    if len(values) < 2:
-        raise LayerwiseError(f"a gradient needs at least two layers, found {len(values)}")
-    return np.abs(np.gradient(values))
+
+def gradient_sizes(values: Float[np.ndarray, " layer"]) -> Float[np.ndarray, " layer"]:
+    """Absolute gradient at each layer: central differences, one-sided at both ends."""
+    return np.abs(np.gradient(_long_enough(values, 2)))
 
 
 def step_sizes(values: Float[np.ndarray, " layer"]) -> Float[np.ndarray, " layer"]:
-    """Absolute difference from the layer before; -inf at layer 0, which has none.
-
-    Raises:
-        LayerwiseError: for fewer than two layers.
-    """
-    if len(values) < 2:
-        raise LayerwiseError(f"a step needs at least two layers, found {len(values)}")
-    return np.concatenate([[-np.inf], np.abs(np.diff(values))])
+    """Absolute difference from the layer before; -inf at layer 0, which has none."""
+    return np.concatenate([[-np.inf], np.abs(np.diff(_long_enough(values, 2)))])
 
 
 def bend_sizes(values: Float[np.ndarray, " layer"]) -> Float[np.ndarray, " layer"]:
-    """Absolute second difference around each layer; -inf at both ends, which have none.
-
-    Raises:
-        LayerwiseError: for fewer than three layers.
-    """
-    if len(values) < 3:
-        raise LayerwiseError(f"a second difference needs three layers, found {len(values)}")
-    return np.concatenate([[-np.inf], np.abs(np.diff(values, n=2)), [-np.inf]])
+    """Absolute second difference around each layer; -inf at both ends, which have none."""
+    bends = np.abs(np.diff(_long_enough(values, 3), n=2))
+    return np.concatenate([[-np.inf], bends, [-np.inf]])
 
 
 def steepest(values: Float[np.ndarray, " layer"]) -> int:
@@ -125,12 +116,7 @@ def sign_change(values: Float[np.ndarray, " layer"]) -> SignChange:
 
 
 def guarded(sizes: Sizes, values: Float[np.ndarray, " layer"]) -> int | None:
-    """Where the series turns most sharply, among the layers whose size no NaN touches, if any.
-
-    Args:
-        sizes: `gradient_sizes`, `step_sizes` or `bend_sizes`.
-        values: the series.
-    """
+    """Where the series turns most sharply, among the layers whose size no NaN touches, if any."""
     found = sizes(values)
     finite = np.where(np.isnan(found), -np.inf, found)
     return None if np.all(np.isneginf(finite)) else legacy_argmax(finite)
@@ -148,11 +134,7 @@ def depth_error(predicted: float | int, layer: float | int, n_layers: int) -> fl
 
 
 def relative_error(predicted: float | int, layer: float | int) -> float:
-    """|predicted - L*| in percent of L*.
-
-    Raises:
-        LayerwiseError: for L* = 0.
-    """
+    """|predicted - L*| in percent of an L* other than 0."""
     if layer == 0:
         raise LayerwiseError("an error relative to L* needs an L* other than 0")
     return 100 * abs(predicted - layer) / layer
@@ -175,9 +157,6 @@ def least_absolute_deviations(
 
     The sum of t is smallest subject to -t <= x c - y <= t. The simplex method stops at a vertex: a
     line through as many rows as there are coefficients.
-
-    Raises:
-        LayerwiseError: for fewer independent rows than coefficients.
     """
     n, k = x.shape
     if np.linalg.matrix_rank(x) < k:
@@ -193,11 +172,7 @@ def least_absolute_deviations(
 def fit_formula(
     n_layers: Sequence[int], n_heads: Sequence[int], layers: Sequence[float | int]
 ) -> Formula:
-    """The formula whose mean depth error is smallest (Paper 3, section 5.3).
-
-    Raises:
-        LayerwiseError: see `least_absolute_deviations`.
-    """
+    """The formula whose mean depth error is smallest (Paper 3, section 5.3)."""
     depth, heads = (np.asarray(v, dtype=np.float64) for v in (n_layers, n_heads))
     columns = np.column_stack([np.ones(len(depth)), depth, 1 / heads])
     found = least_absolute_deviations(columns, np.asarray(layers, dtype=np.float64) / depth)

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from layerwise.errors import LayerwiseError
 
 DENSITY_LIMIT = 0.2  # at and above it a model is foretold to damp
+OFFSET = 1e-10  # added to a gain before its logarithm, as published
 SIGNATURE_LIMITS = (0.95, 1.05)  # mean gain of a lab
 
 
@@ -39,11 +40,7 @@ def bound_word(gains: Sequence[float], depths: Sequence[int]) -> str:
 
 
 def share(flags: Sequence[bool]) -> float:
-    """Share of true flags.
-
-    Raises:
-        LayerwiseError: for no flags.
-    """
+    """Share of true flags."""
     if not flags:
         raise LayerwiseError("a share needs at least one model, found none; check the selection")
     return sum(flags) / len(flags)
@@ -90,9 +87,6 @@ def separating_interval(densities: Sequence[float], gains: Sequence[float]) -> l
     """[largest density that expands, smallest density that damps].
 
     Any limit above the first and up to the second separates the models without error.
-
-    Raises:
-        LayerwiseError: if no limit does.
     """
     expanding, damping = _split(densities, gains)
     if not separable(densities, gains):
@@ -134,3 +128,23 @@ def sign_table(
 def p_text(p: float) -> str:
     """A p value as papers print it: `< 0.001`, else three decimals."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def norm_ratios(norms: Float[np.ndarray, " layer"]) -> Float[np.ndarray, " gain"]:
+    """Each norm over the one before it, all positive and finite: one gain fewer than norms."""
+    if len(norms) < 2 or not np.all(np.isfinite(norms)) or not np.all(norms > 0):
+        raise LayerwiseError(
+            f"gains need at least two norms, all positive and finite, found {norms}; "
+            "check the hidden states they came from"
+        )
+    return norms[1:] / norms[:-1]
+
+
+def contracting_percent(gains: Float[np.ndarray, " gain"]) -> float:
+    """Share of gains under 1, in percent."""
+    return float(np.sum(gains < 1) / len(gains) * 100)
+
+
+def cumulative_gain(gains: Float[np.ndarray, " gain"]) -> float:
+    """Product of all gains, as the exponential of the summed logarithms."""
+    return float(np.exp(np.cumsum(np.log(gains + OFFSET))[-1]))

@@ -22,11 +22,7 @@ Curve = Mapping[int, float]
 
 
 def thirds_of_list(layers: Sequence[int]) -> Partition:
-    """Thirds of the list of sampled layers, cut at n div 3 and 2n div 3 (the notebooks).
-
-    Raises:
-        LayerwiseError: for fewer than three layers.
-    """
+    """Thirds of three or more sampled layers, cut at n div 3 and 2n div 3 (the notebooks)."""
     if len(layers) < len(PHASES):
         raise LayerwiseError(
             f"three phases need at least three sampled layers, found {len(layers)}; sample more"
@@ -47,11 +43,7 @@ def thirds_of_depth(layers: Sequence[int], n_layers: int) -> Partition:
 
 
 def phase_of(layer: int, partition: Partition) -> str:
-    """The phase that a layer belongs to.
-
-    Raises:
-        LayerwiseError: if it belongs to none.
-    """
+    """The phase that a sampled layer belongs to."""
     for phase, layers in partition.items():
         if layer in layers:
             return phase
@@ -151,11 +143,7 @@ def template_verdict(with_template: str, without_template: str) -> str:
 
 
 def fisher_interval(r: float, n: int, quantile: float = 1.959963984540054) -> tuple[float, float]:
-    """Interval of r by Fisher's z: tanh(artanh r -+ quantile / sqrt(n - 3)); 95 percent.
-
-    Raises:
-        LayerwiseError: for n under 4 or |r| of 1 or more.
-    """
+    """Interval of r by Fisher's z: tanh(artanh r -+ quantile / sqrt(n - 3)); 95 percent."""
     if n < 4 or not abs(r) < 1:
         raise LayerwiseError(f"Fisher's interval needs n >= 4 and |r| < 1, found n={n}, r={r}")
     z, half = math.atanh(r), quantile / math.sqrt(n - 3)
@@ -164,9 +152,5 @@ def fisher_interval(r: float, n: int, quantile: float = 1.959963984540054) -> tu
 
 def constant_resamples(n: int, n_resamples: int, n_series: int, seed: int) -> list[int]:
     """Resamples of n positions that draw one position n times, per series of one stream."""
-    stream = np.random.RandomState(seed)
-    counts = []
-    for _ in range(n_series):
-        drawn = stream.randint(0, n, (n_resamples, n))
-        counts.append(int(np.sum(np.all(drawn == drawn[:, :1], axis=1))))
-    return counts
+    drawn = np.random.RandomState(seed).randint(0, n, (n_series, n_resamples, n))
+    return np.sum(np.all(drawn == drawn[..., :1], axis=2), axis=1).tolist()

@@ -28,11 +28,7 @@ class TTest(NamedTuple):
 def require_sample(
     values: Float[np.ndarray, " n"], at_least: int = 2, *, varying: bool = True
 ) -> Float[np.ndarray, " n"]:
-    """The values, if a statistic has a value for them.
-
-    Raises:
-        LayerwiseError: for fewer, one that is not finite, or (if `varying`) values all equal.
-    """
+    """The values, unless they are fewer, not finite, or (if `varying`) all equal."""
     constant = varying and len(values) > 0 and np.all(values == values[0])
     if len(values) < at_least or not np.all(np.isfinite(values)) or constant:
         raise LayerwiseError(
@@ -69,9 +65,6 @@ def pooled_t(first: Float[np.ndarray, " m"], second: Float[np.ndarray, " n"]) ->
 
     Means, their difference and population variances have the precision of the samples, the rest
     is float64: of float32 samples that is what scipy gave under numpy 1.
-
-    Raises:
-        LayerwiseError: for a sample under two values, a value that is not finite, or no variance.
     """
     m, n = (len(require_sample(sample, varying=False)) for sample in (first, second))
     squares = m * float(np.var(first)) + n * float(np.var(second))
@@ -90,11 +83,7 @@ def spearman(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> Correlat
 
 
 def mann_whitney(x: Float[np.ndarray, " m"], y: Float[np.ndarray, " n"]) -> tuple[float, float]:
-    """(U of x, exact two-sided p): U counts the pairs in which x is larger.
-
-    Raises:
-        LayerwiseError: for an empty sample, a number that is not finite, or equal numbers.
-    """
+    """(U of x, exact two-sided p) without ties: U counts the pairs in which x is larger."""
     for sample in (x, y):
         require_sample(sample, at_least=1, varying=False)
     if len(np.unique(np.concatenate([x, y]))) < len(x) + len(y):
