@@ -36,6 +36,22 @@ def published():
 
 
 @pytest.fixture(scope="session")
+def works(published):
+    """Every analysis of the published numbers."""
+    from judged import everything
+
+    return everything(published)
+
+
+@pytest.fixture(scope="session")
+def records(root, published, works):
+    """The judged claims, by id."""
+    from judged import judged
+
+    return judged(root, published, works)
+
+
+@pytest.fixture(scope="session")
 def mirror() -> Path:
     """A folder that mirrors the upstream repository at its pinned commit."""
     return Path(MIRROR)

@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
-from layerwise.analyses import TABLES, analyse
+from layerwise.analyses import TABLES, analyse, analyse_all
 from layerwise.analyses.derivation import evidence_of
 from layerwise.analyses.evidence import Draws
-from layerwise.inputs.published import Published
-from layerwise.ledger.verdicts import Statistics
+from layerwise.inputs.published import Published, split_pointer
+from layerwise.ledger.claims import read_ledger
+from layerwise.ledger.verdicts import Statistics, judge
 
 DRAWS = Draws(n_resamples=10000, level=0.95, seed=42)
 
@@ -14,6 +15,34 @@ DRAWS = Draws(n_resamples=10000, level=0.95, seed=42)
 def analysed(name, numbers, **draws):
     """One analysis of these numbers."""
     return analyse(name, evidence_of(numbers, replace(DRAWS, **draws), TABLES))
+
+
+def everything(numbers):
+    """All analyses of these numbers."""
+    return analyse_all(evidence_of(numbers, DRAWS, TABLES))
+
+
+def judged(root, numbers, works):
+    """The ledger's claims, judged by these analyses, by id."""
+    statistics = statistics_of(works)
+    return {claim.id: judge(claim, statistics) for claim in read_ledger(root / "claims", numbers)}
+
+
+def of(records, *analyses):
+    """Those of the judged claims that some analyses answer."""
+    found = {
+        name: (r["provenance"]["statistic"] or "").split(":")[0] for name, r in records.items()
+    }
+    return {name: records[name] for name, analysis in found.items() if analysis in analyses}
+
+
+def at(work, statistic):
+    """The value of a statistic, "document:/pointer", of one analysis."""
+    document, key = statistic.split(":", 1)
+    node = work.documents[document]
+    for name in split_pointer(key):
+        node = node[int(name)] if isinstance(node, list) else node[name]
+    return node
 
 
 def changed(published, cells):

@@ -6,47 +6,35 @@ import math
 import numpy as np
 import pytest
 
-from judged import analysed, statistics_of
+from judged import DRAWS, analysed, changed, judged, of
 from layerwise.analyses import lab_heritage
-from layerwise.analyses.evidence import Draws, Evidence
+from layerwise.analyses.evidence import Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.inputs import result_files as files
-from layerwise.inputs.published import Published
-from layerwise.ledger.claims import read_ledger
-from layerwise.ledger.verdicts import judge
 from layerwise.statistics import gains
 
 ANALYSES = ("depth_gain", "lab_heritage", "crowding", "mlp_scaling", "laws")
-DRAWS = {"n_resamples": 10000, "level": 0.95, "seed": 42}
 
 
 def evidence(published):
-    return Evidence(published, Draws(**DRAWS))
-
-
-def judged(root, published):
-    works = {analysis: analysed(analysis, published, **DRAWS) for analysis in ANALYSES}
-    statistics = statistics_of(works)
-    claims = read_ledger(root / "claims", published)
-    ours = [claim for claim in claims if (claim.statistic or "").split(":")[0] in ANALYSES]
-    return {claim.id: judge(claim, statistics) for claim in ours}
+    return Evidence(published, DRAWS)
 
 
 @pytest.fixture(scope="module")
-def records(root, published):
-    return judged(root, published)
+def ours(records):
+    return of(records, *ANALYSES)
 
 
 @pytest.fixture(scope="module")
-def documents(published):
-    return {name: analysed(name, published, **DRAWS).documents for name in ANALYSES}
+def documents(works):
+    return {name: works[name].documents for name in ANALYSES}
 
 
 # --- against the result files -------------------------------------------------------------------
 
 
-def test_full_precision_against_published(records):
-    full = [record for record in records.values() if record["decimals"] == "full"]
+def test_full_precision_against_published(ours):
+    full = [record for record in ours.values() if record["decimals"] == "full"]
     assert len(full) >= 170
     for record in full:
         assert record["verdict"] == "agrees", record
@@ -77,8 +65,8 @@ DIFFERING = {
 }
 
 
-def test_what_differs_names_the_reading_that_gives_print(records):
-    differing = {i: r["cause"] for i, r in records.items() if r["verdict"] == "differs"}
+def test_what_differs_names_the_reading_that_gives_print(ours):
+    differing = {i: r["cause"] for i, r in ours.items() if r["verdict"] == "differs"}
     assert set(differing) == set(DIFFERING) | {"p3.crowding.rho_crit"}
     for claim, reading in DIFFERING.items():
         assert f"{reading} would give what is printed" in differing[claim] or (
@@ -146,17 +134,19 @@ def test_inputs_of_the_depth_correlation(records, published):
     assert all(cell.startswith(f"{files.SWEEP}#/models/") for cell in inputs)
 
 
-def test_a_gain_at_the_limit_changes_what_rests_on_it_and_no_more(root, records, published):
+def test_a_gain_at_the_limit_changes_what_rests_on_it_and_no_more(root, works, ours, published):
     """OPT-350m at 1 expands: Meta's share, Fisher's table and the density rule follow."""
     cell = (files.HUNT, "/tested_results/4/all_layer_gains/22")
     assert published.cells[cell] < 1
-    after = judged(root, Published({**published.cells, cell: 1.0}))
-    changed = {i for i, r in after.items() if r["recomputed"] != records[i]["recomputed"]}
-    for claim in changed:
-        assert f"{cell[0]}#{cell[1]}" in records[claim]["provenance"]["inputs"]
+    other = changed(published, {cell: 1.0})
+    again = works | {analysis: analysed(analysis, other) for analysis in ANALYSES}
+    after = of(judged(root, other, again), *ANALYSES)
+    moved = {i for i, r in after.items() if r["recomputed"] != ours[i]["recomputed"]}
+    for claim in moved:
+        assert f"{cell[0]}#{cell[1]}" in ours[claim]["provenance"]["inputs"]
     assert after["p3.heritage.meta_expand"]["verdict"] == "agrees"
-    assert {"p3.heritage.fisher_p", "p3.fig3.opt-350m.class", "p3.hunt.h25_accuracy"} <= changed
-    assert "p3.heritage.bigscience_expand" not in changed
+    assert {"p3.heritage.fisher_p", "p3.fig3.opt-350m.class", "p3.hunt.h25_accuracy"} <= moved
+    assert "p3.heritage.bigscience_expand" not in moved
 
 
 # --- tables and ranks ---------------------------------------------------------------------------
@@ -198,8 +188,6 @@ def test_limits_of_the_words():
     assert gains.signatures_verdict(["NEUTRAL"] * 2) == "FALSIFIED"
     assert gains.signatures_verdict(["NEUTRAL", "EXPANDER"]) == "VALIDATED"
     assert [gains.p_text(p) for p in (0.0009, 0.001, 0.0357)] == ["< 0.001", "0.001", "0.036"]
-    assert not gains.majority(2, 4)
-    assert gains.majority(3, 4)
     assert gains.layer_counts(np.array([0.5, 1.0, 2.0])) == (1, 1)
 
 
