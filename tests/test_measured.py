@@ -24,20 +24,13 @@ from layerwise.inputs.published import (
     NotMeasured,
     Published,
     pointer,
-    read_published,
     split_pointer,
 )
 from layerwise.inputs.result_files import SWEEP
 
-ROOT = Path(__file__).parents[1]
 DRAWS = {"n_resamples": 150, "level": 0.95, "seed": 42}
 # which claims survive a choice is asked of other numbers where they were measured
 DERIVED = [analysis for analysis in TABLES if analysis != "sensitivity"]
-
-
-@pytest.fixture(scope="module")
-def published() -> Published:
-    return read_published(ROOT / "published")
 
 
 @pytest.fixture(scope="module")
