@@ -5,12 +5,11 @@ The reference is written as the notebooks were: transformers' model, hooks on it
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,17 +30,13 @@ from layerwise.experiments.table import EXPERIMENTS, measure_experiment
 from layerwise.extraction import tracing
 from layerwise.extraction.projections import Weights
 from layerwise.inputs.measured import measured, merge, read_fragments, write_fragments
-from layerwise.inputs.published import Published, read_published
+from layerwise.inputs.published import Published
 from layerwise.inputs.result_files import FOUR, INPUTS, OPT
 from layerwise.measures.residual_gain import module_gain, module_gains
 from layerwise.measures.stream_norms import mean_token_norm, sequence_norms, token_norms
 from layerwise.measures.traces import Trace
-from tiny_checkpoints import twin_checkpoint, twinned_model
+from tiny_checkpoints import PROMPTS, PUBLISHED, subject_of, twin_checkpoint, twinned_model
 
-ROOT = Path(__file__).parents[1]
-PROMPTS = json.loads(
-    (ROOT / "code/layerwise/inputs/rehearsal/prompts.json").read_text(encoding="utf-8")
-)
 DRAWS = {"n_resamples": 50, "level": 0.95, "seed": 42}
 
 # Each experiment's models, the family and depth of the twin that stands for each here.
@@ -73,26 +68,10 @@ SUBJECTS: dict[str, dict[str, tuple[str, int]]] = {
 CASES = [(name, slug) for name, models in SUBJECTS.items() for slug in models]
 
 
-@cache
-def _published() -> Published:
-    return read_published(ROOT / "published")
-
-
-@pytest.fixture
-def published() -> Published:
-    return _published()
-
-
-def _subject(experiment: str, slug: str, trace: Any = None) -> Subject:
-    family, n_layers = SUBJECTS[experiment][slug]
-    checkpoint = twin_checkpoint(family, n_layers)
-    return Subject(
-        model=twinned_model(family, n_layers).model_copy(update={"slug": slug}),
-        trace=trace or partial(tracing.trace, checkpoint),
-        weights=Weights.open(checkpoint.folder, "float32"),
-        prompts=PROMPTS,
-        published=_published(),
-    )
+def _subject(experiment: str, slug: str) -> Subject:
+    shape = SUBJECTS[experiment][slug]
+    model = twinned_model(*shape).model_copy(update={"slug": slug})
+    return subject_of(model, twin_checkpoint(*shape))
 
 
 @cache
@@ -373,7 +352,7 @@ def test_layers_without_an_entropy_are_left_out_of_its_mean(tmp_path: Path) -> N
             maps[1][0, -1, 0] = np.nan
         return replace(trace, attention=tuple(maps))
 
-    found = attention_shape(_subject("opt", "pythia-160m", half_blind), texts)
+    found = attention_shape(replace(subject, trace=half_blind), texts)
     whole = attention_shape(subject, texts)["entropy_by_layer"]
     second = attention_shape(subject, texts[1:])["entropy_by_layer"]
     assert found["entropy_by_layer"][:2] == [whole[0], second[1]]
@@ -381,7 +360,7 @@ def test_layers_without_an_entropy_are_left_out_of_its_mean(tmp_path: Path) -> N
     assert found["sparsity_by_layer"][2] == 0  # NaN is not under the limit
     place = "/attention_analysis/EleutherAI~1pythia-160m"
     write_fragments(tmp_path / "found.json", {OPT: {place: found}})
-    tables = measured(_published(), read_fragments(tmp_path / "found.json"))
+    tables = measured(PUBLISHED, read_fragments(tmp_path / "found.json"))
     means = analysed("spectral_norms", tables, **DRAWS).documents["pythia-160m"]["attention"]
     assert means["mean_entropy"] == pytest.approx(np.mean([whole[0], second[1]]), rel=1e-12)
 
@@ -391,7 +370,7 @@ def test_layers_without_an_entropy_are_left_out_of_its_mean(tmp_path: Path) -> N
 
 def test_filled_and_derived_are_disjoint() -> None:
     fragments = merge(_fragments(name, slug) for name, slug in CASES)
-    numbers = measured(_published(), fragments)
+    numbers = measured(PUBLISHED, fragments)
     filled = set(numbers.cells) - numbers.unmeasured - numbers.kept
     assert not filled & set(evidence_of(numbers, Draws(**DRAWS), TABLES).rules)
 
@@ -400,6 +379,6 @@ def test_filled_and_derived_are_disjoint() -> None:
 def test_everything_is_derived_from_the_fragments(analysis: str, tmp_path: Path) -> None:
     merged = merge(_fragments(name, slug) for name, slug in CASES)
     write_fragments(tmp_path / "merged.json", merged)
-    tables = measured(_published(), read_fragments(tmp_path / "merged.json"))
-    found, wanted = (analysed(analysis, source, **DRAWS) for source in (tables, _published()))
+    tables = measured(PUBLISHED, read_fragments(tmp_path / "merged.json"))
+    found, wanted = (analysed(analysis, source, **DRAWS) for source in (tables, PUBLISHED))
     assert set(found.derived) == set(wanted.derived)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,9 @@ from layerwise.inputs.models import Model, read_models
 from layerwise.inputs.published import Published
 from layerwise.inputs.result_files import CONTROL, EXTENDED, SWEEP
 from layerwise.ledger.claims import Claim, read_ledger
+from tiny_checkpoints import PROMPTS
 
 ROOT = Path(__file__).parents[1]
-PROMPTS = json.loads(
-    (ROOT / "code/layerwise/inputs/rehearsal/prompts.json").read_text(encoding="utf-8")
-)
 MODELS = read_models(ROOT / "models.yaml")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,21 +19,16 @@ from layerwise.analyses.evidence import Draws
 from layerwise.experiments import Fragments, Subject, attention_sheaf, matrices, token_states
 from layerwise.experiments.attention_sheaf import SLICINGS
 from layerwise.experiments.table import measure_experiment
-from layerwise.extraction import tracing
 from layerwise.extraction.load import load_local
-from layerwise.extraction.projections import Weights
 from layerwise.inputs.measured import is_identity, measured, merge
 from layerwise.inputs.models import read_models
-from layerwise.inputs.published import Published, read_published
+from layerwise.inputs.published import Published
 from layerwise.inputs.result_files import MAPS
 from layerwise.measures import sheaf
 from layerwise.measures.traces import Trace
-from tiny_checkpoints import twin_folder
+from tiny_checkpoints import PROMPTS, PUBLISHED, REPOSITORY, subject_of, twin_folder
 
-ROOT = Path(__file__).parents[1]
-PROMPTS = json.loads(
-    (ROOT / "code/layerwise/inputs/rehearsal/prompts.json").read_text(encoding="utf-8")
-)
+MODELS = read_models(REPOSITORY / "models.yaml")
 SEEDS = {"pythia-410m": 1, "pythia-1p4b": 2}
 FAMILIES = {
     **dict.fromkeys(("pythia-160m", "pythia-410m", "pythia-1p4b", "pythia-6p9b"), "gpt_neox"),
@@ -50,16 +44,6 @@ LAYERS = {"pythia-1p4b": 12}  # the draft looks at its layer 10
 DRAWS = {"n_resamples": 100, "level": 0.95, "seed": 42}
 
 
-@cache
-def tables() -> Published:
-    return read_published(ROOT / "published")
-
-
-@cache
-def registry() -> dict[str, Any]:
-    return read_models(ROOT / "models.yaml")
-
-
 def checkpoint_folder(slug: str) -> Path:
     return twin_folder(FAMILIES[slug], LAYERS.get(slug, 3), SEEDS.get(slug, 0))
 
@@ -67,13 +51,7 @@ def checkpoint_folder(slug: str) -> Path:
 @cache
 def subject(slug: str, dtype: str) -> Subject:
     checkpoint = load_local(checkpoint_folder(slug), dtype, "cpu")
-    return Subject(
-        model=registry()[slug],
-        trace=partial(tracing.trace, checkpoint),
-        weights=Weights.open(checkpoint.folder, dtype),
-        prompts=PROMPTS,
-        published=tables(),
-    )
+    return subject_of(MODELS[slug], checkpoint)
 
 
 @cache
@@ -253,7 +231,7 @@ def fake(states: list[np.ndarray], n_heads: int = 2, slug: str = "pythia-160m") 
         logits=np.zeros(3, np.float32),
         attention=tuple(states),
     )
-    return Subject(registry()[slug], lambda text, **_: trace, weights, PROMPTS, tables())
+    return Subject(MODELS[slug], lambda text, **_: trace, weights, PROMPTS, PUBLISHED)
 
 
 def excess_maps(excess: list[float]) -> list[np.ndarray]:
@@ -367,7 +345,7 @@ def test_restriction_maps_with_nan_layers() -> None:
     assert np.isnan(row["sheaf_laplacian"]["spectral_gaps"][3])
     file = MAPS
     fragments = {file: {f"/{part}": row[part] for part in ("restriction_maps", "n_layers")}}
-    maps_of = analysed("sheaf_trace", measured(tables(), fragments), **DRAWS).documents[
+    maps_of = analysed("sheaf_trace", measured(PUBLISHED, fragments), **DRAWS).documents[
         "pythia-1.4b"
     ]
     assert maps_of["restriction_maps"] == {"L_star_min_contraction": 3, "L_star_inflection": 2}
@@ -432,12 +410,12 @@ def all_measured() -> Published:
         for experiment, slugs in of.items()
         for slug in slugs
     ]
-    return measured(tables(), merge([{"prompts.json": {"/anisotropy/n_prompts": 3}}, *parts]))
+    return measured(PUBLISHED, merge([{"prompts.json": {"/anisotropy/n_prompts": 3}}, *parts]))
 
 
 @pytest.mark.parametrize("analysis", ELSEWHERE)
 def test_every_statistic_of_these_experiments_is_measured(analysis: str) -> None:
-    works = [analysed(analysis, which, **DRAWS) for which in (tables(), all_measured())]
+    works = [analysed(analysis, which, **DRAWS) for which in (PUBLISHED, all_measured())]
     wanted = {key for key in works[0].derived if not key.startswith(ELSEWHERE[analysis])}
     assert wanted <= set(works[1].derived)
     assert not any(key.startswith(ELSEWHERE[analysis] or "-") for key in works[1].derived)

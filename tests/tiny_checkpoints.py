@@ -1,18 +1,26 @@
 """Texts and tiny checkpoints that several test modules share."""
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from layerwise.experiments import Subject
+from layerwise.extraction import tracing
 from layerwise.extraction.families import FAMILIES
 from layerwise.extraction.load import Checkpoint, as_declared, load_local
+from layerwise.extraction.projections import Weights
 from layerwise.extraction.twins import build_twin, twin_of
+from layerwise.files import read_json
 from layerwise.inputs.models import Model, Shape
+from layerwise.inputs.published import read_published
 
 TWIN_FAMILIES = (*FAMILIES, "opt-350m")
 # two query heads to a head of keys
 SHARED_KV = ("llama", "mistral", "gemma2", "apertus", "phi3", "stablelm")
 WITH_BOS = ("opt", "llama", "mistral", "gemma", "gemma2", "apertus")
+REPOSITORY = Path(__file__).parents[1]
+PROMPTS = read_json(REPOSITORY / "code/layerwise/inputs/rehearsal/prompts.json")
+PUBLISHED = read_published(REPOSITORY / "published")
 _TWINS = TemporaryDirectory(prefix="layerwise-twins-")  # removed when the session ends
 TEXTS = (
     "The river rises in the north",
@@ -77,3 +85,9 @@ def twin_checkpoint(family: str, n_layers: int = 3, seed: int = 0) -> Checkpoint
     """The loaded twin, in float32 on the CPU, shared by the whole session."""
     model = twin_of(twinned_model(family, n_layers))
     return as_declared(model, load_local(twin_folder(family, n_layers, seed), device="cpu"))
+
+
+def subject_of(model: Model, checkpoint: Checkpoint) -> Subject:
+    """What an experiment looks at: a model of the registry, and the twin that stands for it."""
+    weights = Weights.open(checkpoint.folder, checkpoint.dtype)
+    return Subject(model, partial(tracing.trace, checkpoint), weights, PROMPTS, PUBLISHED)
