@@ -284,11 +284,6 @@ def test_the_last_block_against_hooks(slug: str) -> None:
     _close(_theirs("perhead", slug)[f"{last}/residual_ratio"], np.mean(ratios))
 
 
-def test_a_set_without_the_text_iv() -> None:
-    with pytest.raises(LayerwiseError, match="must name a text '1_Factual', found 6_Other; fetch"):
-        streams.text_of({"6_Other": {"text": "A"}}, streams.CAPITAL)
-
-
 def test_the_single_text_is_the_capital(published: Published) -> None:
     """Two notebooks saved Llama's gains for it: in half precision they are one text's gains."""
     file = FOUR

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -232,6 +233,17 @@ def fake(states: list[np.ndarray], n_heads: int = 2, slug: str = "pythia-160m") 
         attention=tuple(states),
     )
     return Subject(MODELS[slug], lambda text, **_: trace, weights, PROMPTS, PUBLISHED)
+
+
+def test_places_that_share_texts_run_them_once() -> None:
+    one, seen = subject("pythia-160m", "float16"), []
+
+    def trace(text: str, **options: bool) -> Trace:
+        seen.append(text)
+        return one.trace(text, **options)
+
+    measure_experiment("lstar", replace(one, trace=trace))
+    assert seen == PROMPTS["l_star"]["prompts"]
 
 
 def excess_maps(excess: list[float]) -> list[np.ndarray]:

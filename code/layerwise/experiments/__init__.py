@@ -73,18 +73,12 @@ class Experiment:
         """The model's fragments: objects number by number, lists as a whole.
 
         Raises:
-            LayerwiseError: if the file has no place for the model or for a number, or a set of
-                prompts is missing.
+            LayerwiseError: if the file has no place for the model or for a number.
         """
         slug = subject.model.slug
         file = self._of(self.file, experiment, slug)
         prompts = self._of(self.prompts, experiment, slug)
         place = self._place(file, experiment, subject)
-        if prompts is not None and prompts not in subject.prompts:
-            raise LayerwiseError(
-                f"prompts: no set is called {prompts!r}; there are {', '.join(subject.prompts)}; "
-                "fetch the prompts again"
-            )
         theirs = dict(self.measure(subject, prompts and subject.prompts[prompts]["prompts"]))
         found: Fragments = {}
         if ours := theirs.pop("beyond", None):

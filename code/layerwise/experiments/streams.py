@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.errors import LayerwiseError
 from layerwise.experiments import Subject
 from layerwise.experiments.depth_gains import readings
 from layerwise.measures.entropy import half_entropy, shifted_entropy
@@ -25,32 +24,18 @@ MISTRAL = "mistral-7b"
 Named = Mapping[str, Mapping[str, str]]  # a set of named texts
 
 
-def text_of(texts: Named, name: str) -> str:
-    """One text of a set of named ones.
-
-    Raises:
-        LayerwiseError: if the set does not have it.
-    """
-    if name not in texts:
-        raise LayerwiseError(
-            f"prompts: the set of the input dependency must name a text {name!r}, found "
-            f"{', '.join(texts)}; fetch the prompts again"
-        )
-    return texts[name]["text"]
-
-
 def four_models(subject: Subject, texts: Named) -> dict[str, Any]:
     """Whole-sequence norms under autocast; the first is that of the embedding module's output.
 
     Gemma's is not yet scaled there: its initial gain holds a factor sqrt(3072).
     """
-    trace = subject.trace(text_of(texts, CAPITAL), autocast=True)
+    trace = subject.trace(texts[CAPITAL]["text"], autocast=True)
     return {"norms": sequence_norms(trace).tolist(), "beyond": {"gains": readings([trace])}}
 
 
 def mistral(subject: Subject, texts: Named) -> dict[str, Any]:
     """Mistral-7B's investigation: token matrices, whole-sequence norms from block 0, entropy."""
-    trace = subject.trace(text_of(texts, CAPITAL))
+    trace = subject.trace(texts[CAPITAL]["text"])
     out = subject.weights.unembedding()
     into = out if subject.weights.tied else subject.weights.embedding()
     return {
@@ -80,7 +65,7 @@ def unembedding(subject: Subject, texts: None) -> dict[str, Any]:
 
 def input_dependency(subject: Subject, texts: Named) -> dict[str, Any]:
     """Whole-sequence gains, and the entropy of a softmax stored in float16, of five texts."""
-    traces = {name: subject.trace(text_of(texts, name)) for name in texts}
+    traces = {name: subject.trace(of["text"]) for name, of in texts.items()}
     results = {}
     for name, trace in traces.items():
         norms = sequence_norms(trace)
@@ -93,7 +78,7 @@ def input_dependency(subject: Subject, texts: Named) -> dict[str, Any]:
 
 def token_means(subject: Subject, texts: Named) -> dict[str, Any]:
     """LLaMA 2 and 3.1: mean token norms at all layers, the last one behind the final norm."""
-    trace = subject.trace(text_of(texts, PANGRAM))
+    trace = subject.trace(texts[PANGRAM]["text"])
     return {
         "residual": {"norms": mean_token_norms(trace).tolist()},
         "beyond": {"gains": readings([trace])},
