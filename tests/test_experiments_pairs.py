@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from layerwise.analyses.derivation import derive, evidence_of
 from layerwise.analyses.evidence import Draws, Evidence
 from layerwise.analyses.pair_curves import CURVES
 from layerwise.analyses.survival import CHOICES_FILE
-from layerwise.errors import LayerwiseError
 from layerwise.experiments import Fragments
 from layerwise.experiments.of_pairs.fill import fragments, of_texts, tables
 from layerwise.experiments.reduction import measure
@@ -96,7 +94,8 @@ def values(states: dict[str, HiddenStates], pairs: StatementPairs) -> dict[str, 
 @pytest.fixture(scope="module")
 def parts(values: dict[str, Values], published: Published) -> dict[str, Fragments]:
     return {
-        key: fragments(EXTRACTIONS[key], value, published, **DRAWS) for key, value in values.items()
+        key: fragments(EXTRACTIONS[key], value, published, Draws(**DRAWS))
+        for key, value in values.items()
     }
 
 
@@ -309,11 +308,3 @@ def test_further_values_against_the_states(
     np.testing.assert_allclose(
         one.pair_metrics_all_tokens[0], pair_metrics(everything[:n], everything[n:]), atol=1e-12
     )
-
-
-def test_fragments_iv(values: dict[str, Values], published: Published) -> None:
-    one = values["gemma-2b"]
-    fewer = dataclasses.replace(one, layers=(0, 4, 8, 12, 16, 18))
-    message = r"every 2th layer from 0, and the last, found 0, 4, 8"
-    with pytest.raises(LayerwiseError, match=message):
-        fragments(EXTRACTIONS["gemma-2b"], fewer, published)

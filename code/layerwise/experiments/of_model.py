@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from layerwise.analyses.evidence import Draws
 from layerwise.errors import LayerwiseError, TryAgainError
 from layerwise.experiments import Subject
 from layerwise.experiments.of_pairs import fill
@@ -138,5 +139,5 @@ def _of_pairs(
     )
     sampling = {"layer_step": extraction.layer_step, "seed": choices["seed"], **choices["bins"]}
     values = measure(states, texts.pairs, **sampling)
-    fragments = fill.fragments(extraction, values, subject.published, **draws)
+    fragments = fill.fragments(extraction, values, subject.published, Draws(**draws))
     return {**{of: states.index[of] for of in HOW}, "fragments": fragments}

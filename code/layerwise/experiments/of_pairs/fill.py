@@ -19,7 +19,6 @@ from layerwise.analyses.evidence import Draws
 from layerwise.analyses.pair_curves import CURVES, METRIC, PairCurve
 from layerwise.analyses.survival import CHOICES_FILE
 from layerwise.analyses.validation import TYPED
-from layerwise.errors import LayerwiseError
 from layerwise.experiments import Fragments, dotted, is_about
 from layerwise.experiments.of_pairs import choices, documents
 from layerwise.extraction.templates import NONE, ONCE
@@ -29,10 +28,10 @@ from layerwise.inputs.models import Extraction
 from layerwise.inputs.pairs import StatementPairs
 from layerwise.inputs.published import Published, leaves, pointer
 from layerwise.measures.pairwise import METRICS
-from layerwise.measures.values import Values, sampled_layers
+from layerwise.measures.values import Values
 from layerwise.statistics import phases, rules
 
-Documents = dict[str, dict[Any, Any]]  # file -> what is filled of it, nested
+Documents = dict[str, dict[str, Any]]  # file -> what is filled of it, nested
 Test = tuple[float, float, float]  # r, and the ends of its interval
 COLUMNS = {files.CONTRIBUTIONS: ("ua", "preference"), files.CLASSES: ("nll_a", "nll_b")}
 LLAMA_METRICS = tuple(METRICS)[:3]  # the Llama notebook stops after the cosines
@@ -41,30 +40,14 @@ UNSAVED = ("eigenvalue_variance", "var_top10", "var_top50", "spectra")  # of the
 
 
 def fragments(
-    extraction: Extraction,
-    values: Values,
-    published: Published,
-    *,
-    n_resamples: int = 10000,
-    level: float = 0.95,
-    seed: int = 42,
+    extraction: Extraction, values: Values, published: Published, draws: Draws
 ) -> Fragments:
     """What one extraction of the registry fills; `published` gives places, never a value.
 
-    Raises:
-        LayerwiseError: for values of other layers than the extraction's: a published interval
-            depends on every test before it.
+    Values are of the extraction's own layers: a published interval depends on every test before it.
     """
-    wanted = sampled_layers(values.n_layers, layer_step=extraction.layer_step)
-    if values.layers != wanted:
-        raise LayerwiseError(
-            f"{extraction.key} needs values of every {extraction.layer_step}th layer from 0, and "
-            f"the last, found {', '.join(map(str, values.layers))}; measure with layer_step "
-            f"{extraction.layer_step}"
-        )
-    draws = Draws(n_resamples, level, seed)
     filled = [
-        {file: dict(leaves("", {str(name): of for name, of in document.items()}))}
+        {file: dict(leaves("", document))}
         for part in _parts(extraction, values, published, draws)
         for file, document in part.items()
     ]
