@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from layerwise.analyses.categories import FACTS, NUMERIC, asymmetry
-from layerwise.analyses.derivation import Document, Rule, Rules
+from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry
 from layerwise.inputs.result_files import (
     CLASSES,
@@ -26,15 +26,13 @@ SCALE = 10  # of UA against the preference, in the gap
 
 def ua(f: Entry, model: str, category: str) -> float:
     """UA in the supplement's run."""
-    value: float = f.of(CONTRIBUTIONS).row(model=model, category=category).ua
-    return value
+    return f.of(CONTRIBUTIONS).row(model=model, category=category).ua
 
 
 def preference(f: Entry, model: str, category: str) -> float:
     """Mean preference, nats: NLL of B minus NLL of A."""
     row = f.of(CLASSES).row(model=model, category=category)
-    difference: float = row.nll_b - row.nll_a
-    return difference
+    return row.nll_b - row.nll_a
 
 
 def categories(f: Entry, *without: str) -> list[str]:
@@ -68,16 +66,16 @@ def over_models(row: Entry, of: Callable[..., float], statistic: Callable[..., A
     return float(statistic([of(row, model, row.category) for model in PAPER1]))
 
 
+def n_of(f: Entry, regime: str) -> int:
+    """How many cells are classified so."""
+    return sum(row.classification == regime for row in f)
+
+
 def noise(f: Entry, model: str) -> float:
     """Largest difference of a category's UA between Paper 1's run and the supplement's."""
     return max(
         abs(ua(f, model, name) - asymmetry(f.of(PAPER1[model])[name])) for name in categories(f)
     )
-
-
-def n_of(regime: str) -> Rule:
-    """How many cells are classified so."""
-    return lambda f: sum(row.classification == regime for row in f)
 
 
 SPLIT: Rules = {
@@ -101,7 +99,9 @@ DOCUMENTS = {
         OUTPUT_CORRELATION, {"numeric_split/*": SPLIT, "rlhf_masking/*": {"gap": gap}}
     ),
     "divergence": Document(DIVERGENCE, {"*": OF_CATEGORY}, at="rows"),
-    "classification": Document(CLASSES, {"": {regime: n_of(regime) for regime in REGIMES}}, {}),
+    "classification": Document(
+        CLASSES, {"": {one: partial(n_of, regime=one) for one in REGIMES}}, {}
+    ),
     "rerun": Document(
         CONTRIBUTIONS, {"": {model: partial(noise, model=model) for model in PAPER1}}, {}
     ),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from layerwise.analyses.categories import n_categories, r_over_categories
-from layerwise.analyses.derivation import Document, Rule, Rules, derive
+from layerwise.analyses.derivation import Document, Rules, derive
 from layerwise.analyses.evidence import Draws, Entry, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.measured import alone
@@ -52,14 +51,14 @@ def peak_pct(row: Entry, *, largest: bool = True) -> float:
     return curves.depth_pct(peak(row, largest=largest)[1], model(row).n_layers)
 
 
+def peaks_pct(f: Entry) -> list[float]:
+    """The depths of all peaks, percent."""
+    return [peak_pct(row) for row in f.summary]
+
+
 def sign_changes(row: Entry) -> list[dict[str, Any]]:
     """Neighbouring sampled layers between which r changes its sign."""
     return curves.sign_changes(*curve(row), model(row).n_layers)
-
-
-def over_peaks(statistic: Callable[[Float[np.ndarray, " model"]], Any]) -> Rule:
-    """A statistic of the depths of all peaks, percent."""
-    return lambda f: statistic(np.array([peak_pct(row) for row in f.summary]))
 
 
 OF_MODEL: Rules = {
@@ -75,9 +74,9 @@ OF_MODEL: Rules = {
     "n_sign_changes": lambda row: len(sign_changes(row)),
 }
 OVER_MODELS: Rules = {
-    "peak_analysis/mean_peak_pct": over_peaks(lambda depths: float(np.mean(depths))),
-    "peak_analysis/std_peak_pct": over_peaks(lambda depths: float(np.std(depths))),
-    "peak_analysis/peaks_stable": over_peaks(lambda depths: curves.peaks_stable(depths.tolist())),
+    "peak_analysis/mean_peak_pct": lambda f: np.mean(peaks_pct(f)),
+    "peak_analysis/std_peak_pct": lambda f: np.std(peaks_pct(f)),
+    "peak_analysis/peaks_stable": lambda f: curves.peaks_stable(peaks_pct(f)),
 }
 OF_LAYER: Rules = {"p_value": lambda m: float(pearson_p(m.correlation, n_categories(m)))}
 
@@ -114,8 +113,7 @@ def compare(layers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     rows = [{"model": display} for display in models]
     cells = alone({SCALING: {**question, "models": models, "summary": rows}})
     nothing_is_drawn = Draws(N_RESAMPLES, LEVEL, SEED)
-    document: dict[str, Any] = derive({"": READER}, Evidence(cells, nothing_is_drawn)).documents[""]
-    return document
+    return derive({"": READER}, Evidence(cells, nothing_is_drawn)).documents[""]
 
 
 def _curve_of(display: str, document: Mapping[str, Any]) -> dict[str, Any]:

@@ -38,12 +38,6 @@ def share(of_category: Entry) -> float:
     return round(of_category.pct_prefer_a / 100 * n) / n * 100
 
 
-def mean_bounds(f: Entry) -> list[float]:
-    """Interval of the mean UA."""
-    draws = f.draws
-    return list(mean_interval(asymmetries(f), draws.n_resamples, draws.level, draws.seed))
-
-
 def aligned(of_category: Entry) -> str:
     """Whether UA and preference point the same way."""
     return rules.aligned(asymmetry(of_category), of_category.output_preference)
@@ -61,12 +55,14 @@ OF_CATEGORY: Rules = {
 }
 GLOBAL: Rules = {
     "total_pairs": total_pairs,
-    "mean_asymmetry": lambda f: float(np.mean(asymmetries(f))),
-    "std_asymmetry": lambda f: float(np.std(asymmetries(f))),
-    "bootstrap_95ci": mean_bounds,
+    "mean_asymmetry": lambda f: np.mean(asymmetries(f)),
+    "std_asymmetry": lambda f: np.std(asymmetries(f)),
+    "bootstrap_95ci": lambda f: list(
+        mean_interval(asymmetries(f), f.draws.n_resamples, f.draws.level, f.draws.seed)
+    ),
     "cohens_d": lambda f: cohens_d(asymmetries(f)),
     "ua_output_correlation": r_over_categories,
-    "mean_output_preference": lambda f: float(np.mean(preferences(f))),
+    "mean_output_preference": lambda f: np.mean(preferences(f)),
 }
 WORDS: Rules = {
     "aligned": lambda f: {name: partial(aligned, f[name]) for name in categories(f)},
