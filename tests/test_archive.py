@@ -3,20 +3,21 @@
 import hashlib
 import json
 import re
+import runpy
 import subprocess
 import tarfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 
 from git_repositories import git, needs_git
-from scripts import load
 
 
 @pytest.fixture(scope="module")
 def archive(root):
-    return load(root / "archive" / "build.py")
+    return SimpleNamespace(**runpy.run_path(str(root / "archive" / "build.py")))
 
 
 @pytest.fixture

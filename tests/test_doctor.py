@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import subprocess
@@ -233,12 +232,6 @@ def test_data(root, tmp_path, monkeypatch):
     assert measuring.data(tmp_path) == Finding("the pinned pairs and prompts are in data/")
 
 
-def test_weights_that_are_not_cached_need_room(root, offline):
-    models = [model for model in read_models(root / "models.yaml").values() if not model.skipped]
-    needed = sum(needs.weight_bytes(model, model.dtype) for model in models)
-    assert measuring.disk_of_hub(root).found.endswith(f", {needed / 1e9:.1f} GB needed")
-
-
 # --- looking ------------------------------------------------------------------------------------
 
 
@@ -251,12 +244,7 @@ def test_pins_of_a_lock_are_read_with_their_markers(tmp_path):
     assert here.locked(tmp_path) == {"one.lock": {"PyYAML": "6.0.3", "numpy": "2.4.6"}}
 
 
-def test_what_is_installed_is_what_runs():
-    for package in ("torch", "numpy", "transformers"):
-        running = importlib.import_module(package).__version__
-        # the CUDA build calls itself 2.13.0+cu130, its package 2.13.0
-        known = here.installed(package)
-        assert running in (known, f"{known}+{running.partition('+')[2]}")
+def test_a_package_is_found_however_its_name_is_spelled():
     assert here.installed("PyYAML") == here.installed("pyyaml") is not None
     assert here.installed("no-such-package") is None
 
@@ -307,6 +295,9 @@ def test_run_here(offline, root):
     assert unseen == ["upstream's data"]
     assert code == (0 if found["can_run"][REPRODUCE] else 2)
     assert by_name["models"]["found"].startswith("0 of 29 can be had, not pythia-70m, ")
+    models = [model for model in read_models(root / "models.yaml").values() if not model.skipped]
+    needed = sum(needs.weight_bytes(model, model.dtype) for model in models)
+    assert f", {needed / 1e9:.1f} GB needed" in by_name["disk of the hub"]["found"]
     assert "models" in found["obstacles"][FULL]
 
 

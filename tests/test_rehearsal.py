@@ -71,11 +71,6 @@ def test_no_folder_is_written_over_that_no_rehearsal_made(root, tmp_path):
         scratch.prepare(root, root / "scratch")
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
     assert not (root / "scratch").exists()
-
-
-def test_every_repository_has_a_folder_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert default_folder(tmp_path / "a").is_relative_to(tmp_path)
     assert default_folder(tmp_path / "a" / "x") != default_folder(tmp_path / "b" / "x")
 
 
@@ -185,9 +180,6 @@ def test_random_weights_reproduce_nothing_but_by_chance(claims):
     assert kinds.pop(WEIGHT_FREE) > 5
     assert kinds.keys() <= BY_CHANCE.keys()
     assert {kind: n for kind, n in kinds.items() if n > BY_CHANCE[kind]} == {}
-
-
-def test_what_is_measured_is_of_these_models_alone(claims):
     numbered = [record for record in claims if record["recomputed"] is not None]
     runs = {run.partition("/")[0] for record in numbered for run in record["provenance"]["runs"]}
     assert runs == set(FEW)
@@ -228,8 +220,8 @@ def pipeline(tmp_path: Path) -> Path:
 
 
 def log(folder: Path) -> str:
-    path = folder / scratch.LOG
-    return path.read_text() if path.exists() else ""
+    (folder / scratch.LOG).touch()
+    return (folder / scratch.LOG).read_text()
 
 
 def test_stages_run_in_order_and_once(pipeline):
