@@ -1,13 +1,21 @@
-"""Headlines: graded by rules from verdicts, explained by sentences that are filled in."""
+"""Headlines and findings: by rules from verdicts, explained by sentences that are filled in."""
 
 import re
+from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from claim_records import record
+from judged import DRAWS, statistics_of
+from layerwise.analyses import TABLES, analyse_all
+from layerwise.analyses.derivation import evidence_of
 from layerwise.errors import LayerwiseError
-from layerwise.ledger.headlines import GRADES, RULES, headlines, read_headlines
+from layerwise.ledger.claims import read_ledger
+from layerwise.ledger.findings import findings, read_findings
+from layerwise.ledger.headlines import FALLS, GRADES, RULES, headlines, read_headlines
 from layerwise.ledger.sentences import Said, Value, fill
+from layerwise.ledger.verdicts import judge
 
 
 def headline(verdicts, rule="every claim", documents=None, **fields):
@@ -82,13 +90,72 @@ def test_a_template_that_does_not_fit_iv():
         headline(["agrees"], also=["p9.*"])
 
 
-def test_committed_headlines_quote_numbers_and_type_none(root):
-    entries = read_headlines(root / "claims")
+def test_a_finding_is_a_fact_and_a_caveat_is_always_there():
+    records = [
+        record("p2.a", verdict="differs", recomputed=0.5),
+        record("p2.b", verdict="agrees"),
+        record("p3.c1", verdict="contradicted", quantity="labs"),
+        record("p3.c2", verdict="contradicted", quantity="labs"),
+    ]
+    entry = {"weight": 1, "title": "It is {x}, not {x.printed}.", "follows": "So {x:.1f}."}
+    entries = [
+        {**entry, "id": "caveat", "claims": {"x": "p2.b"}, "caveat": True, "headline": "second"},
+        {**entry, "id": "fact", "claims": {"x": "p2.a"}, "also": ["p2.*"], "headline": "first"},
+        {**entry, "id": "none", "claims": {"x": "p2.b"}},
+    ]
+    found = findings(records, entries, ["first", "second"])
+    assert [one.id for one in found] == ["fact", "caveat", "p3.c1"]
+    assert (found[0].title, found[0].follows) == ("It is 0.5, not 0.345.", "So 0.5.")
+    assert (found[0].claims, found[2].claims) == (["p2.a", "p2.b"], ["p3.c1", "p3.c2"])
+    assert findings(records, entries, [], argued=False)[0].follows == ""
+    with pytest.raises(LayerwiseError, match="finding none: no claim fits 'p9'"):
+        findings(records, [{**entry, "id": "none", "claims": {"x": "p9"}}], [])
+
+
+def falling_of(records):
+    return {one["id"] for one in records if one["verdict"] in FALLS}
+
+
+@pytest.fixture(scope="module")
+def committed(root, published):
+    """The judged ledger of print, and the entries of headlines and of findings."""
+    works = analyse_all(evidence_of(published, DRAWS, TABLES))
+    results = replace(statistics_of(works), published=published)
+    claims = root / "claims"
+    records = [judge(claim, results) for claim in read_ledger(claims, published)]
+    return records, results.documents, read_headlines(claims), read_findings(claims)
+
+
+def test_committed_entries_quote_numbers_and_type_none(committed):
+    _, _, entries, facts = committed
     assert 12 <= len(entries) <= 18
     assert [entry["paper"] for entry in entries] == sorted(entry["paper"] for entry in entries)
+    texts = [entry["says"] for entry in entries]
+    texts += [text for entry in entries for text in entry["reason"].values()]
+    texts += [entry.get(part, "") for entry in facts for part in ("title", "gives", "follows")]
     for entry in entries:
         assert entry["rule"] in RULES
         assert set(entry["reason"]) <= set(GRADES)
-        for template in (entry["says"], *entry["reason"].values()):
-            words = re.sub(r"\{[^}]*\}|\w+-[\d.]+\w*", "", template)
-            assert not re.search(r"\d[.,]\d|\d ?%|[-+]\d", words), template
+    for text in texts:
+        words = re.sub(r"\{[^}]*\}|\w+-[\d.]+\w*", "", text)
+        assert not re.search(r"\d[.,]\d|\d ?%|[-+]\d", words), text
+
+
+def test_every_headline_of_print_has_its_reason(committed):
+    records, documents, entries, _ = committed
+    for found in headlines(records, documents, entries):
+        assert "claims stand" not in found.reason, found.id
+        assert "no value" not in found.says + found.reason, found.id
+
+
+def test_every_claim_that_falls_is_of_one_finding(committed):
+    records, _, entries, facts = committed
+    order = [entry["id"] for entry in entries]
+    found = findings(records, facts, order)
+    assert {one.id for one in found} == {entry["id"] for entry in facts}  # none unlisted, none idle
+    assert {one.headline for one in found} <= {*order, None}
+    falling = falling_of(records)
+    listed = Counter(
+        claim for one in found if not one.caveat for claim in one.claims if claim in falling
+    )
+    assert listed == Counter(falling)

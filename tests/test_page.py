@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from claim_records import FILE, HOSTILE, folders, judged, png, record
 from layerwise.errors import LayerwiseError
-from layerwise.ledger.findings import findings, is_label, origin, relative_difference
+from layerwise.ledger.findings import differing, is_label, origin, relative_difference
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.html import embedded
 from layerwise.pages.pictures import Picture
@@ -109,7 +109,7 @@ def test_findings_in_order_of_consequence() -> None:
         record("p3.paper.agrees", where=paper),
         record("p3.a.tie", where=paper, recomputed=1.01, **numbers),
     ]
-    assert [entry["id"] for entry in findings(records)] == [
+    assert [entry["id"] for entry in differing(records)] == [
         "p3.paper.word",
         "p3.a.tie",
         "p3.paper.number",

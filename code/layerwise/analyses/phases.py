@@ -183,9 +183,9 @@ def eases(curve: PairCurve) -> bool:
 
 
 def near_zero(curve: PairCurve) -> bool:
-    """No bound is stated, so another reading: mid r of both signs, or their mean near zero."""
-    inside = curve.r(curve.phase("mid")).values()
-    return min(inside) < 0 < max(inside) or abs(curve.mean("mid")) < NEAR_ZERO
+    """Whether the mid mean is near zero, or of another sign than the early one."""
+    early, mid, _ = curve.means()
+    return early * mid < 0 or abs(mid) < NEAR_ZERO
 
 
 def same_by_means(e: Evidence) -> bool:

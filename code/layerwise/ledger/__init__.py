@@ -7,5 +7,6 @@ sentences templates in claims/, filled from records
 headlines the papers' central claims, graded: `headlines(records, documents, read_headlines(...))`
           -> [Headline(id, paper, where, says, grade, reason, rule, parts, choices)]; `judge` keeps
           them in results/SOURCE/claims.json as `headlines`
-findings  what differs, the most consequential first
+findings  what does not stand, one Finding(id, paper, title, weight, headline, caveat, claims,
+          places, printed, recomputed, gives, follows) per fact; kept beside them as `findings`
 """

@@ -1,16 +1,20 @@
-"""What does not follow from the published numbers, in order of consequence.
-
-A number in a paper's text weighs more than one in a notebook or on a page beside the paper, and
-that more than one in a result file; a word (a verdict, a label) more than a
-number; a large relative difference more than a small one.
+"""What does not follow, as facts: `claims/findings.yaml` says which claims are one fact, what would
+give what is printed, and what it means for the argument; the numbers come from the records.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+from layerwise.errors import LayerwiseError
+from layerwise.ledger.claims import read_yaml
+from layerwise.ledger.headlines import FALLS, named_and_matching
+from layerwise.ledger.sentences import Record, Said, fill
 
 # Where a claim stands, the most read first.
 ORIGINS = ("paper text", "notebook or page", "result file")
@@ -65,10 +69,10 @@ def relative_difference(published: Any, recomputed: Any) -> float | None:
     return abs(recomputed - published) / abs(published) if published else math.inf
 
 
-def findings(records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def differing(records: Iterable[Record]) -> list[Record]:
     """The records whose verdict is `differs`, the most consequential first; ties by id."""
 
-    def weight(record: Mapping[str, Any]) -> tuple[int, bool, float, str]:
+    def weight(record: Record) -> tuple[int, bool, float, str]:
         gap = relative_difference(record["published"], record["recomputed"])
         return (
             ORIGINS.index(origin(record)),
@@ -78,3 +82,105 @@ def findings(records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         )
 
     return sorted((record for record in records if record["verdict"] == "differs"), key=weight)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A fact that does not stand, or a caveat, with all claims that it touches.
+
+    Attributes:
+        id: p2.late_mean, ...; its title is a sentence.
+        paper: 1, 2 or 3; `headline`: the id of the one it touches, if any.
+        weight: 1, a headline rests on it; 2, it changes a number or a statement; 3, a detail.
+        caveat: it is there whatever the verdicts are.
+        claims: ids, those that the sentences quote first; `places`: where they stand in print.
+        printed, recomputed: of the first claim that falls (of a caveat: of the first), as text.
+        gives: what would give what is printed; empty where nothing known does.
+        follows: what follows for the argument; empty where the numbers are not those in print.
+    """
+
+    id: str
+    paper: int
+    title: str
+    weight: int
+    headline: str | None
+    caveat: bool
+    claims: list[str]
+    places: list[str]
+    printed: str
+    recomputed: str
+    gives: str
+    follows: str
+
+
+def findings(
+    records: Sequence[Record],
+    entries: Sequence[Mapping[str, Any]],
+    order: Sequence[str],
+    *,
+    argued: bool = True,
+) -> list[Finding]:
+    """One per fact; by the headline that they touch, then by weight, then as the entries stand.
+
+    An entry none of whose claims falls is no finding, unless it is a caveat. What falls and has no
+    entry is a finding of weight 3, one for every quantity of a paper.
+
+    Arguments:
+        entries: `read_findings`.
+        order: ids of the headlines.
+        argued: the numbers are those in print, so that what follows from them can be said.
+
+    Raises:
+        LayerwiseError: naming the entry that does not fit the ledger.
+    """
+    known = {record["id"]: record for record in records}
+    found, listed = [], set()
+    for entry in entries:
+        try:
+            touched = named_and_matching(entry, known)
+            listed |= {record["id"] for record in touched}
+            falling = [record for record in touched if record["verdict"] in FALLS]
+            if falling or entry.get("caveat"):
+                found.append(_finding(entry, touched, (falling or touched)[0], known, argued))
+        except (KeyError, LayerwiseError) as error:
+            raise LayerwiseError(f"finding {entry.get('id')}: {error}") from None
+    rest: dict[tuple[int, str], list[Record]] = {}
+    for record in records:
+        if record["verdict"] in FALLS and record["id"] not in listed:
+            rest.setdefault((record["paper"], record["quantity"]), []).append(record)
+    for group in rest.values():
+        first = {"id": group[0]["id"], "claims": {"claim": group[0]["id"]}, "weight": 3}
+        title = f"{group[0]['quantity']}: {{claim}}, not {{claim.printed}}."
+        found.append(_finding({**first, "title": title}, group, group[0], known, argued))
+    places = {headline: place for place, headline in enumerate(order)}
+    return sorted(found, key=lambda one: (places.get(one.headline or "", len(places)), one.weight))
+
+
+def read_findings(folder: Path) -> list[dict[str, Any]]:
+    """The entries of `findings.yaml` of the ledger's folder."""
+    entries: list[dict[str, Any]] = read_yaml(folder / "findings.yaml", {"findings"})["findings"]
+    return entries
+
+
+def _finding(
+    entry: Mapping[str, Any],
+    touched: Sequence[Record],
+    first: Record,
+    known: Mapping[str, Record],
+    argued: bool,
+) -> Finding:
+    values = {alias: Said(known[claim]) for alias, claim in entry["claims"].items()}
+    return Finding(
+        id=entry["id"],
+        paper=first["paper"],
+        title=fill(entry["title"], values),
+        weight=entry["weight"],
+        headline=entry.get("headline"),
+        caveat=bool(entry.get("caveat")),
+        claims=[record["id"] for record in touched],
+        places=list(dict.fromkeys(record["where"] for record in touched)),
+        printed=Said(first).printed,
+        recomputed=f"{Said(first)}",
+        gives=fill(entry.get("gives", ""), values) if argued else "",
+        follows=fill(entry.get("follows", ""), values) if argued else "",
+    )

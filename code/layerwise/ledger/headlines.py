@@ -8,9 +8,9 @@ true or gives what is printed, or as a row {claim, choice, model} of the sensiti
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -128,10 +128,7 @@ def read_headlines(folder: Path) -> list[dict[str, Any]]:
 def _headline(
     entry: Mapping[str, Any], known: Mapping[str, Record], documents: Mapping[str, Any]
 ) -> Headline:
-    named = entry["claims"]
-    wanted = [known[claim] for claim in named.values()]
-    for pattern in entry.get("also", []):
-        wanted += matching(pattern, known)
+    named, wanted = entry["claims"], named_and_matching(entry, known)
     facts = {text: at(documents, statistic) for text, statistic in entry.get("facts", {}).items()}
     choices = {
         text: _outcome(wanted[0], choice, documents)
@@ -152,16 +149,19 @@ def _headline(
     )
 
 
-def matching(pattern: str, known: Mapping[str, Record]) -> list[Record]:
-    """The records whose id fits a pattern with `*`.
+def named_and_matching(entry: Mapping[str, Any], known: Mapping[str, Record]) -> list[Record]:
+    """The records of an entry's `claims`, then those that fit a pattern (with `*`) of `also`.
 
     Raises:
-        LayerwiseError: if none does.
+        LayerwiseError: if one is not there, or none fits a pattern.
     """
-    found = [record for claim, record in known.items() if fnmatchcase(claim, pattern)]
-    if not found:
-        raise LayerwiseError(f"no claim fits {pattern!r}; correct the pattern")
-    return found
+    found: dict[str, Record] = {}
+    for pattern in [*entry["claims"].values(), *entry.get("also", [])]:
+        fitting = {claim: known[claim] for claim in fnmatch.filter(known, pattern)}
+        if not fitting:
+            raise LayerwiseError(f"no claim fits {pattern!r}; correct the pattern")
+        found |= fitting
+    return list(found.values())
 
 
 def stands(record: Record) -> bool | None:

@@ -13,7 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from layerwise.errors import LayerwiseError
-from layerwise.ledger.findings import ORIGINS, findings
+from layerwise.ledger.findings import ORIGINS, differing
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.evidence import Evidence
 from layerwise.pages.html import embedded, fill, inlined, policy, seen
@@ -66,7 +66,7 @@ def page(
         "meanings": MEANINGS,
         "tolerances": bands(),
         "origins": ORIGINS,
-        "findings": [seen(view(record)) for record in findings(records)],
+        "findings": [seen(view(record)) for record in differing(records)],
         "analyses": [
             {"name": analysis, "figures": drawn, "claims": groups.get(analysis, [])}
             for analysis, drawn in figures.by_analysis().items()

@@ -13,6 +13,7 @@ from layerwise.inputs.measured import read_measurements
 from layerwise.inputs.models import read_models
 from layerwise.inputs.published import TYPED, Published, read_published
 from layerwise.ledger.claims import read_ledger
+from layerwise.ledger.findings import findings, read_findings
 from layerwise.ledger.headlines import headlines, read_headlines
 from layerwise.ledger.origins import Origins
 from layerwise.ledger.verdicts import Statistics, judge
@@ -82,7 +83,14 @@ def run(
         document |= origins.document(records, numbers)
     write_json(out.with_name("verdicts.json"), counts)
     graded = headlines(records, results.documents, read_headlines(claims))
+    facts = findings(
+        records,
+        read_findings(claims),
+        [headline.id for headline in graded],
+        argued=source == "published",
+    )
     document["headlines"] = [asdict(headline) for headline in graded]
+    document["findings"] = [asdict(finding) for finding in facts]
     write_json(out, {**document, "claims": records})
     return f"{len(records)} claims judged in {out}"
 
