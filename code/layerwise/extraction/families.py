@@ -1,12 +1,12 @@
 """What is known of every architecture: where its parts are, which rows are whose, its small twin.
 
-This table is all that a new architecture needs. Of all of them the base model's last hidden state
-is taken after the final norm (OPT-350M, which has none: after `project_out`).
+The two tables below are all that a new architecture needs. Of all of them the base model's last
+hidden state is taken after the final norm (OPT-350M, which has none: after `project_out`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,6 @@ VOCABULARY = 512  # of a twin
 POSITIONS = 256  # of a twin, where nothing else is said
 Config = dict[str, Any]
 Rows = list[tuple[int, int]]  # runs: first row, and the row after the last
-_QKV = ("q_proj", "k_proj", "v_proj")
 
 
 @dataclass(frozen=True)
@@ -28,24 +27,25 @@ class Family:
 
     Attributes:
         blocks: where the base model keeps its blocks.
-        attention: of a block: its attention, and the module whose output is what attention adds to
-            the residual stream. BLOOM's attention and MLP add the stream themselves, so their last
-            linear map is named.
-        mlp: the same two of the MLP; OPT has no module for it.
-        projections: the modules of W_Q, W_K, W_V and W_O; where three share one, its name thrice.
+        attention: the attention of a block.
+        stored: its modules of W_Q, W_K, W_V and W_O; where two are named, the first holds the
+            rows of three.
         embedding, head: the input and output embeddings, without the base model's prefix.
-        head_by_head: rows of the shared module go q, k, v of head 0, then of head 1, ...; else all
+        mlp: of a block: the MLP, and the module whose output is what it adds to the residual
+            stream. OPT has no module for it. BLOOM's attention and MLP add the stream themselves,
+            so their last linear map is named.
+        added: the module whose output attention adds, where it is not `attention` itself.
+        head_by_head: rows of a shared module go q, k, v of head 0, then of head 1, ...; else all
             queries, then all keys, then all values.
         transposed: weights are stored (in, out).
-        twin: keyword arguments of a twin's configuration beyond those of all (`twin_config`).
     """
 
     blocks: str
-    attention: tuple[str, str]
-    mlp: tuple[str, str]
-    projections: tuple[str, ...]
+    attention: str
+    stored: tuple[str, ...]
     embedding: str
-    twin: Callable[[Shape], Config]
+    mlp: tuple[str, str] = ("mlp", "mlp")
+    added: str = ""
     head: str = "lm_head"
     head_by_head: bool = False
     transposed: bool = False
@@ -54,11 +54,13 @@ class Family:
     def parts(self) -> dict[str, str]:
         """Modules of a block by what `tracing` keeps of them."""
         names = ("attention_input", "attention_output", "mlp_input", "mlp_output")
-        return dict(zip(names, (*self.attention, *self.mlp), strict=True))
+        attention = self.attention.partition(".")[0]  # GPT-Neo's is inside another
+        return dict(zip(names, (attention, self.added or attention, *self.mlp), strict=True))
 
     def module(self, name: str) -> str:
         """The module of a block that holds a projection."""
-        return self.projections[MATRICES.index(name)]
+        place = MATRICES.index(name) - len(MATRICES) + len(self.stored)
+        return f"{self.attention}.{self.stored[max(place, 0)]}"
 
     def rows(self, name: str, slicing: str, heads: Heads) -> Rows:
         """Which rows of the tensor that holds it are a projection.
@@ -66,19 +68,19 @@ class Family:
         Paper 3's notebooks cut a shared tensor into thirds (`legacy`) even where its rows go head
         by head, which `correct` follows.
         """
-        place, size = MATRICES.index(name), heads.head_size
-        if self.projections.count(self.projections[place]) == 1:
-            return [(0, heads.heights[place])]
+        place, size, height = MATRICES.index(name), heads.head_size, heads.heights[name]
+        if height == self.height(name, heads):
+            return [(0, height)]
         if self.head_by_head and slicing == "correct":
             starts = [(3 * head + place) * size for head in range(heads.n_heads)]
             return [(start, start + size) for start in starts]
-        start = sum(heads.heights[:place])
-        return [(start, start + heads.heights[place])]
+        start = sum(heads.heights[before] for before in MATRICES[:place])
+        return [(start, start + height)]
 
     def height(self, name: str, heads: Heads) -> int:
         """Rows of the whole tensor that holds a projection."""
-        pairs = zip(self.projections, heads.heights, strict=True)
-        return sum(height for module, height in pairs if module == self.module(name))
+        module = self.module(name)
+        return sum(rows for of, rows in heads.heights.items() if self.module(of) == module)
 
 
 @dataclass(frozen=True)
@@ -91,10 +93,10 @@ class Heads:
     hidden_size: int
 
     @property
-    def heights(self) -> tuple[int, int, int, int]:
+    def heights(self) -> dict[str, int]:
         """Rows of every projection."""
         queries, keys = self.n_heads * self.head_size, self.kv_heads * self.head_size
-        return queries, keys, keys, self.hidden_size
+        return {"W_Q": queries, "W_K": keys, "W_V": keys, "W_O": self.hidden_size}
 
 
 def heads_of(config: Any) -> Heads:
@@ -116,6 +118,42 @@ def heads_of(config: Any) -> Heads:
     return Heads(n_heads, kv_heads, head_size, config.hidden_size)
 
 
+_SPLIT, _OUT = ("q_proj", "k_proj", "v_proj", "o_proj"), ("q_proj", "k_proj", "v_proj", "out_proj")
+_FUSED = ("query_key_value", "dense")
+_LLAMA = Family("layers", "self_attn", _SPLIT, "embed_tokens")
+FAMILIES: Mapping[str, Family] = {
+    "apertus": _LLAMA,
+    "bloom": Family(
+        *("h", "self_attention", _FUSED, "word_embeddings", ("mlp", "mlp.dense_4h_to_h")),
+        added="self_attention.dense",
+        head_by_head=True,
+    ),
+    "falcon": Family("h", "self_attention", _FUSED, "word_embeddings"),
+    "gemma": _LLAMA,
+    "gemma2": _LLAMA,
+    "gpt2": Family("h", "attn", ("c_attn", "c_proj"), "wte", transposed=True),
+    "gpt_neo": Family("h", "attn.attention", _OUT, "wte"),
+    "gpt_neox": Family(
+        "layers", "attention", _FUSED, "embed_in", head="embed_out", head_by_head=True
+    ),
+    "gptj": Family("h", "attn", _OUT, "wte"),
+    "llama": _LLAMA,
+    "mistral": _LLAMA,
+    "opt": Family("decoder.layers", "self_attn", _OUT, "decoder.embed_tokens", ("fc1", "fc2")),
+    "phi3": Family("layers", "self_attn", ("qkv_proj", "o_proj"), "embed_tokens"),
+    "stablelm": _LLAMA,
+}
+# Llama 3.1's and Apertus' stretching of the rotary angles
+LLAMA3_ROPE = {
+    "rope_type": "llama3",
+    "rope_theta": 500000.0,
+    "factor": 8.0,
+    "original_max_position_embeddings": 8192,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+}
+
+
 def twin_config(family: str, shape: Shape) -> Config:
     """Keyword arguments of the configuration of a twin.
 
@@ -126,6 +164,39 @@ def twin_config(family: str, shape: Shape) -> Config:
     Weights spread by 1/sqrt(hidden): the default 0.02 would leave all layers of so narrow a model
     alike.
     """
+    width = 2 * shape.hidden_size
+    wide = {"intermediate_size": width, "max_position_embeddings": POSITIONS}
+    grouped = wide | {"num_key_value_heads": shape.kv_heads}
+    narrow = {"n_inner": width, "n_positions": POSITIONS}
+    gemma = grouped | {"head_dim": shape.head_size}
+    pairs, odd = divmod(shape.n_layers, 2)  # GPT-Neo's blocks see all and a window, by turns
+    windows = [[["global", "local"], pairs], [["global"], odd]][: 1 + odd]
+    own: Mapping[str, Config] = {
+        "apertus": grouped
+        | {
+            "rope_parameters": {**LLAMA3_ROPE, "rope_theta": 12e6},
+            "max_position_embeddings": 65536,
+        },
+        "bloom": {},
+        "falcon": {"ffn_hidden_size": width, "multi_query": shape.kv_heads == 1},
+        "gemma": gemma,
+        # the 9B model scales its scores by the size of a head
+        "gemma2": gemma | {"query_pre_attn_scalar": shape.head_size},
+        "gpt2": narrow,
+        "gpt_neo": wide | {"attention_types": windows},
+        "gpt_neox": wide | {"rotary_pct": 0.5},
+        "gptj": narrow | {"rotary_dim": shape.head_size // 2},
+        "llama": grouped,
+        # the hub's configuration; the library's default is that of a later version
+        "mistral": grouped
+        | {
+            "rms_norm_eps": 1e-5,
+            "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0},
+        },
+        "opt": {"ffn_dim": width, "max_position_embeddings": POSITIONS},
+        "phi3": grouped,
+        "stablelm": grouped | {"partial_rotary_factor": 0.5},
+    }
     return {
         "hidden_size": shape.hidden_size,
         "num_hidden_layers": shape.n_layers,
@@ -135,144 +206,4 @@ def twin_config(family: str, shape: Shape) -> Config:
         "eos_token_id": 0,
         "pad_token_id": 1,
         "init_std" if family == "opt" else "initializer_range": shape.hidden_size**-0.5,
-    } | FAMILIES[family].twin(shape)
-
-
-def _wide(shape: Shape) -> Config:
-    """Width of the MLP and positions, where they have the usual names."""
-    return {"intermediate_size": 2 * shape.hidden_size, "max_position_embeddings": POSITIONS}
-
-
-def _grouped(shape: Shape) -> Config:
-    return _wide(shape) | {"num_key_value_heads": shape.kv_heads}
-
-
-def _gpt2(shape: Shape) -> Config:
-    return {"n_inner": 2 * shape.hidden_size, "n_positions": POSITIONS}
-
-
-def _gpt_neo(shape: Shape) -> Config:
-    alternating = [[["global", "local"], shape.n_layers // 2]]
-    last = [[["global"], 1]] if shape.n_layers % 2 else []
-    return _wide(shape) | {"attention_types": alternating + last}
-
-
-def _gemma(shape: Shape) -> Config:
-    return _grouped(shape) | {"head_dim": shape.head_size}
-
-
-def _opt(shape: Shape) -> Config:
-    return {"ffn_dim": 2 * shape.hidden_size, "max_position_embeddings": POSITIONS}
-
-
-def _llama_like(twin: Callable[[Shape], Config] = _grouped) -> Family:
-    projections = _under("self_attn", *_QKV, "o_proj")
-    return Family(
-        "layers", ("self_attn", "self_attn"), ("mlp", "mlp"), projections, "embed_tokens", twin
-    )
-
-
-def _under(attention: str, *modules: str) -> tuple[str, ...]:
-    """Modules of W_Q, W_K, W_V and W_O; where two are named, the first holds three of them."""
-    names = modules if len(modules) == 4 else (modules[0],) * 3 + modules[1:]
-    return tuple(f"{attention}.{name}" for name in names)
-
-
-# Llama 3.1's and Apertus' stretching of the rotary angles
-LLAMA3_ROPE = {
-    "rope_type": "llama3",
-    "rope_theta": 500000.0,
-    "factor": 8.0,
-    "original_max_position_embeddings": 8192,
-    "low_freq_factor": 1.0,
-    "high_freq_factor": 4.0,
-}
-_APERTUS = {
-    "rope_parameters": {**LLAMA3_ROPE, "rope_theta": 12e6},
-    "max_position_embeddings": 65536,
-}
-# the hub's configuration; the library's default is that of a later version
-_MISTRAL = {
-    "rms_norm_eps": 1e-5,
-    "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0},
-}
-FAMILIES: Mapping[str, Family] = {
-    "apertus": _llama_like(lambda shape: _grouped(shape) | _APERTUS),
-    "bloom": Family(
-        blocks="h",
-        attention=("self_attention", "self_attention.dense"),
-        mlp=("mlp", "mlp.dense_4h_to_h"),
-        projections=_under("self_attention", "query_key_value", "dense"),
-        embedding="word_embeddings",
-        twin=lambda shape: {},
-        head_by_head=True,
-    ),
-    "falcon": Family(
-        blocks="h",
-        attention=("self_attention", "self_attention"),
-        mlp=("mlp", "mlp"),
-        projections=_under("self_attention", "query_key_value", "dense"),
-        embedding="word_embeddings",
-        twin=lambda shape: {
-            "ffn_hidden_size": 2 * shape.hidden_size,
-            "multi_query": shape.kv_heads == 1,
-        },
-    ),
-    "gemma": _llama_like(_gemma),
-    # the 9B model scales its scores by the size of a head
-    "gemma2": _llama_like(lambda s: _gemma(s) | {"query_pre_attn_scalar": s.head_size}),
-    "gpt2": Family(
-        blocks="h",
-        attention=("attn", "attn"),
-        mlp=("mlp", "mlp"),
-        projections=_under("attn", "c_attn", "c_proj"),
-        embedding="wte",
-        twin=_gpt2,
-        transposed=True,
-    ),
-    "gpt_neo": Family(
-        blocks="h",
-        attention=("attn", "attn"),
-        mlp=("mlp", "mlp"),
-        projections=_under("attn.attention", *_QKV, "out_proj"),
-        embedding="wte",
-        twin=_gpt_neo,
-    ),
-    "gpt_neox": Family(
-        blocks="layers",
-        attention=("attention", "attention"),
-        mlp=("mlp", "mlp"),
-        projections=_under("attention", "query_key_value", "dense"),
-        embedding="embed_in",
-        twin=lambda shape: _wide(shape) | {"rotary_pct": 0.5},
-        head="embed_out",
-        head_by_head=True,
-    ),
-    "gptj": Family(
-        blocks="h",
-        attention=("attn", "attn"),
-        mlp=("mlp", "mlp"),
-        projections=_under("attn", *_QKV, "out_proj"),
-        embedding="wte",
-        twin=lambda shape: _gpt2(shape) | {"rotary_dim": shape.head_size // 2},
-    ),
-    "llama": _llama_like(),
-    "mistral": _llama_like(lambda shape: _grouped(shape) | _MISTRAL),
-    "opt": Family(
-        blocks="decoder.layers",
-        attention=("self_attn", "self_attn"),
-        mlp=("fc1", "fc2"),
-        projections=_under("self_attn", *_QKV, "out_proj"),
-        embedding="decoder.embed_tokens",
-        twin=_opt,
-    ),
-    "phi3": Family(
-        blocks="layers",
-        attention=("self_attn", "self_attn"),
-        mlp=("mlp", "mlp"),
-        projections=_under("self_attn", "qkv_proj", "o_proj"),
-        embedding="embed_tokens",
-        twin=_grouped,
-    ),
-    "stablelm": _llama_like(lambda shape: _grouped(shape) | {"partial_rotary_factor": 0.5}),
-}
+    } | own[family]

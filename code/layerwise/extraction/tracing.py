@@ -7,7 +7,6 @@ and the inputs and outputs of each block's attention and MLP.
 from __future__ import annotations
 
 import contextlib
-import operator
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -128,7 +127,7 @@ def _logits(
 def _watch_maps(
     checkpoint: Checkpoint, maps: dict[int, np.ndarray]
 ) -> contextlib.AbstractContextManager[None]:
-    get = operator.attrgetter(FAMILIES[checkpoint.family].attention[0])
+    path = FAMILIES[checkpoint.family].parts["attention_input"]
 
     def save(block: int, module: Any, args: Any, out: Any) -> None:
         if isinstance(out, tuple) and len(out) > 1 and out[1] is not None:
@@ -136,7 +135,7 @@ def _watch_maps(
 
     return taken_off(
         [
-            get(block).register_forward_hook(partial(save, number))
+            block.get_submodule(path).register_forward_hook(partial(save, number))
             for number, block in enumerate(checkpoint.blocks)
         ]
     )
@@ -147,7 +146,7 @@ def _watch_parts(checkpoint: Checkpoint, keep: Keep) -> contextlib.AbstractConte
     for number, block in enumerate(checkpoint.blocks):
         for name, path in FAMILIES[checkpoint.family].parts.items():
             show = on_input if name.endswith("_input") else on_output
-            handles.append(show(operator.attrgetter(path)(block), partial(keep, number, name)))
+            handles.append(show(block.get_submodule(path), partial(keep, number, name)))
     return taken_off(handles)
 
 
