@@ -118,9 +118,9 @@ def gpus(*gigabytes: int) -> dict[str, Any]:
 
 
 def closed(*slugs: str, error: type[Exception] = LayerwiseError) -> dict[str, Any]:
-    def require(models: list[Any]) -> None:
-        if models[0].slug in slugs or not slugs:
-            raise error(f"{models[0].slug}: accept its licence")
+    def require(model: Any) -> None:
+        if model.slug in slugs or not slugs:
+            raise error(f"{model.slug}: accept its licence")
 
     return {"layerwise.extraction.hub.require_hub": require}
 

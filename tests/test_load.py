@@ -21,7 +21,6 @@ from layerwise.extraction.load import (
     load_model,
     load_registered,
     require_accelerator,
-    weight_bytes,
 )
 from layerwise.extraction.twins import build_twin, twin_of
 from layerwise.inputs.models import Model
@@ -81,10 +80,10 @@ def test_local_iv(copy: Path, tmp_path: Path) -> None:
     with pytest.raises(LayerwiseError, match=r"not a safetensors file .*pointer to a file"):
         load_local(copy)
     weights_file.unlink()
-    with pytest.raises(LayerwiseError, match=r"\*.safetensors only .* found no weights at all"):
+    with pytest.raises(LayerwiseError, match=r"\*.safetensors only .* missing or no .*: none\)"):
         load_local(copy)
     (copy / "pytorch_model.bin").write_bytes(whole)
-    with pytest.raises(LayerwiseError, match=r"found only pytorch_model.bin"):
+    with pytest.raises(LayerwiseError, match=r"beside it: pytorch_model.bin"):
         load_local(copy)
     (copy / "config.json").write_text('{"model_type": "mamba"}')
     with pytest.raises(LayerwiseError, match="no known layout for the architecture 'mamba'; supp"):
@@ -94,17 +93,13 @@ def test_local_iv(copy: Path, tmp_path: Path) -> None:
         load_local(copy)
 
 
-def test_weight_bytes_against_parameters(tiny: Path) -> None:
-    loaded = load_local(tiny, device="cpu")
-    stored = sum(weight.numel() for weight in loaded.model.parameters())
-    files = list(tiny.glob("*.safetensors"))
-    assert weight_bytes(files, "float32") == 4 * stored
-    assert weight_bytes(files, "bfloat16") == 2 * stored
-
-
 def test_too_little_memory(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weights, "weight_bytes", lambda files, dtype: 2**50)
-    with pytest.raises(LayerwiseError, match=r"needs 1048576.0 GiB on cpu, .* GiB are there"):
+    """A byte less than the parameters take."""
+    stored = sum(one.numel() for one in load_local(tiny, device="cpu").model.parameters())
+    monkeypatch.setattr(weights, "free_bytes", lambda device: 2 * stored)
+    load_local(tiny, "bfloat16", "cpu")
+    monkeypatch.setattr(weights, "free_bytes", lambda device: 4 * stored - 1)
+    with pytest.raises(LayerwiseError, match=r"float32 needs 0.\d+ MiB on cpu, .* are there; us"):
         load_local(tiny, device="cpu")
 
 
@@ -175,7 +170,7 @@ def test_hub_not_in_cache(hub_cache: Path) -> None:
 
 def test_hub_snapshot_without_weights(hub_cache: Path) -> None:
     (hub_cache / "model.safetensors").unlink()
-    with pytest.raises(LayerwiseError, match="found no weights at all"):
+    with pytest.raises(LayerwiseError, match=r"model\.safetensors is missing"):
         load_hub("org/tiny", COMMIT, device="cpu")
 
 
@@ -252,7 +247,7 @@ def test_broken_checkpoints(tiny: Path, tmp_path: Path) -> None:
         load_local(folder, device="cpu")
     config.write_text(json.dumps(described))
     weights.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(LayerwiseError, match="the checkpoint cannot be loaded"):
+    with pytest.raises(LayerwiseError, match=r"not a safetensors file .* may be cut off"):
         load_local(folder, device="cpu")
     weights.write_bytes(whole)
     with pytest.raises(LayerwiseError, match="device must be cpu, cuda, cuda:N or auto"):
@@ -372,27 +367,22 @@ def test_declared_heads_of_every_family(family: str) -> None:
 def test_require_hub(hub_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cached = registered(hub="org/tiny", revision=COMMIT)
     other = cached.model_copy(update={"hub": "org/other"})
-    require_hub([cached])
+    require_hub(cached)
     with pytest.raises(
         LayerwiseError, match=r"org/other at .* not in the local cache .* unset HF_H"
     ):
-        require_hub([cached, other])
-    unresolved = cached.model_copy(update={"revision": None})
-    with pytest.raises(
-        LayerwiseError, match="no revision is recorded for small-gpt-neox, two; look"
-    ):
-        require_hub([unresolved, cached, unresolved.model_copy(update={"slug": "two"})])
+        require_hub(other)
     asked = []
     monkeypatch.setattr(
         huggingface_hub.HfApi, "model_info", lambda self, hub, **_: asked.append(hub)
     )
-    require_hub([other])
+    require_hub(other)
 
     def refuse(self: object, hub: str) -> None:
         raise ANSWERS["gated"]
 
     monkeypatch.setattr(huggingface_hub.HfApi, "auth_check", refuse)
-    require_hub([other])
+    require_hub(other)
     with pytest.raises(LayerwiseError, match="org/other is gated: accept its licence"):
-        require_hub([other.model_copy(update={"gated": True})])
+        require_hub(other.model_copy(update={"gated": True}))
     assert asked == ["org/other"] * 3

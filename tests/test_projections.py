@@ -139,9 +139,9 @@ def test_legacy_thirds_against_plain_slices(family, weights):
         if not fused:
             names = ("q_proj", "k_proj", "v_proj")
             expected = [stored[k].numpy() for n in names for k in keys if f"{n}." in k]
-        elif weights.family == "gpt2":
+        elif family == "gpt2":
             expected = [stored[fused[0]].numpy()[:, i * d : (i + 1) * d].T for i in range(3)]
-        elif weights.family in ("falcon", "phi3"):
+        elif family in ("falcon", "phi3"):
             shared = weights.kv_heads * weights.head_size
             expected = np.split(stored[fused[0]].numpy(), [d, d + shared])
         else:
@@ -158,26 +158,14 @@ def test_legacy_differs_only_where_rows_go_head_by_head(family, weights):
         for name in ("W_Q", "W_K", "W_V")
     ]
     same = [np.array_equal(legacy, correct) for legacy, correct in pairs]
-    assert same == [weights.family not in FUSED] * 3
+    assert same == [family not in FUSED] * 3
     rows = [{tuple(row) for one in pairs for row in one[number]} for number in (0, 1)]
     assert rows[0] == rows[1]  # cut at other places, the same rows in all
 
 
-@pytest.mark.parametrize("slicing", ["legacy", "correct"])
-def test_value_heads_are_the_maps_of_query_heads(weights, slicing):
-    heads = weights.value_heads(0, slicing)
-    assert heads.shape == (4, weights.head_size, 16)
-    w_v = weights.matrix(0, "W_V", slicing)
-    shared = 4 // weights.kv_heads
-    for head in range(4):
-        start = head // shared * weights.head_size
-        np.testing.assert_array_equal(heads[head], w_v[start : start + weights.head_size])
-
-
 def test_describes_the_model(family, weights):
     checkpoint = twin_checkpoint(family)
-    config, network = checkpoint.model.config, checkpoint.model
-    assert weights.family == config.model_type
+    network = checkpoint.model
     assert (weights.n_layers, weights.n_heads, weights.hidden_size) == (3, 4, 16)
     assert weights.head_size == (6 if family.startswith("gemma") else 4)
     untied = ("gpt_neox", "gptj", "llama", "mistral", "apertus", "phi3", "stablelm")
@@ -187,14 +175,6 @@ def test_describes_the_model(family, weights):
     np.testing.assert_array_equal(weights.embedding(), inner.weight.detach().numpy())
     assert len(weights.embedding()) == weights.vocab_size
     assert weights.embedding().shape[1] == (8 if family == "opt-350m" else 16)
-
-
-@pytest.mark.parametrize(
-    ("family", "theta"),
-    [("mistral", 1e4), ("apertus", 12e6), ("gpt_neox", 1e4), ("gemma", 1e4), ("gpt2", None)],
-)
-def test_rope_theta(family, theta):
-    assert Weights.open(twin_folder(family)).rope_theta == theta
 
 
 @pytest.mark.parametrize("family", ["gpt_neox", "gpt2", "llama"], indirect=True)
@@ -217,7 +197,7 @@ def test_sharded_and_half_precision_checkpoints_read_alike(family, tmp_path):
     )
     network.save_pretrained(tmp_path, max_shard_size="12KB")
     assert len(list(tmp_path.glob("*.safetensors"))) > 2
-    sharded, whole = Weights.open(tmp_path, None), Weights.open(twin_folder(family), "bfloat16")
+    sharded, whole = Weights.open(tmp_path), Weights.open(twin_folder(family), "bfloat16")
     for block in range(3):
         for name in MATRICES:
             one, other = (w.matrix(block, name, "correct") for w in (sharded, whole))
@@ -256,12 +236,6 @@ def altered(folder: Path, family: str = "gpt_neox", **config) -> Path:
 
 
 def test_open_iv(tmp_path):
-    with pytest.raises(LayerwiseError, match=r"dtype must be one of float32, .*, found 'int8'"):
-        Weights.open(twin_folder("gpt2"), "int8")
-    with pytest.raises(LayerwiseError, match=r"has a config.json; check the path"):
-        Weights.open(tmp_path)
-    with pytest.raises(LayerwiseError, match="no known layout of the projections of 'mamba'"):
-        Weights.open(altered(tmp_path / "a", model_type="mamba"))
     for change in ({"new_decoder_architecture": True}, {"multi_query": False}):
         with pytest.raises(LayerwiseError, match="falcon is known with one head of keys"):
             Weights.open(altered(tmp_path / "b", "falcon", **change))
@@ -273,7 +247,7 @@ def test_broken_folders_iv(tmp_path):
     with pytest.raises(LayerwiseError, match=r"not a safetensors file .*; it may be cut off"):
         Weights.open(folder)
     (folder / "model.safetensors").unlink()
-    with pytest.raises(LayerwiseError, match=r"model.safetensors is missing; fetch the folder"):
+    with pytest.raises(LayerwiseError, match=r"model.safetensors is missing or no .* fetch the"):
         Weights.open(folder)
     index = {"weight_map": {"embed_out.weight": "model-2-of-2.safetensors"}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
@@ -282,14 +256,6 @@ def test_broken_folders_iv(tmp_path):
 
 
 def test_matrix_iv(tmp_path):
-    weights = Weights.open(twin_folder("gpt_neox"))
-    with pytest.raises(LayerwiseError, match=r"name must be one of W_Q, .*, found 'W_U'"):
-        weights.matrix(0, "W_U", "correct")
-    with pytest.raises(LayerwiseError, match=r"slicing must be one of legacy, .*, found 'true'"):
-        weights.matrix(0, "W_Q", "true")
-    for block in (-1, 3):
-        with pytest.raises(LayerwiseError, match=rf"block must be 0..2, found {block}"):
-            weights.matrix(block, "W_Q", "correct")
     wrong = Weights.open(altered(tmp_path, hidden_size=32))
     with pytest.raises(LayerwiseError, match=r"shape \[48, 16\], config.json asks for 96 rows"):
         wrong.matrix(0, "W_V", "legacy")

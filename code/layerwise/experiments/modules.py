@@ -10,8 +10,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import safetensors
-
 from layerwise.experiments import Subject
 from layerwise.measures.residual_gain import module_gains
 
@@ -44,9 +42,5 @@ def count_parameters(weights: Any) -> int:
     Older checkpoints store causal masks and rotary angles beside the parameters; those belong to
     modules that have no parameters, and are left out.
     """
-    total = 0
-    for name, (file, key) in weights.places.items():
-        if name.split(".")[-2] in MODULES:
-            with safetensors.safe_open(file, framework="np") as handle:
-                total += math.prod(handle.get_slice(key).get_shape())
-    return total
+    stored = weights.tensors.items()
+    return sum(math.prod(one.shape) for name, one in stored if name.split(".")[-2] in MODULES)

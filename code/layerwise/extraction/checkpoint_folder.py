@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import json
-import math
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import safetensors
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.families import FAMILIES
 from layerwise.files import read_json, require_name
-from layerwise.inputs.models import BYTES
 
 WEIGHTS = "model.safetensors"
 INDEX = f"{WEIGHTS}.index.json"
+_TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json")
+
+
+class Stored(NamedTuple):
+    """Where a tensor is, and its shape."""
+
+    file: Path
+    key: str
+    shape: tuple[int, ...]
 
 
 def check_config(path: Path) -> None:
@@ -64,39 +72,36 @@ def check_folder(path: Path) -> list[Path]:
         raise LayerwiseError(f"{path}: no such checkpoint folder; check the path")
     require_name(f"{path.resolve()}: the folder of a checkpoint", path.resolve().name)
     check_config(path)
-    if not any((path / n).is_file() for n in ("tokenizer.json", "tokenizer.model", "vocab.json")):
+    if not any((path / name).is_file() for name in _TOKENIZERS):
         raise LayerwiseError(
-            f"{path}: no tokenizer (tokenizer.json, tokenizer.model or vocab.json); save it into "
-            "the same folder"
+            f"{path}: no tokenizer ({', '.join(_TOKENIZERS)}); save it into the same folder"
         )
-    files = sorted(path.glob("*.safetensors"))
-    if not files:
-        others = sorted(p.name for p in (*path.glob("*.bin"), *path.glob("*.pt")))
-        found = f"only {', '.join(others)}" if others else "no weights at all"
-        raise LayerwiseError(
-            f"{path}: weights are read from *.safetensors only (other formats can run code), "
-            f"found {found}; save the model again with safetensors"
-        )
-    for file in files:
-        if not file.is_file():  # a device or a pipe never ends
-            raise LayerwiseError(
-                f"{file}: weights are a file, found a folder, a device or a link to nothing; fetch "
-                "the folder again"
-            )
-    shard_names(path)
-    return files
+    return weight_files(path)
 
 
-def shard_names(path: Path) -> list[str]:
-    """Names of the files that hold the weights: one file, or the shards that an index lists.
+def weight_files(path: Path) -> list[Path]:
+    """The files that hold the weights: one file, or the shards that an index lists.
 
     A link to a file elsewhere is followed, as the hub's cache is made of such links; what is
     read through it is safetensors all the same.
 
     Raises:
-        LayerwiseError: if the index has another shape, or lists a file that is not a safetensors
-            file of this folder.
+        LayerwiseError: if a file is not there, or the index has another shape or lists a file
+            that is not a safetensors file of this folder.
     """
+    files = [path / name for name in _shard_names(path)]
+    for file in files:
+        if not file.is_file():  # a device or a pipe never ends
+            others = sorted(p.name for p in (*path.glob("*.bin"), *path.glob("*.pt")))
+            raise LayerwiseError(
+                f"{path}: weights are read from *.safetensors only (other formats can run code), "
+                f"{file.name} is missing or no file (beside it: {', '.join(others) or 'none'}); "
+                "fetch the folder again, or save the model with safetensors"
+            )
+    return files
+
+
+def _shard_names(path: Path) -> list[str]:
     if (path / WEIGHTS).is_file() or not (path / INDEX).is_file():
         return [WEIGHTS]
     index = read_json(path / INDEX)
@@ -116,22 +121,21 @@ def shard_names(path: Path) -> list[str]:
     return sorted(set(listed.values()))
 
 
-def weight_bytes(files: list[Path], dtype: str) -> int:
-    """Bytes the weights take once loaded in `dtype`, read from the safetensors headers alone.
+def stored_tensors(files: list[Path]) -> list[Stored]:
+    """Every tensor, from the headers of safetensors files.
 
     Raises:
         LayerwiseError: if a file has no readable header (cut off, or a pointer to a large file).
     """
-    total, itemsize = 0, BYTES[dtype]
+    found = []
     for file in files:
         try:
-            with file.open("rb") as handle:
-                header = json.loads(handle.read(int.from_bytes(handle.read(8), "little")))
-            tensors = [entry for key, entry in header.items() if key != "__metadata__"]
-            total += sum(math.prod(tensor["shape"]) for tensor in tensors) * itemsize
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, MemoryError):
+            with safetensors.safe_open(file, framework="np") as handle:
+                for key in handle.keys():  # noqa: SIM118, it is no dictionary
+                    found.append(Stored(file, key, tuple(handle.get_slice(key).get_shape())))
+        except safetensors.SafetensorError as error:
             raise LayerwiseError(
-                f"{file}: not a safetensors file (its header cannot be read); it may be cut off, "
-                "or a pointer to a file that was not downloaded"
+                f"{file}: not a safetensors file ({error}); it may be cut off, or a pointer to a "
+                "file that was not downloaded"
             ) from None
-    return total
+    return found

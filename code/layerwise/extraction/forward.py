@@ -28,7 +28,7 @@ def forward(
     the last block; the last hidden state, after the final norm, comes as layer n and is returned.
     """
     with _watch(checkpoint, see):
-        hidden = checkpoint.base(
+        hidden = checkpoint.model.base_model(
             input_ids=tokens, attention_mask=torch.ones_like(tokens), use_cache=False
         ).last_hidden_state
     see(checkpoint.n_layers, hidden)

@@ -12,66 +12,67 @@ import huggingface_hub
 from huggingface_hub import errors as hub_errors
 
 from layerwise.errors import LayerwiseError, TryAgainError
+from layerwise.extraction.checkpoint_folder import INDEX, WEIGHTS, check_config
 from layerwise.files import read_json
 from layerwise.inputs.models import Model
 
 _FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]
-_WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 _PICKLED = (".bin", ".pt", ".pth", ".ckpt")
-
-
-def fetch_config(hub_id: str, revision: str) -> Path:
-    """The snapshot folder with config.json alone: it can be refused before gigabytes arrive.
-
-    Raises:
-        LayerwiseError: as in `fetch`.
-    """
-    _check_revision(hub_id, revision)
-    with _explained(hub_id, revision):
-        return Path(
-            huggingface_hub.snapshot_download(
-                hub_id, revision=revision, allow_patterns=["config.json"]
-            )
-        )
+# What the hub answers, the narrower before the wider.
+_ANSWERS: dict[type[Exception], str] = {
+    hub_errors.GatedRepoError: "{hub} is gated: accept its licence on its model page, then log in "
+    "with `hf auth login` or set HF_TOKEN",
+    hub_errors.RepositoryNotFoundError: "{hub}: neither a local folder nor a model on the hub (or "
+    "a private one); check the spelling, or log in with `hf auth login`",
+    hub_errors.RevisionNotFoundError: "{hub}: the hub has no revision {revision!r}; take a commit, "
+    "tag or branch from the history on its model page",
+    hub_errors.HFValidationError: "{hub}: no such folder, and not a model id `organisation/name` "
+    "({error}); check the path",
+}
 
 
 def fetch(hub_id: str, revision: str) -> Path:
     """The snapshot folder with config, tokenizer and safetensors weights, nothing else.
 
+    config.json comes first: it can be refused before gigabytes arrive.
+
     Raises:
         LayerwiseError: if the model is not to be had: no network, gated, no such model or
-            revision, a revision that is no name, pickled weights only, or no room in the cache.
+            revision, a revision that is no name, an architecture that is not known, pickled
+            weights only, or no room in the cache.
     """
-    _check_revision(hub_id, revision)
-    with _explained(hub_id, revision):
-        snapshot = Path(
-            huggingface_hub.snapshot_download(hub_id, revision=revision, allow_patterns=_FILES)
+    # The client joins a revision to the cache's path; what climbs out of it must not get there.
+    plain = not {"", ".", ".."} & set(revision.split("/"))
+    if not plain or not re.fullmatch(r"[\w.+/-]+", revision, re.ASCII):
+        raise LayerwiseError(
+            f"{hub_id}: a revision is a commit, tag or branch of letters, digits and . _ + - /, "
+            f"found {revision!r:.80}; take one from the history on its model page"
         )
+    with _explained(hub_id, revision):
+        check_config(_download(hub_id, revision, ["config.json"]))
+        snapshot = _download(hub_id, revision, _FILES)
     if not any(snapshot.glob("*.safetensors")):
         _refuse_pickles(hub_id, revision)
     return snapshot
 
 
-def require_hub(models: list[Model]) -> None:
-    """Every model is in the local cache, or the hub gives it to this user.
+def _download(hub_id: str, revision: str, patterns: list[str]) -> Path:
+    return Path(
+        huggingface_hub.snapshot_download(hub_id, revision=revision, allow_patterns=patterns)
+    )
+
+
+def require_hub(model: Model) -> None:
+    """The model is in the local cache, or the hub gives it to this user.
 
     Raises:
-        LayerwiseError: for a model of neither kind, gated ones without access among them.
+        LayerwiseError: if neither; a gated one without access among them.
     """
-    if unresolved := [model.slug for model in models if None in (model.hub, model.revision)]:
-        raise LayerwiseError(
-            f"no revision is recorded for {', '.join(unresolved)}; look the commits up on the "
-            "model pages and write them into the registry"
-        )
-    for model in models:
-        hub, revision = str(model.hub), str(model.revision)
-        with _explained(hub, revision):
-            cached = huggingface_hub.try_to_load_from_cache(hub, "config.json", revision=revision)
-            if isinstance(cached, str):
-                continue
-            huggingface_hub.HfApi().model_info(hub, revision=revision, timeout=10)
+    with _explained(model.hub, str(model.revision)):
+        if _cached_file(model, "config.json") is None:
+            huggingface_hub.HfApi().model_info(model.hub, revision=model.revision, timeout=10)
             if model.gated:  # whose page everybody may see
-                huggingface_hub.HfApi().auth_check(hub)
+                huggingface_hub.HfApi().auth_check(model.hub)
 
 
 def unavailable(model: Model) -> str | None:
@@ -83,7 +84,7 @@ def unavailable(model: Model) -> str | None:
     if model.skipped:
         return model.skipped
     try:
-        require_hub([model])
+        require_hub(model)
     except TryAgainError:
         raise
     except LayerwiseError as error:
@@ -93,31 +94,17 @@ def unavailable(model: Model) -> str | None:
 
 def cached(model: Model) -> str:
     """`yes`, `no`, or `part` where only weights are missing; the network is not asked."""
-
-    def find(name: str) -> Path | None:
-        found = huggingface_hub.try_to_load_from_cache(model.hub, name, revision=model.revision)
-        return Path(found) if isinstance(found, str) else None
-
-    if find("config.json") is None:
+    if _cached_file(model, "config.json") is None:
         return "no"
-    whole, index = (find(name) for name in _WEIGHTS)
-    shards = set(read_json(index)["weight_map"].values()) if index else set()
-    there = whole or (shards and all(find(shard) for shard in shards))
+    index = _cached_file(model, INDEX)
+    names = set(read_json(index)["weight_map"].values()) if index else {WEIGHTS}
+    there = _cached_file(model, WEIGHTS) or all(_cached_file(model, name) for name in names)
     return "yes" if there else "part"
 
 
-def _check_revision(hub_id: str, revision: str) -> None:
-    """The client joins a revision to the cache's path; what climbs out of it must not get there."""
-    parts = revision.split("/")
-    if not re.fullmatch(r"[\w.+/-]+", revision, re.ASCII) or not all(map(_is_plain, parts)):
-        raise LayerwiseError(
-            f"{hub_id}: a revision is a commit, tag or branch of letters, digits and . _ + - /, "
-            f"found {revision!r:.80}; take one from the history on its model page"
-        )
-
-
-def _is_plain(part: str) -> bool:
-    return part not in ("", ".", "..")
+def _cached_file(model: Model, name: str) -> Path | None:
+    found = huggingface_hub.try_to_load_from_cache(model.hub, name, revision=model.revision)
+    return Path(found) if isinstance(found, str) else None
 
 
 def _refuse_pickles(hub_id: str, revision: str) -> None:
@@ -139,27 +126,11 @@ def _explained(hub_id: str, revision: str) -> Iterator[None]:
     """Inside the block, what the hub answers becomes one sentence with the next step."""
     try:
         yield
-    except hub_errors.GatedRepoError:
-        raise LayerwiseError(
-            f"{hub_id} is gated: accept its licence on its model page, then log in with "
-            "`hf auth login` or set HF_TOKEN"
-        ) from None
-    except hub_errors.RepositoryNotFoundError:
-        raise LayerwiseError(
-            f"{hub_id}: neither a local folder nor a model on the hub (or a private one); "
-            "check the spelling, or log in with `hf auth login`"
-        ) from None
-    except hub_errors.RevisionNotFoundError:
-        raise LayerwiseError(
-            f"{hub_id}: the hub has no revision {revision!r}; take a commit, tag or branch from "
-            "the history on its model page"
-        ) from None
-    except hub_errors.HFValidationError as error:
-        raise LayerwiseError(
-            f"{hub_id}: no such folder, and not a model id `organisation/name` ({error}); "
-            "check the path"
-        ) from None
     except Exception as error:
+        for kind, said in _ANSWERS.items():
+            if isinstance(error, kind):
+                told = said.format(hub=hub_id, revision=revision, error=error)
+                raise LayerwiseError(told) from None
         # of the client's own errors only some are OSErrors
         if isinstance(error, OSError) or type(error).__module__.startswith("httpx"):
             raise _not_reached(hub_id, revision, error) from None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import multiprocessing
-import operator
 import os
 import re
 import sys
@@ -20,11 +20,12 @@ import torch
 import transformers
 
 from layerwise.errors import LayerwiseError
-from layerwise.extraction.checkpoint_folder import check_config, check_folder, weight_bytes
+from layerwise.extraction.checkpoint_folder import check_folder, stored_tensors
 from layerwise.extraction.families import FAMILIES, heads_of
-from layerwise.extraction.hub import fetch, fetch_config
+from layerwise.extraction.hub import fetch
+from layerwise.extraction.needs import spelled
 from layerwise.files import sha256_of
-from layerwise.inputs.models import DTYPES, Model
+from layerwise.inputs.models import BYTES, DTYPES, Model
 
 RANDOM = "random_weights"  # in a twin's config.json, and with every number measured on one
 
@@ -45,14 +46,9 @@ class Checkpoint:
     folder: Path  # config, tokenizer and weights
 
     @property
-    def base(self) -> Any:
-        """The model without its output embeddings."""
-        return self.model.base_model
-
-    @property
     def blocks(self) -> list[Any]:
         """The blocks 0..n-1 in order."""
-        return list(operator.attrgetter(FAMILIES[self.family].blocks)(self.base))
+        return list(self.model.base_model.get_submodule(FAMILIES[self.family].blocks))
 
     @property
     def head(self) -> Any:
@@ -68,9 +64,9 @@ class Checkpoint:
     def adds_bos(self) -> bool:
         """True if the tokenizer puts a BOS token before every text."""
         with_special = self.tokenizer("a").input_ids
-        bos = self.tokenizer.bos_token_id
         plain = self.tokenizer("a", add_special_tokens=False).input_ids
-        return len(with_special) > len(plain) and with_special[0] == bos
+        added = len(with_special) > len(plain)
+        return added and with_special[0] == self.tokenizer.bos_token_id
 
 
 def kernel_of(model: Any, wanted: str) -> str:
@@ -89,15 +85,32 @@ def attention_kernel(model: Any, wanted: str) -> Iterator[None]:
         model.config._attn_implementation = usual
 
 
-def keep_bars_out_of_logs() -> None:
-    """Switch transformers' and the hub's progress bars off unless a terminal shows this process."""
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Inside the block, transformers tells errors only, and draws bars on terminals alone."""
+    logging = transformers.utils.logging
     if not sys.stderr.isatty() or multiprocessing.parent_process() is not None:
-        transformers.utils.logging.disable_progress_bar()
+        logging.disable_progress_bar()
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
 
 
 def default_device() -> str:
     """This process's own CUDA device if there is one, else `cpu`."""
     return f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if torch.cuda.is_available() else "cpu"
+
+
+def free_bytes(device: str | torch.device) -> int:
+    """Free memory of a device; of `auto`, of all GPUs and the machine."""
+    if str(device).startswith("cuda"):
+        return int(torch.cuda.mem_get_info(device)[0])
+    gpus = range(torch.cuda.device_count()) if device == "auto" else ()
+    there = sum(int(torch.cuda.mem_get_info(gpu)[0]) for gpu in gpus)
+    return there + int(psutil.virtual_memory().available)
 
 
 def load_local(path: Path, dtype: str = "float32", device: str | None = None) -> Checkpoint:
@@ -110,12 +123,10 @@ def load_local(path: Path, dtype: str = "float32", device: str | None = None) ->
         LayerwiseError: for a folder without one of these, an architecture without a known
             layout, an unknown dtype, or too little memory.
     """
-    files = check_folder(path)
     digest = hashlib.sha256()
-    for file in (path / "config.json", *files):
+    for file in (path / "config.json", *check_folder(path)):
         digest.update(sha256_of(file).encode())
-    name = path.resolve().name
-    return _load(path, files, name, f"sha256:{digest.hexdigest()}", dtype, device)
+    return _load(path, path.resolve().name, f"sha256:{digest.hexdigest()}", dtype, device)
 
 
 def load_hub(
@@ -127,13 +138,11 @@ def load_hub(
     recorded is the commit that was resolved.
 
     Raises:
-        LayerwiseError: if the model is not to be had (no network, gated, no such model or
-            revision), and as in `load_local`.
+        LayerwiseError: as in `hub.fetch` and `load_local`.
     """
-    keep_bars_out_of_logs()
-    check_config(fetch_config(hub_id, revision))
-    snapshot = fetch(hub_id, revision)
-    return _load(snapshot, check_folder(snapshot), hub_id, snapshot.name, dtype, device)
+    with quiet():
+        snapshot = fetch(hub_id, revision)
+    return _load(snapshot, hub_id, snapshot.name, dtype, device)
 
 
 def load_model(
@@ -189,39 +198,31 @@ def as_declared(model: Model, loaded: Checkpoint) -> Checkpoint:
         LayerwiseError: for a declared family or size that differs from the loaded one; both are
             named.
     """
+    declared = {"family": model.family} | model.shape.model_dump()
     found = {"family": loaded.family, "n_layers": loaded.n_layers, "adds_bos": loaded.adds_bos}
     for key, value in (found | asdict(heads_of(loaded.model.config))).items():
-        declared = model.family if key == "family" else getattr(model.shape, key)
-        if declared != value:
+        if declared[key] != value:
             raise LayerwiseError(
-                f"{model.slug}: declared {key} {declared}, the loaded checkpoint has {value}; "
+                f"{model.slug}: declared {key} {declared[key]}, the loaded checkpoint has {value}; "
                 "correct the registry or the revision"
             )
     return replace(loaded, display=model.display)
 
 
-def _load(
-    path: Path, files: list[Path], name: str, revision: str, dtype: str, device: str | None
-) -> Checkpoint:
+def _load(path: Path, name: str, revision: str, dtype: str, device: str | None) -> Checkpoint:
+    files = check_folder(path)
     if dtype not in DTYPES:
         raise LayerwiseError(f"dtype must be one of {', '.join(DTYPES)}, found {dtype!r}")
-    device = device or default_device()
-    if not re.fullmatch(r"cpu|auto|cuda(:\d+)?", device):
-        raise LayerwiseError(f"device must be cpu, cuda, cuda:N or auto, found {device!r}")
-    if device.startswith("cuda"):
-        require_accelerator(device)
-    if device == "cuda":  # every process of a launcher has its own
-        device = default_device()
-    if device == "auto" and int(os.environ.get("WORLD_SIZE", "1")) > 1:
+    device = _device(device)
+    need = BYTES[dtype] * sum(math.prod(one.shape) for one in stored_tensors(files))
+    if need > (there := free_bytes(device)):
         raise LayerwiseError(
-            "device 'auto' spreads one model over all GPUs and needs one process, found "
-            f"{os.environ['WORLD_SIZE']}; start it without a launcher"
+            f"{name} in {dtype} needs {spelled(need)} on {device}, {spelled(there)} are there; "
+            "use a 16-bit dtype, device 'auto', or a larger machine"
         )
-    _check_memory(name, files, dtype, device)
-    keep_bars_out_of_logs()
-    model = _load_weights(path, dtype, device)
-    tokenizer = _load_tokenizer(path)
-    config = model.config
+    with quiet():
+        model = _load_weights(path, dtype, device)
+        tokenizer = _load_tokenizer(path)
     return Checkpoint(
         model=model.eval(),
         tokenizer=tokenizer,
@@ -229,18 +230,29 @@ def _load(
         display=name.rpartition("/")[2],
         revision=revision,
         dtype=dtype,
-        family=config.model_type,
-        n_layers=config.num_hidden_layers,
-        hidden_size=config.hidden_size,
+        family=model.config.model_type,
+        n_layers=model.config.num_hidden_layers,
+        hidden_size=model.config.hidden_size,
         folder=path,
     )
 
 
+def _device(wanted: str | None) -> str:
+    device = wanted or default_device()
+    if not re.fullmatch(r"cpu|auto|cuda(:\d+)?", device):
+        raise LayerwiseError(f"device must be cpu, cuda, cuda:N or auto, found {device!r}")
+    if device.startswith("cuda"):
+        require_accelerator(device)
+    if device == "auto" and int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise LayerwiseError(
+            "device 'auto' spreads one model over all GPUs and needs one process, found "
+            f"{os.environ['WORLD_SIZE']}; start it without a launcher"
+        )
+    return default_device() if device == "cuda" else device  # every process has its own
+
+
 def _load_weights(path: Path, dtype: str, device: str) -> Any:
     """The model; a parameter without a weight of its shape is an error, not a random number."""
-    logging = transformers.utils.logging
-    verbosity = logging.get_verbosity()
-    logging.set_verbosity_error()  # its report of missing weights becomes our error
     try:
         loaded: Any = transformers.AutoModelForCausalLM.from_pretrained(
             path,
@@ -258,8 +270,6 @@ def _load_weights(path: Path, dtype: str, device: str) -> Any:
             f"{path}: the checkpoint cannot be loaded ({error}); its weights may be cut off, or "
             "config.json may not describe them"
         ) from None
-    finally:
-        logging.set_verbosity(verbosity)
     model, report = loaded
     mismatched = [entry[0] for entry in report["mismatched_keys"]]
     for what, keys in (("no weight for", report["missing_keys"]), ("another shape of", mismatched)):
@@ -280,20 +290,3 @@ def _load_tokenizer(path: Path) -> Any:
         raise LayerwiseError(
             f"{path}: the tokenizer cannot be loaded ({error}); save it again into the same folder"
         ) from None
-
-
-def _check_memory(name: str, files: list[Path], dtype: str, device: str) -> None:
-    need = weight_bytes(files, dtype)
-    if device == "auto":
-        gpus = range(torch.cuda.device_count())
-        there = sum(torch.cuda.mem_get_info(gpu)[0] for gpu in gpus)
-        there += psutil.virtual_memory().available
-    elif device.startswith("cuda"):
-        there = torch.cuda.mem_get_info(device)[0]
-    else:
-        there = psutil.virtual_memory().available
-    if need > there:
-        raise LayerwiseError(
-            f"{name} in {dtype} needs {need / 2**30:.1f} GiB on {device}, {there / 2**30:.1f} GiB "
-            "are there; use a 16-bit dtype, device 'auto', or a larger machine"
-        )

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-import psutil
 import torch
 from tqdm import tqdm
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.batches import Batch
-from layerwise.extraction.load import Checkpoint
+from layerwise.extraction.load import Checkpoint, free_bytes
+from layerwise.extraction.needs import spelled
 
 T = TypeVar("T")
 _SAID_BY_TORCH = (
@@ -52,13 +52,14 @@ def run_in_parts(
         found = _if_it_fits(batch, size, run)
         if found is not None:
             return size, found
-        if checkpoint.model.device.type == "cuda":
+        device = checkpoint.model.device
+        if device.type == "cuda":
             torch.cuda.empty_cache()
         if size == 1:
             raise LayerwiseError(
                 f"out of memory: one of the {batch.kind} of {batch.length} tokens needs at least "
-                f"{_mib(bytes_of_one(checkpoint, batch.length))} besides the weights, "
-                f"{_mib(_free_bytes(checkpoint))} are free on {checkpoint.model.device}; use a "
+                f"{spelled(bytes_of_one(checkpoint, batch.length))} besides the weights, "
+                f"{spelled(free_bytes(device))} are free on {device}; use a "
                 "16-bit dtype, device 'auto', a shorter text, or a larger machine"
             )
         fewer = (size + 1) // 2
@@ -93,13 +94,3 @@ def bytes_of_one(checkpoint: Checkpoint, length: int) -> int:
     inner = getattr(config, "intermediate_size", None) or 4 * checkpoint.hidden_size
     scores = config.num_attention_heads * length * length
     return itemsize * (length * (2 * checkpoint.hidden_size + int(inner)) + scores)
-
-
-def _free_bytes(checkpoint: Checkpoint) -> int:
-    if checkpoint.model.device.type == "cuda":
-        return int(torch.cuda.mem_get_info(checkpoint.model.device)[0])
-    return int(psutil.virtual_memory().available)
-
-
-def _mib(n_bytes: int) -> str:
-    return f"{n_bytes / 2**20:,.1f} MiB"

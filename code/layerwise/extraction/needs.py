@@ -56,3 +56,9 @@ def seconds(model: Model, tflops: float = TFLOPS) -> float:
         size = weight_bytes(model, dtype)
         total += 2 * size / BYTES[dtype] * tokens / (tflops * 1e12) + size / DISK_RATE
     return total
+
+
+def spelled(n_bytes: int) -> str:
+    """An amount of memory or disk as a reader wants it."""
+    gib = n_bytes / 2**30
+    return f"{gib:.2f} GiB" if gib >= 0.01 else f"{n_bytes / 2**20:.3f} MiB"

@@ -6,9 +6,8 @@ python -m layerwise.extraction.twins pythia-70m out/tiny    writes one to try `a
 from __future__ import annotations
 
 import argparse
-import contextlib
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ import transformers
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.families import LLAMA3_ROPE, VOCABULARY, Config, twin_config
-from layerwise.extraction.load import RANDOM, keep_bars_out_of_logs
+from layerwise.extraction.load import RANDOM, quiet
 from layerwise.inputs.models import Model, find_model, read_models
 from layerwise.inputs.pairs import read_pairs
 from layerwise.inputs.prompts import read_prompts
@@ -87,11 +86,10 @@ def build_twin(model: Model, texts: Sequence[str], folder: Path, seed: int = 0) 
     """
     if not texts:
         raise LayerwiseError(f"{model.slug}: a tokenizer needs at least one text, found none")
-    keep_bars_out_of_logs()
     twin = twin_of(model)
     declared = config_of(twin) | {RANDOM: True}
     config = transformers.AutoConfig.for_model(twin.family, **declared)
-    with torch.random.fork_rng(devices=[]), _only_errors():
+    with torch.random.fork_rng(devices=[]), quiet():
         # twins of one shape must differ, or statistics over models see ties
         torch.manual_seed(zlib.crc32(f"{seed} {model.slug}".encode()))
         network = transformers.AutoModelForCausalLM.from_config(config, dtype=torch.float32)
@@ -102,18 +100,6 @@ def build_twin(model: Model, texts: Sequence[str], folder: Path, seed: int = 0) 
         tokenizer.chat_template = CHAT_TEMPLATE
     tokenizer.save_pretrained(folder)
     return folder
-
-
-@contextlib.contextmanager
-def _only_errors() -> Iterator[None]:
-    """Without remarks on missing kernels, which a tiny checkpoint does not need."""
-    logging = transformers.utils.logging
-    verbosity = logging.get_verbosity()
-    logging.set_verbosity_error()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
 
 
 def _perturb(network: Any) -> None:
