@@ -62,26 +62,26 @@ def extract(n: int, folder: Path) -> None:
         hidden_size=512,
         folder=folder,
     )
-    extract(checkpoint, statements(n), (), folder / "out", progress=False)
+    extract(checkpoint, statements(n), (), folder / "out")
 
 
 def random_states(n: int, folder: Path, hidden: int = 64) -> None:
     """A finished extraction of random states of n pairs, one block deep, written in blocks."""
-    from layerwise.extraction.store import BEFORE_NORM, POOLINGS, digest_of_texts, layer_file
+    from safetensors.numpy import save_file
+
+    from layerwise.extraction.store import BEFORE_NORM, POOLINGS, digest_of_texts
 
     rng = np.random.default_rng(0)
-    (folder / "states").mkdir(parents=True)
-    for layer in (0, 1, BEFORE_NORM):
-        states = np.lib.format.open_memmap(
-            folder / "states" / layer_file(layer), mode="w+", dtype=np.float16,
-            shape=(len(POOLINGS), 2 * n, hidden),
-        )  # fmt: skip
-        for start in range(0, 2 * n, 10_000):
-            part = states[:, start : start + 10_000]
-            part[...] = 0.5 + rng.normal(size=part.shape)
-        states.flush()
-    np.save(folder / "nll.npy", rng.gamma(4.0, size=2 * n))
+    folder.mkdir(parents=True)
+    starts = range(0, 2 * n, 10_000)
+    for number, start in enumerate(starts):
+        members = np.arange(start, min(start + 10_000, 2 * n))
+        batch = {"members": members, "nll": rng.gamma(4.0, size=len(members))}
+        for name in (f"{of}/{layer}" for of in POOLINGS for layer in (0, 1, BEFORE_NORM)):
+            batch[name] = (0.5 + rng.normal(size=(len(members), hidden))).astype(np.float16)
+        save_file(batch, folder / f"statements_{number:05d}.safetensors")
     index = {"model": "random", "display": "random", "n_layers": 1, "hidden_size": hidden}
+    index["n_batches"] = len(starts)
     index |= {"n_prompts": 0, "statements_sha256": digest_of_texts(pairs_of(n).statements)}
     (folder / "index.json").write_text(json.dumps(index))
 

@@ -4,16 +4,11 @@ import json
 from pathlib import Path
 
 import numpy as np
+from safetensors.numpy import save_file
 
 from layerwise.analyses.evidence import Draws
 from layerwise.experiments.of_pairs import reader
-from layerwise.extraction.store import (
-    BEFORE_NORM,
-    POOLINGS,
-    digest_of_texts,
-    layer_file,
-    open_states,
-)
+from layerwise.extraction.store import BEFORE_NORM, POOLINGS, digest_of_texts, open_states
 from layerwise.inputs.pairs import StatementPairs
 from layerwise.inputs.published import read_published
 
@@ -38,26 +33,30 @@ def some_pairs(sizes=SIZES, categories=CATEGORIES):
     )
 
 
-def write_states(folder, *, n_pairs=N_PAIRS, n_layers=10, hidden=24, tokens=40, seed=0):
+def write_states(folder, *, n_pairs=N_PAIRS, n_layers=10, hidden=24, tokens=40, seed=0, nll=None):
     """Random states on disk in the layout of the store; `tokens` = 0 leaves out prompts."""
     rng = np.random.default_rng(seed)
-    (folder / "states").mkdir(parents=True)
-    (folder / "tokens").mkdir()
+    statements, prompts = {"members": np.arange(2 * n_pairs)}, {"members": np.arange(1)}
     for layer in (*range(n_layers + 1), BEFORE_NORM):
         centre = 0.7 * rng.normal(size=hidden)
         states = centre + rng.normal(size=(len(POOLINGS), 2 * n_pairs, hidden))
-        np.save(folder / "states" / layer_file(layer), states.astype(np.float32))
+        for pooling, pooled in zip(POOLINGS, states.astype(np.float32), strict=True):
+            statements[f"{pooling}/{layer}"] = pooled
         if tokens:
             spread = np.geomspace(5, 0.1, hidden)
-            token_states = centre + spread * rng.normal(size=(tokens, hidden))
-            np.save(folder / "tokens" / layer_file(layer), token_states.astype(np.float32))
-    np.save(folder / "nll.npy", rng.gamma(4.0, size=2 * n_pairs))
+            token_states = centre + spread * rng.normal(size=(1, tokens, hidden))
+            prompts[f"tokens/{layer}"] = token_states.astype(np.float32)
+    statements["nll"] = rng.gamma(4.0, size=2 * n_pairs) if nll is None else nll
+    folder.mkdir(parents=True)
+    save_file(statements, folder / "statements_00000.safetensors")
+    save_file(prompts, folder / "prompts_00001.safetensors")
     index = {
         "model": "some/model",
         "display": "Some Model",
         "n_layers": n_layers,
         "hidden_size": hidden,
         "n_prompts": 3 if tokens else 0,
+        "n_batches": 2,
         "statements_sha256": digest_of_texts(
             [f"{side} {i}" for side in "ab" for i in range(n_pairs)]
         ),

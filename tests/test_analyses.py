@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 from scipy import stats
 
 from layerwise.analyses import of_reader
@@ -171,10 +172,11 @@ def test_layers_against_naive(documents, naive):
 @pytest.mark.parametrize("norm", [30.0, 0.3, 0.0])
 def test_layers_with_one_vector_for_all_first_tokens(tmp_path, norm):
     states = write_states(tmp_path / "states")
-    file = states.folder / "states" / "layer_10.npy"
-    arrays = np.load(file)
-    arrays[3] = norm * arrays[3, 0] / np.linalg.norm(arrays[3, 0])  # what a BOS gives
-    np.save(file, arrays)
+    file = states.folder / "statements_00000.safetensors"
+    arrays = load_file(file)
+    first = arrays["first/10"]
+    first[:] = norm * first[0] / np.linalg.norm(first[0])  # what a BOS gives
+    save_file(arrays, file)
     document = analyse(measure(states, some_pairs(), **FEW))["layers"]
     found = document["strategies"]["first_token"]
     assert (found["correlation"], found["p_value"]) == (None, None)

@@ -178,12 +178,12 @@ def test_analyze_writes_one_file_per_analysis(analyzed):
 
 def test_analyze_again_reuses_the_states_and_gives_the_same(capsys, analyzed, checkpoint):
     before = files_below(analyzed)
-    stamp = (analyzed / "hidden_states" / "nll.npy").stat().st_mtime_ns
+    stamp = (analyzed / "hidden_states" / "index.json").stat().st_mtime_ns
     code, out, err = analyze(capsys, checkpoint, analyzed)
     assert (code, err) == (0, "")
     assert "validation.json, layers.json" in out
     assert files_below(analyzed) == before
-    assert (analyzed / "hidden_states" / "nll.npy").stat().st_mtime_ns == stamp
+    assert (analyzed / "hidden_states" / "index.json").stat().st_mtime_ns == stamp
 
 
 def test_analyze_options_reach_the_results(capsys, tmp_path, analyzed, checkpoint):

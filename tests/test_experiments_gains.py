@@ -24,7 +24,7 @@ from layerwise.inputs.models import Model, Shape
 from layerwise.inputs.published import Published
 from layerwise.inputs.result_files import HUNT, SWEEP
 from layerwise.statistics import gains
-from tiny_networks import built
+from tiny_checkpoints import built
 
 ROOT = Path(__file__).resolve().parent.parent
 DRAWS: Any = {"n_resamples": 10, "level": 0.95, "seed": 0}
@@ -98,7 +98,7 @@ def ratios(checkpoint: Checkpoint, text: str) -> list[float]:
     ("study", "name", "slug", "row"),
     [
         ("sweep", "gpt_neox", "pythia-1p4b", "/models/4"),
-        ("hunt", "opt_350m", "opt-350m", "/tested_results/4"),
+        ("hunt", "opt-350m", "opt-350m", "/tested_results/4"),
         ("hunt", "falcon", "falcon-7b", "/tested_results/0"),
         ("hunt", "bloom", "bloom-1b1", "/tested_results/11"),
         ("clean", "gptj", "gpt-j-6b", "/results/gpt-j-6b"),

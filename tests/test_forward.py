@@ -4,52 +4,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from layerwise.extraction import forward as module
-from layerwise.extraction.forward import forward, mean_token_nll, pool, tiled_nll, token_norms
-from layerwise.extraction.load import Checkpoint
+from layerwise.extraction.forward import forward, mean_token_nll, tiled_nll
 from layerwise.extraction.packed import packed_linears
-from layerwise.extraction.store import BEFORE_NORM
-from tiny_checkpoints import TWIN_FAMILIES, twin_checkpoint
-
-LENGTHS = (2, 5, 9)
+from tiny_checkpoints import twin_checkpoint
 
 
 def some_ids(n: int, length: int, seed: int = 0) -> torch.Tensor:
     return torch.randint(1, 500, (n, length), generator=torch.Generator().manual_seed(seed))
-
-
-def alone(checkpoint: Checkpoint, ids: torch.Tensor) -> tuple[dict, float]:
-    """States (token, hidden) of every layer and the loss of one statement, transformers' own."""
-    last = []
-    handle = checkpoint.blocks[-1].register_forward_hook(lambda m, i, out: last.append(out))
-    with torch.inference_mode():
-        out = checkpoint.model(input_ids=ids[None], labels=ids[None], output_hidden_states=True)
-    handle.remove()
-    states = {layer: hidden[0] for layer, hidden in enumerate(out.hidden_states)}
-    states[BEFORE_NORM] = (last[0] if torch.is_tensor(last[0]) else last[0][0])[0]
-    return states, float(out.loss)
-
-
-def together(checkpoint: Checkpoint, ids: torch.Tensor, linears: str) -> tuple[dict, torch.Tensor]:
-    """The same of a batch, by our pass."""
-    seen: dict = {}
-    with torch.inference_mode(), packed_linears(checkpoint.model, linears):
-        hidden = forward(checkpoint, ids, lambda layer, states: seen.update({layer: states}))
-        return seen, mean_token_nll(checkpoint, hidden, ids)
-
-
-@pytest.mark.parametrize("linears", ["packed", "plain"])
-@pytest.mark.parametrize("family", TWIN_FAMILIES)
-def test_forward_against_one_by_one(family: str, linears: str) -> None:
-    checkpoint = twin_checkpoint(family)
-    for length in LENGTHS:
-        ids = some_ids(4, length)
-        seen, nll = together(checkpoint, ids, linears)
-        assert list(seen) == [0, 1, 2, BEFORE_NORM, 3]
-        for number, one in enumerate(ids):
-            states, loss = alone(checkpoint, one)
-            assert float(nll[number]) == pytest.approx(loss, abs=1e-5)
-            for layer, expected in states.items():
-                torch.testing.assert_close(seen[layer][number], expected, atol=5e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("family", ["gemma2", "gptj", "gpt2"])
@@ -131,16 +92,6 @@ def test_no_tensor_of_all_logits(monkeypatch: pytest.MonkeyPatch) -> None:
         widths.clear()
         mean_token_nll(checkpoint, hidden, ids)
     assert widths == [200, 200, 112]
-
-
-def test_poolings_and_norms_against_naive() -> None:
-    hidden = torch.randn(3, 5, 7)
-    for one, poolings, norms in zip(hidden, pool(hidden), token_norms(hidden), strict=True):
-        naive = (one[1:].mean(dim=0), one.mean(dim=0), one[4], one[0])
-        torch.testing.assert_close(poolings, torch.stack(naive))
-        lengths = torch.tensor([token.square().sum().sqrt() for token in one])
-        expected = torch.stack((lengths[4], lengths.mean(), one.square().sum().sqrt()))
-        torch.testing.assert_close(norms, expected)
 
 
 def test_hooks_are_taken_off_after_an_error() -> None:

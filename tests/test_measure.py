@@ -109,12 +109,12 @@ def test_a_killed_run_goes_on_from_its_hidden_states(
         with pytest.raises(KeyboardInterrupt):
             step.run()
     states = step.folder / "scratch" / SLUG / SLUG
-    before = {path: path.stat().st_mtime_ns for path in states.rglob("*.npy")}
+    before = {path: path.stat().st_mtime_ns for path in states.rglob("*.safetensors")}
     assert before
     assert not (step.folder / "models").exists()
     monkeypatch.setattr(measure.shutil, "rmtree", lambda *_, **__: None)
     step.run()
-    assert {path: path.stat().st_mtime_ns for path in states.rglob("*.npy")} == before
+    assert {path: path.stat().st_mtime_ns for path in states.rglob("*.safetensors")} == before
 
 
 def test_a_model_that_cannot_be_had_says_why_and_nothing_is_loaded(

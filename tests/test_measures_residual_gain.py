@@ -10,7 +10,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.extraction.tracing import trace
 from layerwise.measures import residual_gain as g
 from layerwise.measures.traces import Trace
-from tiny_networks import CONFIGS, TEXT, built
+from tiny_checkpoints import EVERY_KIND, TEXTS, built
 
 NAMES = ("gpt_neox", "gemma", "bloom", "falcon")
 
@@ -59,7 +59,7 @@ def test_definitions_on_known_norms() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 def test_against_torch_norms(name: str, dtype: str) -> None:
     checkpoint = built(name, dtype)
-    found = trace(checkpoint, TEXT)
+    found = trace(checkpoint, TEXTS[4])
     kind = getattr(torch, dtype)
     hidden = [torch.from_numpy(states).to(kind) for states in found.states]
     outputs = [torch.from_numpy(states).to(kind) for states in found.block_outputs]
@@ -93,16 +93,17 @@ def last_norm(states: torch.Tensor) -> float:
 
 def test_rounded_norms_are_of_eight_or_eleven_bits() -> None:
     found = built("gpt_neox", "bfloat16")
-    gain = trace(found, TEXT)
+    gain = trace(found, TEXTS[4])
     exact, rounded = g.last_block_gain(gain, "float32"), g.last_block_gain(gain)
     assert exact != rounded
     assert rounded == pytest.approx(exact, rel=2**-7)
     assert g.last_block_gain(gain, "float16") == pytest.approx(exact, rel=2**-10)
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", EVERY_KIND)
 def test_readings_agree_where_they_must(name: str) -> None:
-    alone = trace(built(name), TEXT[:1])  # one token: sequence, token and last token are one
+    checkpoint = built(name)  # one token: sequence, token and last token are one
+    alone = trace(checkpoint, "" if checkpoint.adds_bos else "a")
     readings = g.gain_definitions(alone)
     assert readings["sequence"] == pytest.approx(readings["last_block"], rel=1e-6)
     assert readings["token"] == pytest.approx(readings["last_block"], rel=1e-6)

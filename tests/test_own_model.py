@@ -45,7 +45,6 @@ from layerwise.pages.typeset import build_pdf
 from layerwise.steps import analyze
 from random_states import DRAWS, numbers_of, some_pairs, write_states
 from tiny_checkpoints import twinned_model
-from tiny_networks import CONFIGS
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = {"pairs": ROOT / "examples" / "pairs.json", "prompts": ROOT / "examples" / "prompts.json"}
@@ -230,10 +229,10 @@ def test_a_model_without_known_slices_is_told_so(
 ) -> None:
     folder = tmp_path / "falcon"
     shutil.copytree(checkpoint, folder, ignore=shutil.ignore_patterns("*.safetensors"))
-    config = CONFIGS["falcon"]
+    sizes = {"hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 4}
     vocabulary = json.loads((checkpoint / "config.json").read_text())["vocab_size"]
     newer = {"vocab_size": vocabulary, "new_decoder_architecture": True, "num_kv_heads": 2}
-    shaped = type(config)(**{**config.to_dict(), **newer})
+    shaped = transformers.FalconConfig(**sizes, **newer)
     transformers.AutoModelForCausalLM.from_config(shaped).save_pretrained(folder)
     shutil.copytree(out, tmp_path / "out", ignore=shutil.ignore_patterns("hidden_states"))
     said = run(folder, tmp_path / "out")

@@ -1,8 +1,6 @@
-"""An extraction under way, without a model: batches on disk, their merger, and who may write."""
+"""An extraction under way, without a model: batches on disk, and who may write."""
 
 import contextlib
-import itertools
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,8 +9,10 @@ import pytest
 from layerwise.errors import LayerwiseError
 from layerwise.extraction import partial as module
 from layerwise.extraction.batches import plan_batches
-from layerwise.extraction.partial import Busy, Partial, locked, partial_of
-from layerwise.extraction.store import POOLINGS, Arrays, layer_file
+from layerwise.extraction.partial import Busy, Partial, locked
+from layerwise.extraction.store import POOLINGS, HiddenStates, open_states
+
+LENGTHS = {"statements": [2, 3, 2], "prompts": [2, 1]}
 
 
 @pytest.mark.parametrize("limit", [1, 7, 12, 1000])
@@ -25,7 +25,7 @@ def test_plan_batches(limit: int) -> None:
         assert len(batch.members) == 1 or len(batch.members) * batch.length <= limit
     if limit == 12:
         assert [b.members for b in batches] == [(1, 4, 6), (0, 2, 5), (7,), (3,)]
-    assert plan_batches("prompts", [], limit) == ()
+    assert plan_batches("prompts", [], limit) == []
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 8])
@@ -39,23 +39,19 @@ def test_parts_of_a_batch(size: int) -> None:
 
 
 def small(folder, fingerprint="mark") -> Partial:
-    """Statements of 2, 3, 2 tokens and prompts of 2 and 1; the last layer is narrower."""
-    batches = plan_batches("statements", [2, 3, 2], 4) + plan_batches("prompts", [2, 1], 2)
-    return Partial(folder, fingerprint, Arrays(2, 4, 3, "float32", 3, 3), (0, 2), batches)
+    """Statements of 2, 3, 2 tokens and prompts of 2 and 1."""
+    batches = [b for kind, of in LENGTHS.items() for b in plan_batches(kind, of, 4)]
+    return Partial(folder, fingerprint, batches, n_bytes=1000)
 
 
 def rows_of(work: Partial, number: int) -> dict[str, np.ndarray]:
-    """Random rows of one batch, a text each."""
-    rng, batch = np.random.default_rng(number), work.batches[number]
-    found = {}
-    for name, array in work.arrays.of(batch.kind).items():
-        row = array.shape[1:]
-        if name.startswith("tokens"):
-            row = (batch.length, *row)
-        elif name.startswith("states"):
-            row = (len(POOLINGS), array.shape[-1])
-        found[name] = rng.normal(size=(len(batch.members), *row)).astype(array.dtype)
-    return found
+    """One batch, a row per text: whose number is in every number of it."""
+    batch = work.batches[number]
+    texts = np.array(batch.members, dtype=np.float32)
+    if batch.kind == "prompts":
+        return {"tokens/0": texts[:, None, None] + np.zeros((1, batch.length, 4), np.float32)}
+    states = {f"{name}/0": texts[:, None] + np.full(4, n / 8) for n, name in enumerate(POOLINGS)}
+    return {"nll": texts.astype(np.float64), **states}
 
 
 def begin(work: Partial) -> set[int] | None:
@@ -63,69 +59,59 @@ def begin(work: Partial) -> set[int] | None:
         return work.begin(stack)
 
 
-def finish(work: Partial, index: dict | None = None) -> dict[int, dict[str, np.ndarray]]:
-    done = begin(work)
-    rows = {number: rows_of(work, number) for number in range(len(work.batches))}
-    for number in set(rows) - done:
-        work.save(number, len(work.batches[number].members), rows[number])
-    work.publish(index or {"fingerprint": work.fingerprint})
-    return rows
+def save(work: Partial, number: int, at_a_time: int | None = None) -> None:
+    at_a_time = at_a_time or len(work.batches[number].members)
+    work.save(number, at_a_time, rows_of(work, number))
 
 
-def test_widths_and_layers(tmp_path) -> None:
-    arrays = small(tmp_path).arrays
-    assert arrays.layers == (0, 1, 2, "before_norm")
-    widths = [arrays.all[f"states/{layer_file(layer)}"].shape[-1] for layer in arrays.layers]
-    assert widths == [4, 4, 3, 4]
-    assert not replace(arrays, n_tokens=0).of("prompts")
+def finish(work: Partial, at_a_time: int | None = None) -> HiddenStates:
+    for number in set(range(len(work.batches))) - begin(work):
+        save(work, number, at_a_time)
+    work.publish({"n_layers": 0})
+    return open_states(work.folder)
 
 
-def test_merged_rows_against_numpy(tmp_path) -> None:
-    """The files are what numpy reads, and every row is where its text is."""
+def test_every_row_is_where_its_text_is(tmp_path) -> None:
     work = small(tmp_path / "out")
     assert [batch.members for batch in work.batches] == [(0, 2), (1,), (1,), (0,)]
-    rows = finish(work)
-    for layer in work.arrays.layers:
-        states = np.load(tmp_path / "out" / "states" / layer_file(layer))
-        name = f"states/{layer_file(layer)}"
-        for place, (number, row) in enumerate([(0, 0), (1, 0), (0, 1)]):
-            np.testing.assert_array_equal(states[:, place], rows[number][name][row])
-        name = f"tokens/{layer_file(layer)}"
-        tokens = np.load(tmp_path / "out" / name)
-        np.testing.assert_array_equal(tokens, np.vstack([rows[3][name][0], rows[2][name][0]]))
-    for name in ("nll.npy", "norms.npy"):
-        expected = np.stack([rows[0][name][0], rows[1][name][0], rows[0][name][1]])
-        np.testing.assert_array_equal(np.load(tmp_path / "out" / name), expected)
-    files = {str(f.relative_to(tmp_path / "out")) for f in (tmp_path / "out").rglob("*.*")}
-    assert files == {*work.arrays.all, "index.json"}
-    sizes = [np.load(tmp_path / "out" / name).nbytes for name in work.arrays.all]
-    assert work.arrays.total_bytes == sum(sizes)
+    states = finish(work)
+    np.testing.assert_array_equal(states.nll, [0, 1, 2])
+    for number, pooling in enumerate(POOLINGS):
+        rows = states.pooled(0, pooling)
+        assert rows.dtype == np.float32
+        np.testing.assert_array_equal(rows[:, 0], np.array([0, 1, 2]) + number / 8)
+    np.testing.assert_array_equal(states.tokens(0)[:, 0], [0, 0, 1])
+    assert states.index["smaller_batches"] == {}
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def contents(folder) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
 def test_order_of_batches_does_not_matter(tmp_path) -> None:
     """Whoever computes a batch, in whatever order and in how many runs, the bytes are the same."""
-    finish(small(tmp_path / "one"))
-    for number, order in enumerate(itertools.permutations(range(4))):
-        work = small(tmp_path / f"other{number}")
-        for batch in order:
-            assert begin(work) == set(order[: order.index(batch)])
-            work.save(batch, len(work.batches[batch].members), rows_of(work, batch))
-        work.publish({"fingerprint": "mark"})
-        for name in (*work.arrays.all, "index.json"):
-            assert (work.folder / name).read_bytes() == (tmp_path / "one" / name).read_bytes()
-        if number == 3:
-            break
+    expected = contents(finish(small(tmp_path / "one")).folder)
+    for order in ((3, 2, 1, 0), (1, 3, 0, 2)):
+        work = small(tmp_path / f"other{order[0]}")
+        for done, batch in enumerate(order):
+            assert begin(work) == set(order[:done])
+            save(work, batch)
+        assert contents(finish(work).folder) == expected
 
 
 def test_same_work_is_kept_and_other_is_dropped(tmp_path) -> None:
     one, two = small(tmp_path / "out"), small(tmp_path / "out", "other")
     assert begin(one) == set()
-    one.save(2, 1, rows_of(one, 2))
+    save(one, 1)
+    save(one, 2)
+    assert begin(one) == {1, 2}
+    file = one.place / "statements_00001.safetensors"
+    file.write_bytes(file.read_bytes()[:-1])  # cut off by the file system: computed anew
     assert begin(one) == {2}
     (one.place / "fingerprint").unlink()  # being discarded when it was killed
     assert begin(one) == set()
-    one.save(2, 1, rows_of(one, 2))
+    save(one, 2)
     assert begin(two) == set()
     assert [path.name for path in two.place.iterdir()] == ["fingerprint"]
     two.discard()
@@ -134,48 +120,26 @@ def test_same_work_is_kept_and_other_is_dropped(tmp_path) -> None:
 
 
 def test_index_names_smaller_parts(tmp_path) -> None:
-    from layerwise.files import read_json
-
-    work = small(tmp_path / "out")
-    begin(work)
-    for number in range(4):
-        work.save(number, 1, rows_of(work, number))
-    work.publish({"fingerprint": "mark"})
-    assert read_json(tmp_path / "out" / "index.json")["smaller_batches"] == {"0": 1}
+    assert finish(small(tmp_path / "out"), at_a_time=1).index["smaller_batches"] == {"0": 1}
 
 
-def test_leftovers_of_other_inputs_stay_and_own_ones_go(tmp_path) -> None:
-    work = small(tmp_path / "out")
-    finish(work)
-    work.place.mkdir()
-    (work.place / "fingerprint").write_text("of other inputs")
-    assert begin(work) is None
-    assert work.place.exists()
-    (work.place / "fingerprint").write_text("mark")
-    assert begin(work) is None
+def test_another_extraction_is_replaced_and_its_unfinished_work_stays(tmp_path) -> None:
+    finish(small(tmp_path / "out"))
+    other = small(tmp_path / "out", "other")
+    begin(other)
+    save(other, 0)
+    assert begin(small(tmp_path / "out")) is None  # finished: nothing to do with that work
+    assert begin(other) == {0}
+    finish(other)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
-def test_batch_that_was_cut_off_is_named(tmp_path) -> None:
-    work = small(tmp_path / "out")
-    begin(work)
-    for number in range(4):
-        work.save(number, 1, rows_of(work, number))
-    file = partial_of(tmp_path / "out") / "batch_00001"
-    file.write_bytes(file.read_bytes()[:-1])
-    with pytest.raises(LayerwiseError, match=r"batch_00001: cut off, .*; remove it and run again"):
-        work.publish({})
-    assert not (tmp_path / "out").exists()
+    assert (tmp_path / "out" / "fingerprint").read_text() == "other"
 
 
 def test_too_little_room_is_said_first(tmp_path, monkeypatch) -> None:
-    """Twice what the arrays take: most of the data is there twice while it is merged."""
-    work = small(tmp_path / "out")
-    need = 2 * work.arrays.total_bytes
-    free = [need, need - 1]
+    work, free = small(tmp_path / "out"), [1000, 999]
     monkeypatch.setattr(module.shutil, "disk_usage", lambda _: SimpleNamespace(free=free.pop(0)))
     assert begin(work) == set()
-    with pytest.raises(LayerwiseError, match=r"need 0.00\d MiB more on this disk, 0.00\d MiB are"):
+    with pytest.raises(LayerwiseError, match=r"need 0.001 MiB more on this disk, 0.001 MiB are"):
         begin(work)
 
 
@@ -186,6 +150,9 @@ def test_lock_of_a_running_and_of_an_ended_run(tmp_path) -> None:
         assert begin(small(tmp_path / "out")) is None  # it is read while another run is at it
         with pytest.raises(Busy, match="one run at a time writes an extraction, another process"):
             begin(other)
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
     (tmp_path / "out.lock").touch()  # killed: nobody holds it
+    (tmp_path / "out" / "replaced").mkdir()
+    assert begin(small(tmp_path / "out")) is None
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert not (tmp_path / "out" / "replaced").exists()
     assert begin(other) == set()

@@ -13,20 +13,12 @@ from torch.overrides import TorchFunctionMode
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction import projections
-from layerwise.extraction.families import MATRICES, SLICINGS, heads_of
+from layerwise.extraction.families import FAMILIES, MATRICES, SLICINGS, heads_of
 from layerwise.extraction.projections import Weights
 from tiny_checkpoints import TWIN_FAMILIES, twin_checkpoint, twin_folder
 
 SCALED_QUERIES = ("opt", "opt-350m")  # before, not after, they meet the keys
 FUSED = ("gpt_neox", "bloom")  # whose published slice is not what the model computes with
-ATTENTION = {
-    "bloom": "self_attention",
-    "falcon": "self_attention",
-    "gpt2": "attn",
-    "gpt_neo": "attn.attention",
-    "gpt_neox": "attention",
-    "gptj": "attn",
-}
 
 
 class Products(TorchFunctionMode):
@@ -75,7 +67,7 @@ def run_single_tokens(family):
         seen.append(args[0] if args else kwargs["hidden_states"])
         outputs.append(output[0] - args[1] if family == "bloom" else output[0])  # it adds its input
 
-    path = ATTENTION.get(checkpoint.family, "self_attn")
+    path = FAMILIES[checkpoint.family].attention
     hooks = [
         block.get_submodule(path).register_forward_hook(note, with_kwargs=True)
         for block in checkpoint.blocks

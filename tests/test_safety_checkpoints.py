@@ -22,8 +22,7 @@ from layerwise.extraction.checkpoint_folder import (
 from layerwise.extraction.hub import fetch, require_hub
 from layerwise.extraction.load import load_local
 from layerwise.extraction.projections import Weights
-from layerwise.extraction.twins import build_twin
-from tiny_checkpoints import TEXTS, twinned_model
+from tiny_checkpoints import twin_folder, twinned_model
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 ODD_SHARDS = (
@@ -33,9 +32,9 @@ ODD_SHARDS = (
 )
 
 
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_twin(twinned_model(), TEXTS, tmp_path_factory.mktemp("tiny") / "tiny")
+@pytest.fixture
+def tiny() -> Path:
+    return twin_folder("gpt_neox")
 
 
 @pytest.fixture

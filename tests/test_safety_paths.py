@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pickle
 import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from hostile import PATHS
 from layerwise.errors import LayerwiseError
-from layerwise.extraction.store import BEFORE_NORM, layer_file, open_states
+from layerwise.extraction.store import open_states
 from layerwise.inputs import upstream
 from layerwise.inputs.mirrors import Pin, read
 from layerwise.inputs.models import read_models
@@ -124,14 +124,13 @@ class Trap:
         return (Path.touch, (self.place,))
 
 
-def test_arrays_hold_numbers_and_no_objects(tmp_path: Path) -> None:
-    trap = np.array([Trap(tmp_path / "hit")], dtype=object)
-    (tmp_path / "s" / "states").mkdir(parents=True)
-    (tmp_path / "s" / "index.json").write_text('{"n_layers": 0, "hidden_size": 1, "n_prompts": 0}')
-    for name in ("nll.npy", *(f"states/{layer_file(layer)}" for layer in (0, BEFORE_NORM))):
-        np.save(tmp_path / "s" / name, trap)
-    with pytest.raises(LayerwiseError, match=r"nll\.npy: missing, cut off, or no array"):
+def test_states_hold_numbers_and_no_objects(tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "index.json").write_text('{"n_layers": 0, "n_prompts": 0, "n_batches": 1}')
+    batch = tmp_path / "s" / "statements_00000.safetensors"
+    batch.write_bytes(pickle.dumps(Trap(tmp_path / "hit")))
+    with pytest.raises(LayerwiseError, match=r"found statements_00000\.safetensors missing or cut"):
         open_states(tmp_path / "s")
     assert not (tmp_path / "hit").exists()
-    np.load(tmp_path / "s" / "nll.npy", allow_pickle=True)  # the trap is a trap
+    pickle.loads(batch.read_bytes())  # the trap is a trap
     assert (tmp_path / "hit").exists()

@@ -115,14 +115,13 @@ def test_measure_iv(states, tmp_path):
         measure(states, some_pairs((10, 8, 7), "xyz"))
     with pytest.raises(LayerwiseError, match=r"k of at least 3, each once.*k_values \[2\]"):
         measure(states, some_pairs(), k_values=(2,))
-    equal = write_states(tmp_path / "equal", n_layers=1)
-    np.save(equal.folder / "nll.npy", np.full(2 * sum(SIZES), 3.25))
+    equal = write_states(tmp_path / "equal", n_layers=1, nll=np.full(2 * sum(SIZES), 3.25))
     with pytest.raises(LayerwiseError, match="preferences that vary, all 70 are 0 nats"):
         measure(equal, some_pairs())
 
 
 def test_states_of_other_statements_iv(tmp_path):
-    states = write_states(tmp_path)
+    states = write_states(tmp_path / "states")
     pairs = some_pairs()
     other = dataclasses.replace(pairs, side_a=("changed", *pairs.side_a[1:]))
     with pytest.raises(LayerwiseError, match="extracted from other statements than these pairs"):

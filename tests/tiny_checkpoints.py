@@ -1,5 +1,6 @@
 """Texts and tiny checkpoints that several test modules share."""
 
+import json
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +16,12 @@ from layerwise.inputs.models import Model, Shape
 from layerwise.inputs.published import read_published
 
 TWIN_FAMILIES = (*FAMILIES, "opt-350m")
+# Kinds of block that a family has and no registered model: what config.json sets.
+VARIANTS = {
+    "bloom-post": {"apply_residual_connection_post_layernorm": True},
+    "stablelm-parallel": {"use_parallel_residual": True},
+}
+EVERY_KIND = (*TWIN_FAMILIES, *VARIANTS)
 # two query heads to a head of keys
 SHARED_KV = ("llama", "mistral", "gemma2", "apertus", "phi3", "stablelm")
 WITH_BOS = ("opt", "llama", "mistral", "gemma", "gemma2", "apertus")
@@ -35,14 +42,6 @@ TEXTS = (
     "She sold the shop",
     "He bought the shop",
 )
-
-
-def tiny_checkpoint(folder: Path, family: str = "gpt_neox", dtype: str = "float32") -> Checkpoint:
-    """A twin in a folder of the test's own, which it may write into."""
-    path = folder / f"tiny-{family}"
-    if not path.exists():
-        build_twin(twinned_model(family), TEXTS, path)
-    return load_local(path, dtype, "cpu")
 
 
 def twinned_model(family: str = "gpt_neox", n_layers: int = 3) -> Model:
@@ -76,8 +75,16 @@ def twinned_model(family: str = "gpt_neox", n_layers: int = 3) -> Model:
 @cache
 def twin_folder(family: str, n_layers: int = 3, seed: int = 0) -> Path:
     """The checkpoint of `twinned_model`'s twin, built once per session; do not write into it."""
-    folder = Path(_TWINS.name) / f"{family}-{n_layers}-{seed}"
-    return build_twin(twinned_model(family, n_layers), TEXTS, folder, seed)
+    folder = build_twin(
+        twinned_model(family, n_layers),
+        TEXTS,
+        Path(_TWINS.name) / f"{n_layers}-{seed}" / family,
+        seed,
+    )
+    if family in VARIANTS:
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | VARIANTS[family]))
+    return folder
 
 
 @cache
@@ -91,3 +98,8 @@ def subject_of(model: Model, checkpoint: Checkpoint) -> Subject:
     """What an experiment looks at: a model of the registry, and the twin that stands for it."""
     weights = Weights.open(checkpoint.folder, checkpoint.dtype)
     return Subject(model, partial(tracing.trace, checkpoint), weights, PROMPTS, PUBLISHED)
+
+
+def built(family: str = "gpt_neox", dtype: str = "float32") -> Checkpoint:
+    """The twin loaded anew: a test may spoil it."""
+    return load_local(twin_folder(family), dtype, "cpu")

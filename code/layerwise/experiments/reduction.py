@@ -114,7 +114,7 @@ def _preferences(states: HiddenStates, pairs: StatementPairs) -> np.ndarray:
 def _sides(
     states: HiddenStates, layer: Layer, pooling: str, n_pairs: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    pooled = states.mapped(layer, pooling)
+    pooled = states.pooled(layer, pooling)
     return pooled[:n_pairs], pooled[n_pairs:]
 
 

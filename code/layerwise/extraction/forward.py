@@ -10,12 +10,14 @@ from typing import Any
 import torch
 from jaxtyping import Float, Float32, Int64
 
+from layerwise.errors import LayerwiseError
 from layerwise.extraction.load import Checkpoint
 from layerwise.extraction.packed import Multiply, packed_tiles, pad_rows
 from layerwise.extraction.store import BEFORE_NORM, Layer
 
 HEAD_ROWS = 256  # predicted tokens whose logits exist at once
 TILE_ROWS = 1024  # predicted tokens of one tile of logits: 8 MiB, in the cache of a CPU
+_WIDER = {"float16": "bfloat16 or float32", "bfloat16": "float32"}
 See = Callable[[Layer, torch.Tensor], None]
 
 
@@ -27,21 +29,17 @@ def forward(
     Layer 0 is what enters block 0, layer l the output of block l-1, `before_norm` the output of
     the last block; the last hidden state, after the final norm, comes as layer n and is returned.
     """
-    with _watch(checkpoint, see):
-        hidden = checkpoint.model.base_model(
-            input_ids=tokens, attention_mask=torch.ones_like(tokens), use_cache=False
-        ).last_hidden_state
-    see(checkpoint.n_layers, hidden)
-    return hidden
-
-
-def _watch(checkpoint: Checkpoint, see: See) -> contextlib.AbstractContextManager[None]:
     first, *_ = blocks = checkpoint.blocks
     layers: list[Layer] = [*range(1, len(blocks)), BEFORE_NORM]
     handles = [on_input(first, partial(see, 0))]
     for block, layer in zip(blocks, layers, strict=True):
         handles.append(on_output(block, partial(see, layer)))
-    return taken_off(handles)
+    with taken_off(handles):
+        hidden = checkpoint.model.base_model(
+            input_ids=tokens, attention_mask=torch.ones_like(tokens), use_cache=False
+        ).last_hidden_state
+    see(checkpoint.n_layers, hidden)
+    return hidden
 
 
 def on_input(module: torch.nn.Module, see: Callable[[torch.Tensor], None]) -> Any:
@@ -76,12 +74,41 @@ def pool(
     return torch.stack(pooled, dim=1)
 
 
-def token_norms(
-    hidden: Float[torch.Tensor, "batch token hidden"],
-) -> Float32[torch.Tensor, "batch norm"]:
-    """The norms of `store.NORMS`, computed in float32."""
-    norms = hidden.float().norm(dim=-1)
-    return torch.stack((norms[:, -1], norms.mean(dim=1), norms.norm(dim=1)), dim=1)
+def require_sound(
+    checkpoint: Checkpoint,
+    what: str,
+    sizes: Float[torch.Tensor, " text"],
+    texts: Sequence[str],
+    dtype: str | None = None,
+) -> None:
+    """Refuse states whose size (a norm, a largest magnitude) is not finite, or zero.
+
+    Raises:
+        LayerwiseError: naming the first such text, the dtype it ran in, and what to try.
+    """
+    bad = (~(torch.isfinite(sizes) & (sizes != 0))).nonzero()
+    if not len(bad):
+        return
+    first, dtype = int(bad[0]), dtype or checkpoint.dtype
+    is_zero = float(sizes[first]) == 0
+    advice = [] if is_zero or dtype not in _WIDER else [f"try dtype {_WIDER[dtype]}"]
+    if len(set(getattr(checkpoint.model, "hf_device_map", {}).values())) > 1:
+        advice.append("the model is spread over several devices, try one instead of device 'auto'")
+    raise LayerwiseError(
+        f"{checkpoint.name}: {what} are {'all zero' if is_zero else 'not finite'} for "
+        f"{texts[first]} in {dtype}; {'; '.join(advice) or 'check the weights'}"
+    )
+
+
+def capped(checkpoint: Checkpoint, logits: torch.Tensor) -> torch.Tensor:
+    """The logits as the model gives them: Gemma 2 bends them."""
+    cap = final_cap(checkpoint)
+    return logits if cap is None else torch.tanh(logits / cap) * cap
+
+
+def final_cap(checkpoint: Checkpoint) -> float | None:
+    """What the logits stay below, where the model has such a thing."""
+    return getattr(checkpoint.model.config, "final_logit_softcapping", None)
 
 
 def mean_token_nll(
@@ -94,17 +121,16 @@ def mean_token_nll(
     The model's own loss, one statement at a time; with packed linear layers the same number from
     tiles of the vocabulary (see `tiled_nll`).
     """
-    cap = getattr(checkpoint.model.config, "final_logit_softcapping", None)  # Gemma 2
     tiles = packed_tiles(checkpoint.head)
     if tiles is not None:
-        nll = tiled_nll(tiles, hidden[:, :-1].flatten(0, 1), tokens[:, 1:].flatten(), cap)
+        rows, wanted = hidden[:, :-1].flatten(0, 1), tokens[:, 1:].flatten()
+        nll = tiled_nll(tiles, rows, wanted, final_cap(checkpoint))
         return nll.view(len(tokens), -1).mean(dim=1)
-    rows = max(1, HEAD_ROWS // (tokens.shape[1] - 1))
+    n_texts = max(1, HEAD_ROWS // (tokens.shape[1] - 1))
+    some = zip(hidden[:, :-1].split(n_texts), tokens[:, 1:].split(n_texts), strict=True)
     nlls = []
-    for some, wanted in zip(hidden[:, :-1].split(rows), tokens[:, 1:].split(rows), strict=True):
-        logits = checkpoint.head(some)
-        if cap is not None:
-            logits = torch.tanh(logits / cap) * cap
+    for states, wanted in some:
+        logits = capped(checkpoint, checkpoint.head(states))
         for one, ids in zip(logits, wanted.to(logits.device), strict=True):
             nlls.append(torch.nn.functional.cross_entropy(one.float(), ids))
     return torch.stack(nlls)

@@ -1,4 +1,4 @@
-"""One forward pass per statement: pooled hidden states, norms and token NLL, streamed to disk."""
+"""One forward pass per statement: pooled hidden states and token NLL, streamed to disk."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,29 +15,28 @@ import accelerate
 import numpy as np
 import torch
 from accelerate.utils import broadcast_object_list
-from jaxtyping import Bool, Float, Float32
+from jaxtyping import Float
 
 from layerwise.errors import LayerwiseError
-from layerwise.extraction.batches import Batch, plan_batches
-from layerwise.extraction.forward import forward, mean_token_nll, pool, token_norms
+from layerwise.extraction.batches import Batch, Room, plan_batches, run_in_parts
+from layerwise.extraction.forward import forward, mean_token_nll, pool, require_sound
 from layerwise.extraction.load import Checkpoint, attention_kernel
-from layerwise.extraction.memory import Room, run_in_parts
 from layerwise.extraction.packed import Linears, choose_linears, packed_linears
 from layerwise.extraction.partial import Partial
 from layerwise.extraction.provenance import describe, states_kernel
 from layerwise.extraction.store import (
-    Arrays,
+    POOLINGS,
     HiddenStates,
     Layer,
     digest_of_texts,
-    layer_file,
     open_states,
 )
 from layerwise.extraction.templates import NONE, render
-from layerwise.extraction.token_ids import TokenIds, tokenize
+from layerwise.extraction.token_ids import Ids, digest_of_ids, tokenize
+from layerwise.inputs.models import BYTES
 from layerwise.progress import track
 
-LAYOUT = 2  # raise when the same inputs would give other bytes
+LAYOUT = 3  # raise when the same inputs would give other bytes
 T = TypeVar("T")
 
 
@@ -51,7 +49,6 @@ def extract(
     template: str = NONE,
     tokens_per_batch: int = 2048,
     linears: Linears | None = None,
-    progress: bool = True,
 ) -> HiddenStates:
     """Run every statement and prompt through the model once and store what `store` describes.
 
@@ -67,7 +64,6 @@ def extract(
         template: what every statement is put into before it is tokenised (see `templates`).
         tokens_per_batch: upper limit of tokens in a batch; part of the method in half precision.
         linears: `packed` or `plain` linear layers, None for `choose_linears`.
-        progress: show how far it is, as `progress` does.
 
     Raises:
         LayerwiseError: for a statement of one token or a text longer than the model's context
@@ -80,15 +76,30 @@ def extract(
             f"{len(statements)} and {tokens_per_batch}"
         )
     texts = {"statements": statements, "prompts": prompts}
-    rendered = statements
-    if template != NONE:
-        rendered = [render(checkpoint.tokenizer, text, template) for text in statements]
+    rendered = [render(checkpoint.tokenizer, text, template) for text in statements]
     ids = {
-        "statements": _tokenize(checkpoint, "statements", rendered),
-        "prompts": _tokenize(checkpoint, "prompts", prompts),
+        "statements": tokenize(checkpoint, "statements", rendered),
+        "prompts": tokenize(checkpoint, "prompts", prompts),
     }
-    chosen = choose_linears(checkpoint.model, linears)
-    index = _index(checkpoint, texts, ids, tokens_per_batch, chosen, template)
+    index = {
+        "layout": LAYOUT,
+        **describe(checkpoint),
+        "attention": states_kernel(checkpoint),
+        "display": checkpoint.display,
+        "family": checkpoint.family,
+        "n_layers": checkpoint.n_layers,
+        "hidden_size": checkpoint.hidden_size,
+        "n_statements": len(statements),
+        "statements_sha256": digest_of_texts(statements),
+        "n_prompts": len(prompts),
+        "prompts_sha256": digest_of_texts(prompts),
+        "prompt_lengths": [len(one) for one in ids["prompts"]],
+        "token_ids_sha256": [digest_of_ids(of) for of in ids.values()],
+        "adds_bos": checkpoint.adds_bos,
+        "tokens_per_batch": tokens_per_batch,
+        "linears": choose_linears(checkpoint.model, linears),
+        "template": template,
+    }
     partial = _partial(checkpoint, ids, folder, index)
     processes = _Processes.of(checkpoint)
     with contextlib.ExitStack() as stack:
@@ -101,15 +112,13 @@ def extract(
         if done is None:
             return open_states(folder)
         todo = [number for number in range(len(partial.batches)) if number not in done]
-        mine = todo[processes.rank :: processes.count]
-        shown = progress and processes.rank == 0
         with (
-            contextlib.closing(_counted(checkpoint, partial, mine, shown)) as numbers,
             partial.disk_errors_explained(),
-            packed_linears(checkpoint.model, chosen),
+            packed_linears(checkpoint.model, index["linears"]),
             attention_kernel(checkpoint.model, index["attention"]),
         ):
-            _run_all(checkpoint, partial, numbers, texts, ids)
+            mine = todo[processes.rank :: processes.count]
+            _run_all(checkpoint, partial, mine, texts, ids, shown=processes.rank == 0)
         processes.wait()
         if processes.rank == 0:
             with partial.disk_errors_explained():
@@ -149,104 +158,49 @@ class _Processes:
         return value
 
 
-def _tokenize(checkpoint: Checkpoint, kind: str, texts: Sequence[str]) -> TokenIds:
-    return tokenize(
-        checkpoint.name,
-        checkpoint.tokenizer,
-        kind,
-        texts,
-        n_positions=getattr(checkpoint.model.config, "max_position_embeddings", None),
-        n_embeddings=checkpoint.model.get_input_embeddings().weight.shape[0],
-    )
-
-
-def _index(
-    checkpoint: Checkpoint,
-    texts: dict[str, Sequence[str]],
-    ids: dict[str, TokenIds],
-    tokens_per_batch: int,
-    linears: Linears,
-    template: str,
-) -> dict[str, Any]:
-    """What index.json holds; the fingerprint covers everything that can change a number."""
-    index = {
-        "layout": LAYOUT,
-        **describe(checkpoint),
-        "attention": states_kernel(checkpoint),
-        "display": checkpoint.display,
-        "family": checkpoint.family,
-        "n_layers": checkpoint.n_layers,
-        "hidden_size": checkpoint.hidden_size,
-        "n_statements": len(texts["statements"]),
-        "statements_sha256": digest_of_texts(texts["statements"]),
-        "n_prompts": len(texts["prompts"]),
-        "prompts_sha256": digest_of_texts(texts["prompts"]),
-        "prompt_lengths": ids["prompts"].lengths,
-        "token_ids_sha256": [ids[kind].digest() for kind in ids],
-        "adds_bos": checkpoint.adds_bos,
-        "tokens_per_batch": tokens_per_batch,
-        "linears": linears,
-        "template": template,
-    }
-    everything = json.dumps(index, sort_keys=True)
-    return {**index, "fingerprint": hashlib.sha256(everything.encode()).hexdigest()}
-
-
 def _partial(
-    checkpoint: Checkpoint, ids: dict[str, TokenIds], folder: Path, index: dict[str, Any]
+    checkpoint: Checkpoint, ids: dict[str, list[Ids]], folder: Path, index: dict[str, Any]
 ) -> Partial:
-    starts = (0, *accumulate(ids["prompts"].lengths))
-    arrays = Arrays(
-        n_layers=checkpoint.n_layers,
-        hidden_size=checkpoint.hidden_size,
-        final_size=checkpoint.head.weight.shape[1],
-        dtype="float16" if checkpoint.dtype == "float16" else "float32",
-        n_statements=len(ids["statements"].ends),
-        n_tokens=starts[-1],
-    )
+    lengths = {kind: [len(one) for one in of] for kind, of in ids.items()}
     limit = index["tokens_per_batch"]
-    batches = [b for kind in ids for b in plan_batches(kind, ids[kind].lengths, limit)]
-    return Partial(folder, index["fingerprint"], arrays, starts[:-1], tuple(batches))
-
-
-def _counted(
-    checkpoint: Checkpoint, partial: Partial, numbers: Sequence[int], shown: bool
-) -> Generator[int, None, None]:
-    """The batches, counted in tokens: short statements come first, long prompts last."""
-    batches = {number: partial.batches[number] for number in numbers}
-    sizes = {number: len(batch.members) * batch.length for number, batch in batches.items()}
-    total, size = sum(sizes.values()), sizes.__getitem__
-    return track(numbers, checkpoint.display, "tokens", total, size=size, shown=shown)
+    batches = [batch for kind, of in lengths.items() for batch in plan_batches(kind, of, limit)]
+    rows = len(POOLINGS) * len(ids["statements"]) + sum(lengths["prompts"])
+    width = checkpoint.hidden_size * (2 if checkpoint.dtype == "float16" else BYTES["float32"])
+    fingerprint = hashlib.sha256(json.dumps(index, sort_keys=True).encode()).hexdigest()
+    return Partial(folder, fingerprint, batches, rows * width * (checkpoint.n_layers + 2))
 
 
 def _run_all(
     checkpoint: Checkpoint,
     partial: Partial,
-    numbers: Iterable[int],
+    numbers: Sequence[int],
     texts: dict[str, Sequence[str]],
-    ids: dict[str, TokenIds],
+    ids: dict[str, list[Ids]],
+    *,
+    shown: bool,
 ) -> None:
-    room, layers = Room(), partial.arrays.layers
-    for number in numbers:
-        batch = partial.batches[number]
+    """Run and keep batches, counted in tokens: short statements come first, long prompts last."""
+    sizes = {n: len(b.members) * b.length for n, b in enumerate(partial.batches)}
+    total, room = sum(sizes[number] for number in numbers), Room()
+    tokens = track(
+        numbers, checkpoint.display, "tokens", total, size=sizes.__getitem__, shown=shown
+    )
+    with contextlib.closing(tokens):
+        for number in tokens:
+            batch = partial.batches[number]
 
-        def run(part: Batch) -> dict[str, np.ndarray]:
-            return _run(checkpoint, layers, part, texts[part.kind], ids[part.kind])
+            def run(part: Batch) -> dict[str, np.ndarray]:
+                return _run(checkpoint, part, texts[part.kind], ids[part.kind])
 
-        at_a_time, parts = run_in_parts(checkpoint, batch, room, run)
-        if len(parts) > 1:
-            parts = [{name: np.concatenate([part[name] for part in parts]) for name in parts[0]}]
-        partial.save(number, at_a_time, parts[0])
+            at_a_time, parts = run_in_parts(checkpoint, batch, room, run)
+            rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+            partial.save(number, at_a_time, rows)
 
 
 def _run(
-    checkpoint: Checkpoint,
-    layers: Sequence[Layer],
-    batch: Batch,
-    texts: Sequence[str],
-    ids: TokenIds,
+    checkpoint: Checkpoint, batch: Batch, texts: Sequence[str], ids: Sequence[Ids]
 ) -> dict[str, np.ndarray]:
-    """One forward pass: a row per text of every array, by the file that it goes to.
+    """One forward pass: a row per text of every array, by its name in `store`.
 
     What is pooled stays on its device until the pass is over: a GPU need not wait for each layer.
     """
@@ -254,59 +208,25 @@ def _run(
     norms: dict[Layer, torch.Tensor] = {}
 
     def see(layer: Layer, hidden: Float[torch.Tensor, "batch token hidden"]) -> None:
-        norms[layer] = token_norms(hidden)
+        norms[layer] = hidden.float().norm(dim=-1).norm(dim=1)
         # a copy: some blocks add to what they gave in place
         kept[layer] = _to_numpy(hidden.clone()) if batch.kind == "prompts" else pool(hidden)
 
-    tokens = torch.from_numpy(ids.rows(batch.members, batch.length))
+    named = [f"{batch.kind[:-1]} {number} ({texts[number]!r:.80})" for number in batch.members]
+    tokens = torch.from_numpy(np.stack([ids[number] for number in batch.members])).long()
     with torch.inference_mode():
         hidden = forward(checkpoint, tokens.to(checkpoint.model.device), see)
-        for layer in layers:
-            _check_states(checkpoint, batch, texts, layer, norms[layer][:, -1])
+        for layer, sizes in norms.items():
+            require_sound(checkpoint, f"hidden states at layer {layer}", sizes, named)
         if batch.kind == "prompts":
-            return {f"tokens/{layer_file(layer)}": kept[layer] for layer in layers}
+            return {f"tokens/{layer}": states for layer, states in kept.items()}
         nll = mean_token_nll(checkpoint, hidden, tokens)
-        _require(checkpoint, batch, texts, ~torch.isfinite(nll), "token NLL is not finite")
-    states = {f"states/{layer_file(layer)}": _to_numpy(kept[layer]) for layer in layers}
-    stacked = torch.stack([norms[layer].cpu() for layer in layers], dim=1)
-    return {**states, "norms.npy": _to_numpy(stacked), "nll.npy": _to_numpy(nll.double())}
-
-
-def _check_states(
-    checkpoint: Checkpoint,
-    batch: Batch,
-    texts: Sequence[str],
-    layer: Layer,
-    frobenius: Float32[torch.Tensor, " batch"],
-) -> None:
-    bad = ~(torch.isfinite(frobenius) & (frobenius != 0)).cpu()
-    what = "all zero" if bad.any() and frobenius.cpu()[bad][0] == 0 else "not finite"
-    _require(checkpoint, batch, texts, bad, f"hidden states at layer {layer} are {what}")
-
-
-def _require(
-    checkpoint: Checkpoint,
-    batch: Batch,
-    texts: Sequence[str],
-    bad: Bool[torch.Tensor, " batch"],
-    what: str,
-) -> None:
-    if not bad.any():
-        return
-    number = batch.members[int(bad.nonzero()[0])]
-    raise LayerwiseError(
-        f"{checkpoint.name}: {what} for {batch.kind[:-1]} {number} ({texts[number]!r:.80}) in "
-        f"{checkpoint.dtype}; {_advice(checkpoint, what)}"
-    )
-
-
-def _advice(checkpoint: Checkpoint, what: str) -> str:
-    advice = {"float16": "try dtype bfloat16 or float32", "bfloat16": "try dtype float32"}
-    other = "" if "zero" in what else advice.get(checkpoint.dtype, "")
-    if len(set(getattr(checkpoint.model, "hf_device_map", {}).values())) > 1:
-        spread = "the model is spread over several devices, try one instead of device 'auto'"
-        return f"{other}; {spread}" if other else spread
-    return other or "check the weights"
+        require_sound(checkpoint, "token NLLs", nll + 1, named)  # 0 is one
+    found = {"nll": _to_numpy(nll.double())}
+    for layer, states in kept.items():
+        pooled = _to_numpy(states)
+        found |= {f"{name}/{layer}": pooled[:, n] for n, name in enumerate(POOLINGS)}
+    return found
 
 
 def _to_numpy(states: torch.Tensor) -> Any:

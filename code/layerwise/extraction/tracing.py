@@ -13,16 +13,23 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32, Int64
+from jaxtyping import Float32, Int64
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.families import FAMILIES
-from layerwise.extraction.forward import forward, on_input, on_output, taken_off
+from layerwise.extraction.forward import (
+    capped,
+    forward,
+    on_input,
+    on_output,
+    require_sound,
+    taken_off,
+)
 from layerwise.extraction.load import Checkpoint, attention_kernel
 from layerwise.extraction.store import BEFORE_NORM, Layer
+from layerwise.extraction.token_ids import tokenize
 from layerwise.measures.traces import ModuleStates, Trace
 
-_WIDER = {"float16": "bfloat16 or float32", "bfloat16": "float32"}
 # Rows of a float32 map sum to 1 but for rounding; 16-bit entries are off by up to 2^-8 each.
 _ROW_SUM = {"float32": 1e-4, "float16": 1e-2, "bfloat16": 3e-2}
 Keep = Callable[[int, str, torch.Tensor], None]
@@ -54,7 +61,8 @@ def trace(
             zeros, attention maps that are missing or whose rows do not sum to one, or a block that
             does not call the parts it is known to have.
     """
-    tokens = _tokenize(checkpoint, text)
+    (ids,) = tokenize(checkpoint, "prompts", [text])
+    tokens = torch.from_numpy(ids).long()[None].to(checkpoint.model.device)
     states: dict[Layer, np.ndarray] = {}
     maps: dict[int, np.ndarray] = {}
     parts: list[dict[str, np.ndarray]] = [{} for _ in checkpoint.blocks]
@@ -74,7 +82,9 @@ def trace(
             stack.enter_context(_watch_maps(checkpoint, maps))
         if modules:
             stack.enter_context(_watch_parts(checkpoint, keep))
-        logits = _logits(checkpoint, forward(checkpoint, tokens, see))
+        hidden = forward(checkpoint, tokens, see)
+        # of all tokens at once, as the model does: 16-bit kernels depend on the number of rows
+        logits = _array(capped(checkpoint, checkpoint.head(hidden)[0, -1]))
     dtype = "bfloat16" if autocast else checkpoint.dtype
     if attention:
         _check_maps(checkpoint, maps, dtype)
@@ -91,16 +101,6 @@ def trace(
     )
 
 
-def _tokenize(checkpoint: Checkpoint, text: str) -> Int64[torch.Tensor, "1 token"]:
-    ids = checkpoint.tokenizer(text).input_ids
-    if not ids:
-        raise LayerwiseError(
-            f"a trace needs at least one token, the tokenizer of {checkpoint.name} finds none in "
-            f"{text!r:.60}; leave the text out"
-        )
-    return torch.tensor([ids], device=checkpoint.model.device)
-
-
 def _array(tensor: torch.Tensor) -> np.ndarray:
     """A copy: some blocks add to a module's output in place after it was seen."""
     copied: np.ndarray = tensor.to("cpu", torch.float32, copy=True).numpy()
@@ -113,15 +113,6 @@ def _embedding(
     # Rows of the table: Gemma's embedding module multiplies them by sqrt(hidden) by itself.
     table = checkpoint.model.get_input_embeddings().weight.detach()
     return _array(table[tokens[0].to(table.device)])
-
-
-def _logits(
-    checkpoint: Checkpoint, hidden: Float[torch.Tensor, "1 token hidden"]
-) -> Float32[np.ndarray, " vocabulary"]:
-    # All tokens at once, as the model does: 16-bit kernels depend on the number of rows.
-    logits = checkpoint.head(hidden)[0, -1]
-    cap = getattr(checkpoint.model.config, "final_logit_softcapping", None)  # Gemma 2
-    return _array(logits if cap is None else torch.tanh(logits / cap) * cap)
 
 
 def _watch_maps(
@@ -197,13 +188,5 @@ def _check_finite(
         if not broken or (layer != BEFORE_NORM and layer <= last)
     }
     for place, values in {**checked, **({} if broken else {"logits": logits})}.items():
-        if not np.isfinite(values).all():
-            advice = f"try {_WIDER[dtype]}" if dtype in _WIDER else "check the weights"
-            raise LayerwiseError(
-                f"{checkpoint.name}: {place} are not finite in {dtype} for {text!r:.60}; {advice}"
-            )
-        if not values.any():
-            raise LayerwiseError(
-                f"{checkpoint.name}: {place} are all zero for {text!r:.60}; check the weights, "
-                "or do without device 'auto'"
-            )
+        largest = torch.tensor([np.abs(values).max()])
+        require_sound(checkpoint, place, largest, [f"{text!r:.60}"], dtype)
