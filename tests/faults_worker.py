@@ -25,7 +25,7 @@ from layerwise.extraction import partial
 from layerwise.extraction.load import load_local
 from layerwise.extraction.partial import partial_of
 from layerwise.extraction.store import open_states
-from tiny_checkpoints import TEXTS
+from tiny_checkpoints import TEXTS, contents
 
 PROMPTS = ("The river rises", "An owl")
 PASSES = "passes.log"
@@ -66,14 +66,6 @@ def forked(action):
 def ended(child):
     """Its exit code; minus the signal that killed it."""
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
-def contents(folder):
-    return {
-        str(file.relative_to(folder)): file.read_bytes().hex()
-        for file in sorted(folder.rglob("*"))
-        if file.is_file()
-    }
 
 
 def size_of(file):

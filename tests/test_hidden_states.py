@@ -16,7 +16,7 @@ from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint, attention_kernel, load_local
 from layerwise.extraction.partial import partial_of
 from layerwise.extraction.store import BEFORE_NORM, POOLINGS, HiddenStates
-from tiny_checkpoints import EVERY_KIND, TEXTS, built, twin_checkpoint
+from tiny_checkpoints import EVERY_KIND, TEXTS, built, contents, twin_checkpoint
 
 PROMPTS = ("Go", "The river rises", "An owl sat on the wall", "The river falls")
 
@@ -37,11 +37,6 @@ def one_by_one(checkpoint: Checkpoint, text: str) -> tuple[dict[int | str, torch
     states = {layer: hidden[0] for layer, hidden in enumerate(out.hidden_states)}
     states[BEFORE_NORM] = (last[0] if torch.is_tensor(last[0]) else last[0][0])[0]
     return states, float(out.loss)
-
-
-def every_file(states: HiddenStates) -> dict[str, bytes]:
-    files = sorted(p for p in states.folder.rglob("*") if p.is_file())
-    return {str(p.relative_to(states.folder)): p.read_bytes() for p in files}
 
 
 def assert_like_one_by_one(checkpoint: Checkpoint, found: HiddenStates, atol: float) -> None:
@@ -126,12 +121,12 @@ def test_extract_batch(checkpoint: Checkpoint, tmp_path: Path) -> None:
 def test_finished_extraction_is_returned_at_once(
     checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = every_file(extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out"))
+    first = contents(extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out").folder)
     again = extract(checkpoint, TEXTS[:-1], PROMPTS, tmp_path / "out")
     assert len(again.nll) == len(TEXTS) - 1  # other statements: done anew
     extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out")
     monkeypatch.setattr(module, "forward", None)
-    assert every_file(extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out")) == first
+    assert contents(extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out").folder) == first
 
 
 @pytest.mark.parametrize("change", [{"tokens_per_batch": 3}, {"linears": "plain"}])
@@ -181,7 +176,7 @@ def test_resume_after_interrupt(
     prompt_ids = [len(checkpoint.tokenizer(text).input_ids) for text in PROMPTS]
     batches = len(plan_batches("", ids, 8)) + len(plan_batches("", prompt_ids, 8))
     assert len(seen) == batches - 5
-    assert every_file(resumed) == every_file(whole)
+    assert contents(resumed.folder) == contents(whole.folder)
 
 
 def test_other_inputs_do_not_resume(
@@ -193,7 +188,7 @@ def test_other_inputs_do_not_resume(
             extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out", tokens_per_batch=8)
     other = extract(checkpoint, TEXTS[::-1], PROMPTS, tmp_path / "out", tokens_per_batch=8)
     clean = extract(checkpoint, TEXTS[::-1], PROMPTS, tmp_path / "clean", tokens_per_batch=8)
-    assert every_file(other) == every_file(clean)
+    assert contents(other.folder) == contents(clean.folder)
 
 
 SCRIPT = """
@@ -237,7 +232,7 @@ def test_two_processes_as_one(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("refused: 2 ") == 2
     assert done.stdout.count("hidden states are written to") == 2
-    assert every_file(HiddenStates(tmp_path / "two", {})) == every_file(one)
+    assert contents(tmp_path / "two") == contents(one.folder)
     assert not (tmp_path / "two.partial").exists()
 
 
@@ -262,7 +257,7 @@ def test_a_run_goes_on_with_another_number_of_processes(
     assert done == list(range(1, 2 * len(done), 2))
     seen = stop_after(monkeypatch, 1000)
     merged = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out", tokens_per_batch=8)
-    assert every_file(merged) == every_file(whole)
+    assert contents(merged.folder) == contents(whole.folder)
     assert seen
 
 
@@ -308,9 +303,7 @@ def test_packing_leaves_the_model_as_it_was(tmp_path: Path) -> None:
             "float32",
             "layer 2 are not finite for statement 8 .* in float32; check the weights",
         ),
-        (float("inf"), "float16", "in float16; try dtype bfloat16 or float32"),
         (float("nan"), "bfloat16", "in bfloat16; try dtype float32"),
-        (0.0, "float32", "layer 2 are all zero for statement 8"),
     ],
 )
 def test_broken_states(tmp_path: Path, value: float, dtype: str, message: str) -> None:

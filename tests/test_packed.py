@@ -1,8 +1,3 @@
-import platform
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 from hypothesis import given
@@ -89,36 +84,6 @@ def test_an_error_inside_unpacks_too() -> None:
     with pytest.raises(KeyError), packed_linears(network, "packed"):
         raise KeyError
     assert "forward" not in vars(network[0])
-
-
-KEPT = """
-import os
-import torch
-from layerwise.extraction.packed import packed_linears
-
-def resident():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-with packed_linears(torch.nn.Linear(4, 4), "packed"):
-    before = resident()
-    block = torch.ones(2**24)
-    del block
-    print(resident() - before)
-"""
-
-
-@pytest.mark.skipif(
-    platform.libc_ver()[0] != "glibc" or not Path("/proc/self/statm").exists(),
-    reason="a setting of glibc, seen through /proc",
-)
-def test_large_blocks_are_kept_for_the_next_layer() -> None:
-    """64 MiB that were freed still belong to the process: the kernel need not clear them again.
-
-    In a process of its own: what other tests leave behind would change what is kept.
-    """
-    done = subprocess.run([sys.executable, "-c", KEPT], capture_output=True, text=True)
-    assert int(done.stdout) > 60 * 2**20, done.stderr
 
 
 def test_choice(monkeypatch: pytest.MonkeyPatch) -> None:

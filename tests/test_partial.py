@@ -11,6 +11,7 @@ from layerwise.extraction import partial as module
 from layerwise.extraction.batches import plan_batches
 from layerwise.extraction.partial import Busy, Partial, locked
 from layerwise.extraction.store import POOLINGS, HiddenStates, open_states
+from tiny_checkpoints import contents
 
 LENGTHS = {"statements": [2, 3, 2], "prompts": [2, 1]}
 
@@ -83,10 +84,6 @@ def test_every_row_is_where_its_text_is(tmp_path) -> None:
     np.testing.assert_array_equal(states.tokens(0)[:, 0], [0, 0, 1])
     assert states.index["smaller_batches"] == {}
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
-def contents(folder) -> dict[str, bytes]:
-    return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
 def test_order_of_batches_does_not_matter(tmp_path) -> None:

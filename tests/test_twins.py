@@ -126,7 +126,7 @@ def test_twin_iv(tmp_path: Path) -> None:
 def test_command_writes_a_twin_to_try_analyze_on(
     root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main(["pythia-70m", str(tmp_path / "tiny"), "--models", str(root / "models.yaml")])
+    main("pythia-70m", tmp_path / "tiny", root / "models.yaml")
     loaded = load_local(tmp_path / "tiny", device="cpu")
     assert (loaded.n_layers, loaded.has_random_weights) == (6, True)
     assert "means nothing" in capsys.readouterr().out

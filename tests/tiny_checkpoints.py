@@ -103,3 +103,9 @@ def subject_of(model: Model, checkpoint: Checkpoint) -> Subject:
 def built(family: str = "gpt_neox", dtype: str = "float32") -> Checkpoint:
     """The twin loaded anew: a test may spoil it."""
     return load_local(twin_folder(family), dtype, "cpu")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder, by its name there."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}

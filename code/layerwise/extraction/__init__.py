@@ -1,7 +1,7 @@
 """A checkpoint -> hidden states, traces and weight matrices. The only room that imports torch.
 
 families, checkpoint_folder, hub, load   which parts a model has; getting and checking one
-forward, batches, packed, memory         a pass through it, and what goes through together
+forward, batches, packed                 a pass through it, and what goes through together
 hidden_states, partial, store            all statements, streamed to disk, resumable
 tracing, projections                     one text with everything kept; one weight matrix at a time
 needs, provenance                        what a model takes; what a measurement rests on

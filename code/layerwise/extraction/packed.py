@@ -10,7 +10,6 @@ named default wherever it is missing, and the index of every extraction records 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
@@ -24,9 +23,7 @@ Linears = Literal["packed", "plain"]
 MAX_PACKED_BYTES = 4 * 2**30  # packing doubles the memory of the weights
 ROWS_STEP = 32  # oneDNN keeps code for every number of rows it has seen: let it see few
 ROWS_HINT = 2048  # tokens per batch the layout is chosen for; any other number works too
-KEPT_BYTES = 2**30  # blocks up to this size are used again rather than returned to the kernel
 TILE_WORDS = 2048  # rows of the output embeddings multiplied at once: their logits stay in cache
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 Rows = Float[torch.Tensor, "*rows inputs"]
 Multiply = Callable[[Rows], Float[torch.Tensor, "*rows outputs"]]
 
@@ -60,7 +57,6 @@ def packed_linears(model: torch.nn.Module, linears: Linears) -> Iterator[None]:
     if linears == "plain":
         yield
         return
-    _keep_freed_memory()
     replaced: list[torch.nn.Module] = []
     find_head: Any = getattr(model, "get_output_embeddings", lambda: None)
     head = find_head()
@@ -72,8 +68,11 @@ def packed_linears(model: torch.nn.Module, linears: Linears) -> Iterator[None]:
             if module is head:
                 tiles = _pack_tiles(module)
                 vars(module).update(packed_tiles=tiles, forward=_joined(tiles))
-            else:
-                vars(module).update(forward=_pack_layer(module))
+                continue
+            weight = module.weight.detach()
+            if isinstance(module, Conv1D):  # GPT-2 stores inputs x outputs
+                weight = weight.t().contiguous()
+            vars(module).update(forward=_pack(weight, module.bias))
         yield
     finally:
         for module in replaced:
@@ -93,13 +92,6 @@ def pad_rows(rows: Float[torch.Tensor, "row width"]) -> Float[torch.Tensor, "pad
     """Rows of zeros behind, up to a multiple of `ROWS_STEP`; no copy where none is missing."""
     missing = -len(rows) % ROWS_STEP
     return torch.nn.functional.pad(rows, (0, 0, 0, missing)) if missing else rows
-
-
-def _pack_layer(module: torch.nn.Linear | Conv1D) -> Multiply:
-    weight = module.weight.detach()
-    if isinstance(module, Conv1D):  # GPT-2 stores inputs x outputs
-        weight = weight.t().contiguous()
-    return _pack(weight, module.bias)
 
 
 def _pack_tiles(head: torch.nn.Linear) -> tuple[Multiply, ...]:
@@ -122,19 +114,6 @@ def _pack(weight: Float[torch.Tensor, "outputs inputs"], bias: torch.Tensor | No
         return out[: len(rows)].reshape(*states.shape[:-1], -1)
 
     return forward
-
-
-def _keep_freed_memory() -> None:
-    """Let the C library use large blocks again: up to a twentieth of the time of a pass.
-
-    glibc returns a large block to the kernel when it is freed, and the kernel clears it again for
-    the next layer. The setting holds for the whole process and changes no result; another C
-    library than glibc has no such setting and needs none.
-    """
-    library = ctypes.CDLL(None)
-    if hasattr(library, "mallopt"):
-        library.mallopt(_M_MMAP_THRESHOLD, KEPT_BYTES)
-        library.mallopt(_M_TRIM_THRESHOLD, KEPT_BYTES)
 
 
 def _has_operator() -> bool:

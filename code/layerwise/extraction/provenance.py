@@ -44,16 +44,12 @@ def states_kernel(checkpoint: Checkpoint) -> str:
 
 def device_name(model: torch.nn.Module) -> str:
     """The devices that hold a model, by name; of a CPU the instructions that torch uses."""
-    names = dict.fromkeys(_name(weight.device) for weight in model.parameters())
-    return " and ".join(names)
-
-
-def _name(device: torch.device) -> str:
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    if device.type == "cpu":
-        return f"cpu ({torch.backends.cpu.get_cpu_capability()})"
-    return device.type  # `meta`: what does not fit is kept elsewhere
+    cpu = f"cpu ({torch.backends.cpu.get_cpu_capability()})"
+    names = (
+        torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+        for device in dict.fromkeys(weight.device for weight in model.parameters())
+    )  # `meta`: what does not fit is kept elsewhere
+    return " and ".join(dict.fromkeys(cpu if name == "cpu" else name for name in names))
 
 
 def versions() -> dict[str, Any]:

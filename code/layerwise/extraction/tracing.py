@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float32, Int64
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.families import FAMILIES
@@ -85,14 +84,17 @@ def trace(
         hidden = forward(checkpoint, tokens, see)
         # of all tokens at once, as the model does: 16-bit kernels depend on the number of rows
         logits = _array(capped(checkpoint, checkpoint.head(hidden)[0, -1]))
+        # rows of the table: Gemma's embedding module multiplies them by sqrt(hidden) by itself
+        table = checkpoint.model.get_input_embeddings().weight
+        embedding = _array(table[tokens[0].to(table.device)])
     dtype = "bfloat16" if autocast else checkpoint.dtype
     if attention:
         _check_maps(checkpoint, maps, dtype)
     _check_finite(checkpoint, text, dtype, states, logits, maps)
     return Trace(
         dtype=checkpoint.dtype,
-        tokens=tokens[0].cpu().numpy(),
-        embedding=_embedding(checkpoint, tokens),
+        tokens=ids.astype(np.int64),
+        embedding=embedding,
         states=tuple(states[layer] for layer in range(checkpoint.n_layers + 1)),
         before_norm=states[BEFORE_NORM],
         logits=logits,
@@ -105,14 +107,6 @@ def _array(tensor: torch.Tensor) -> np.ndarray:
     """A copy: some blocks add to a module's output in place after it was seen."""
     copied: np.ndarray = tensor.to("cpu", torch.float32, copy=True).numpy()
     return copied
-
-
-def _embedding(
-    checkpoint: Checkpoint, tokens: Int64[torch.Tensor, "1 token"]
-) -> Float32[np.ndarray, "token embedding"]:
-    # Rows of the table: Gemma's embedding module multiplies them by sqrt(hidden) by itself.
-    table = checkpoint.model.get_input_embeddings().weight.detach()
-    return _array(table[tokens[0].to(table.device)])
 
 
 def _watch_maps(

@@ -5,7 +5,6 @@ python -m layerwise.extraction.twins pythia-70m out/tiny    writes one to try `a
 
 from __future__ import annotations
 
-import argparse
 import zlib
 from collections.abc import Sequence
 from importlib import resources
@@ -15,6 +14,7 @@ from typing import Any
 import tokenizers
 import torch
 import transformers
+import typer
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.families import LLAMA3_ROPE, VOCABULARY, Config, twin_config
@@ -25,16 +25,7 @@ from layerwise.inputs.prompts import read_prompts
 
 BOS = "<s>"
 HEAD_SIZE = 4  # of a twin; 6 where the model's hidden size is not n_heads * head_size (Gemma)
-# What a model sets otherwise than its family does.
 _STRETCHED = {"rope_parameters": LLAMA3_ROPE, "max_position_embeddings": 131072}
-_OF_MODEL: dict[str, Config] = {
-    "llama-3p1-8b": _STRETCHED,
-    "llama-3p1-8b-instruct": _STRETCHED,
-    "mistral-7b-instruct": {
-        "sliding_window": None,
-        "rope_parameters": {"rope_type": "default", "rope_theta": 1e6},
-    },
-}
 NOISE = 0.1  # spread that a twin's norm weights and biases get
 # In the manner of Llama 3.1's: the rendered text opens with the BOS token, which a tokenizer that
 # adds one as well then puts there twice.
@@ -64,22 +55,29 @@ def twin_of(model: Model) -> Model:
 
 def config_of(twin: Model) -> Config:
     """Keyword arguments of a twin's configuration; `twin` is what `twin_of` declares."""
-    config = twin_config(twin.family, twin.shape) | _OF_MODEL.get(twin.slug, {})
-    if twin.slug == "opt-350m":  # its norms stand behind, its embeddings are half as wide
-        half = twin.shape.hidden_size // 2
-        config |= {"do_layer_norm_before": False, "word_embed_proj_dim": half}
-    return config
+    of_model = {
+        "llama-3p1-8b": _STRETCHED,
+        "llama-3p1-8b-instruct": _STRETCHED,
+        "mistral-7b-instruct": {
+            "sliding_window": None,
+            "rope_parameters": {"rope_type": "default", "rope_theta": 1e6},
+        },
+        # its norms stand behind, its embeddings are half as wide
+        "opt-350m": {
+            "do_layer_norm_before": False,
+            "word_embed_proj_dim": twin.shape.hidden_size // 2,
+        },
+    }
+    return twin_config(twin.family, twin.shape) | of_model.get(twin.slug, {})
 
 
 def build_twin(model: Model, texts: Sequence[str], folder: Path, seed: int = 0) -> Path:
     """Save the random-weight twin of a model of the registry into `folder`, in float32.
 
-    Family, number of layers, heads, key and value heads and the flags of the architecture are the
-    model's (`config_of`), the sizes are those of `twin_of(model)`. Every norm weight and every
-    bias is moved by normal noise of spread 0.1, so that code that forgets one gives other numbers.
-    A model for chat gets a template whose text opens with the BOS token. The byte-level BPE
-    tokenizer is trained on `texts`. The same arguments give the same bytes; torch's global
-    generator is left as it was. config.json says that the weights are random. Returns `folder`.
+    Every norm weight and every bias is moved by normal noise of spread 0.1, so that code that
+    forgets one gives other numbers. A model for chat gets a template whose text opens with the BOS
+    token. The byte-level BPE tokenizer is trained on `texts`. The same arguments give the same
+    bytes; torch's global generator is left as it was. config.json says that the weights are random.
 
     Raises:
         LayerwiseError: for no text to train the tokenizer on.
@@ -132,18 +130,16 @@ def _train_tokenizer(texts: Sequence[str], adds_bos: bool) -> Any:
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Write a tiny checkpoint of a registered shape, to try `layerwise analyze` on."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("slug", help="the model whose shape it takes, e.g. pythia-70m")
-    parser.add_argument("folder", type=Path, help="where it is written")
-    parser.add_argument("--models", type=Path, default=Path("models.yaml"), help="the registry")
-    given = parser.parse_args(arguments)
+def main(slug: str, folder: Path, models: Path = Path("models.yaml")) -> None:
+    """Write a tiny checkpoint of a registered shape, to try `layerwise analyze` on.
+
+    SLUG is the model whose shape it takes, e.g. pythia-70m; MODELS is the registry.
+    """
     texts = Path(str(resources.files("layerwise.inputs") / "rehearsal"))
     words = [*read_pairs(texts / "pairs.json").statements, *read_prompts(texts / "prompts.json")]
-    build_twin(find_model(read_models(given.models), given.slug), words, given.folder)
-    print(f"random weights in {given.folder}; what is measured on them means nothing")
+    build_twin(find_model(read_models(models), slug), words, folder)
+    print(f"random weights in {folder}; what is measured on them means nothing")
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

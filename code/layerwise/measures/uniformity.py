@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 NORM_OFFSET = 1e-10  # added to every norm, as published
-BLOCK = 4096  # rows in memory at a time, in float64; 100,000 may be a map of a file
+BLOCK = 4096  # rows in memory at a time, in float64
 
 
 def unit_rows(states: Float[np.ndarray, "row hidden"]) -> Float[np.ndarray, "row hidden"]:
