@@ -100,15 +100,9 @@ def require_sound(
     )
 
 
-def capped(checkpoint: Checkpoint, logits: torch.Tensor) -> torch.Tensor:
+def capped(logits: torch.Tensor, cap: float | None) -> torch.Tensor:
     """The logits as the model gives them: Gemma 2 bends them."""
-    cap = final_cap(checkpoint)
     return logits if cap is None else torch.tanh(logits / cap) * cap
-
-
-def final_cap(checkpoint: Checkpoint) -> float | None:
-    """What the logits stay below, where the model has such a thing."""
-    return getattr(checkpoint.model.config, "final_logit_softcapping", None)
 
 
 def mean_token_nll(
@@ -121,16 +115,15 @@ def mean_token_nll(
     The model's own loss, one statement at a time; with packed linear layers the same number from
     tiles of the vocabulary (see `tiled_nll`).
     """
-    tiles = packed_tiles(checkpoint.head)
+    tiles, cap = packed_tiles(checkpoint.head), checkpoint.cap
     if tiles is not None:
-        rows, wanted = hidden[:, :-1].flatten(0, 1), tokens[:, 1:].flatten()
-        nll = tiled_nll(tiles, rows, wanted, final_cap(checkpoint))
+        nll = tiled_nll(tiles, hidden[:, :-1].flatten(0, 1), tokens[:, 1:].flatten(), cap)
         return nll.view(len(tokens), -1).mean(dim=1)
     n_texts = max(1, HEAD_ROWS // (tokens.shape[1] - 1))
     some = zip(hidden[:, :-1].split(n_texts), tokens[:, 1:].split(n_texts), strict=True)
     nlls = []
     for states, wanted in some:
-        logits = capped(checkpoint, checkpoint.head(states))
+        logits = capped(checkpoint.head(states), cap)
         for one, ids in zip(logits, wanted.to(logits.device), strict=True):
             nlls.append(torch.nn.functional.cross_entropy(one.float(), ids))
     return torch.stack(nlls)

@@ -56,6 +56,11 @@ class Checkpoint:
         return self.model.get_output_embeddings()
 
     @property
+    def cap(self) -> float | None:
+        """What the logits stay below, where the model has such a thing."""
+        return getattr(self.model.config, "final_logit_softcapping", None)
+
+    @property
     def has_random_weights(self) -> bool:
         """Whether config.json says that nobody trained it: a twin's does, and no number counts."""
         return getattr(self.model.config, RANDOM, False) is True
@@ -136,9 +141,6 @@ def load_hub(
 
     Only JSON, tokenizer and safetensors files are downloaded; no remote code runs. The revision
     recorded is the commit that was resolved.
-
-    Raises:
-        LayerwiseError: as in `hub.fetch` and `load_local`.
     """
     with quiet():
         snapshot = fetch(hub_id, revision)
@@ -155,7 +157,7 @@ def load_model(
     """Load a checkpoint folder if `name` is one, else a model of the hub (`main` by default).
 
     Raises:
-        LayerwiseError: for a folder with a revision, and as in `load_local` and `load_hub`.
+        LayerwiseError: for a folder with a revision.
     """
     if not Path(name).exists():
         return load_hub(name, revision or "main", dtype, device)
@@ -170,7 +172,7 @@ def load_registered(model: Model, dtype: str, *, device: str | None = None) -> C
     """Load a model of the registry from the hub and check family and shape.
 
     Raises:
-        LayerwiseError: for an unresolved revision, and as in `load_hub` and `as_declared`.
+        LayerwiseError: for an unresolved revision.
     """
     if model.revision is None:
         raise LayerwiseError(
@@ -220,9 +222,16 @@ def _load(path: Path, name: str, revision: str, dtype: str, device: str | None) 
             f"{name} in {dtype} needs {spelled(need)} on {device}, {spelled(there)} are there; "
             "use a 16-bit dtype, device 'auto', or a larger machine"
         )
+    only_here: dict[str, Any] = {"trust_remote_code": False, "local_files_only": True}
     with quiet():
-        model = _load_weights(path, dtype, device)
-        tokenizer = _load_tokenizer(path)
+        model = _load_weights(path, dtype, device, **only_here)
+        try:
+            tokenizer = transformers.AutoTokenizer.from_pretrained(path, **only_here)
+        except Exception as error:  # the tokenizers library raises plain Exception
+            raise LayerwiseError(
+                f"{path}: the tokenizer cannot be loaded ({error}); save it again into the same "
+                "folder"
+            ) from None
     return Checkpoint(
         model=model.eval(),
         tokenizer=tokenizer,
@@ -251,7 +260,7 @@ def _device(wanted: str | None) -> str:
     return default_device() if device == "cuda" else device  # every process has its own
 
 
-def _load_weights(path: Path, dtype: str, device: str) -> Any:
+def _load_weights(path: Path, dtype: str, device: str, **only_here: bool) -> Any:
     """The model; a parameter without a weight of its shape is an error, not a random number."""
     try:
         loaded: Any = transformers.AutoModelForCausalLM.from_pretrained(
@@ -259,11 +268,10 @@ def _load_weights(path: Path, dtype: str, device: str) -> Any:
             dtype=getattr(torch, dtype),
             attn_implementation="eager",  # fastest for short statements; the same on every device
             use_safetensors=True,
-            trust_remote_code=False,
-            local_files_only=True,
             output_loading_info=True,
             ignore_mismatched_sizes=True,
             **({"device_map": "auto"} if device == "auto" else {}),
+            **only_here,
         )
     except (safetensors.SafetensorError, OSError, ValueError) as error:
         raise LayerwiseError(
@@ -279,14 +287,3 @@ def _load_weights(path: Path, dtype: str, device: str) -> Any:
                 f"({len(keys)} such parameters); save config and weights of one model together"
             )
     return model if device == "auto" else model.to(device)
-
-
-def _load_tokenizer(path: Path) -> Any:
-    try:
-        return transformers.AutoTokenizer.from_pretrained(
-            path, trust_remote_code=False, local_files_only=True
-        )
-    except Exception as error:  # the tokenizers library raises plain Exception
-        raise LayerwiseError(
-            f"{path}: the tokenizer cannot be loaded ({error}); save it again into the same folder"
-        ) from None

@@ -77,13 +77,12 @@ def trace(
         if autocast:
             device = checkpoint.model.device.type
             stack.enter_context(torch.autocast(device, dtype=torch.bfloat16))
-        if attention:
-            stack.enter_context(_watch_maps(checkpoint, maps))
-        if modules:
-            stack.enter_context(_watch_parts(checkpoint, keep))
+        watched = _watch_maps(checkpoint, maps) if attention else []
+        watched += _watch_parts(checkpoint, keep) if modules else []
+        stack.enter_context(taken_off(watched))
         hidden = forward(checkpoint, tokens, see)
         # of all tokens at once, as the model does: 16-bit kernels depend on the number of rows
-        logits = _array(capped(checkpoint, checkpoint.head(hidden)[0, -1]))
+        logits = _array(capped(checkpoint.head(hidden)[0, -1], checkpoint.cap))
         # rows of the table: Gemma's embedding module multiplies them by sqrt(hidden) by itself
         table = checkpoint.model.get_input_embeddings().weight
         embedding = _array(table[tokens[0].to(table.device)])
@@ -109,30 +108,27 @@ def _array(tensor: torch.Tensor) -> np.ndarray:
     return copied
 
 
-def _watch_maps(
-    checkpoint: Checkpoint, maps: dict[int, np.ndarray]
-) -> contextlib.AbstractContextManager[None]:
+def _watch_maps(checkpoint: Checkpoint, maps: dict[int, np.ndarray]) -> list[Any]:
     path = FAMILIES[checkpoint.family].parts["attention_input"]
 
     def save(block: int, module: Any, args: Any, out: Any) -> None:
         if isinstance(out, tuple) and len(out) > 1 and out[1] is not None:
             maps[block] = _array(out[1][0])
 
-    return taken_off(
-        [
-            block.get_submodule(path).register_forward_hook(partial(save, number))
-            for number, block in enumerate(checkpoint.blocks)
-        ]
-    )
+    return [
+        block.get_submodule(path).register_forward_hook(partial(save, number))
+        for number, block in enumerate(checkpoint.blocks)
+    ]
 
 
-def _watch_parts(checkpoint: Checkpoint, keep: Keep) -> contextlib.AbstractContextManager[None]:
-    handles = []
-    for number, block in enumerate(checkpoint.blocks):
-        for name, path in FAMILIES[checkpoint.family].parts.items():
-            show = on_input if name.endswith("_input") else on_output
-            handles.append(show(block.get_submodule(path), partial(keep, number, name)))
-    return taken_off(handles)
+def _watch_parts(checkpoint: Checkpoint, keep: Keep) -> list[Any]:
+    return [
+        (on_input if name.endswith("_input") else on_output)(
+            block.get_submodule(path), partial(keep, number, name)
+        )
+        for number, block in enumerate(checkpoint.blocks)
+        for name, path in FAMILIES[checkpoint.family].parts.items()
+    ]
 
 
 def _module_states(

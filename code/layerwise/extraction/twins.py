@@ -55,7 +55,7 @@ def twin_of(model: Model) -> Model:
 
 def config_of(twin: Model) -> Config:
     """Keyword arguments of a twin's configuration; `twin` is what `twin_of` declares."""
-    of_model = {
+    of_model: dict[str, Config] = {
         "llama-3p1-8b": _STRETCHED,
         "llama-3p1-8b-instruct": _STRETCHED,
         "mistral-7b-instruct": {
