@@ -109,7 +109,6 @@ def outputs(values: Values, model: str, published: Published) -> Documents:
     listed = published.document(TYPED)["reference_models"]
     (name,) = (name for name in listed if name.lower().startswith(model))
     typed = {"ua": round(facts["ua"], 3), "pref": round(facts["preference"], 3)}
-    found[files.OUTPUT_CORRELATION] = {"rlhf_masking": {model: {"pref": facts["preference"]}}}
     found[TYPED] = {"reference_models": {name: typed}}
     return found
 
