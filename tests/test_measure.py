@@ -57,7 +57,7 @@ def step(twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         return load_local(twin, dtype, device)
 
     monkeypatch.setattr(measure, "load_registered", load)
-    monkeypatch.setattr("layerwise.extraction.hub.require_hub", lambda models: None)
+    monkeypatch.setattr("layerwise.extraction.hub.require_hub", lambda model: None)
     monkeypatch.setattr(measure.upstream, "verify_data", lambda folder: None)
     data, params = tmp_path / "data", tmp_path / "params.yaml"
     data.mkdir()
@@ -125,7 +125,7 @@ def test_a_model_that_cannot_be_had_says_why_and_nothing_is_loaded(
     assert set(found["absent"]) == set(MODELS["llama-2-7b"].experiments)
     assert {*found["absent"].values()} == {MODELS["llama-2-7b"].skipped}
 
-    def gate(models: Any) -> None:
+    def gate(model: Any) -> None:
         raise LayerwiseError("it is gated: accept its licence")
 
     monkeypatch.setattr("layerwise.extraction.hub.require_hub", gate)
@@ -138,7 +138,7 @@ def test_a_model_that_cannot_be_had_says_why_and_nothing_is_loaded(
 def test_without_network_nothing_is_written(step: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A hub that cannot be asked is no property of the model: the stage fails, and is run again."""
 
-    def unreachable(models: Any) -> None:
+    def unreachable(model: Any) -> None:
         raise TryAgainError("the hub cannot be reached")
 
     monkeypatch.setattr("layerwise.extraction.hub.require_hub", unreachable)

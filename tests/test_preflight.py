@@ -26,7 +26,7 @@ def here(tmp_path, root, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     monkeypatch.setattr(preflight.upstream, "verify_data", lambda folder: None)
-    monkeypatch.setattr("layerwise.extraction.hub.require_hub", lambda models: None)
+    monkeypatch.setattr("layerwise.extraction.hub.require_hub", lambda model: None)
     return tmp_path
 
 
@@ -57,7 +57,7 @@ def test_without_a_gpu(here, monkeypatch):
 
 
 def test_without_the_hub(here, monkeypatch):
-    def unreachable(models):
+    def unreachable(model):
         raise TryAgainError("the hub cannot be reached; connect to the network")
 
     monkeypatch.setattr("layerwise.extraction.hub.require_hub", unreachable)
@@ -65,8 +65,8 @@ def test_without_the_hub(here, monkeypatch):
 
 
 def test_a_gate_stops_no_other_model(here, root, monkeypatch):
-    def gated(models):
-        if models[0].slug == "pythia-410m":
+    def gated(model):
+        if model.slug == "pythia-410m":
             raise LayerwiseError("it is gated: accept its licence")
 
     monkeypatch.setattr("layerwise.extraction.hub.require_hub", gated)
