@@ -13,7 +13,7 @@ import yaml
 
 from claim_records import folders
 from layerwise.errors import LayerwiseError
-from layerwise.figures import FIGURES
+from layerwise.figures.drawing import FIGURES
 from layerwise.files import write_json
 from layerwise.inputs.published import read_published
 from layerwise.ledger.claims import read_ledger

@@ -18,15 +18,12 @@ from layerwise.analyses.survival import CHOICES_FILE
 from layerwise.experiments import Fragments
 from layerwise.experiments.of_pairs import choices
 from layerwise.experiments.reduction import measure
-from layerwise.figures.drawing import draw
-from layerwise.figures.numbers import OWN, Numbers
-from layerwise.figures.sensitivity import MARKS
 from layerwise.inputs.measured import measured
 from layerwise.inputs.published import Published, read_published
 from layerwise.inputs.result_files import DATASET, GEMMA_ANISOTROPY
 from layerwise.measures.values import ANISOTROPY, Values
 from layerwise.pages.latex import escape, render
-from layerwise.statistics.survival import Finding, advice, compare
+from layerwise.statistics.survival import WORDS, Finding, advice, compare
 from random_states import CATEGORIES, SIZES, some_pairs, write_states
 
 ROOT = Path(__file__).parents[1]
@@ -334,7 +331,7 @@ def test_summary_counts_every_model_once(every: dict[str, Any], documents: dict[
     assert keys == sorted(keys, key=lambda key: (claims.index(key[0]), names.index(key[1])))
     assert len(keys) == len(set(keys))
     for row in summary["rows"]:
-        named = [name for word in MARKS for name in row[word]]
+        named = [name for word in WORDS for name in row[word]]
         assert len(named) == row["n_models"] == 2  # both of the states, or both of the weights
     assert len(summary["models"]) == sum(len(d["rows"]) for d in documents.values())
     assert survival.STATISTICS.keys() == survival.CLAIMS.keys()
@@ -348,30 +345,6 @@ def test_the_table_says_every_conclusion(every: dict[str, Any]) -> None:
         assert f"{escape(row['conclusion'])} \\\\" in text
     assert r"\includegraphics" in text
     assert render(ROOT / "paper", "templates/sensitivity.tex.j2", context).strip() == ""
-
-
-def test_the_figure_marks_every_row(every: dict[str, Any], documents: dict[str, Any]) -> None:
-    numbers = Numbers(OWN, {"sensitivity": documents}, {name: name for name in documents})
-    figure = draw("sensitivity", numbers).figure
-    assert figure is not None
-    (axes,) = figure.axes
-    summary = every["summary"]["rows"]
-    columns = [(row["claim"], row["choice"]) for row in summary]
-    assert [label.get_text() for label in axes.get_yticklabels()] == list(documents)
-    assert [label.get_text() for label in axes.get_xticklabels()] == [
-        choice.replace("_", " ") for _, choice in columns
-    ]
-    marks = {
-        (int(line.get_xdata()[0]), int(line.get_ydata()[0])): line.get_marker()
-        for line in axes.lines
-        if len(line.get_xdata()) == 1
-    }
-    for place, document in enumerate(documents.values()):
-        for row in document["rows"]:
-            column = columns.index((row["claim"], row["choice"]))
-            assert marks.pop((column, place)) == MARKS[row["outcome"]][0]
-    assert not marks
-    assert len({marker for marker, _, _ in MARKS.values()}) == len(MARKS)
 
 
 # --- what the published numbers can tell --------------------------------------------------------

@@ -9,50 +9,51 @@ from layerwise.figures import style
 from layerwise.figures.numbers import Numbers
 
 MODELS = ("gemma", "llama", "mistral", "apertus")
-REFERENCE = "lifestyle"
+REFERENCE, NUMERIC = "lifestyle", "ground_truth_numeric"
 BAND = 0.015  # Paper 1 calls a model calibrated whose UA on lifestyle is smaller in size
 
 
 def asymmetry_by_category(numbers: Numbers) -> Figure:
-    """Uniformity asymmetry of every category and model (Paper 1, figure 1).
+    """Uniformity asymmetry of every category and model at the last layer (Paper 1, figure 1).
 
-    Grouped bars, a group per category and a bar per model; the band at the calibration.
+    A point per model; the band is the calibration that the paper claims on lifestyle.
     """
     documents = numbers.statistics.get("calibration", {})
     models = numbers.having(
         "calibration", {name: documents.get(name) for name in MODELS}, f"{REFERENCE}/asymmetry"
     )
-    for name in models:
-        numbers.document("calibration", name, REFERENCE)
-    categories = [name for name in next(iter(models.values())) if not name.startswith("_")]
-    counts = [next(iter(models.values()))[category]["n_pairs"] for category in categories]
-    width = 0.8 / len(models)
-    figure, grid = style.panels(numbers, 1, 1, row_height=3.2)
-    axes = grid[0][0]
-    places = np.arange(len(categories))
-    for number, document in enumerate(models.values()):
-        axes.bar(
-            places + (number - (len(models) - 1) / 2) * width,
-            [document[category]["asymmetry"] for category in categories],
-            width=width,
-            color=style.COLOURS[number],
-            label=document["_metadata"]["model_display"],
-        )
-    place = categories.index(REFERENCE)
-    axes.fill_between(
-        [place - 0.5, place + 0.5],
-        -BAND,
-        BAND,
-        color=style.COLOURS[4],
-        alpha=0.35,
-        zorder=0,
-        label=f"calibration band (±{BAND})",
+    ua = {
+        document["_metadata"]["model_display"]: {
+            category: of["asymmetry"]
+            for category, of in document.items()
+            if not category.startswith("_")
+        }
+        for document in models.values()
+    }
+    any_of_them = next(iter(models.values()))
+    counts = {category: any_of_them[category]["n_pairs"] for category in next(iter(ua.values()))}
+    inside = sum(abs(of[REFERENCE]) < BAND for of in ua.values())
+    negative = sum(of[NUMERIC] < 0 for of in ua.values())
+    figure, grid = style.panels(
+        numbers,
+        1,
+        1,
+        title=f"On {REFERENCE} {inside} of {len(ua)} models lie within {BAND} of zero; on numeric "
+        f"facts UA is negative in {negative} of {len(ua)}",
+        height=3.3,
     )
-    style.zero_line(axes)
-    axes.set_xticks(places, [category.replace("_", "\n") for category in categories])
-    axes.set_ylabel("uniformity asymmetry U(A) - U(B)")
-    axes.set_title(
-        f"last layer, {sum(counts)} pairs (n = {min(counts)} to {max(counts)} per category)"
-    )
-    axes.legend(loc="lower right", ncols=2)
+    axes = grid[0, 0]
+    place = list(counts).index(REFERENCE)
+    axes.fill_betweenx([place - 0.45, place + 0.45], -BAND, BAND, color=style.ORANGE, alpha=0.35,
+                       linewidth=0, zorder=0)  # fmt: skip
+    names = [f"{category.replace('_', ' ')}, n = {n}" for category, n in counts.items()]
+    style.category_axis(axes, names)
+    rows = np.arange(len(counts))
+    for number, (model, of) in enumerate(ua.items()):
+        offset = 0.13 * (number - (len(ua) - 1) / 2)
+        axes.plot(of.values(), rows + offset, linestyle="none", label=model, **style.look(number))
+    axes.axvline(0, **style.REFERENCE)
+    axes.set_xlabel("uniformity asymmetry U(A) - U(B) (cosine, no unit)")
+    axes.set_title(f"{sum(counts.values())} pairs")
+    style.legend_below(grid, len(ua))
     return figure

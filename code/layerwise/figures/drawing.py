@@ -1,34 +1,75 @@
-"""Draw every figure that the numbers of a source allow."""
+"""Every figure that the numbers of a source allow."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from importlib import import_module
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from layerwise.figures import FIGURES
+from layerwise.figures import (
+    anisotropy,
+    calibration,
+    categories,
+    gains,
+    pairs,
+    sensitivity,
+    verdicts,
+    weights,
+)
 from layerwise.figures.numbers import NothingToDraw, Numbers
 from layerwise.figures.style import house_style
+
+CLAIMS = "claims"  # read by figures that are about no analysis
+# What draws a figure, and the analyses it reads: beside the claims of the first it is shown. The
+# function's name is the figure's and its label's, its docstring the caption.
+READS: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
+    verdicts.overview: (CLAIMS,),
+    verdicts.agreement: (CLAIMS,),
+    sensitivity.sensitivity: ("sensitivity",),
+    calibration.asymmetry_by_category: ("calibration",),
+    categories.validation: ("validation",),
+    categories.layers: ("layers", "category_bootstrap"),
+    categories.scaling: ("scaling", "category_bootstrap"),
+    categories.bins: ("bins",),
+    pairs.pairs: ("pairs",),
+    pairs.layer_curves: ("cross_model", "pairs", "phases"),
+    pairs.template_comparison: ("template",),
+    gains.depth_gain: ("depth_gain",),
+    gains.lab_heritage: ("lab_heritage", "depth_gain"),
+    weights.spectral_norms: ("spectral_norms",),
+    weights.critical_layer: ("critical_layer",),
+    anisotropy.anisotropy: ("anisotropy",),
+    anisotropy.anisotropy_spectra: ("anisotropy",),
+}
+FIGURES = {function.__name__: function for function in READS}
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure, or the reason why there is none."""
+    """A figure and its message, a sentence of its numbers; or the reason why there is none."""
 
     name: str
-    analysis: str
-    caption: str
     figure: Figure | None
+    title: str = ""
     reason: str = ""
+
+    @property
+    def analysis(self) -> str:
+        """The analysis beside whose claims it is shown."""
+        return READS[FIGURES[self.name]][0]
+
+    @property
+    def caption(self) -> str:
+        """What it shows and how to read it, for any numbers."""
+        return " ".join((FIGURES[self.name].__doc__ or "").split())
 
     @property
     def entry(self) -> dict[str, Any]:
         """What the index says of it."""
-        about = {"name": self.name, "analysis": self.analysis, "caption": self.caption}
-        return about | {"left_out": self.reason or None}
+        about = ("name", "analysis", "title", "caption")
+        return {key: getattr(self, key) for key in about} | {"left_out": self.reason or None}
 
 
 def draw(name: str, numbers: Numbers) -> Drawn:
@@ -37,18 +78,17 @@ def draw(name: str, numbers: Numbers) -> Drawn:
     Raises:
         LayerwiseError: for numbers that are there and cannot be drawn.
     """
-    analysis = FIGURES[name]
-    function = getattr(import_module(f"layerwise.figures.{analysis}"), name)
-    caption = (function.__doc__ or name).splitlines()[0]
+    function = FIGURES[name]
+    known = {of: numbers.statistics[of] for of in READS[function] if of in numbers.statistics}
     try:
         with house_style():
-            drawn = function(replace(numbers, files=[], missing=[]))
+            figure = function(replace(numbers, statistics=known, missing=[]))
     except NothingToDraw as reason:
-        return Drawn(name, analysis, caption, None, str(reason))
-    return Drawn(name, analysis, caption, drawn)
+        return Drawn(name, None, reason=str(reason))
+    return Drawn(name, figure, " ".join(figure.get_suptitle().replace(r"\$", "$").split()))
 
 
 def draw_all(numbers: Numbers, names: Iterable[str] = FIGURES) -> Iterator[Drawn]:
-    """Every figure, in the order of `FIGURES`, one at a time: a figure holds much memory."""
+    """Every figure, in the papers' order, one at a time: a figure holds much memory."""
     for name in names:
         yield draw(name, numbers)

@@ -1,8 +1,8 @@
-"""What figures read: the statistics of one source, and which of them a figure has read."""
+"""What figures read: the statistics of one source, and its judged claims."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,24 +21,22 @@ class NothingToDraw(LayerwiseError):
 
 @dataclass
 class Numbers:
-    """The statistics of one source, for one figure.
+    """The numbers of one source, for one figure.
 
     Attributes:
         source: `published`, `measured` or `OWN`.
         statistics: {analysis: {document: result}}, with the keys of the published files.
         names: {document: name as labels show it}, for documents about one model.
-        given: {"analysis:document:/pointer": "file#/pointer"}: where a part was published.
+        claims: the records of the judged claims.
         random_weights: measured on stand-ins with random weights: the numbers mean nothing.
-        files: the published files behind what was read so far.
         missing: what was asked for and is not there.
     """
 
     source: str
     statistics: Mapping[str, Mapping[str, Document]]
     names: Mapping[str, str]
-    given: Mapping[str, str] = field(default_factory=dict)
+    claims: Sequence[Mapping[str, Any]] = ()
     random_weights: bool = False
-    files: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
 
     @property
@@ -50,30 +48,24 @@ class Numbers:
         """One document, once it has what the keys ("a/b" for what is nested) name.
 
         Raises:
-            NothingToDraw: naming analysis, document and keys, if it has not.
+            NothingToDraw: if it has not.
         """
         document = self.statistics.get(analysis, {}).get(name, {})
-        absent = [key for key in keys if not _there(document, key)]
-        if absent or not document:
-            raise NothingToDraw(
-                f"{analysis} of {name}: {', '.join(absent or ['all']).replace('/', ' ')} not "
-                f"{self.word}"
-            )
-        self._read(analysis, name, keys)
-        return document
+        return self.having(analysis, {name: document}, *keys)[name]
 
     def models(self, analysis: str, *keys: str) -> dict[str, Document]:
-        """The documents of single models by the models' names.
+        """The documents of single models that have what the keys name.
 
         Raises:
-            NothingToDraw: if none has what the keys name.
+            NothingToDraw: if none has.
         """
         documents = self.statistics.get(analysis, {})
         of_models = {slug: documents[slug] for slug in documents if slug in self.names}
-        kept = self.having(analysis, of_models, *keys)
-        for slug in kept:
-            self._read(analysis, slug, keys)
-        return {self.names[slug]: document for slug, document in kept.items()}
+        return self.having(analysis, of_models, *keys)
+
+    def model(self, analysis: str, *keys: str) -> tuple[str, Document]:
+        """The first of them, by the model's slug."""
+        return next(iter(self.models(analysis, *keys).items()))
 
     def having(self, what: str, entries: Mapping[str, Any], *keys: str) -> dict[str, Any]:
         """The entries that have what all keys name; the others are noted as missing.
@@ -92,14 +84,6 @@ class Numbers:
         self.missing += [self.names.get(name, name) for name in entries if name not in kept]
         return kept
 
-    def _read(self, analysis: str, name: str, keys: tuple[str, ...]) -> None:
-        for key in keys:
-            place = f"{analysis}:{name}:/{key}/"
-            below = [start for start in self.given if place.startswith(f"{start}/")]
-            if below:
-                file = self.given[max(below, key=len)].partition("#")[0]
-                self.files += [file] if file not in self.files else []
-
 
 def _there(node: Any, key: str) -> bool:
     """Whether a number (a label, a list with one, ...) stands below a key."""
@@ -114,8 +98,8 @@ def _any(node: Any) -> bool:
     return node is not None
 
 
-def read_numbers(source: str, folder: Path, models: Path) -> Numbers:
-    """The statistics files of a source.
+def read_numbers(source: str, folder: Path, claims: Path, models: Path) -> Numbers:
+    """The statistics files and judged claims of a source.
 
     Raises:
         LayerwiseError: if there are none.
@@ -123,11 +107,6 @@ def read_numbers(source: str, folder: Path, models: Path) -> Numbers:
     results = {path.stem: read_json(path) for path in sorted(folder.glob("*.json"))}
     if not results:
         raise LayerwiseError(f"{folder}: there are no statistics (*.json) here; analyse first")
-    given = {
-        f"{analysis}:{key}": place
-        for analysis, result in results.items()
-        for key, place in result.get("given", {}).items()
-    }
     documents = {analysis: result["documents"] for analysis, result in results.items()}
     displays = {slug: model.display for slug, model in read_models(models).items()}
     names = {key: _name(key, displays) for found in documents.values() for key in found}
@@ -135,7 +114,7 @@ def read_numbers(source: str, folder: Path, models: Path) -> Numbers:
         source,
         documents,
         {key: name for key, name in names.items() if name},
-        given,
+        read_json(claims)["claims"],
         any(result.get("random_weights", False) for result in results.values()),
     )
 

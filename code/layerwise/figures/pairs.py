@@ -1,4 +1,4 @@
-"""Paper 2: pair-level metrics."""
+"""Paper 2: correlations over the pairs, by layer."""
 
 from __future__ import annotations
 
@@ -10,43 +10,117 @@ from matplotlib.figure import Figure
 from layerwise.figures import style
 from layerwise.figures.numbers import Numbers
 
-COLUMNS = 3
+METRIC = "centroid_asymmetry"  # the pair-level metric of Paper 2's figures
+# document, analysis, where its results stand, and whether they are by metric
+CURVES = (
+    ("pythia-6p9b", "pairs", "results", True),
+    ("llama-3p1-8b", "cross_model", "pair_level_results", True),
+    ("apertus-8b", "cross_model", "results", False),
+    ("gemma-2b", "cross_model", "results", False),
+)
+INSTRUCT = "llama-3p1-8b-instruct"
+RANGE = (-0.8, 0.8)
 
 
 def pairs(numbers: Numbers) -> Figure:
-    """Five pair-level metrics against preference, per layer (the pair-level notebook).
+    """Five pair-level metrics against preference, by layer (the pair-level notebook).
 
-    r with intervals for each metric: two rows of panels for one model, else a row per model.
+    r with its bootstrap interval, a cross where that holds zero; red where the sign of r at the
+    last layer is not that of the first.
     """
-    documents = numbers.models("pairs", "results", "n_pairs", "metrics_tested")
-    alone = len(documents) == 1
-    most = max(len(document["metrics_tested"]) for document in documents.values())
-    columns = COLUMNS if alone else most
-    rows = -(-most // columns) if alone else len(documents)
-    n = ", ".join(str(n) for n in sorted({d["n_pairs"] for d in documents.values()}))
-    remark = f"n = {n} pairs; star: the 95% interval excludes 0."
-    figure, grid = style.panels(numbers, rows, columns, row_height=2.2, remark=remark)
-    for number, (model, document) in enumerate(documents.items()):
-        axes = list(grid.flat) if alone else list(grid[number])
-        _model(axes, document, most=10 if alone else 4)
-        for panel in axes[:: COLUMNS if alone else columns]:
-            panel.set_ylabel(f"{model}\nr(metric, preference)")
+    model, document = numbers.model("pairs", "results", "n_pairs", "metrics_tested")
+    metrics, results = document["metrics_tested"], document["results"]
+    first, *_, last = style.layers_of(results)
+    turning = [
+        metric
+        for metric in metrics
+        if results[str(first)][metric]["r"] * results[str(last)][metric]["r"] < 0
+    ]
+    figure, grid = style.panels(
+        numbers,
+        -(-len(metrics) // 3),
+        3,
+        title=f"{len(turning)} of {len(metrics)} metrics have another sign of r at layer {last} "
+        f"than at layer {first}",
+        height=2.0 * -(-len(metrics) // 3),
+        remark=f"n = {document['n_pairs']} pairs. {style.HOLDS_ZERO}",
+        sharey=True,
+    )
+    for axes, metric in zip(grid.flat, metrics, strict=False):
+        of_metric = {layer: row[metric] for layer, row in results.items()}
+        style.intervals_by_layer(axes, of_metric, style.RED if metric in turning else style.BLUE)
+        axes.set_title(metric.replace("_", " "))
+    for spare in list(grid.flat)[len(metrics) :]:
+        spare.set_axis_off()
+    for axes in grid[:, 0]:
+        axes.set_ylabel(f"{numbers.names[model]}\nr(metric, preference)")
+    grid[0, 0].set_ylim(-1, 1)
     return figure
 
 
-def _model(axes: list[Any], document: Mapping[str, Any], *, most: int) -> None:
-    metrics = document["metrics_tested"]
-    for number, metric in enumerate(metrics):
-        panel = axes[number]
-        style.interval_points(
-            panel,
-            {layer: results[metric] for layer, results in document["results"].items()},
-            colour=style.COLOURS[2 * (number % 2)],
-            marker=style.MARKERS[number % len(style.MARKERS)],
-            most=most,
-        )
-        panel.set_ylim(-1, 1)
-        title = metric.replace("_", " ")
-        panel.set_title(title if most == 10 else title.replace(" ", "\n", 1))
-    for spare in axes[len(metrics) :]:
+def layer_curves(numbers: Numbers) -> Figure:
+    """r of centroid asymmetry and preference over pairs, by layer (Paper 2, figure 1).
+
+    Bootstrap intervals, a cross where they hold zero. Red: the mean r of the late layers, on which
+    the paper's late inversion rests.
+    """
+    found = {
+        name: numbers.statistics.get(analysis, {}).get(name, {}).get(place, {})
+        for name, analysis, place, _ in CURVES
+    }
+    there = numbers.having("pairs and cross_model", {n: {"r": c} for n, c in found.items()}, "r")
+    late = {name: numbers.document("phases", name, "means/late", "partition") for name in there}
+    means = {name: document["means"]["late"] for name, document in late.items()}
+    negative = sum(mean < 0 for mean in means.values())
+    title = f"Mean r of the late layers is negative in {negative} of {len(means)} models"
+    first = next(iter(means))
+    title += f"; in {numbers.names[first]} it is {means[first]:+.3f}"
+    figure, grid = style.panels(
+        numbers, 2, 2, title=title, height=4.4, remark=style.HOLDS_ZERO, sharey=True
+    )
+    curves = (entry for entry in CURVES if entry[0] in there)
+    for axes, (name, analysis, _, by_metric) in zip(grid.flat, curves, strict=False):
+        rows = {n: row[METRIC] if by_metric else row for n, row in found[name].items()}
+        style.intervals_by_layer(axes, rows)
+        ends = list(map(int, late[name]["partition"]["late"].split("-")))
+        axes.hlines(means[name], *ends, color=style.RED, linewidth=2.5, zorder=4)
+        n_pairs = numbers.document(analysis, name, "n_pairs")["n_pairs"]
+        axes.set_title(f"{numbers.names[name]}, n = {n_pairs} pairs: late mean {means[name]:+.3f}")
+    for spare in list(grid.flat)[len(there) :]:
         spare.set_axis_off()
+    for axes in grid[:, 0]:
+        axes.set_ylabel("r")
+    grid[0, 0].set_ylim(*RANGE)
+    return figure
+
+
+def template_comparison(numbers: Numbers) -> Figure:
+    """r over the pairs of the instruct model with and without chat template (Paper 2, figure 2).
+
+    Bootstrap intervals, a cross where they hold zero.
+    """
+    series = {name: f"results_{name}_template" for name in ("with", "without")}
+    document = numbers.document("template", INSTRUCT, *series.values(), "verdict")
+    negative = {
+        name: sum(style.interval(row)[0] < 0 for row in document[place].values())
+        for name, place in series.items()
+    }
+    n = len(document[series["with"]])
+    figure, grid = style.panels(
+        numbers,
+        1,
+        1,
+        title=f"With the template r is negative at {negative['with']} of {n} layers, without it "
+        f"at {negative['without']}",
+        height=2.9,
+        remark=f"The notebook's word for it: {document['verdict']}. {style.HOLDS_ZERO}",
+    )
+    axes = grid[0, 0]
+    looks: Mapping[str, Any] = {"with": (style.BLUE, "o"), "without": (style.ORANGE, "s")}
+    for name, place in series.items():
+        style.intervals_by_layer(axes, document[place], *looks[name], label=f"{name} template")
+    axes.set_ylim(*RANGE)
+    axes.set_ylabel("r(centroid asymmetry, preference)")
+    axes.set_title(f"{numbers.names[INSTRUCT]}, n = {document['n_pairs']} pairs")
+    style.legend_below(grid, 2)
+    return figure

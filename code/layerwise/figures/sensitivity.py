@@ -2,101 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections import Counter
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 
 from layerwise.analyses.survival import CHOICES, CLAIMS
 from layerwise.figures import style
 from layerwise.figures.numbers import Numbers
-from layerwise.statistics.survival import ABSENT, APPEARS, LOST, SURVIVES
+from layerwise.statistics.survival import APPEARS, LOST, SURVIVES
 
-# marker, colour and whether it is filled: told apart in grey as well
-MARKS = {
-    SURVIVES: ("o", style.GREEN, True),
-    LOST: ("X", style.RED, True),
-    APPEARS: ("D", style.BLUE, False),
-    ABSENT: (".", style.GREY, True),
-}
-WORDS = {
-    SURVIVES: "holds, and survives",
-    LOST: "holds, and is lost",
-    APPEARS: "holds under this choice only",
-    ABSENT: "holds under neither",
-}
-ROW = 0.19  # inches for a model
-HEAD = 2.3  # inches for names of claims and choices
-
-Column = tuple[str, str]
+COLOURS = {SURVIVES: style.BLUE, LOST: style.RED}
+PALE = 0.45  # so that dark and light text can be read on it
 
 
 def sensitivity(numbers: Numbers) -> Figure:
-    """Which claims survive which choice: a mark per model, claim and choice.
+    """Which claims survive which choice, over the models that show the claim as published.
 
-    One row per model, one column per claim and choice.
+    Blue: the share of them in which it survives; red: in which it is lost; +n: models in which it
+    holds under that choice only. Empty: not tested.
     """
     documents = numbers.models("sensitivity", "rows")
-    columns = _columns(documents)
+    names = [numbers.names[slug] for slug in documents]
+    outcomes: dict[tuple[str, str], Counter[str]] = {}
+    for document in documents.values():
+        for row in document["rows"]:
+            outcomes.setdefault((row["claim"], row["choice"]), Counter())[row["outcome"]] += 1
+    shown = {key: found for key, found in outcomes.items() if found[SURVIVES] + found[LOST]}
+    lost = [key for key, found in shown.items() if found[LOST]]
+    title = f"In {len(shown) - len(lost)} of {len(shown)} tested pairs of claim and choice the "
+    title += "claim survives in every model that shows it, "
+    title += f"in {sum(not shown[key][SURVIVES] for key in lost)} in none"
     figure, grid = style.panels(
-        numbers, 1, 1, row_height=HEAD + ROW * len(documents), legend_rows=2
+        numbers,
+        1,
+        1,
+        title=title,
+        height=1.5 + 0.3 * len(CLAIMS),
+        remark="In a cell: models in which the claim survives / that show it as published; +n: "
+        f"models in which it holds under this choice only. Empty: not tested. n = {len(names)}: "
+        f"{', '.join(names[:6])}{', ...' if len(names) > 6 else ''}",
     )
     axes = grid[0, 0]
-    for place, document in enumerate(documents.values()):
-        _model(axes, place, document, columns)
-    _labels(axes, list(documents), columns)
-    style.legend_below(figure, [], 2, {WORDS[word]: _mark(word) for word in MARKS})
+    style.category_axis(axes, [claim.replace("_", " ") for claim in CLAIMS])
+    for row, claim in enumerate(CLAIMS):
+        for column, choice in enumerate(CHOICES):
+            _cell(axes, column, row, outcomes.get((claim, choice), Counter()))
+    axes.set_xticks(range(len(CHOICES)), [choice.replace("_", "\n") for choice in CHOICES])
+    axes.set_xlim(-0.5, len(CHOICES) - 0.5)
+    axes.tick_params(length=0)
+    axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
     return figure
 
 
-def _columns(documents: Mapping[str, Mapping[str, Any]]) -> list[Column]:
-    """The claims and choices that some model has, in the order of the registries."""
-    present = {(row["claim"], row["choice"]) for d in documents.values() for row in d["rows"]}
-    return [(claim, choice) for claim in CLAIMS for choice in CHOICES if (claim, choice) in present]
-
-
-def _model(axes: Axes, place: int, document: Mapping[str, Any], columns: list[Column]) -> None:
-    for row in document["rows"]:
-        marker, colour, filled = MARKS[row["outcome"]]
-        axes.plot(
-            columns.index((row["claim"], row["choice"])),
-            place,
-            linestyle="none",
-            marker=marker,
-            color=colour,
-            markerfacecolor=colour if filled else "none",
-        )
-
-
-def _mark(word: str) -> Line2D:
-    marker, colour, filled = MARKS[word]
-    face = colour if filled else "none"
-    return Line2D([], [], linestyle="none", marker=marker, color=colour, markerfacecolor=face)
-
-
-def _labels(axes: Axes, models: list[str], columns: list[Column]) -> None:
-    axes.set_yticks(range(len(models)), models)
-    axes.set_ylabel("model")
-    axes.set_ylim(len(models) - 0.5, -0.5)
-    axes.set_xlim(-0.6, len(columns) - 0.4)
-    axes.set_xticks(
-        range(len(columns)),
-        [choice.replace("_", " ") for _, choice in columns],
-        rotation=90,
-    )
-    axes.tick_params(axis="x", length=0)
-    claims = [claim for claim, _ in columns]
-    for claim in dict.fromkeys(claims):
-        first, last = claims.index(claim), len(claims) - 1 - claims[::-1].index(claim)
-        axes.axvline(first - 0.5, color=style.GREY, linewidth=0.6)
-        narrow = last - first < 2  # too narrow for a name across
-        axes.text(
-            (first + last) / 2,
-            -0.6,
-            claim.replace("_", " " if narrow else "\n"),
-            rotation=90 if narrow else 0,
-            ha="center",
-            va="bottom",
-        )
+def _cell(axes: Axes, column: int, row: int, found: Counter[str]) -> None:
+    held = found[SURVIVES] + found[LOST]
+    left = column - 0.47
+    for word, colour in COLOURS.items():
+        width = 0.94 * found[word] / held if held else 0
+        axes.add_patch(Rectangle((left, row - 0.42), width, 0.84, color=colour, alpha=PALE, lw=0))
+        left += width
+    axes.add_patch(Rectangle((column - 0.47, row - 0.42), 0.94, 0.84, fill=False, ec=style.GREY,
+                             lw=0.3))  # fmt: skip
+    if found:
+        more = f"\n+{found[APPEARS]}" if found[APPEARS] else ""
+        axes.text(column, row, f"{found[SURVIVES]}/{held}{more}", ha="center", va="center")

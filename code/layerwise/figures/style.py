@@ -1,4 +1,4 @@
-"""What all figures share: sizes, colours, the footer that names the source, and saving.
+"""What all figures share: sizes, colours, the message, the footer, recurring marks, and saving.
 
 Figures are made at the width they are printed at, so that 8 pt here is 8 pt on paper.
 """
@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import textwrap
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib
 import numpy as np
@@ -17,6 +17,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
+from matplotlib.transforms import Bbox
 
 from layerwise.errors import LayerwiseError
 from layerwise.figures.numbers import OWN, Numbers
@@ -24,16 +26,16 @@ from layerwise.figures.svg import as_svg
 from layerwise.files import atomic_path, write_text
 
 WIDTH = 6.3  # inches: the text width of the paper
-LINE = 108  # characters of a footer line at that width
-FOOTER = 0.24  # inches kept free below the panels
+LINE, TITLE_LINE = 108, 80  # characters of a line of the footer and of the title at that width
+ROW, TITLE_ROW = 0.16, 0.18  # inches for such a line
 TALLEST = 7.5  # inches: a page less its caption; taller figures would be scaled down in print
-ROW = 0.17  # inches for a line of a legend or of the footer
-DPI = 200
 # Okabe and Ito's colours: told apart under every common form of colour blindness.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#D55E00")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-BLUE, RED, GREEN, PURPLE = COLOURS[:4]
+BLUE, GREEN, PURPLE, ORANGE, SKY, _, RED = COLOURS  # red: the point that carries the message
 GREY = "#666666"
+# a line to compare with: no correlation, a gain of one
+REFERENCE: dict[str, Any] = {"color": GREY, "linestyle": "--", "linewidth": 0.8, "zorder": 1}
 LABS = ("EleutherAI", "Meta", "BigScience", "OpenAI", "TII", "StabilityAI")
 SOURCES = {
     "published": "source: published numbers",
@@ -44,14 +46,14 @@ RANDOM = "random weights: the numbers mean nothing"
 _RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 8.0,
-    "axes.titlesize": 8.5,
-    "axes.labelsize": 8.0,
-    "xtick.labelsize": 8.0,
-    "ytick.labelsize": 8.0,
+    "figure.titlesize": 9.0,
+    "figure.titleweight": "bold",
+    "axes.titlesize": 8.0,
     "legend.fontsize": 8.0,
     "legend.frameon": False,
-    "lines.linewidth": 1.3,
-    "lines.markersize": 4.5,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 5,
+    "errorbar.capsize": 0,
     "axes.grid": True,
     "axes.axisbelow": True,
     "grid.alpha": 0.3,
@@ -62,10 +64,7 @@ _RC: dict[Any, Any] = {
     "axes.facecolor": "none",
     "pdf.fonttype": 42,
 }
-_UNDATED: dict[str, dict[str, Any]] = {
-    "pdf": {"Creator": None, "Producer": None, "CreationDate": None},
-    "png": {"Software": None},
-}
+_UNDATED = {"Creator": None, "Producer": None, "CreationDate": None}
 
 
 @contextlib.contextmanager
@@ -99,14 +98,19 @@ def panels(
     rows: int,
     columns: int,
     *,
-    row_height: float = 2.5,
-    legend_rows: int = 0,
+    title: str,
+    height: float,
     remark: str = "",
+    **grid: Any,
 ) -> tuple[Figure, Any]:
-    """A figure of `rows` x `columns` axes, with a footer: remark, what is missing, files, source.
+    """A figure of `rows` x `columns` axes: the message above, a footer below.
 
-    Of random weights it is marked all over. `legend_rows` lines are kept free above the footer,
-    see `legend_below`.
+    The footer says the remark, what is missing and the source; of random weights the figure is
+    marked all over.
+
+    Arguments:
+        height: of all panels with their legend, in inches.
+        grid: what `Figure.subplots` takes.
 
     Raises:
         LayerwiseError: if the source is not one of `SOURCES`.
@@ -117,78 +121,50 @@ def panels(
             "pass the source its numbers came from"
         )
     missing = f"Not {numbers.word}: {', '.join(numbers.missing)}." if numbers.missing else ""
-    files = ", ".join(numbers.files) if numbers.source == "published" else ""
-    lines = [
-        *textwrap.wrap(remark, LINE),
-        *textwrap.wrap(missing, LINE),
-        *textwrap.wrap(files and f"from {files}", LINE, break_long_words=False,
-                       break_on_hyphens=False),
-    ]  # fmt: skip
-    footer = FOOTER + len(lines) * ROW
-    below = footer + legend_rows * ROW
-    height = min(rows * row_height + below, TALLEST)
-    figure = Figure(figsize=(WIDTH, height))
-    rect = (0, below / height, 1, 1 - below / height)
-    figure.set_layout_engine("constrained", rect=rect, hspace=0.04, wspace=0.04)
     source = SOURCES[numbers.source] + (f" - {RANDOM}" if numbers.random_weights else "")
-    for row, line in enumerate((source, *reversed(lines))):
-        y = 0.02 if row == 0 else FOOTER - 0.04 + (row - 1) * ROW
-        figure.text(0.005, y / height, line, ha="left", va="bottom", color=GREY)
+    footer = [*textwrap.wrap(remark, LINE), *textwrap.wrap(missing, LINE), source]
+    message = textwrap.wrap(title, TITLE_LINE)
+    height = min(height + ROW * len(footer) + TITLE_ROW * len(message), TALLEST)
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    figure.suptitle("\n".join(message), x=0.005, ha="left")
+    figure.supxlabel("\n".join(footer), x=0.005, ha="left", fontsize=8, color=GREY)
     if numbers.random_weights:
         size = min(80, 22 * height)
         mark = figure.text(0.5, 0.5, "RANDOM", ha="center", va="center", rotation=25, fontsize=size)
         mark.set(color="grey", alpha=0.28, fontweight="bold", zorder=1000)
         mark.set_in_layout(False)
-    return figure, figure.subplots(rows, columns, squeeze=False)
+    body: Any = figure.subfigures()
+    return figure, body.subplots(rows, columns, squeeze=False, **grid)
 
 
-def legend_below(
-    figure: Figure, axes: Sequence[Axes], columns: int, more: Mapping[str, Any] | None = None
-) -> None:
-    """One legend for all panels, in the lines that `panels` kept free; `more` are further entries.
-
-    The panels' lowest edge is where the layout begins.
-    """
+def legend_below(grid: Any, columns: int) -> None:
+    """One legend for all panels, between them and the footer."""
     entries: dict[str, Any] = {}
-    for panel in axes:
-        handles, labels = panel.get_legend_handles_labels()
+    for axes in grid.flat:
+        handles, labels = axes.get_legend_handles_labels()
         entries |= dict(zip(labels, handles, strict=True))
-    entries |= more or {}
-    rows = -(-len(entries) // columns)
-    engine: Any = figure.get_layout_engine()
-    top = engine.get()["rect"][1]
-    legend = figure.legend(
-        entries.values(),
-        entries.keys(),
-        loc="lower center",
-        bbox_to_anchor=(0.5, top - rows * ROW / figure.get_figheight()),
-        ncols=columns,
-        columnspacing=1.2,
-        handlelength=1.6,
-        borderpad=0.1,
-        labelspacing=0.35,
-    )
-    legend.set_in_layout(False)
+    body = grid.flat[0].get_figure(root=False)
+    body.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns)
 
 
-def remark(axes: Axes, text: str) -> None:
-    """Fill a panel that has nothing to draw with the reason."""
-    axes.set_axis_off()
-    axes.text(0.5, 0.5, text, ha="center", va="center", transform=axes.transAxes, color=GREY)
+def log_axis(axes: Axes, side: Literal["x", "y"]) -> None:
+    """Powers of ten as plain text, which every reader of an SVG has a font for."""
+    axes.set(**{f"{side}scale": "log"})
+    axis = axes.xaxis if side == "x" else axes.yaxis
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
-def zero_line(axes: Axes) -> None:
-    axes.axhline(0.0, color=GREY, linestyle="--", linewidth=0.8, zorder=1)
-
-
-def layer_axis(
-    axes: Axes, layers: Sequence[int], at: Sequence[int] | None = None, *, most: int = 10
-) -> None:
-    """Ticks at the layers (or at positions `at`, labelled by layer), thinned to at most `most`."""
-    step = -(-len(layers) // most)
-    shown = list(layers)[::step]
-    axes.set_xticks(shown if at is None else list(at)[::step], [str(layer) for layer in shown])
+def layer_axis(axes: Axes, layers: Sequence[int], *, most: int = 10) -> None:
+    """Ticks at the layers, thinned to at most `most`."""
+    axes.set_xticks(list(layers)[:: -(-len(layers) // most)])
     axes.set_xlabel("layer")
+
+
+def category_axis(axes: Axes, names: Sequence[str]) -> None:
+    """A row per name, the first on top."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
 
 
 def layers_of(results: Iterable[str]) -> list[int]:
@@ -207,63 +183,70 @@ def interval(row: Mapping[str, Any]) -> tuple[float, float, float, bool]:
     return row["r"], row["ci_lower"], row["ci_upper"], row["includes_zero"]
 
 
-def interval_points(
+HOLDS_ZERO = "Bars: 95% intervals; a cross where it holds zero."
+
+
+def n_clear(results: Mapping[str, Mapping[str, Any]]) -> int:
+    """At how many layers the interval excludes zero."""
+    return sum(not interval(row)[3] for row in results.values())
+
+
+def intervals_by_layer(
     axes: Axes,
     results: Mapping[str, Mapping[str, Any]],
-    *,
     colour: str = BLUE,
     marker: str = "o",
+    *,
     most: int = 10,
+    label: str | None = None,
 ) -> None:
-    """r with its confidence interval per layer; a star where the interval excludes zero."""
-    layers = layers_of(results)
-    r, low, high, holds_zero = (
-        np.array(column)
-        for column in zip(*(interval(results[str(layer)]) for layer in layers), strict=True)
-    )
+    """r with its interval per layer, a cross where that holds zero."""
+    layers = np.array(layers_of(results))
+    rows = [interval(results[str(layer)]) for layer in layers]
+    r, low, high, holds_zero = (np.array(column) for column in zip(*rows, strict=True))
     # An interval of percentiles need not contain r: draw it as what it is, not as r +- length.
     axes.vlines(layers, low, high, color=colour, linewidth=1.0)
-    for ends in (low, high):
-        axes.plot(layers, ends, linestyle="none", marker="_", color=colour, markersize=5)
-    axes.plot(layers, r, marker=marker, color=colour)
-    axes.plot(
-        np.array(layers)[~holds_zero],
-        high[~holds_zero] + 0.07,
-        linestyle="none",
-        marker="*",
-        color=RED,
-        markersize=6,
-        label="interval excludes 0",
-    )
-    zero_line(axes)
-    layer_axis(axes, layers, most=most)
+    axes.plot(layers, r, color=colour, linewidth=0.8, alpha=0.6)
+    for chosen, mark in ((~holds_zero, marker), (holds_zero, "x")):
+        name = label if mark == marker else None
+        axes.plot(layers[chosen], r[chosen], mark, ls="none", color=colour, label=name)
+    axes.axhline(0, **REFERENCE)
+    layer_axis(axes, layers.tolist(), most=most)
 
 
-def unit_line(axes: Axes) -> None:
-    """Gain one: neither damping nor expanding."""
-    axes.axhline(1.0, color=GREY, linestyle="--", linewidth=0.8, zorder=1)
-
-
-def name_points(
-    axes: Axes,
-    points: Mapping[str, tuple[float, float]],
-    below: Collection[str] = (),
-    left: Collection[str] = (),
-) -> None:
-    """The points' names to their upper right; lower or to the left where `below`, `left` say so."""
-    for name, at in points.items():
-        axes.annotate(
-            name,
-            at,
-            xytext=(-6 if name in left else 6, -11 if name in below else 4),
-            textcoords="offset points",
-            ha="right" if name in left else "left",
-            color=GREY,
-        )
+def name_points(axes: Axes, points: Mapping[str, tuple[float, float]]) -> None:
+    """The points' names beside them, where they hide no other name and no point; to be called last,
+    because names take no part in the layout.
+    """
+    figure: Any = axes.get_figure(root=True)
+    figure.draw_without_rendering()
+    at = {name: axes.transData.transform(point) for name, point in points.items()}
+    taken = [Bbox.from_bounds(x - 6, y - 6, 12, 12) for x, y in at.values()]
+    for name, point in points.items():
+        boxes = []
+        for dx, dy in ((6, 3), (6, -10), (-6, 3), (-6, -10), (0, 7), (0, -14)):
+            label = axes.annotate(
+                name,
+                point,
+                xytext=(dx, dy),
+                textcoords="offset points",
+                ha={6: "left", -6: "right", 0: "center"}[dx],
+                color=GREY,
+            )
+            label.set_in_layout(False)
+            box = label.get_window_extent()
+            inside = axes.bbox.x0 < box.x0 and box.x1 < axes.bbox.x1
+            hidden = sum(box.overlaps(other) for other in taken) + 5 * (not inside)
+            boxes.append((hidden, label, box))
+        _, kept, box = min(boxes, key=lambda entry: entry[0])
+        taken.append(box)
+        for _, label, _ in boxes:
+            if label is not kept:
+                label.remove()
 
 
 def save(figure: Figure, folder: Path, name: str) -> str:
-    """Write `folder/name.pdf`, `.png` and `.svg`, the same bytes each time; free the figure.
+    """Write `folder/name.pdf`, `.svg` and `.png`, the same bytes each time; free the figure.
 
     Returns:
         The text of the SVG.
@@ -277,12 +260,12 @@ def save(figure: Figure, folder: Path, name: str) -> str:
             axes.set_position((edges[0], edges[1], edges[2], edges[3]))
         # not `savefig`, which draws everything once more to lay it out
         with atomic_path(folder / f"{name}.pdf") as part:
-            FigureCanvasPdf(figure).print_pdf(part, metadata=_UNDATED["pdf"])
+            FigureCanvasPdf(figure).print_pdf(part, metadata=_UNDATED)
         drawn = as_svg(figure, name)
         write_text(folder / f"{name}.svg", drawn)
         figure.patch.set_facecolor("white")
-        figure.set_dpi(DPI)
+        figure.set_dpi(200)
         with atomic_path(folder / f"{name}.png") as part:
-            FigureCanvasAgg(figure).print_png(part, metadata=_UNDATED["png"])
+            FigureCanvasAgg(figure).print_png(part, metadata={"Software": None})
     figure.clear()
     return drawn

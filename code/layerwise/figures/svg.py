@@ -73,7 +73,7 @@ def _simplify(element: ElementTree.Element, wanted: set[str], name: str) -> None
     if "id" in element.attrib:
         element.attrib["id"] = f"{name}-{element.attrib['id']}"
     element.tail = None
-    if not element.tag.endswith("}text"):
+    if not element.tag.endswith(("}text", "}tspan")):
         element.text = None
 
 

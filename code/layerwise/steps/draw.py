@@ -1,12 +1,12 @@
-"""figures <- statistics of one source: every figure whose numbers are there, in one process."""
+"""figures <- statistics and claims of one source: every figure whose numbers are there."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
 
-from layerwise.figures import FIGURES, INDEX
-from layerwise.figures.drawing import draw_all
+from layerwise.figures import INDEX
+from layerwise.figures.drawing import FIGURES, draw_all
 from layerwise.figures.numbers import read_numbers
 from layerwise.figures.style import save
 from layerwise.files import publish_folder, write_json
@@ -14,13 +14,19 @@ from layerwise.progress import track
 from layerwise.steps import Place, Source, program
 
 
-def run(source: Source, statistics: Place, out: Place, models: Place = Path("models.yaml")) -> str:
-    """Write OUT/FIGURE.pdf and .png, and what they show, or why they are not there, to an index.
+def run(
+    source: Source,
+    statistics: Place,
+    claims: Place,
+    out: Place,
+    models: Place = Path("models.yaml"),
+) -> str:
+    """Write OUT/FIGURE.pdf and .svg, and what they show, or why they are not there, to an index.
 
     Raises:
         LayerwiseError: for numbers that are there and cannot be drawn.
     """
-    numbers = read_numbers(source, statistics, models)
+    numbers = read_numbers(source, statistics, claims, models)
     part = out.with_name(f"{out.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     entries = []

@@ -7,7 +7,6 @@ from typing import Any
 
 from matplotlib import font_manager
 
-from layerwise.analyses.categories import FACTS
 from layerwise.figures import style
 from layerwise.figures.drawing import Drawn, draw_all
 from layerwise.figures.numbers import OWN, Numbers
@@ -56,9 +55,6 @@ def draw(
 
 
 def _validation(document: Mapping[str, Any]) -> dict[str, Any]:
-    """With labels for names; Paper 1's models only where its category is measured."""
+    """With labels for names."""
     names = labels([name for name in document if not name.startswith("_")])
-    kept = {names.get(name, name): entry for name, entry in document.items()}
-    if FACTS not in document:
-        del kept["_reference"]
-    return kept
+    return {names.get(name, name): entry for name, entry in document.items()}

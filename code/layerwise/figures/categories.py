@@ -1,0 +1,243 @@
+"""Paper 2: UA and preference over the categories and over random bins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from layerwise.figures import style
+from layerwise.figures.numbers import Numbers
+from layerwise.statistics.correlation import pearson_r
+
+MOST_NAMED = 21  # categories: more rows do not fit on a page
+POOLINGS = ("mean_pooled", "last_token", "first_token")
+Points = dict[str, tuple[float, float]]  # UA and preference by category
+
+
+# --- the headline correlation -------------------------------------------------------------------
+
+
+def validation(numbers: Numbers) -> Figure:
+    """UA against preference over the categories, and r without each of them (notebook 003).
+
+    Left: a point per category; the grey bar is the 95% interval of the mean UA. Right: r over the
+    others when one category is left out. Red: the category whose loss changes r most.
+    """
+    documents = numbers.models("validation", "_global_stats/ua_output_correlation")
+    points = {model: _points(document) for model, document in documents.items()}
+    without = {model: _left_out(found) for model, found in points.items()}
+    title = f"r over the categories is {_r(documents, first := next(iter(documents)))} in "
+    title += numbers.names[first]
+    if without[first]:
+        name, r = next(iter(without[first].items()))
+        title += f" and {r:+.3f} without {name}"
+    tallest = max(min(len(found), MOST_NAMED) for found in points.values())
+    height = len(documents) * max(2.0, 0.6 + 0.17 * tallest)
+    figure, grid = style.panels(numbers, len(documents), 2, title=title, height=height)
+    for row, (model, document) in zip(grid, documents.items(), strict=True):
+        looks = _looks(points[model], without[model])
+        _scatter(row[0], document["_global_stats"], points[model], looks)
+        n = len(points[model])
+        row[0].set_title(f"{numbers.names[model]}: r = {_r(documents, model)}, n = {n} categories")
+        _without(row[1], float(_r(documents, model)), without[model], looks)
+    return figure
+
+
+def _r(documents: Mapping[str, Any], model: str) -> str:
+    return f"{documents[model]['_global_stats']['ua_output_correlation']:+.3f}"
+
+
+def _points(document: Mapping[str, Any]) -> Points:
+    return {
+        name.replace("_", " "): (of["asymmetry"], of["output_preference"])
+        for name, of in document.items()
+        if not name.startswith("_")
+    }
+
+
+def _left_out(points: Points) -> dict[str, float]:
+    """r over the other categories, the one that changes it most first; none of under three."""
+    if len(points) < 4:
+        return {}
+    of_all = np.array(list(points.values()))
+    whole, others = pearson_r(*of_all.T), {}
+    for place, name in enumerate(points):
+        rest = np.delete(of_all, place, axis=0)
+        if np.ptp(rest, axis=0).all():  # r takes some spread
+            others[name] = pearson_r(*rest.T)
+    return dict(sorted(others.items(), key=lambda item: -abs(item[1] - whole)))
+
+
+def _looks(points: Points, without: Mapping[str, float]) -> dict[str, dict[str, Any]]:
+    """A marker per category, in another colour when they begin again; red for the influential."""
+    colours = (style.BLUE, style.GREEN, style.PURPLE)
+    kept = list(without or points)[:MOST_NAMED]
+    looks = {
+        name: {"marker": style.MARKERS[number % 7], "color": colours[number // 7 % 3]}
+        for number, name in enumerate(kept)
+    }
+    return looks | {name: looks[name] | {"color": style.RED} for name in list(without)[:1]}
+
+
+def _scatter(
+    axes: Axes, whole: Mapping[str, Any], points: Points, looks: Mapping[str, dict[str, Any]]
+) -> None:
+    mean, preference = whole["mean_asymmetry"], whole["mean_output_preference"]
+    axes.hlines(preference, *whole["bootstrap_95ci"], color=style.GREY)
+    axes.plot(mean, preference, marker="|", markersize=9, color=style.GREY)
+    for name, at in points.items():
+        look = looks.get(name, {"marker": ".", "color": style.BLUE})
+        axes.plot(*at, linestyle="none", label=name, **look)
+    axes.axvline(0, **style.REFERENCE)
+    axes.axhline(0, **style.REFERENCE)
+    axes.set_xlabel("UA (cosine, no unit)")
+    axes.set_ylabel("mean preference (nats)")
+
+
+def _without(
+    axes: Axes, whole: float, without: Mapping[str, float], looks: Mapping[str, dict[str, Any]]
+) -> None:
+    names = list(looks)
+    style.category_axis(axes, names)
+    for row, name in enumerate(names):
+        if name in without:
+            axes.hlines(row, whole, without[name], color=looks[name]["color"], linewidth=1)
+            axes.plot(without[name], row, **looks[name])
+        else:
+            axes.plot(0, row, **looks[name])
+    if without:
+        axes.axvline(whole, **style.REFERENCE)
+        axes.set_title("r without one category (dashed: with all)")
+        axes.set_xlabel("r over the others")
+    else:
+        axes.set_title("too few categories to leave one out")
+        axes.set_xticks([])
+
+
+# --- by layer -----------------------------------------------------------------------------------
+
+
+def layers(numbers: Numbers) -> Figure:
+    """r of UA and preference over the categories, by layer and by pooling (notebook 001).
+
+    Left: r with its bootstrap interval; dotted where its sign changes. Right: r of three poolings
+    at the last layer.
+    """
+    keys = ("layer_results", "n_categories", "ci_level")
+    model, document = numbers.model("category_bootstrap", *keys)
+    found = numbers.document("layers", model, "strategies/mean_pooled", "summary/sign_changes")
+    results = document["layer_results"]
+    figure, (row,) = style.panels(
+        numbers,
+        1,
+        2,
+        title=f"Over {document['n_categories']} categories the interval of r excludes zero at "
+        f"{style.n_clear(results)} of {len(results)} layers",
+        height=2.5,
+        remark=f"Bars: {document['ci_level']:.0%} intervals; a cross where it holds zero.",
+        width_ratios=(3, 1),
+        sharey=True,
+    )
+    for change in found["summary"]["sign_changes"]:
+        middle = (change["layer_before"] + change["layer_after"]) / 2
+        row[0].axvline(middle, color=style.GREY, linestyle=":", linewidth=0.8)
+    style.intervals_by_layer(row[0], results)
+    row[0].set_ylim(-1.05, 1.05)
+    row[0].set_ylabel("r(UA, preference)")
+    row[0].set_title(f"{numbers.names[model]}, n = {document['n_categories']} categories")
+    _poolings(row[1], found["strategies"])
+    return figure
+
+
+def _poolings(axes: Axes, strategies: Mapping[str, Mapping[str, float | None]]) -> None:
+    """A first token that is always BOS has one state for all statements, hence no r."""
+    for place, name in enumerate(POOLINGS):
+        r = strategies[name]["correlation"]
+        if r is not None:
+            axes.plot(place, r, marker="o", color=style.BLUE)
+        word, at = ("no r", 0.0) if r is None else (f"{r:+.3f}", r)
+        side = 1 if at < 0 else -1
+        axes.annotate(word, (place, at), (0, 9 * side), textcoords="offset points", ha="center",
+                      va="center")  # fmt: skip
+    axes.set_xticks(range(len(POOLINGS)), [name.replace("_", "\n") for name in POOLINGS])
+    axes.set_xlim(-0.6, len(POOLINGS) - 0.4)
+    axes.axhline(0, **style.REFERENCE)
+    axes.set_title("last layer, by pooling")
+
+
+def bins(numbers: Numbers) -> Figure:
+    """r over the categories and over random bins of pairs, by layer (notebook 000).
+
+    Bars are bootstrap intervals, a cross where they hold zero; where the sweep over the number of
+    bins was kept, its mean r as well.
+    """
+    keys = ("bootstrap_results", "original_results", "comparison/original_n", "k_bins")
+    model, document = numbers.model("bins", *keys)
+    n, k = document["comparison"]["original_n"], document["k_bins"]
+    series = {f"{n} categories": "original_results", f"{k} random bins": "bootstrap_results"}
+    clear = [style.n_clear(document[place]) for place in series.values()]
+    sweep = document.get("results_by_k") or {}
+    figure, (row,) = style.panels(
+        numbers,
+        1,
+        3 if sweep else 2,
+        title=f"Over {k} random bins the interval of r excludes zero at {clear[1]} of "
+        f"{len(document['bootstrap_results'])} layers, over {n} categories at {clear[0]}",
+        height=2.7,
+        remark=style.HOLDS_ZERO,
+        sharey=True,
+    )
+    for axes, (name, place) in zip(row, series.items(), strict=False):
+        style.intervals_by_layer(axes, document[place], most=5 if sweep else 10)
+        axes.set_title(f"{numbers.names[model]}, n = {name}")
+    row[0].set_ylim(-1.05, 1.05)
+    row[0].set_ylabel("r(UA, preference)")
+    for number, bins_of in enumerate(sorted(sweep, key=int)):
+        layers = style.layers_of(sweep[bins_of])
+        means = [sweep[bins_of][str(layer)]["r_mean"] for layer in layers]
+        row[2].plot(layers, means, markersize=3.5, label=f"k = {bins_of}", **style.look(number))
+        style.layer_axis(row[2], layers, most=5)
+        row[2].axhline(0, **style.REFERENCE)
+        row[2].set_title(f"mean r of {document['n_permutations']} binnings")
+    if sweep:
+        style.legend_below(row[2:], len(sweep))
+    return figure
+
+
+def scaling(numbers: Numbers) -> Figure:
+    """r of UA and preference over the categories by depth, for several models (notebook 002).
+
+    A curve per model; a ring marks its largest r.
+    """
+    document = numbers.document("scaling", "family", "models", "summary")
+    models = numbers.having("scaling", document["models"], "layer_results", "n_layers")
+    _, categories = numbers.model("category_bootstrap", "n_categories")
+    curves = {
+        model: {
+            100 * layer / of["n_layers"]: of["layer_results"][str(layer)]["correlation"]
+            for layer in style.layers_of(of["layer_results"])
+        }
+        for model, of in models.items()
+    }
+    negative = sum(list(curve.values())[-1] < 0 for curve in curves.values())
+    rises = sum(max(curve.values()) > 0 for curve in curves.values())
+    title = f"At the last layer r is negative in {negative} of {len(curves)} models; {rises} of "
+    title += f"{len(curves)} have a layer with positive r"
+    figure, grid = style.panels(numbers, 1, 1, title=title, height=3.0)
+    axes = grid[0, 0]
+    for number, (model, curve) in enumerate(curves.items()):
+        axes.plot(*zip(*curve.items(), strict=True), label=model, **style.look(number))
+        peak = max(curve, key=lambda depth: curve[depth])
+        axes.plot(peak, curve[peak], "o", ms=11, mfc="none", mec="black", ls="none",
+                  label="largest r" if number == len(curves) - 1 else None)  # fmt: skip
+    axes.axhline(0, **style.REFERENCE)
+    axes.set_ylim(-1.05, 1.05)
+    axes.set_xlabel("layer (% of depth)")
+    axes.set_ylabel("r(UA, preference)")
+    axes.set_title(f"n = {categories['n_categories']} categories")
+    style.legend_below(grid, 5)
+    return figure

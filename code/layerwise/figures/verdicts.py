@@ -1,0 +1,151 @@
+"""How the printed numbers of the three papers fare."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from layerwise.figures import style
+from layerwise.figures.numbers import NothingToDraw, Numbers
+from layerwise.ledger.findings import ORIGINS, origin
+from layerwise.ledger.headlines import FALLS
+from layerwise.ledger.verdicts import STANDING, VERDICTS
+
+# of what stands, of what does not, and of what nothing can be said about
+SHADES = (
+    ("#0072B2", "#56B4E9", "#A6D5F2"),
+    (style.RED, "#F2B48A"),
+    ("#8A8A8A", "#A3A3A3", "#BBBBBB", "#D2D2D2", "#E6E6E6"),
+)
+ABSTRACT = "abstract"
+PLACES = {ABSTRACT: ABSTRACT, ORIGINS[0]: "rest of the paper", **{of: of for of in ORIGINS[1:]}}
+LOOKS: Mapping[bool, dict[str, Any]] = {
+    False: {"marker": ".", "markersize": 4, "color": style.BLUE},
+    True: {"marker": "D", "markersize": 4, "color": style.RED},
+}
+Record = Mapping[str, Any]
+
+
+def _judged(numbers: Numbers) -> dict[tuple[int, str], list[Record]]:
+    """The claims by paper and place, in that order."""
+    if not numbers.claims:
+        raise NothingToDraw("the papers' claims: not judged here")
+    found: dict[tuple[int, str], list[Record]] = {}
+    for record in numbers.claims:
+        place = ABSTRACT if ABSTRACT in record["where"] else origin(record)
+        found.setdefault((record["paper"], place), []).append(record)
+    places = list(PLACES)
+    return dict(sorted(found.items(), key=lambda item: (item[0][0], places.index(item[0][1]))))
+
+
+def _colours(records: Sequence[Record]) -> dict[str, str]:
+    """A colour for each verdict that is there, in the order in which they are drawn."""
+    there = {record["verdict"] for record in records}
+    rest = [word for word in VERDICTS if word not in (*STANDING, *FALLS)]
+    colours: dict[str, str] = {}
+    for words, shades in zip((STANDING, FALLS, rest), SHADES, strict=True):
+        colours |= dict(zip([word for word in words if word in there], shades, strict=False))
+    return colours
+
+
+def _row_names(axes: Axes, rows: Mapping[tuple[int, str], Any]) -> None:
+    """Paper, place, and what the row says of its n."""
+    style.category_axis(
+        axes, [f"Paper {paper}, {PLACES[place]} (n = {n})" for (paper, place), n in rows.items()]
+    )
+    axes.tick_params(axis="y", length=0)
+
+
+def overview(numbers: Numbers) -> Figure:
+    """The verdicts on all claims, by paper and place.
+
+    A bar of equal length per paper and place, with the counts in it; n: claims.
+    """
+    counts = {
+        row: Counter(record["verdict"] for record in records)
+        for row, records in _judged(numbers).items()
+    }
+    denied = sum(found[word] for found in counts.values() for word in FALLS)
+    standing = sum(found[word] for found in counts.values() for word in STANDING)
+    abstracts = sum(counts[row][word] for row in counts if row[1] == ABSTRACT for word in FALLS)
+    figure, grid = style.panels(
+        numbers,
+        1,
+        1,
+        title=f"Of {standing + denied} printed values that can be compared {denied} do not stand, "
+        f"{abstracts} of them in the abstracts",
+        height=1.0 + 0.25 * len(counts),
+    )
+    axes = grid[0, 0]
+    _row_names(axes, {row: found.total() for row, found in counts.items()})
+    left = [0.0] * len(counts)
+    for word, colour in _colours(numbers.claims).items():
+        for place, found in enumerate(counts.values()):
+            share = 100 * found[word] / found.total()
+            axes.barh(place, share, 0.84, left[place], color=colour, linewidth=0,
+                      label=word if place == 0 else None)  # fmt: skip
+            if share > 3:
+                ink = "#ffffff" if colour == SHADES[0][0] else "#111111"
+                axes.text(left[place] + share / 2, place, str(found[word]), color=ink,
+                          ha="center", va="center")  # fmt: skip
+            left[place] += share
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("share of the claims (%)")
+    axes.grid(visible=False)
+    style.legend_below(grid, 4)
+    return figure
+
+
+def agreement(numbers: Numbers) -> Figure:
+    """Relative difference of printed and recomputed numbers, by paper and place.
+
+    A point per number other than zero (red: it does not stand) that is not equal in every digit.
+    Scatter up and down only separates the points.
+    """
+    gaps = {
+        row: [(record["verdict"] in FALLS, gap) for record in records for gap in _gaps(record)]
+        for row, records in _judged(numbers).items()
+    }
+    gaps = {row: found for row, found in gaps.items() if found}
+    if not gaps:
+        raise NothingToDraw("the papers' claims: no number was computed again")
+    denied = [gap for found in gaps.values() for is_denied, gap in found if is_denied]
+    n = sum(map(len, gaps.values()))
+    figure, grid = style.panels(
+        numbers,
+        1,
+        1,
+        title=f"{n - len(denied)} of {n} numbers come out as printed; {len(denied)} do not, "
+        f"{sum(gap > 0.1 for gap in denied)} of them by more than 10%",
+        height=0.9 + 0.27 * len(gaps),
+    )
+    axes = grid[0, 0]
+    equal = {row: sum(gap == 0 for _, gap in found) for row, found in gaps.items()}
+    _row_names(axes, {row: f"{len(gaps[row])}, {equal[row]} equal" for row in gaps})
+    style.log_axis(axes, "x")
+    jitter = np.random.default_rng(0)
+    for place, found in enumerate(gaps.values()):
+        for denies, look in LOOKS.items():  # points that nobody could tell apart: once
+            there = {round(math.log10(gap), 2) for is_denied, gap in found
+                     if gap and is_denied == denies}  # fmt: skip
+            at = sorted(there)
+            rows = place + jitter.uniform(-0.3, 0.3, len(at))
+            axes.plot([10**one for one in at], rows, ls="none", **look)
+    axes.set_xlabel("relative difference of printed and recomputed")
+    return figure
+
+
+def _gaps(record: Record) -> Iterator[float]:
+    """Relative differences of numbers other than zero and what answers them; of a list each."""
+    pairs = [(record["published"], record["recomputed"])]
+    if all(isinstance(value, list) for value in pairs[0]):
+        pairs = list(zip(*pairs[0], strict=False))
+    for printed, again in pairs:
+        if all(type(value) in (int, float) for value in (printed, again)) and printed:
+            yield abs(again - printed) / abs(printed)

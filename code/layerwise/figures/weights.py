@@ -1,0 +1,79 @@
+"""Paper 3: spectral norms of the projections, and the critical layer."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from layerwise.figures import style
+from layerwise.figures.numbers import Numbers
+
+NORMS = "W_V_spectral_norm"
+MEANS = ("W_V_mean_spectral", "W_O_mean_spectral")
+SLICE = "For Pythia and BLOOM the published slice of the fused matrix is not W_V alone."
+LAYERS = ("L_star_predicted", "L_star_empirical", "L_star_std", "L", "error_pct")
+
+
+def spectral_norms(numbers: Numbers) -> Figure:
+    """Spectral norms of W_V and W_O (Paper 3, figures 3, A1 and A5).
+
+    Left: means over the layers on logarithmic axes; dashed: equal norms. Right: W_V over depth.
+    """
+    documents = numbers.statistics.get("spectral_norms", {})
+    models = {name: document for name, document in documents.items() if "lab" in document}
+    kept = numbers.having("spectral_norms", models, *MEANS, NORMS)
+    means = {name: [document[key] for key in MEANS] for name, document in kept.items()}
+    larger = [name for name, (value, output) in means.items() if value > output]
+    title = f"The mean norm of W_V exceeds that of W_O in {len(larger)} of {len(kept)} models"
+    figure, grid = style.panels(numbers, 1, 2, title=title, height=3.5, remark=SLICE)
+    for number, (name, document) in enumerate(kept.items()):
+        look = style.look(number)
+        grid[0, 0].plot(*means[name], linestyle="none", label=f"{name} ({document['lab']})", **look)
+        norms = document[NORMS]
+        depth = (np.arange(len(norms)) + 1) / len(norms)
+        grid[0, 1].plot(depth, norms, markersize=2.5, linewidth=0.9, **look)
+    ends = np.ravel(list(means.values()))
+    limits = min(1, ends.min() / 1.3), max(100, ends.max() * 1.3)
+    grid[0, 0].plot(limits, limits, color=style.GREY, linestyle="--", linewidth=0.8)
+    style.log_axis(grid[0, 0], "x")
+    style.log_axis(grid[0, 0], "y")
+    style.log_axis(grid[0, 1], "y")
+    grid[0, 0].set(xlim=limits, ylim=limits)
+    grid[0, 0].set_xlabel("spectral norm of W_V, mean over layers")
+    grid[0, 0].set_ylabel("spectral norm of W_O, mean over layers")
+    grid[0, 0].set_title(f"n = {len(kept)} models")
+    grid[0, 1].set_xlabel("layer over number of layers")
+    grid[0, 1].set_ylabel("spectral norm of W_V")
+    style.legend_below(grid, 3)
+    return figure
+
+
+def critical_layer(numbers: Numbers) -> Figure:
+    """L* by the formula and L* of the attention trace (Paper 3, figure A2).
+
+    A row per model: the formula's layer (bar), and the trace's with its population standard
+    deviation over five prompts (point). Red: the largest error.
+    """
+    document = numbers.document("critical_layer", "argmax", "results")
+    rows = {row["model"].split("/")[-1]: row for row in document["results"]}
+    rows = numbers.having("critical_layer", rows, *LAYERS)
+    errors = {name: row["error_pct"] for name, row in rows.items()}
+    worst = max(errors, key=lambda name: errors[name])
+    title = f"The formula misses L* by {np.mean(list(errors.values())):.1f}% of depth on average, "
+    title += f"by {errors[worst]:.1f}% in {worst}"
+    height = 0.9 + 0.28 * len(rows)
+    figure, grid = style.panels(numbers, 1, 1, title=title, height=height)
+    axes = grid[0, 0]
+    style.category_axis(axes, [f"{name}, {row['L']} blocks" for name, row in rows.items()])
+    for place, (name, row) in enumerate(rows.items()):
+        first = place == 0
+        colour = style.RED if name == worst else style.BLUE
+        axes.plot(row["L_star_predicted"], place, "|", markersize=14, markeredgewidth=2,
+                  color=style.GREY, label="formula" if first else None)  # fmt: skip
+        axes.errorbar(row["L_star_empirical"], place, xerr=row["L_star_std"], marker="o",
+                      color=colour, label="trace, mean and SD" if first else None)  # fmt: skip
+    axes.set_xlim(0)
+    axes.set_xlabel("L* (layer)")
+    axes.set_title(f"n = {len(rows)} models")
+    style.legend_below(grid, 2)
+    return figure
