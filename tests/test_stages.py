@@ -1,6 +1,8 @@
 """Steps on small inputs: what they write, what they say, what they refuse."""
 
+import csv
 import hashlib
+import io
 import json
 import re
 import shutil
@@ -10,12 +12,14 @@ from pathlib import Path
 
 import pytest
 
+import claim_records
 from layerwise.cli import main
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.result_files import BOOTSTRAP, LAYERS, UA_FILES
 from layerwise.steps import analyse, choices, judge, scaling
+from layerwise.steps.claims import as_csv, as_table, found, list_claims
 from layerwise.steps.run import summary
-from layerwise.steps.trace import as_lines, as_text, list_claims, trace
+from layerwise.steps.trace import as_text, trace
 
 CLAIM = "p2.nb003.6.9b.global.ci_lower"
 
@@ -164,10 +168,10 @@ def test_summary_shows_every_verdict(results, tmp_path):
 
 
 def test_trace_names_statistic_inputs_stage_and_command(results):
-    record = trace(CLAIM, "published", results)
-    origin = record["provenance"]
+    traced = trace(CLAIM, "published", results)
+    origin = traced["provenance"]
     file = UA_FILES["pythia-6p9b"]
-    assert record["published"] == -0.10663334528605144
+    assert traced["published"] == -0.10663334528605144
     assert origin["statistic"] == "validation:pythia-6p9b:/_global_stats/bootstrap_95ci/0"
     path = results / "published" / "statistics" / "validation.json"
     assert origin["statistics_file"] == str(path)
@@ -176,12 +180,17 @@ def test_trace_names_statistic_inputs_stage_and_command(results):
     assert len(origin["inputs"]) == 12
     assert f"{file}#/business/uniformity_a" in origin["inputs"]
     assert list(origin["input_files"]) == [file]
-    text = as_text(record)
+    text = as_text(traced)
     wanted = [
         CLAIM,
         "mean UA, 95 % interval, low end",
-        "printed     -0.10663334528605144",
-        f"verdict     {record['verdict']}",
+        "recomputed  -0.1066333452860514",
+        "now         -0.1066333452860514",
+        "compared: 1e-12 relative",
+        "mean_interval(asymmetries(f)",
+        "analyses/validation.py:",
+        "uniformity_a = 0.7683013677597046",
+        f"verdict     {traced['verdict']}",
         *(origin[key] for key in ("statistic", "statistics_sha256", "command")),
         *origin["inputs"],
         *origin["input_files"].values(),
@@ -198,7 +207,7 @@ def test_trace_inputs_are_the_bytes_of_upstream(results, mirror):
 
 
 def test_trace_of_a_claim_without_statistic(results):
-    claims = list_claims("published", results, "not checkable", None)
+    claims = list_claims("published", results, "not checkable")
     without = [record for record in claims if record["provenance"]["statistic"] is None]
     text = as_text(trace(without[0]["id"], "published", results))
     assert "cause" in text
@@ -214,8 +223,8 @@ def test_trace_stale_statistics_iv(copy):
 
 
 def test_claims_by_verdict_paper_and_analysis(results):
-    everything = list_claims("published", results, None, None)
-    differs = list_claims("published", results, "differs", None)
+    everything = list_claims("published", results)
+    differs = list_claims("published", results, "differs")
     assert differs
     assert differs == [record for record in everything if record["verdict"] == "differs"]
     third = list_claims("published", results, "agrees", 3)
@@ -225,9 +234,44 @@ def test_claims_by_verdict_paper_and_analysis(results):
     starts = {record["provenance"]["statistic"].split(":")[0] for record in validation}
     assert starts == {"validation"}
     assert list_claims("published", results, None, 3, "validation") == []
-    lines = as_lines(differs).splitlines()
-    assert lines[0].split() == ["claim", "printed", "recomputed", "verdict"]
-    assert [line.split()[0] for line in lines[1:]] == [record["id"] for record in differs]
+
+
+def test_claims_fit_the_terminal(results, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    differs = list_claims("published", results, "differs")
+    lines = as_table(differs).splitlines()
+    assert lines[0].split() == ["quantity", "where", "printed", "recomputed", "verdict"]
+    assert max(map(len, lines)) <= 80
+    table = list(csv.DictReader(io.StringIO(as_csv(differs))))
+    assert [row["id"] for row in table] == [record["id"] for record in differs]
+    assert table[0]["published"] == str(differs[0]["published"])
+    assert as_table([]) == "no claim fits"
+
+
+@pytest.mark.parametrize(
+    ("query", "claim"),
+    [
+        ("r = -0.874", "p2.nb003.6.9b.global.ua_output_correlation"),
+        ("\N{MINUS SIGN}0.17", "p2.abstract.late_range_weak"),
+        ("-0.17***", "p2.table_phase.pythia.late"),
+        ("p<0.001", "p2.abstract.late_p"),
+        ("Table 3", "p2.table_trans.transition_pythia"),
+        ("fig 1 box", "p3.kleiber.fig1.r"),
+        ("p3.kleiber.gtotal", "p3.kleiber.gtotal"),
+        ("Fisher's exact", "p3.heritage.fisher_p"),
+    ],
+)
+def test_a_search_finds_what_is_printed(results, query, claim):
+    hits = [record["id"] for record in list_claims("published", results, search=query)]
+    assert claim in hits[:12]
+
+
+def test_a_search_keeps_numbers_apart():
+    made = claim_records.record
+    records = [made("p1.a", published=0.25, decimals=2), made("p1.b", published=25)]
+    records += [made("p1.c", where="table 30"), made("p1.d", where="table 3")]
+    asked = {query: [hit["id"] for hit in found(records, query)] for query in ("0.25", "table 3")}
+    assert asked == {"0.25": ["p1.a"], "table 3": ["p1.d"]}
 
 
 @pytest.mark.parametrize(
@@ -239,6 +283,7 @@ def test_claims_by_verdict_paper_and_analysis(results):
         (["trace", CLAIM, "--source", "measured"], "not judged for source 'measured'"),
         (["claims", "--verdict", "wrong"], "verdict must be one of agrees, "),
         (["claims", "--analysis", "valid"], "analysis must be one of anis"),
+        (["claims", "--paper", "5"], "less than or equal to 3"),
     ],
 )
 def test_reading_verbs_iv(capsys, results, ask, message):

@@ -112,15 +112,20 @@ def scaling(
 @verb
 def claims(
     verdict: Annotated[str | None, Option(help="E.g. differs.")] = None,
-    paper: Annotated[int | None, Option(help="1, 2 or 3.")] = None,
+    paper: Annotated[int | None, Option(min=1, max=3, help="1, 2 or 3.")] = None,
     analysis: Annotated[str | None, Option(help="E.g. validation; see docs/claims.md.")] = None,
+    search: Annotated[str | None, Option(help='E.g. "r = -0.874", "p<0.001", "Table 3".')] = None,
     source: Of = "published",
     results: Results = Path("results"),
     as_json: Json = False,
+    as_csv: Annotated[bool, Option("--csv", help="Print CSV.")] = False,
 ) -> str:
-    """List the claims: printed, recomputed, verdict."""
-    found = stage("trace").list_claims(source, results, verdict, paper, analysis)
-    return _json(found) if as_json else stage("trace").as_lines(found)
+    """List the claims: quantity, place, printed, recomputed, verdict."""
+    step = stage("claims")
+    found = step.list_claims(source, results, verdict, paper, analysis, search)
+    if as_json:
+        return _json(found)
+    return step.as_csv(found) if as_csv else step.as_table(found)
 
 
 @verb
@@ -128,8 +133,8 @@ def headlines(
     source: Of = "published", results: Results = Path("results"), as_json: Json = False
 ) -> str:
     """The papers' central claims: what holds, what does not, and why."""
-    graded = stage("trace").read_records(source, results)["headlines"]
-    return _json(graded) if as_json else stage("trace").headlines_as_text(graded)
+    graded = stage("claims").read_judged(source, results)["headlines"]
+    return _json(graded) if as_json else stage("claims").headlines_as_text(graded)
 
 
 @verb
@@ -139,7 +144,7 @@ def trace(
     results: Results = Path("results"),
     as_json: Json = False,
 ) -> str:
-    """Say where one number comes from: printed, recomputed, verdict, inputs."""
+    """Say where one number comes from: method, inputs, verdict; and compute it again."""
     record = stage("trace").trace(claim, source, results)
     return _json(record) if as_json else stage("trace").as_text(record)
 

@@ -38,6 +38,7 @@ VERDICTS = (
     "not checkable",
     "declared",
 )
+UNCOMPARED = ("not measured", "needs weights", "not checkable", "contradicted", "declared")
 UNSHOWN = ("needs weights", "not checkable", "contradicted", "declared")
 COUNTED = (DATASET, PROMPTS)  # whose numbers are counts of ours
 STANDING = ("agrees", "reproduced", "follows")  # those that confirm a claim
@@ -308,6 +309,23 @@ def equal(printed: Any, value: Any, decimals: int | str | None, band: Band) -> b
         return within or abs(printed - value) <= half_unit
     slack = 0.0 if band.of_log else max(band.relative * abs(printed), band.absolute)
     return abs(printed - value) <= max(slack, half_unit)
+
+
+def tolerance_used(record: Mapping[str, Any], source: str) -> str:
+    """How a judged claim was compared with print, in words."""
+    decimals, printed = record["decimals"], record["published"]
+    if printed is None or record["verdict"] in UNCOMPARED:
+        return "with nothing"
+    whole = counts(decimals, record["tolerance"]) or isinstance(printed, str | bool)
+    if whole and source == "published":
+        return "equal, as words and counts are"
+    band = STORED if source == "published" else TOLERANCES[record["tolerance"]]
+    half = (
+        f"half a unit of the last printed digit, {0.5 * 10.0**-decimals:g}"
+        if isinstance(decimals, int) and not whole
+        else ""
+    )
+    return half if half and source == "published" else " or ".join(filter(None, (str(band), half)))
 
 
 def gives(printed: Any, value: Any, decimals: int | str | None) -> bool:

@@ -22,7 +22,7 @@ from layerwise.pages.paper import NAME
 from layerwise.pages.typeset import APT, build_pdf
 from layerwise.progress import meter
 from layerwise.steps import Source, program
-from layerwise.steps.trace import read_records
+from layerwise.steps.claims import read_judged
 
 BEGUN = re.compile(r"(?:Running stage|Stage) '(.+?)'")
 DVC_ONLY_REPEATS = "failed to run: "  # what the stage itself has said
@@ -74,7 +74,7 @@ def typeset(source: Source, root: Path = Path()) -> None:
 
 def summary(source: Source, root: Path = Path()) -> str:
     """What could not be measured; counts of verdicts, a column per paper; page and paper."""
-    document = read_records(source, root / "results")
+    document = read_judged(source, root / "results")
     counts = document["counts"]
     used = [verdict for verdict in VERDICTS if any(verdict in count for count in counts.values())]
     rows = [[verdict, *(count.get(verdict, 0) for count in counts.values())] for verdict in used]

@@ -1,40 +1,44 @@
-"""The provenance of one number, and the list of all of them."""
+"""Where one number comes from: its rule, its inputs, and the number computed on the spot."""
 
-import shutil
-import textwrap
-from collections.abc import Iterable
-from itertools import groupby
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from layerwise import analyses
+from layerwise.analyses import derivation
+from layerwise.analyses.derivation import documents_of, evidence_of, plain, rule_at
+from layerwise.analyses.evidence import Draws
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_json, revealed, sha256_of
-from layerwise.ledger.verdicts import VERDICTS
+from layerwise.files import revealed, sha256_of
+from layerwise.inputs.published import read_published
+from layerwise.ledger.claims import statistic_parts
+from layerwise.ledger.verdicts import tolerance_used
+from layerwise.pages.values import brief
+from layerwise.steps import choices
+from layerwise.steps.claims import read_judged
+
+MOST = 40  # inputs that the text lists
+CODE = Path(__file__).parents[2]
 
 
-def read_records(source: str, results: Path) -> dict[str, Any]:
-    """`results/<source>/claims.json`.
-
-    Raises:
-        LayerwiseError: if the ledger was not judged for this source yet.
-    """
-    path = results / source / "claims.json"
-    if not path.is_file():
-        raise LayerwiseError(
-            f"{path}: the ledger was not judged for source {source!r} yet; run `make reproduce` "
-            "(or `make reproduce-full` for source measured) first"
-        )
-    return read_json(path)
-
-
-def trace(claim_id: str, source: str, results: Path) -> dict[str, Any]:
-    """A claim's record with its inputs and the statistics file by hash, the command.
+def trace(
+    claim_id: str,
+    source: str,
+    results: Path,
+    published: Path = Path("published"),
+    params: Path = Path("params.yaml"),
+) -> dict[str, Any]:
+    """A claim's record with its method, its inputs by value and hash, the number computed now.
 
     Raises:
         LayerwiseError: if the ledger was not judged yet, the id is unknown, or the statistics
             were written again since they were judged.
     """
-    document = read_records(source, results)
+    document = read_judged(source, results)
     records = {record["id"]: record for record in document["claims"]}
     if claim_id not in records:
         start = claim_id.rsplit(".", 1)[0]
@@ -67,7 +71,9 @@ def trace(claim_id: str, source: str, results: Path) -> dict[str, Any]:
             **({"runs": runs} if runs else {}),
             "command": f"dvc repro analyse@{source}",
         }
-    return record
+        if source == "published":
+            record["now"] = recompute(selection, published, params)
+    return {**record, "compared": tolerance_used(record, source)}
 
 
 def measured_by(run: str, files: Iterable[str]) -> str:
@@ -76,106 +82,115 @@ def measured_by(run: str, files: Iterable[str]) -> str:
     return next(file for file in files if Path(file).parent.name == slug)
 
 
-def list_claims(
-    source: str,
-    results: Path,
-    verdict: str | None,
-    paper: int | None,
-    analysis: str | None = None,
-) -> list[dict[str, Any]]:
-    """The records with that verdict, of that paper, answered by that analysis.
+def recompute(statistic: str, published: Path, params: Path) -> dict[str, Any]:
+    """The rule of a statistic, what it reads, and what it gives now, from the published numbers.
 
-    Raises:
-        LayerwiseError: for an unknown verdict, and for an analysis that no claim rests on.
+    Returns `method`: [{name, says, at}], the functions that make the rule, as far as they are ours;
+    `value` and `read`: {cell: value}. A number that no rule derives has no method.
     """
-    if verdict is not None and verdict not in VERDICTS:
-        raise LayerwiseError(f"verdict must be one of {', '.join(VERDICTS)}, found {verdict!r}")
-    records = read_records(source, results)["claims"]
-    known = {_analysis_of(record) for record in records} - {""}
-    if analysis is not None and analysis not in known:
-        raise LayerwiseError(
-            f"analysis must be one of {', '.join(sorted(known))}, found {analysis!r:.80}"
-        )
-    return [
-        record
-        for record in records
-        if verdict in (None, record["verdict"])
-        and paper in (None, record["paper"])
-        and analysis in (None, _analysis_of(record))
-    ]
+    analysis, name, key = statistic_parts(statistic)
+    tables = read_published(published)
+    evidence = evidence_of(tables, Draws(**choices(params, "analyse")), analyses.TABLES)
+    document = documents_of(analyses.TABLES[analysis], evidence)[name]
+    found = rule_at(document, evidence, key)
+    if found is None:
+        return {"method": [], "value": None, "read": {}}
+    with evidence.recording() as recording:
+        value = found()
+    cells = sorted(recording.cells)
+    return {
+        "method": [described(one) for one in made_of(found)],
+        "value": plain(value),
+        "read": {f"{file}#{at}": tables.cells[file, at] for file, at in cells},
+    }
 
 
-def _analysis_of(record: dict[str, Any]) -> str:
-    return (record["provenance"]["statistic"] or "").split(":")[0]
+def made_of(rule: Any) -> list[Callable[..., Any]]:
+    """The functions of ours behind a rule: through partials and closures, and what a line calls."""
+    if isinstance(rule, partial):
+        inside = [rule.func, *rule.args, *rule.keywords.values()]
+        return list(dict.fromkeys(function for one in inside for function in made_of(one)))
+    if not inspect.isfunction(rule):
+        return []
+    rule = inspect.unwrap(rule)
+    closed = [cell.cell_contents for cell in rule.__closure__ or ()]
+    if inside := [one for one in closed if inspect.isfunction(one) or isinstance(one, partial)]:
+        return list(dict.fromkeys(function for one in inside for function in made_of(one)))
+    if not _ours(rule):
+        return []
+    called = (rule.__globals__.get(name) for name in rule.__code__.co_names)
+    functions = [inspect.unwrap(one) for one in called if inspect.isfunction(one)]
+    return [rule, *(filter(_ours, functions) if _is_line(rule) else ())]
+
+
+def _ours(function: Callable[..., Any]) -> bool:
+    """Whether it is a function of an analysis, a measure or a statistic, not of the derivation."""
+    ours = Path(function.__code__.co_filename).is_relative_to(CODE)
+    return ours and function.__module__ != derivation.__name__
+
+
+def _is_line(function: Callable[..., Any]) -> bool:
+    """Whether it is a line of a table of rules, which says what it calls and no more."""
+    return function.__name__ == "<lambda>"
+
+
+def described(function: Callable[..., Any]) -> dict[str, str]:
+    """Name, first words or source, and place of a function."""
+    lines, first = inspect.getsourcelines(function)
+    path = Path(inspect.getsourcefile(function) or "").relative_to(CODE.parent)
+    says = (inspect.getdoc(function) or " ".join(" ".join(lines).split())).partition("\n\n")[0]
+    return {
+        "name": "rule" if _is_line(function) else function.__name__,
+        "says": " ".join(says.split()),
+        "at": f"{path}:{first}",
+    }
 
 
 def as_text(record: dict[str, Any]) -> str:
     """A record for the terminal, one field a line."""
-    origin = record["provenance"]
+    origin, now = record["provenance"], record.get("now") or {}
     unit = f" {record['unit']}" if record["unit"] else ""
-    lines = [
-        record["id"],
-        f"  quantity    {record['quantity']}",
-        f"  where       paper {record['paper']}, {record['where']}",
-        f"  printed     {_shown(record['published'])}{unit}",
-        f"  recomputed  {_shown(record['recomputed'])}{unit}",
-        f"  verdict     {record['verdict']} (tolerance class {record['tolerance']})",
+    fields: list[tuple[str, Any]] = [
+        ("quantity", record["quantity"]),
+        ("where", f"paper {record['paper']}, {record['where']}"),
+        ("printed", f"{brief(record['published'], record['decimals'])}{unit}"),
+        ("recomputed", f"{_every_digit(record['recomputed'])}{unit}"),
+        ("verdict", f"{record['verdict']}; compared: {record['compared']}"),
+        ("cause", record["cause"]),
+        *(("reading", _reading(reading)) for reading in record["readings"]),
+        ("print from", " ".join(filter(None, (origin["file"], origin["key"])))),
+        ("statistic", origin["statistic"]),
+        *(
+            ("method", f"{one['name']}: {one['says']} ({one['at']})")
+            for one in now.get("method", [])
+        ),
+        ("now", _every_digit(now["value"]) if now.get("method") else None),
     ]
-    if record["cause"]:
-        lines.append(f"  cause       {record['cause']}")
-    if origin["file"]:
-        lines.append(f"  print from  {origin['file']} {origin['key'] or ''}".rstrip())
     if origin["statistic"]:
-        lines.append(f"  statistic   {origin['statistic']}")
-    if origin["statistic"]:
-        lines += [
-            f"  in          {origin['statistics_file']}",
-            f"  sha256      {origin['statistics_sha256'] or 'missing: run the stage'}",
-            f"  command     {origin['command']}",
+        fields += [
+            ("in", origin["statistics_file"]),
+            ("sha256", origin["statistics_sha256"] or "missing: run the stage"),
+            ("command", origin["command"]),
         ]
-    for number, cell in enumerate(origin["inputs"]):
-        lines.append(f"  {'inputs' if number == 0 else '':<10}  {cell}")
+    read = now.get("read") or dict.fromkeys(origin["inputs"])
+    cells = [cell if value is None else f"{cell} = {value}" for cell, value in read.items()]
+    more = [f"... and {len(cells) - MOST} more; --json lists all"] if len(cells) > MOST else []
+    fields += [("inputs", cell) for cell in [*cells[:MOST], *more]]
     for run, how in origin.get("runs", {}).items():
-        lines.append(f"  {'run':<10}  {run}: {', '.join(f'{k} {v}' for k, v in how.items())}")
-    for number, (file, digest) in enumerate(origin.get("input_files", {}).items()):
-        lines.append(f"  {'files' if number == 0 else '':<10}  {digest}  {file}")
+        fields.append(("run", f"{run}: {', '.join(f'{k} {v}' for k, v in how.items())}"))
+    fields += [("files", f"{of}  {file}") for file, of in origin.get("input_files", {}).items()]
+    lines, before = [record["id"]], ""
+    for name, text in fields:
+        if text:
+            lines.append(f"  {name if name != before else '':<10}  {text}")
+            before = name
     return "\n".join(map(revealed, lines))  # a line break in a text makes no line
 
 
-def headlines_as_text(graded: list[dict[str, Any]]) -> str:
-    """The headlines by paper: grade and claim, the reason below it."""
-    width = max(60, min(shutil.get_terminal_size().columns, 110))
-    lines = []
-    for paper, group in groupby(graded, key=lambda headline: headline["paper"]):
-        lines += [f"Paper {paper}"]
-        for headline in group:
-            said = f"{headline['grade'].upper()}: {headline['says']}"
-            lines += textwrap.wrap(said, width, initial_indent="  ", subsequent_indent="    ")
-            lines += textwrap.wrap(
-                headline["reason"], width, initial_indent=" " * 6, subsequent_indent=" " * 6
-            )
-    return "\n".join(map(revealed, lines))
+def _reading(reading: dict[str, Any]) -> str:
+    gives = ", as printed" if reading["gives"] else ""
+    return f"{reading['text']}: {_every_digit(reading['value'])}{gives}"
 
 
-def as_lines(records: list[dict[str, Any]]) -> str:
-    """One line per claim: id, printed, recomputed, verdict."""
-    fields = [
-        (record["id"], _shown(record["published"]), _shown(record["recomputed"]), record["verdict"])
-        for record in records
-    ]
-    rows = [tuple(map(revealed, row)) for row in fields]
-    rows.insert(0, ("claim", "printed", "recomputed", "verdict"))
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    )
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, list):
-        text = ", ".join(map(str, value[:6]))
-        return f"{text}, ... ({len(value)})" if len(value) > 6 else text
-    return str(value)
+def _every_digit(value: Any) -> str:
+    return brief(value, None) if isinstance(value, list) else "-" if value is None else str(value)
