@@ -13,14 +13,14 @@ from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.result_files import ANISOTROPY, BOOTSTRAP, PAIRS, PROMPTS
-from layerwise.statistics import profile
+from layerwise.statistics import curves
 
 BELL = ("is_bell_curve", "phase1_slope", "phase1_r", "phase2_slope", "phase2_r")
 
 
-def bell(f: Entry) -> profile.BellTest:
+def bell(f: Entry) -> curves.BellTest:
     """The shape of the profile around its peak, the layer of the largest share."""
-    return profile.bell_test(f.intrinsic_dim_ratio[:].tolist())
+    return curves.bell_test(f.intrinsic_dim_ratio[:].tolist())
 
 
 def peak(f: Entry) -> int:
@@ -30,7 +30,7 @@ def peak(f: Entry) -> int:
 
 def without_last(f: Entry) -> dict[str, Any]:
     """The same without the last layer, which stands behind the final norm."""
-    found = profile.bell_test(f.intrinsic_dim_ratio[:-1].tolist())
+    found = curves.bell_test(f.intrinsic_dim_ratio[:-1].tolist())
     return {name: getattr(found, name) for name in BELL}
 
 
@@ -86,10 +86,10 @@ PROFILE: Rules = {
     **SHAPE,
     "n_prompts": lambda f: int(f.of(PROMPTS).anisotropy.n_prompts),
     "gap": lambda f: abs(estimate(f) - peak(f)),
-    "match_verdict": lambda f: profile.match_verdict(peak(f), estimate(f)),
+    "match_verdict": lambda f: curves.match_verdict(peak(f), estimate(f)),
     "effective_rank_min_layer": lambda f: int(np.argmin(f.effective_rank)),
-    "three_phases": lambda f: profile.three_phases(peak(f), estimate(f), n_layers(f)),
-    "spectrum_layers": lambda f: profile.spectrum_layers(peak(f), n_layers(f)),
+    "three_phases": lambda f: curves.three_phases(peak(f), estimate(f), n_layers(f)),
+    "spectrum_layers": lambda f: curves.spectrum_layers(peak(f), n_layers(f)),
     "share_change": changes,
 }
 OF_PAPER_2: Rules = {

@@ -19,7 +19,7 @@ from layerwise.analyses.categories import (
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry
 from layerwise.inputs.result_files import BINS, BOOTSTRAP
-from layerwise.statistics import rules
+from layerwise.statistics import curves
 from layerwise.statistics.correlation import MIN_POINTS, pearson_p
 from layerwise.statistics.random_bins import stable_labels
 
@@ -44,30 +44,35 @@ def original(f: Entry) -> Entry:
     return f.of(TYPED).original_results
 
 
-def intervals(results: Entry, layers: Iterable[str | int]) -> dict[int, rules.Ends]:
+def intervals(results: Entry, layers: Iterable[str | int]) -> dict[int, curves.Ends]:
     """Ends by layer."""
     return {int(layer): ends(results[layer]) for layer in layers}
 
 
-def before(f: Entry) -> dict[int, rules.Ends]:
+def before(f: Entry) -> dict[int, curves.Ends]:
     """Intervals over categories."""
     return intervals(original(f), f.bootstrap_results)
 
 
-def after(f: Entry) -> dict[int, rules.Ends]:
+def after(f: Entry) -> dict[int, curves.Ends]:
     """Intervals over bins."""
     return intervals(f.bootstrap_results, f.bootstrap_results)
 
 
+def n_significant(found: dict[int, curves.Ends]) -> int:
+    """Layers whose interval excludes zero."""
+    return sum(not curves.includes_zero(one) for one in found.values())
+
+
 def change(f: Entry, layer: str) -> str:
     """What the bins do to the significance of a layer."""
-    return rules.change(ends(original(f)[layer]), ends(f.bootstrap_results[layer]))
+    return curves.change(ends(original(f)[layer]), ends(f.bootstrap_results[layer]))
 
 
 def mid_layer_significant(f: Entry) -> bool:
     """Whether layer 8 or 12 excludes zero over the bins."""
-    tested = [layer for layer in rules.MID_LAYERS if str(layer) in f.bootstrap_results]
-    return rules.mid_layer_significant(intervals(f.bootstrap_results, tested))
+    tested = [layer for layer in curves.MID_LAYERS if str(layer) in f.bootstrap_results]
+    return n_significant(intervals(f.bootstrap_results, tested)) > 0
 
 
 def over_categories(f: Entry) -> dict[str, dict[str, Any]]:
@@ -84,16 +89,16 @@ OF_LAYER: Rules = {"p_value": p_value, "includes_zero": includes_zero, "n_bins":
 OF_MODEL: Rules = {
     "comparison/original_n": n_categories,
     "comparison/new_n": lambda f: int(f.k_bins),
-    "comparison/original_sig_layers": lambda f: rules.count_significant(before(f)),
-    "comparison/new_sig_layers": lambda f: rules.count_significant(after(f)),
+    "comparison/original_sig_layers": lambda f: n_significant(before(f)),
+    "comparison/new_sig_layers": lambda f: n_significant(after(f)),
     "comparison/mid_layer_now_significant": mid_layer_significant,
-    "comparison/ci_width_reduction_pct": lambda f: rules.width_reduction(before(f), after(f)),
+    "comparison/ci_width_reduction_pct": lambda f: curves.width_reduction(before(f), after(f)),
     "change": lambda f: {layer: partial(change, f, layer) for layer in f.bootstrap_results},
-    "widths/mean_width_n6": lambda f: rules.mean_width(before(f)),
-    "widths/mean_width_n20": lambda f: rules.mean_width(after(f)),
+    "widths/mean_width_n6": lambda f: curves.mean_width(before(f)),
+    "widths/mean_width_n20": lambda f: curves.mean_width(after(f)),
 }
 IN_PRINT: Rules = {
-    "widths/reduction_from_full_precision_pct": lambda f: rules.width_reduction(
+    "widths/reduction_from_full_precision_pct": lambda f: curves.width_reduction(
         intervals(f.of(BOOTSTRAP).layer_results, f.bootstrap_results), after(f)
     )
 }

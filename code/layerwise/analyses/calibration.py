@@ -25,7 +25,7 @@ from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.inputs.result_files import PAPER1
 from layerwise.statistics import calibration
 from layerwise.statistics.bootstrap import mean_interval
-from layerwise.statistics.rules import includes_zero
+from layerwise.statistics.curves import includes_zero
 from layerwise.statistics.samples import cohens_d, sample_d
 
 GROUPS = {"all_categories": "", "neutral_only": NUMERIC}  # and the category that it leaves out

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from layerwise.analyses.derivation import Rule
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.inputs.result_files import DATASET
-from layerwise.statistics import rules
+from layerwise.statistics import curves
 from layerwise.statistics.correlation import pearson_p, pearson_r
 
 SLUG = "pythia-6p9b"  # the model of Paper 2's notebooks on layers
@@ -61,14 +61,14 @@ def r_over_categories(ua: Entry) -> float:
     return pearson_r(asymmetries(ua), preferences(ua), SERIES)
 
 
-def ends(interval: Entry) -> rules.Ends:
+def ends(interval: Entry) -> curves.Ends:
     """The ends of a published interval."""
     return interval.ci_lower, interval.ci_upper
 
 
 def includes_zero(interval: Entry) -> bool:
     """Whether a published interval includes 0."""
-    return rules.includes_zero(ends(interval))
+    return curves.includes_zero(ends(interval))
 
 
 OVER_CATEGORIES: dict[str, Rule] = {

@@ -18,25 +18,30 @@ from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Draws, Entry
 from layerwise.analyses.scaling import depth
 from layerwise.inputs.result_files import BOOTSTRAP, UA_FILES
-from layerwise.statistics import rules
+from layerwise.statistics import curves
 from layerwise.statistics.bootstrap import CorrelationInterval, advance, correlation_interval
 
 
+def mid_range(f: Entry) -> list[int]:
+    """First and last mid layer: 20 and 50 percent of depth, rounded down."""
+    return [int(part * depth(f)) for part in (0.2, 0.5)]
+
+
 def mid_layers(f: Entry) -> list[int]:
-    """Sampled layers between 20 and 50 percent of depth."""
-    first, last = rules.mid_range(depth(f))
+    """Sampled layers between them."""
+    first, last = mid_range(f)
     return [int(layer) for layer in f.layer_results if first <= int(layer) <= last]
 
 
 def late_layers(f: Entry) -> list[int]:
     """Sampled layers from 75 percent of depth on."""
-    return [int(layer) for layer in f.layer_results if int(layer) >= rules.late_from(depth(f))]
+    return [int(layer) for layer in f.layer_results if int(layer) >= int(0.75 * depth(f))]
 
 
 def some_stable(f: Entry, layers: list[int], *, positive: bool) -> bool:
     """Whether some of the layers has r of that sign and an interval that excludes zero."""
     tested = {layer: f.layer_results[layer] for layer in layers}
-    return rules.some_stable(
+    return curves.some_stable(
         {layer: found.r for layer, found in tested.items()},
         {layer: ends(found) for layer, found in tested.items()},
         positive=positive,
@@ -61,7 +66,7 @@ def _drawn(
 
 RULES: dict[str, Rules] = {
     "": {
-        "summary/mid_layer_range": lambda f: list(rules.mid_range(depth(f))),
+        "summary/mid_layer_range": mid_range,
         "summary/mid_layers_tested": mid_layers,
         "summary/any_mid_layer_stable": lambda f: some_stable(f, mid_layers(f), positive=True),
         "summary/late_layers_tested": late_layers,

@@ -9,14 +9,14 @@ from layerwise.analyses.evidence import Evidence
 from layerwise.analyses.pair_curves import CURVES, Layer, PairCurve
 from layerwise.inputs.published import Cell, pointer
 from layerwise.inputs.result_files import CONSOLIDATED
-from layerwise.statistics import phases, rules
+from layerwise.statistics import curves, phases
 
 ENDS = ("ci_lo", "ci_hi")
 
 
-def flag(ends: rules.Ends) -> str:
+def flag(ends: curves.Ends) -> str:
     """TRUE where an interval excludes zero."""
-    return "FALSE" if rules.includes_zero(ends) else "TRUE"
+    return "FALSE" if curves.includes_zero(ends) else "TRUE"
 
 
 def by_depth(layer: Layer) -> str:

@@ -12,7 +12,7 @@ from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry
 from layerwise.analyses.pair_curves import APERTUS_CURVE, GEMMA_CURVE, LLAMA_CURVE, SHORT, PairCurve
 from layerwise.inputs.result_files import CONTRIBUTIONS, LLAMA, PAPER1
-from layerwise.statistics import phases, rules
+from layerwise.statistics import curves, phases
 from layerwise.statistics.correlation import pearson_p, pearson_r
 
 REFERENCE = "notebook Llama"  # it typed Pythia's r with two decimals
@@ -46,7 +46,7 @@ def same_signs(f: Entry) -> int:
 
 
 EXCLUDES: Rules = {
-    "sig": lambda test: not rules.includes_zero((test[SHORT[0]], test[SHORT[1]])),
+    "sig": lambda test: not curves.includes_zero((test[SHORT[0]], test[SHORT[1]])),
 }
 DOCUMENTS = {
     slug: Document(

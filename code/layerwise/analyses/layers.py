@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from layerwise.analyses.categories import SLUG, n_categories, r_over_categories
 from layerwise.analyses.derivation import Document, Rules
@@ -42,12 +41,6 @@ def curve(f: Entry) -> dict[int, float]:
     }
 
 
-def sign_changes(f: Entry) -> list[dict[str, Any]]:
-    """Neighbouring sampled layers between which r changes its sign."""
-    r = curve(f)
-    return curves.sign_changes(list(r), list(r.values()), depth(f))
-
-
 def pooling(f: Entry) -> str | None:
     """What the mean over tokens does, beside the last token alone."""
     mean, last = f.strategies.mean_pooled.correlation, f.strategies.last_token.correlation
@@ -58,8 +51,8 @@ RULES: dict[str, Rules] = {
     "": {
         "n_layers": depth,
         "summary/bands": bands,
-        "summary/sign_changes": sign_changes,
-        "summary/no_sign_change": lambda f: curves.no_sign_change(list(curve(f).values())),
+        "summary/sign_changes": lambda f: curves.sign_changes(curve(f), depth(f)),
+        "summary/no_sign_change": lambda f: curves.no_sign_change(curve(f)),
         "summary/pooling_verdict": pooling,
     },
     "strategies/*": {"p_value": p_value},

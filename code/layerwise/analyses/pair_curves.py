@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from layerwise.analyses.categories import total_pairs
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.inputs import result_files as files
-from layerwise.statistics import phases, rules
+from layerwise.statistics import curves, phases
 
 METRIC = "centroid_asymmetry"  # the measure of every curve in the paper
 SHORT = ("ci_lo", "ci_hi")
@@ -63,7 +63,7 @@ class PairCurve:
         """r by layer: of all, or of some."""
         return {n: self.tests[n].r for n in (self.layers if layers is None else layers)}
 
-    def ends(self, layers: Iterable[int] | None = None) -> dict[int, rules.Ends]:
+    def ends(self, layers: Iterable[int] | None = None) -> dict[int, curves.Ends]:
         """Ends of the intervals by layer."""
         low, high = self.names
         chosen = self.layers if layers is None else layers
@@ -71,7 +71,7 @@ class PairCurve:
 
     def inverted(self, layers: Collection[int]) -> bool:
         """Whether some of the layers has a negative r and an interval that excludes zero."""
-        return rules.some_stable(self.r(layers), self.ends(layers), positive=False)
+        return curves.some_stable(self.r(layers), self.ends(layers), positive=False)
 
     def phase(self, name: str) -> list[int]:
         """Layers of a phase, with the notebooks' partition."""
@@ -107,7 +107,7 @@ class Layer(NamedTuple):
         return self.curve.tests[self.number].r
 
     @property
-    def ends(self) -> rules.Ends:
+    def ends(self) -> curves.Ends:
         """Ends of its interval."""
         return self.curve.ends([self.number])[self.number]
 

@@ -8,7 +8,7 @@ from layerwise.analyses.categories import OVER_PAIRS, SLUG, includes_zero
 from layerwise.analyses.derivation import Document, Rule, Rules
 from layerwise.analyses.evidence import Entry
 from layerwise.inputs.result_files import PAIRS
-from layerwise.statistics import rules
+from layerwise.statistics import curves
 
 
 def measures(row: Entry) -> Entry:
@@ -40,8 +40,8 @@ OF_BEST: Rules = {
 SUMMARY: Rules = {
     "summary/total_tests": lambda f: len([t.r for of in f.results.values() for t in of.values()]),
     "summary/significant_tests": n_significant(),
-    "summary/mid_layer_significant": n_significant(rules.MID_LAYERS),
-    "summary/late_layer_significant": n_significant(rules.LATE_LAYERS),
+    "summary/mid_layer_significant": n_significant(curves.MID_LAYERS),
+    "summary/late_layer_significant": n_significant(curves.LATE_LAYERS),
 }
 READER = Document(PAIRS, {"": SUMMARY, "results/*/*": OVER_PAIRS, "best_per_layer/*": OF_BEST})
 DOCUMENTS = {SLUG: READER}

@@ -25,7 +25,7 @@ from layerwise.analyses.pair_curves import (
 )
 from layerwise.inputs.published import pointer
 from layerwise.inputs.result_files import BOOTSTRAP, CONSOLIDATED, LLAMA, PAIRS, PHASE_SUMMARY
-from layerwise.statistics import phases, rules
+from layerwise.statistics import curves, phases
 from layerwise.statistics.correlation import pearson_p
 
 THREE = (PYTHIA_CURVE, LLAMA_CURVE, APERTUS_CURVE)  # the models said to invert
@@ -53,9 +53,9 @@ def structured(curve: PairCurve, mean: Callable[[str], float]) -> str:
 
 def of_measures(curve: PairCurve) -> Mapping[str, Any]:
     """Phase means of every measure of the pairs."""
-    curves = {one: replace(curve, metric=one) for one in curve.source.of(PAIRS).results["0"]}
+    of = {one: replace(curve, metric=one) for one in curve.source.of(PAIRS).results["0"]}
     means = {phase: partial(PairCurve.mean, name=phase) for phase in phases.PHASES}
-    return each(lambda _: curves, together(means))(curve)
+    return each(lambda _: of, together(means))(curve)
 
 
 def stars_at(curve: PairCurve, layer: int) -> str:
@@ -162,7 +162,7 @@ def every(curve: PairCurve, layers: Collection[int]) -> bool:
 def covers_zero(curve: PairCurve, first: int) -> bool:
     """Whether all intervals from a layer on include zero."""
     layers = [layer for layer in curve.layers if layer >= first]
-    return all(map(rules.includes_zero, curve.ends(layers).values()))
+    return all(map(curves.includes_zero, curve.ends(layers).values()))
 
 
 def positive_mid(curve: PairCurve) -> bool:
@@ -201,7 +201,7 @@ def significant_early(curve: PairCurve) -> bool:
 
 def weak_end(curve: PairCurve) -> bool:
     """Whether Fisher's interval of the late mean excludes zero."""
-    return not rules.includes_zero(phases.fisher_interval(curve.mean("late"), curve.n_pairs))
+    return not curves.includes_zero(phases.fisher_interval(curve.mean("late"), curve.n_pairs))
 
 
 LATE = ("CI excludes zero", "CI includes zero")

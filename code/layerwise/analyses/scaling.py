@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED
 from layerwise.statistics.correlation import pearson_p
 
 OWN = "Pythia-6.9B"  # the size that the notebooks on layers are about
+STABLE_STD_PCT = 10.0  # of the depths of the peaks, percent of depth
 
 
 def depth(f: Entry) -> int:
@@ -35,20 +36,20 @@ def sampled(row: Entry) -> list[int]:
     return sorted(map(int, model(row).layer_results))
 
 
-def curve(row: Entry) -> tuple[list[int], list[float]]:
-    """Its sampled layers and their r."""
-    layers = sampled(row)
-    return layers, [model(row).layer_results[layer].correlation for layer in layers]
+def curve(row: Entry) -> dict[int, float]:
+    """r by sampled layer."""
+    return {layer: model(row).layer_results[layer].correlation for layer in sampled(row)}
 
 
-def peak(row: Entry, *, largest: bool) -> tuple[float, int]:
-    """(r, layer) of the largest or smallest r, whatever its sign."""
-    return curves.peak(*curve(row), largest=largest)
+def peak(row: Entry, of: Callable[..., int] = max) -> int:
+    """The layer of the largest (or smallest) r, the first of equals; its sign does not matter."""
+    r = curve(row)
+    return of(r, key=lambda layer: r[layer])
 
 
-def peak_pct(row: Entry, *, largest: bool = True) -> float:
+def peak_pct(row: Entry, of: Callable[..., int] = max) -> float:
     """Depth of that layer, percent of the blocks."""
-    return curves.depth_pct(peak(row, largest=largest)[1], model(row).n_layers)
+    return peak(row, of) / model(row).n_layers * 100
 
 
 def peaks_pct(f: Entry) -> list[float]:
@@ -58,17 +59,17 @@ def peaks_pct(f: Entry) -> list[float]:
 
 def sign_changes(row: Entry) -> list[dict[str, Any]]:
     """Neighbouring sampled layers between which r changes its sign."""
-    return curves.sign_changes(*curve(row), model(row).n_layers)
+    return curves.sign_changes(curve(row), model(row).n_layers)
 
 
 OF_MODEL: Rules = {
     "n_layers": lambda row: int(model(row).n_layers),
-    "max_pos_r": lambda row: peak(row, largest=True)[0],
-    "max_pos_layer": lambda row: peak(row, largest=True)[1],
+    "max_pos_r": lambda row: max(curve(row).values()),
+    "max_pos_layer": peak,
     "max_pos_pct": peak_pct,
-    "max_neg_r": lambda row: peak(row, largest=False)[0],
-    "max_neg_layer": lambda row: peak(row, largest=False)[1],
-    "max_neg_pct": lambda row: peak_pct(row, largest=False),
+    "max_neg_r": lambda row: min(curve(row).values()),
+    "max_neg_layer": lambda row: peak(row, min),
+    "max_neg_pct": lambda row: peak_pct(row, min),
     "final_r": lambda row: model(row).layer_results[sampled(row)[-1]].correlation,
     "sign_changes": sign_changes,
     "n_sign_changes": lambda row: len(sign_changes(row)),
@@ -76,7 +77,7 @@ OF_MODEL: Rules = {
 OVER_MODELS: Rules = {
     "peak_analysis/mean_peak_pct": lambda f: np.mean(peaks_pct(f)),
     "peak_analysis/std_peak_pct": lambda f: np.std(peaks_pct(f)),
-    "peak_analysis/peaks_stable": lambda f: curves.peaks_stable(peaks_pct(f)),
+    "peak_analysis/peaks_stable": lambda f: np.std(peaks_pct(f)) < STABLE_STD_PCT,
 }
 OF_LAYER: Rules = {"p_value": lambda m: float(pearson_p(m.correlation, n_categories(m)))}
 

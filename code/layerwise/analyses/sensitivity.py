@@ -26,7 +26,7 @@ from layerwise.analyses.survival import (
     rows_in_print,
 )
 from layerwise.inputs.published import pointer
-from layerwise.statistics import profile
+from layerwise.statistics import curves
 from layerwise.statistics.correlation import pearson_p
 from layerwise.statistics.survival import over_models
 
@@ -65,7 +65,7 @@ def bell_before_norm(m: Entry) -> dict[str, Any] | None:
     if "profile" not in m:
         return None
     last = m.profile.last_before_norm
-    bell = profile.bell_test([*m.profile.shares[:-1], last])
+    bell = curves.bell_test([*m.profile.shares[:-1], last])
     return {
         "L_star_anisotropy": bell.l_star,
         "is_bell_curve": bell.is_bell_curve,

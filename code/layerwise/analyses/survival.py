@@ -16,9 +16,8 @@ from layerwise.analyses.categories import SLUG, ends, n_categories, total_pairs
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.pair_curves import PairCurve
 from layerwise.inputs.result_files import BOOTSTRAP
-from layerwise.statistics import calibration, phases, profile
+from layerwise.statistics import calibration, curves, phases
 from layerwise.statistics.correlation import pearson_p
-from layerwise.statistics.rules import Ends
 from layerwise.statistics.samples import holm
 from layerwise.statistics.survival import Finding, compare
 
@@ -62,12 +61,12 @@ Row = dict[str, Any]
 # --- the claims' rules --------------------------------------------------------------------------
 
 
-def inversion(r: float, interval: Ends, label: str) -> Finding:
+def inversion(r: float, interval: curves.Ends, label: str) -> Finding:
     """A negative r, and an interval that excludes zero."""
     return Finding(r, r < 0 and interval[1] < 0, label, *interval)
 
 
-def lowest_late(r: Mapping[int, float], late: Mapping[int, Ends]) -> Finding:
+def lowest_late(r: Mapping[int, float], late: Mapping[int, curves.Ends]) -> Finding:
     """The late layer whose interval lies lowest."""
     layer = min(late, key=lambda layer: late[layer][1])
     return inversion(r[layer], late[layer], f"L{layer}")
@@ -79,7 +78,7 @@ def adjusted_p(r: Mapping[int, float], n: int) -> dict[int, float]:
 
 
 def at_once(
-    r: Mapping[int, float], layer: int, n: int, level: float, interval: Ends, label: str
+    r: Mapping[int, float], layer: int, n: int, level: float, interval: curves.Ends, label: str
 ) -> Finding:
     """By Holm's p over all layers; the interval holds for all of them."""
     return Finding(r[layer], r[layer] < 0 and adjusted_p(r, n)[layer] < 1 - level, label, *interval)
@@ -107,7 +106,7 @@ def calibrated(test: Entry) -> Finding:
 
 def bell_shaped(shares: list[float]) -> Finding:
     """The profile rises to its peak and falls from there on."""
-    bell = profile.bell_test(shares)
+    bell = curves.bell_test(shares)
     return Finding(bell.phase2_slope, bell.is_bell_curve, f"L{bell.l_star}")
 
 

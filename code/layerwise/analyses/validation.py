@@ -23,7 +23,7 @@ from layerwise.analyses.derivation import Document, Rule, Rules
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.inputs.published import pointer
 from layerwise.inputs.result_files import CLASSES, OUTPUT_CORRELATION, PAPER1, UA_FILES
-from layerwise.statistics import rules
+from layerwise.statistics import curves
 from layerwise.statistics.bootstrap import mean_interval
 from layerwise.statistics.correlation import pearson
 from layerwise.statistics.samples import cohens_d
@@ -40,7 +40,7 @@ def share(of_category: Entry) -> float:
 
 def aligned(of_category: Entry) -> str:
     """Whether UA and preference point the same way."""
-    return rules.aligned(asymmetry(of_category), of_category.output_preference)
+    return curves.aligned(asymmetry(of_category), of_category.output_preference)
 
 
 def on_facts(word: Callable[[Entry], str]) -> Rule:
@@ -66,10 +66,10 @@ GLOBAL: Rules = {
 }
 WORDS: Rules = {
     "aligned": lambda f: {name: partial(aligned, f[name]) for name in categories(f)},
-    "interpretation": lambda f: rules.coupling(r_over_categories(f)),
-    "sf_label": on_facts(lambda m: rules.facts_label(asymmetry(m))),
-    "key_question": on_facts(lambda m: rules.key_question(asymmetry(m), m.output_preference)),
-    "summary_text": lambda f: rules.summary_branch(r_over_categories(f)),
+    "interpretation": lambda f: curves.coupling(r_over_categories(f)),
+    "sf_label": on_facts(lambda m: "ALIGNED" if abs(asymmetry(m)) > 0.05 else "NEUTRAL"),
+    "key_question": on_facts(lambda m: curves.key_question(asymmetry(m), m.output_preference)),
+    "summary_text": lambda f: "alignment" if r_over_categories(f) > 0.3 else "weak",  # also at -0.9
 }
 RULES: dict[str, Rules] = {
     "": {f"_global_stats/{name}": rule for name, rule in GLOBAL.items()}

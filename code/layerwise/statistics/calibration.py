@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from layerwise.errors import LayerwiseError
-from layerwise.statistics.rules import Ends, includes_zero
+from layerwise.statistics.curves import Ends, includes_zero
 
 PASS_BELOW = 0.3  # Cohen's d, the paper's text
 NEUTRAL_BELOW = 0.2  # |d|, the released code

@@ -20,7 +20,7 @@ from layerwise.inputs.result_files import ANISOTROPY, BINS, BOOTSTRAP, LAYERS, P
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import ANISOTROPY as MEASURES
 from layerwise.measures.values import POOLED, Values
-from layerwise.statistics import profile
+from layerwise.statistics import curves
 from layerwise.statistics.bootstrap import CorrelationInterval, advance, correlation_interval
 from layerwise.statistics.correlation import pearson_r
 from layerwise.statistics.random_bins import sweep
@@ -162,7 +162,7 @@ def anisotropy(values: Values) -> dict[str, Any]:
     series = values.anisotropy[:, : values.n_layers + 1].tolist()
     found = dict(zip(MEASURES, series, strict=True))
     peak = int(np.argmax(found["first_pc_share"]))
-    drawn = sorted(set(profile.spectrum_layers(peak, values.n_layers)))
+    drawn = sorted(set(curves.spectrum_layers(peak, values.n_layers)))
     return {
         "hidden_dim": values.hidden_size,
         "intrinsic_dim_ratio": found["first_pc_share"],

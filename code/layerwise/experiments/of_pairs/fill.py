@@ -29,7 +29,7 @@ from layerwise.inputs.pairs import StatementPairs
 from layerwise.inputs.published import Published, leaves, pointer
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import Values
-from layerwise.statistics import phases, rules
+from layerwise.statistics import curves, phases
 
 Documents = dict[str, dict[str, Any]]  # file -> what is filled of it, nested
 Test = tuple[float, float, float]  # r, and the ends of its interval
@@ -144,7 +144,7 @@ def first_model(values: Values, slug: str, draws: Draws) -> Documents:
         "original_results": {
             str(layer): {
                 **{name: rounded(value) for name, value in documents.r_and_ends(one).items()},
-                "includes_zero": rules.includes_zero(one[:2]),
+                "includes_zero": curves.includes_zero(one[:2]),
             }
             for layer, one in drawn.by_category.items()
         }
