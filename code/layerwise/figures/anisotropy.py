@@ -32,12 +32,12 @@ def anisotropy(numbers: Numbers) -> Figure:
     rows, columns = (2, 2) if len(series) == 4 else (1, len(series))
     figure, grid = style.panels(
         numbers,
-        rows,
-        columns,
-        title=title,
-        height=2.0 * rows,
-        remark=f"{numbers.names[model]}; n: all tokens of {document['n_prompts']} prompts. Red: "
+        title,
+        2.0 * rows,
+        f"{numbers.names[model]}; n: all tokens of {document['n_prompts']} prompts. Red: "
         f"layer {peak}, where the share is {shares[peak]:.3f}.",
+        rows=rows,
+        columns=columns,
     )
     for axes, (key, values) in zip(grid.flat, series.items(), strict=False):
         axes.plot(values, marker=".", color=style.BLUE)
@@ -65,7 +65,7 @@ def anisotropy_spectra(numbers: Numbers) -> Figure:
     top = max(shares, key=lambda layer: shares[layer][0])
     title = f"Of the layers shown the first eigenvalue weighs most at layer {top}: "
     title += f"{shares[top][0]:.0%} of the sum"
-    figure, grid = style.panels(numbers, 1, 1, title=title, height=2.8)
+    figure, grid = style.panels(numbers, title, 2.8)
     axes = grid[0, 0]
     for number, (layer, share) in enumerate(shares.items()):
         dashes = ("-", "--", "-.", ":", (0, (5, 1)))[number % 5]

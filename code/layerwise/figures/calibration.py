@@ -34,14 +34,9 @@ def asymmetry_by_category(numbers: Numbers) -> Figure:
     counts = {category: any_of_them[category]["n_pairs"] for category in next(iter(ua.values()))}
     inside = sum(abs(of[REFERENCE]) < BAND for of in ua.values())
     negative = sum(of[NUMERIC] < 0 for of in ua.values())
-    figure, grid = style.panels(
-        numbers,
-        1,
-        1,
-        title=f"On {REFERENCE} {inside} of {len(ua)} models lie within {BAND} of zero; on numeric "
-        f"facts UA is negative in {negative} of {len(ua)}",
-        height=3.3,
-    )
+    title = f"On {REFERENCE} {inside} of {len(ua)} models lie within {BAND} of zero; on numeric "
+    title += f"facts UA is negative in {negative} of {len(ua)}"
+    figure, grid = style.panels(numbers, title, 3.3)
     axes = grid[0, 0]
     place = list(counts).index(REFERENCE)
     axes.fill_betweenx([place - 0.45, place + 0.45], -BAND, BAND, color=style.ORANGE, alpha=0.35,

@@ -37,7 +37,7 @@ def validation(numbers: Numbers) -> Figure:
         title += f" and {r:+.3f} without {name}"
     tallest = max(min(len(found), MOST_NAMED) for found in points.values())
     height = len(documents) * max(2.0, 0.6 + 0.17 * tallest)
-    figure, grid = style.panels(numbers, len(documents), 2, title=title, height=height)
+    figure, grid = style.panels(numbers, title, height, rows=len(documents), columns=2)
     for row, (model, document) in zip(grid, documents.items(), strict=True):
         looks = _looks(points[model], without[model])
         _scatter(row[0], document["_global_stats"], points[model], looks)
@@ -131,17 +131,11 @@ def layers(numbers: Numbers) -> Figure:
     model, document = numbers.model("category_bootstrap", *keys)
     found = numbers.document("layers", model, "strategies/mean_pooled", "summary/sign_changes")
     results = document["layer_results"]
-    figure, (row,) = style.panels(
-        numbers,
-        1,
-        2,
-        title=f"Over {document['n_categories']} categories the interval of r excludes zero at "
-        f"{style.n_clear(results)} of {len(results)} layers",
-        height=2.5,
-        remark=f"Bars: {document['ci_level']:.0%} intervals; a cross where it holds zero.",
-        width_ratios=(3, 1),
-        sharey=True,
-    )
+    title = f"Over {document['n_categories']} categories the interval of r excludes zero at "
+    title += f"{style.n_clear(results)} of {len(results)} layers"
+    remark = f"Bars: {document['ci_level']:.0%} intervals; a cross where it holds zero."
+    shape: dict[str, Any] = {"columns": 2, "width_ratios": (3, 1), "sharey": True}
+    figure, (row,) = style.panels(numbers, title, 2.5, remark, **shape)
     for change in found["summary"]["sign_changes"]:
         middle = (change["layer_before"] + change["layer_after"]) / 2
         row[0].axvline(middle, color=style.GREY, linestyle=":", linewidth=0.8)
@@ -181,16 +175,10 @@ def bins(numbers: Numbers) -> Figure:
     series = {f"{n} categories": "original_results", f"{k} random bins": "bootstrap_results"}
     clear = [style.n_clear(document[place]) for place in series.values()]
     sweep = document.get("results_by_k") or {}
-    figure, (row,) = style.panels(
-        numbers,
-        1,
-        3 if sweep else 2,
-        title=f"Over {k} random bins the interval of r excludes zero at {clear[1]} of "
-        f"{len(document['bootstrap_results'])} layers, over {n} categories at {clear[0]}",
-        height=2.7,
-        remark=style.HOLDS_ZERO,
-        sharey=True,
-    )
+    title = f"Over {k} random bins the interval of r excludes zero at {clear[1]} of "
+    title += f"{len(document['bootstrap_results'])} layers, over {n} categories at {clear[0]}"
+    shape: dict[str, Any] = {"columns": 3 if sweep else 2, "sharey": True}
+    figure, (row,) = style.panels(numbers, title, 2.7, style.HOLDS_ZERO, **shape)
     for axes, (name, place) in zip(row, series.items(), strict=False):
         style.intervals_by_layer(axes, document[place], most=5 if sweep else 10)
         axes.set_title(f"{numbers.names[model]}, n = {name}")
@@ -227,7 +215,7 @@ def scaling(numbers: Numbers) -> Figure:
     rises = sum(max(curve.values()) > 0 for curve in curves.values())
     title = f"At the last layer r is negative in {negative} of {len(curves)} models; {rises} of "
     title += f"{len(curves)} have a layer with positive r"
-    figure, grid = style.panels(numbers, 1, 1, title=title, height=3.0)
+    figure, grid = style.panels(numbers, title, 3.0)
     axes = grid[0, 0]
     for number, (model, curve) in enumerate(curves.items()):
         axes.plot(*zip(*curve.items(), strict=True), label=model, **style.look(number))

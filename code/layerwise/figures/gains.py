@@ -39,14 +39,9 @@ def depth_gain(numbers: Numbers) -> Figure:
         name for name, of in sizes.items() if of["residual_gain_mean"] > depth_bound(of["n_layers"])
     ]
     title = f"The mean gain of {len(over)} of {len(sizes)} sizes is over the claimed bound 10^(1/L)"
-    figure, (row,) = style.panels(
-        numbers,
-        1,
-        2,
-        title=title + (f": {', '.join(over)}" if over else ""),
-        height=3.2,
-        remark=f"Gain of the second-last block. {_correlations(sizes)}",
-    )
+    title += f": {', '.join(over)}" if over else ""
+    remark = f"Gain of the second-last block. {_correlations(sizes)}"
+    figure, (row,) = style.panels(numbers, title, 3.2, remark, columns=2)
     _prompts(row[1], sizes)
     _against_depth(row[0], sizes, over)
     return figure
@@ -129,13 +124,8 @@ def lab_heritage(numbers: Numbers) -> Figure:
     columns = sorted(labs.items(), key=lambda item: float(np.mean(list(item[1].values()))))
     below = [lab for lab, models in columns if np.mean(list(models.values())) < 1]
     title = f"Mean gain is below 1 in {len(below)} of {len(columns)} labs"
-    figure, grid = style.panels(
-        numbers,
-        1,
-        1,
-        title=title + (f": {', '.join(below)}" if below else ""),
-        height=3.0,
-    )
+    title += f": {', '.join(below)}" if below else ""
+    figure, grid = style.panels(numbers, title, 3.0)
     axes = grid[0, 0]
     axes.axhline(1, **style.REFERENCE)
     for place, (lab, models) in enumerate(columns):

@@ -36,16 +36,11 @@ def pairs(numbers: Numbers) -> Figure:
         for metric in metrics
         if results[str(first)][metric]["r"] * results[str(last)][metric]["r"] < 0
     ]
-    figure, grid = style.panels(
-        numbers,
-        -(-len(metrics) // 3),
-        3,
-        title=f"{len(turning)} of {len(metrics)} metrics have another sign of r at layer {last} "
-        f"than at layer {first}",
-        height=2.0 * -(-len(metrics) // 3),
-        remark=f"n = {document['n_pairs']} pairs. {style.HOLDS_ZERO}",
-        sharey=True,
-    )
+    title = f"{len(turning)} of {len(metrics)} metrics have another sign of r at layer {last} "
+    title += f"than at layer {first}"
+    remark = f"n = {document['n_pairs']} pairs. {style.HOLDS_ZERO}"
+    shape: dict[str, Any] = {"rows": -(-len(metrics) // 3), "columns": 3, "sharey": True}
+    figure, grid = style.panels(numbers, title, 2.0 * shape["rows"], remark, **shape)
     for axes, metric in zip(grid.flat, metrics, strict=False):
         of_metric = {layer: row[metric] for layer, row in results.items()}
         style.intervals_by_layer(axes, of_metric, style.RED if metric in turning else style.BLUE)
@@ -75,9 +70,8 @@ def layer_curves(numbers: Numbers) -> Figure:
     title = f"Mean r of the late layers is negative in {negative} of {len(means)} models"
     first = next(iter(means))
     title += f"; in {numbers.names[first]} it is {means[first]:+.3f}"
-    figure, grid = style.panels(
-        numbers, 2, 2, title=title, height=4.4, remark=style.HOLDS_ZERO, sharey=True
-    )
+    shape: dict[str, Any] = {"rows": 2, "columns": 2, "sharey": True}
+    figure, grid = style.panels(numbers, title, 4.4, style.HOLDS_ZERO, **shape)
     curves = (entry for entry in CURVES if entry[0] in there)
     for axes, (name, analysis, _, by_metric) in zip(grid.flat, curves, strict=False):
         rows = {n: row[METRIC] if by_metric else row for n, row in found[name].items()}
@@ -106,15 +100,10 @@ def template_comparison(numbers: Numbers) -> Figure:
         for name, place in series.items()
     }
     n = len(document[series["with"]])
-    figure, grid = style.panels(
-        numbers,
-        1,
-        1,
-        title=f"With the template r is negative at {negative['with']} of {n} layers, without it "
-        f"at {negative['without']}",
-        height=2.9,
-        remark=f"The notebook's word for it: {document['verdict']}. {style.HOLDS_ZERO}",
-    )
+    title = f"With the template r is negative at {negative['with']} of {n} layers, without it "
+    title += f"at {negative['without']}"
+    remark = f"The notebook's word for it: {document['verdict']}. {style.HOLDS_ZERO}"
+    figure, grid = style.panels(numbers, title, 2.9, remark)
     axes = grid[0, 0]
     looks: Mapping[str, Any] = {"with": (style.BLUE, "o"), "without": (style.ORANGE, "s")}
     for name, place in series.items():

@@ -36,11 +36,9 @@ def sensitivity(numbers: Numbers) -> Figure:
     title += f"in {sum(not shown[key][SURVIVES] for key in lost)} in none"
     figure, grid = style.panels(
         numbers,
-        1,
-        1,
-        title=title,
-        height=1.5 + 0.3 * len(CLAIMS),
-        remark="In a cell: models in which the claim survives / that show it as published; +n: "
+        title,
+        1.5 + 0.3 * len(CLAIMS),
+        "In a cell: models in which the claim survives / that show it as published; +n: "
         f"models in which it holds under this choice only. Empty: not tested. n = {len(names)}: "
         f"{', '.join(names[:6])}{', ...' if len(names) > 6 else ''}",
     )

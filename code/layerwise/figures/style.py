@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
 from layerwise.errors import LayerwiseError
@@ -36,7 +36,6 @@ BLUE, GREEN, PURPLE, ORANGE, SKY, _, RED = COLOURS  # red: the point that carrie
 GREY = "#666666"
 # a line to compare with: no correlation, a gain of one
 REFERENCE: dict[str, Any] = {"color": GREY, "linestyle": "--", "linewidth": 0.8, "zorder": 1}
-LABS = ("EleutherAI", "Meta", "BigScience", "OpenAI", "TII", "StabilityAI")
 SOURCES = {
     "published": "source: published numbers",
     "measured": "source: measured from the models' weights",
@@ -82,25 +81,14 @@ def look(number: int) -> dict[str, Any]:
     }
 
 
-def lab_look(lab: str) -> dict[str, Any]:
-    """A lab's colour and marker, the same in every figure.
-
-    Raises:
-        LayerwiseError: if the lab has none.
-    """
-    if lab not in LABS:
-        raise LayerwiseError(f"a lab must be one of {', '.join(LABS)}, found {lab!r}; add it")
-    return look(LABS.index(lab))
-
-
 def panels(
     numbers: Numbers,
-    rows: int,
-    columns: int,
-    *,
     title: str,
     height: float,
     remark: str = "",
+    *,
+    rows: int = 1,
+    columns: int = 1,
     **grid: Any,
 ) -> tuple[Figure, Any]:
     """A figure of `rows` x `columns` axes: the message above, a footer below.
@@ -151,6 +139,7 @@ def log_axis(axes: Axes, side: Literal["x", "y"]) -> None:
     """Powers of ten as plain text, which every reader of an SVG has a font for."""
     axes.set(**{f"{side}scale": "log"})
     axis = axes.xaxis if side == "x" else axes.yaxis
+    axis.set_major_locator(LogLocator(numticks=6))
     axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter(NullFormatter())
 

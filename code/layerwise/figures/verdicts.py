@@ -74,14 +74,9 @@ def overview(numbers: Numbers) -> Figure:
     denied = sum(found[word] for found in counts.values() for word in FALLS)
     standing = sum(found[word] for found in counts.values() for word in STANDING)
     abstracts = sum(counts[row][word] for row in counts if row[1] == ABSTRACT for word in FALLS)
-    figure, grid = style.panels(
-        numbers,
-        1,
-        1,
-        title=f"Of {standing + denied} printed values that can be compared {denied} do not stand, "
-        f"{abstracts} of them in the abstracts",
-        height=1.0 + 0.25 * len(counts),
-    )
+    title = f"Of {standing + denied} printed values that can be compared {denied} do not stand, "
+    title += f"{abstracts} of them in the abstracts"
+    figure, grid = style.panels(numbers, title, 1.0 + 0.25 * len(counts))
     axes = grid[0, 0]
     _row_names(axes, {row: found.total() for row, found in counts.items()})
     left = [0.0] * len(counts)
@@ -117,14 +112,9 @@ def agreement(numbers: Numbers) -> Figure:
         raise NothingToDraw("the papers' claims: no number was computed again")
     denied = [gap for found in gaps.values() for is_denied, gap in found if is_denied]
     n = sum(map(len, gaps.values()))
-    figure, grid = style.panels(
-        numbers,
-        1,
-        1,
-        title=f"{n - len(denied)} of {n} numbers come out as printed; {len(denied)} do not, "
-        f"{sum(gap > 0.1 for gap in denied)} of them by more than 10%",
-        height=0.9 + 0.27 * len(gaps),
-    )
+    title = f"{n - len(denied)} of {n} numbers come out as printed; {len(denied)} do not, "
+    title += f"{sum(gap > 0.1 for gap in denied)} of them by more than 10%"
+    figure, grid = style.panels(numbers, title, 0.9 + 0.27 * len(gaps))
     axes = grid[0, 0]
     equal = {row: sum(gap == 0 for _, gap in found) for row, found in gaps.items()}
     _row_names(axes, {row: f"{len(gaps[row])}, {equal[row]} equal" for row in gaps})

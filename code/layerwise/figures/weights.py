@@ -25,7 +25,7 @@ def spectral_norms(numbers: Numbers) -> Figure:
     means = {name: [document[key] for key in MEANS] for name, document in kept.items()}
     larger = [name for name, (value, output) in means.items() if value > output]
     title = f"The mean norm of W_V exceeds that of W_O in {len(larger)} of {len(kept)} models"
-    figure, grid = style.panels(numbers, 1, 2, title=title, height=3.5, remark=SLICE)
+    figure, grid = style.panels(numbers, title, 3.5, SLICE, columns=2)
     for number, (name, document) in enumerate(kept.items()):
         look = style.look(number)
         grid[0, 0].plot(*means[name], linestyle="none", label=f"{name} ({document['lab']})", **look)
@@ -61,8 +61,7 @@ def critical_layer(numbers: Numbers) -> Figure:
     worst = max(errors, key=lambda name: errors[name])
     title = f"The formula misses L* by {np.mean(list(errors.values())):.1f}% of depth on average, "
     title += f"by {errors[worst]:.1f}% in {worst}"
-    height = 0.9 + 0.28 * len(rows)
-    figure, grid = style.panels(numbers, 1, 1, title=title, height=height)
+    figure, grid = style.panels(numbers, title, 0.9 + 0.28 * len(rows))
     axes = grid[0, 0]
     style.category_axis(axes, [f"{name}, {row['L']} blocks" for name, row in rows.items()])
     for place, (name, row) in enumerate(rows.items()):
