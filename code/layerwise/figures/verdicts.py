@@ -79,17 +79,15 @@ def overview(numbers: Numbers) -> Figure:
     figure, grid = style.panels(numbers, title, 1.0 + 0.25 * len(counts))
     axes = grid[0, 0]
     _row_names(axes, {row: found.total() for row, found in counts.items()})
-    left = [0.0] * len(counts)
+    left = np.zeros(len(counts))
     for word, colour in _colours(numbers.claims).items():
-        for place, found in enumerate(counts.values()):
-            share = 100 * found[word] / found.total()
-            axes.barh(place, share, 0.84, left[place], color=colour, linewidth=0,
-                      label=word if place == 0 else None)  # fmt: skip
-            if share > 3:
-                ink = "#ffffff" if colour == SHADES[0][0] else "#111111"
-                axes.text(left[place] + share / 2, place, str(found[word]), color=ink,
-                          ha="center", va="center")  # fmt: skip
-            left[place] += share
+        shares = np.array([100 * found[word] / found.total() for found in counts.values()])
+        bars = axes.barh(range(len(counts)), shares, 0.84, left, color=colour, label=word)
+        wide = zip(shares, counts.values(), strict=True)
+        said = [str(found[word]) if share > 3 else "" for share, found in wide]
+        ink = "#ffffff" if colour == SHADES[0][0] else "#111111"
+        axes.bar_label(bars, said, label_type="center", color=ink)
+        left += shares
     axes.set_xlim(0, 100)
     axes.set_xlabel("share of the claims (%)")
     axes.grid(visible=False)
