@@ -1,5 +1,7 @@
 """Headlines and findings: by rules from verdicts, explained by sentences that are filled in."""
 
+import math
+import random
 import re
 from collections import Counter
 from dataclasses import replace
@@ -7,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from claim_records import record
-from judged import DRAWS, statistics_of
+from judged import DRAWS, changed, statistics_of
 from layerwise.analyses import TABLES, analyse_all
 from layerwise.analyses.derivation import evidence_of
 from layerwise.errors import LayerwiseError
@@ -159,3 +161,63 @@ def test_every_claim_that_falls_is_of_one_finding(committed):
         claim for one in found if not one.caveat for claim in one.claims if claim in falling
     )
     assert listed == Counter(falling)
+
+
+# --- what a claim rests on moves it ---------------------------------------------------------------
+
+# Counts, shares, ranks, layers and what is rounded first move in steps; extremes, intervals and
+# fits of a part of a profile with some of their cells only.
+STEPS = (
+    r"pct|percent|rate|accuracy|spearman|Spearman|mann_whitney|rho|density|L_star|calibration:/|"
+    r"first_mean_depth|mean_layer_error|rounded|bound/total|std_gain|peak_analysis"
+)
+PARTS = STEPS + (
+    r"|/m(in|ax)|range|/ci_|95ci|lowest|highest|weakest|strongest|phase\d_|best_per_layer|"
+    r"Min_|Max_|extreme|smallest|largest|change"
+)
+
+
+def judged_anew(root, published, cells):
+    numbers = changed(published, cells)
+    works = analyse_all(evidence_of(numbers, DRAWS, TABLES))
+    results = replace(statistics_of(works), published=numbers)
+    return {
+        claim.id: judge(claim, results)["recomputed"]
+        for claim in read_ledger(root / "claims", numbers)
+    }
+
+
+def times(value, factor):
+    return str(float(value) * factor) if isinstance(value, str) else value * factor
+
+
+@pytest.mark.parametrize("seed", [0, 1, None])
+def test_every_claim_moves_with_what_it_rests_on(committed, root, published, seed):
+    """Random cells of every file by a tenth, or (None) all of them by half a percent or less."""
+    records = committed[0]
+    by_file = {}
+    for cell in sorted({cell for one in records for cell in one["provenance"]["inputs"]}):
+        file, _, key = cell.partition("#")
+        value = published.cells.get((file, key))
+        number = isinstance(value, float) or (isinstance(value, str) and "." in value)
+        if number and math.isfinite(float(value)) and float(value):
+            by_file.setdefault(file, []).append((file, key))
+    rng = random.Random(seed)
+    if seed is None:
+        all_cells = [cell for cells in by_file.values() for cell in cells]
+        chosen = {c: times(published.cells[c], rng.uniform(0.995, 0.9999)) for c in all_cells}
+    else:
+        picked = [rng.choice(cells) for cells in by_file.values()]
+        chosen = {cell: times(published.cells[cell], 0.9) for cell in picked}
+    again = judged_anew(root, published, chosen)
+    names, expected = {"#".join(cell) for cell in chosen}, STEPS if seed is None else PARTS
+    touched = [one for one in records if names & {*one["provenance"]["inputs"]}]
+    assert len(touched) > 200
+    still = [
+        one["id"]
+        for one in touched
+        if isinstance(one["recomputed"], float)
+        and not re.search(expected, one["provenance"]["statistic"])
+        and again[one["id"]] == one["recomputed"]
+    ]
+    assert still == []

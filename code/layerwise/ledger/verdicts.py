@@ -184,11 +184,11 @@ def judge(claim: Claim, statistics: Statistics) -> dict[str, Any]:
             "it, or mark the claim `unpublished` if published numbers cannot give it"
         )
     inputs = [] if value is None else statistics.inputs(claim.statistic or "")
+    if claim.same and statistics.published and claim.statistic not in statistics.derived:
+        value = statistics.published[claim.same["file"], claim.same["key"]]
+        inputs = [f"{claim.same['file']}#{claim.same['key']}"]
     rule = _judge_published if statistics.source == "published" else _judge_measured
     verdict, cause = rule(claim, value, statistics)
-    if verdict == "same number" and claim.same:
-        value = claim.printed  # as it stands in the other place
-        inputs = [f"{claim.same['file']}#{claim.same['key']}"]
     if verdict == "not measured" and value is None:
         cause = cause or statistics.why_not(claim)
     readings = [
@@ -243,9 +243,8 @@ def _judge_published(claim: Claim, value: Any, statistics: Statistics) -> tuple[
         verdict = "agrees"
     elif value is not None and not whole and isinstance(claim.decimals, int):
         verdict = "follows"
-    elif claim.same is not None and statistics.published is not None:
-        other = statistics.published[claim.same["file"], claim.same["key"]]
-        verdict, same = "same number", other == claim.printed
+    elif claim.same is not None:
+        verdict = "same number"
     else:
         return "needs weights", claim.why
     return (verdict, claim.why) if same else ("differs", None)
