@@ -88,9 +88,7 @@ def test_advice_over_models() -> None:
         return advice({"survives": [], "lost": [], "appears": [], "absent": []} | named)
 
     assert of(absent=["a"]).startswith("As published the claim holds in no model")
-    assert of(survives=["a", "b"]) == (
-        "Rely on it in this respect: it survives in the 2 models that show it."
-    )
+    assert of(survives=["a", "b"]) == "It survives where it shows: in a and b."
     assert "lost in the one model that shows it" in of(lost=["a"])
     mixed = of(survives=["a"], lost=["b", "c", "d"], appears=["e", "f"])
     assert "survives in a and is lost in b, c and d, of the 4 models that show it" in mixed

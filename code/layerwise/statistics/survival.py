@@ -88,7 +88,7 @@ def advice(named: Mapping[str, Sequence[str]]) -> str:
         return f"As published the claim holds in no model measured: nothing to survive.{more}"
     models = "one model that shows it" if held == 1 else f"{held} models that show it"
     if not lost:
-        return f"Rely on it in this respect: it survives in the {models}.{more}"
+        return f"It survives where it shows: in {_names(kept)}.{more}"
     if not kept:
         return f"Do not generalise: it is lost in the {models}, the choice makes it.{more}"
     return (
