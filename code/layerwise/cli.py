@@ -133,7 +133,7 @@ def headlines(
     source: Of = "published", results: Results = Path("results"), as_json: Json = False
 ) -> str:
     """The papers' central claims: what holds, what does not, and why."""
-    graded = stage("claims").read_judged(source, results)["headlines"]
+    graded = stage("claims").read_headlines(source, results)
     return _json(graded) if as_json else stage("claims").headlines_as_text(graded)
 
 

@@ -41,6 +41,21 @@ def read_judged(source: str, results: Path) -> dict[str, Any]:
     return read_json(path)
 
 
+def read_headlines(source: str, results: Path) -> list[Record]:
+    """The graded headlines of a source.
+
+    Raises:
+        LayerwiseError: if the ledger was not judged yet, or by a version that graded none.
+    """
+    document = read_judged(source, results)
+    if "headlines" not in document:
+        raise LayerwiseError(
+            f"{results}: judged before headlines were graded; run `make reproduce`"
+        )
+    graded: list[Record] = document["headlines"]
+    return graded
+
+
 def list_claims(
     source: str,
     results: Path,
