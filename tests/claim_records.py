@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import struct
-import zlib
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from layerwise.files import write_json
 from layerwise.inputs.published import HEADER, TYPED
 from layerwise.inputs.result_files import LAYERS, TABLES
 
@@ -54,20 +54,16 @@ def judged(records: list[dict[str, Any]], source: str = "published", **fields: A
     for entry in records:
         counts.setdefault(f"paper{entry['paper']}", Counter())[entry["verdict"]] += 1
     document = {"source": source, "counts": counts, "statistics": {}, "inputs": {}}
-    return document | {"claims": records} | fields
+    return document | {"headlines": [], "findings": [], "claims": records} | fields
 
 
-def png(width: int = 4, height: int = 3) -> bytes:
-    """A white picture."""
+SVG = '<svg viewBox="0 0 400 300" width="400" height="300"><text>drawn</text></svg>\n'
 
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        checksum = struct.pack(">I", zlib.crc32(kind + data))
-        return struct.pack(">I", len(data)) + kind + data + checksum
 
-    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    pixels = zlib.compress((b"\0" + b"\xff" * width) * height)
-    chunks = chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
-    return b"\x89PNG\r\n\x1a\n" + chunks
+def headline(name: str, grade: str = "holds", **fields: Any) -> dict[str, Any]:
+    """A graded headline of Paper 2."""
+    texts = {"says": "r falls.", "where": "abstract", "reason": "It does.", "rule": "every claim"}
+    return {"id": name, "paper": 2, "grade": grade, **texts, "parts": [], "choices": {}} | fields
 
 
 @dataclass
@@ -93,6 +89,7 @@ def folders(
     figures: tuple[str, ...] = ("layers", "pairs"),
     *,
     random_weights: bool = False,
+    headlines: Sequence[dict[str, Any]] = (),
 ) -> Folders:
     """Everything a page needs below `base`, with the repository's templates."""
     made = Folders(
@@ -107,7 +104,7 @@ def folders(
         folder.mkdir(parents=True)
     index = []
     for name in figures:
-        (made.figures / f"{name}.png").write_bytes(png(400, 300))
+        (made.figures / f"{name}.svg").write_text(SVG)
         about = {"name": name, "analysis": name, "caption": f"About {name}.", "left_out": None}
         index.append(about)
     index.append({"name": "bins", "analysis": "bins", "caption": "", "left_out": "none published"})
@@ -118,11 +115,14 @@ def folders(
     with (made.published / "paper2.csv").open("a") as table_file:
         table_file.writelines(f"{LAYERS},/x/{number},{number}.5\n" for number in range(40))
     (made.published / "registry.csv").write_text(f"path,sha256,bytes\n{LAYERS},{'a' * 64},9\n")
+    (made.published / "prompt_sets.csv").write_text("study,notebook,sha256,variable\n")
     hashes = {}
     for analysis in ("layers", "pairs"):
         content = json.dumps({"analysis": analysis}).encode()
         (made.statistics / f"{analysis}.json").write_bytes(content)
         hashes[f"{analysis}.json"] = hashlib.sha256(content).hexdigest()
+    write_json(made.statistics / "sensitivity.json", {"documents": {"summary": {"rows": []}}})
     document = judged(records, source, statistics=hashes, inputs={LAYERS: "a" * 64})
+    document["headlines"] = list(headlines)
     made.claims.write_text(json.dumps(document))
     return made

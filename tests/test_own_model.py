@@ -175,7 +175,7 @@ def test_the_page_asks_for_nothing_and_links_what_is_there(out: Path) -> None:
     assert all((out / one).is_file() and ".." not in one for one in files)
     assert Page(text).policy.startswith("default-src 'none'; img-src data:; ")
     assert "<script" not in text
-    assert sum(one.startswith("data:image/png") for one in addresses) == len(FIGURES)
+    assert text.count("<svg ") == len(FIGURES)
     kinds = Counter(path.suffix for path in (out / "figures").iterdir())
     assert kinds == dict.fromkeys((".pdf", ".png", ".svg"), len(FIGURES))
 
@@ -485,8 +485,8 @@ def test_many_categories_stay_apart_and_fit(tmp_path: Path) -> None:
 
 
 def test_a_figure_that_is_not_whole_iv(harmless: Any) -> None:
-    with pytest.raises(LayerwiseError, match="figure layers: expected a whole PNG file"):
-        page.html(harmless[0], [Picture("layers", "layers", "", b"\x89PNG")])
+    with pytest.raises(LayerwiseError, match="figure layers: expected a whole SVG file"):
+        page.html(harmless[0], [Picture("layers", "layers", "", "<svg ")])
 
 
 # --- the example --------------------------------------------------------------------------------

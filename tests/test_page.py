@@ -15,11 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claim_records import FILE, HOSTILE, folders, judged, png, record
+from claim_records import HOSTILE, SVG, folders, judged, record
 from layerwise.errors import LayerwiseError
-from layerwise.ledger.findings import differing, is_label, origin, relative_difference
+from layerwise.inputs.result_files import LAYERS
+from layerwise.ledger.findings import is_label, origin, relative_difference
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.html import embedded
+from layerwise.pages.page import columns
 from layerwise.pages.pictures import Picture
 from layerwise.pages.records import beside, checked, view
 from layerwise.pages.values import brief, shown
@@ -49,7 +51,16 @@ class Page(HTMLParser):
 
     @property
     def data(self) -> Any:
-        return json.loads(self.scripts[0])
+        """What the script reads, its claims as rows again."""
+        data = json.loads(self.scripts[0])
+        packed = data["claims"]
+        data["claims"] = [{} for _ in range(packed["n"])]
+        for name, column in packed["columns"].items():
+            values = [column["of"][at] for at in column["at"]] if "of" in column else column
+            for row, value in zip(data["claims"], values, strict=True):
+                if value is not None:
+                    row[name] = value
+        return data
 
 
 def built(made: Any, source: str = "published") -> str:
@@ -61,16 +72,16 @@ def built(made: Any, source: str = "published") -> str:
     ("where", "file", "expected"),
     [
         ("Paper 3, appendix C", None, "paper text"),
-        ("Table 2", FILE, "paper text"),
+        ("Table 2", LAYERS, "paper text"),
         ("abstract", None, "paper text"),
         ("notebook 004, figure 2", None, "notebook or page"),
         ("summary page of notebook 004, table", None, "notebook or page"),
         ("repository's front page", None, "notebook or page"),
         ("appendix A and front page", None, "paper text"),
-        ("table_main.caption", FILE, "paper text"),
-        ("figures A3 and A4", FILE, "paper text"),
-        ("phase summary table", FILE, "result file"),
-        ("notebook 003, saved results", FILE, "result file"),
+        ("table_main.caption", LAYERS, "paper text"),
+        ("figures A3 and A4", LAYERS, "paper text"),
+        ("phase summary table", LAYERS, "result file"),
+        ("notebook 003, saved results", LAYERS, "result file"),
         ("benchmark CSV", None, "result file"),
         ("gains of the family", "paper3/Results/x.csv", "result file"),
     ],
@@ -94,29 +105,6 @@ def test_relative_difference_degenerate() -> None:
     assert relative_difference(True, False) is None
     assert relative_difference(None, 1.0) is None
     assert relative_difference([], []) is None
-
-
-def test_findings_in_order_of_consequence() -> None:
-    paper, notebook = "Paper 3, table 1", "notebook 004, interpretation"
-    saved = "notebook 004, saved results"
-    numbers = {"published": 1.0, "verdict": "differs"}
-    records = [
-        record("p3.saved.word", where=saved, published="a", recomputed="b", verdict="differs"),
-        record("p3.notebook.small", where=notebook, recomputed=1.1, **numbers),
-        record("p3.notebook.large", where=notebook, recomputed=3.0, **numbers),
-        record("p3.paper.number", where=paper, recomputed=1.01, **numbers),
-        record("p3.paper.word", where=paper, published=True, recomputed=False, verdict="differs"),
-        record("p3.paper.agrees", where=paper),
-        record("p3.a.tie", where=paper, recomputed=1.01, **numbers),
-    ]
-    assert [entry["id"] for entry in differing(records)] == [
-        "p3.paper.word",
-        "p3.a.tie",
-        "p3.paper.number",
-        "p3.notebook.large",
-        "p3.notebook.small",
-        "p3.saved.word",
-    ]
 
 
 def test_shown_and_brief_by_kind() -> None:
@@ -144,6 +132,7 @@ def test_view_shows_more_digits_only_of_what_differs() -> None:
     assert view(record("p3.a", **close))["recomputed"] == "0.117"
     assert view(record("p3.a", verdict="differs", **close))["recomputed"] == "0.11749"
     assert view(record("p3.a", **close))["recomputed_full"] == "0.11749110743"
+    assert "published_full" not in view(record("p3.a", **close))
 
 
 def test_view_names_the_paper_once() -> None:
@@ -168,7 +157,8 @@ def test_beside_puts_what_differs_first() -> None:
 
 def test_checked_gives_the_records() -> None:
     records = [record("p2.a"), record("p3.b", verdict="differs")]
-    assert checked(judged(records), "claims.json", "published") == records
+    document = judged(records)
+    assert checked(document, "claims.json", "published") == document
 
 
 @pytest.mark.parametrize(
@@ -209,15 +199,25 @@ def test_embedded_json_cannot_end_its_element(text: str) -> None:
     assert json.loads(inside) == {"label": text, "hostile": HOSTILE}
 
 
-def test_png_size_iv() -> None:
-    assert Picture("a", "a", "", png(7, 5)).size == (7, 5)
-    for broken in (b"", b"<svg/>", png()[:-1]):
-        with pytest.raises(LayerwiseError, match="figure a: expected a whole PNG"):
-            _ = Picture("a", "a", "", broken).size
+def test_svg_iv() -> None:
+    assert 'aria-label="&lt;About&gt; it"' in Picture("a", "a", "<About> it", SVG).inline
+    for broken in ("", "<html>", SVG[:-3]):
+        with pytest.raises(LayerwiseError, match="figure a: expected a whole SVG"):
+            _ = Picture("a", "a", "", broken).inline
+
+
+def test_columns_say_the_same_as_the_rows() -> None:
+    rows = [{"a": "x", "b": number, "c": [number]} for number in range(5)] + [{"a": "x"}]
+    packed = columns(rows)
+    assert packed == {
+        "a": {"of": ["x"], "at": [0] * 6},
+        "b": [0, 1, 2, 3, 4, None],
+        "c": [[0], [1], [2], [3], [4], None],
+    }
 
 
 def test_page_holds_claims_counts_and_evidence(tmp_path: Path, root: Path) -> None:
-    inputs = [f"{FILE}#/x/1", f"{FILE}#/x/2"]
+    inputs = [f"{LAYERS}#/x/1", f"{LAYERS}#/x/2"]
     records = [
         record("p2.a", inputs=inputs),
         record("p2.b", inputs=inputs[1:], verdict="differs", cause="printed otherwise"),
@@ -226,17 +226,13 @@ def test_page_holds_claims_counts_and_evidence(tmp_path: Path, root: Path) -> No
     text = built(folders(tmp_path, root, records))
     page = Page(text)
     assert [claim["id"] for claim in page.data["claims"]] == ["p2.a", "p2.b", "p3.c"]
-    assert page.data["cells"] == [[1, "/x/1", "1.5"], [1, "/x/2", "2.5"]]
+    assert page.data["cells"] == [[LAYERS, "/x/1", "1.5"], [LAYERS, "/x/2", "2.5"]]
     assert page.data["claims"][1]["inputs"] == [1]
-    assert page.data["files"] == [["Paper 3", "", ""], [FILE, "a" * 64, FILE]]
-    path, digest = page.data["statistics"]["layers"]
-    assert path.endswith("statistics/layers.json")
-    assert re.fullmatch("[0-9a-f]{64}", digest)
-    assert page.data["stage"] == "analyse@published"
+    assert page.data["files"] == {LAYERS: "a" * 64}
+    assert re.fullmatch("[0-9a-f]{64}", page.data["statistics"]["layers.json"])
     assert "bins (none published)" in "".join(page.words)  # the figure that is not there
     labels = {attrs.get("aria-label") for _, attrs in page.elements}
-    assert {"Paper 2: 1 agrees, 1 differs", "Paper 3: 1 not checkable"} <= labels
-    assert "printed otherwise" in page.words
+    assert {"Paper 2, differs: 1 claims", "Paper 3, not checkable: 1 claims"} <= labels
 
 
 def test_page_is_the_same_each_time(tmp_path: Path, root: Path) -> None:
@@ -269,10 +265,10 @@ def test_page_asks_for_nothing(tmp_path: Path, root: Path) -> None:
         if name in ("src", "href", "action", "srcset") and address
     ]
     assert addresses
-    assert all(address.startswith(("data:", "#")) for address in addresses)
+    assert all(address.startswith(("data:", "#", "https://doi.org/10.")) for address in addresses)
     policies = [attrs["content"] for _, attrs in page.elements if "http-equiv" in attrs]
     assert len(policies) == 1
-    assert "default-src 'none'; img-src data:;" in (policies[0] or "")
+    assert "default-src 'none'; img-src data:; base-uri" in (policies[0] or "")
     assert "unsafe" not in (policies[0] or "")
     assert not [attrs for _, attrs in page.elements if "style" in attrs]
 
@@ -327,8 +323,8 @@ def test_run_iv_claims(tmp_path: Path, root: Path) -> None:
 
 def test_run_iv_figures(tmp_path: Path, root: Path) -> None:
     made = folders(tmp_path, root, [record("p2.a")])
-    (made.figures / "pairs.png").unlink()
-    with pytest.raises(LayerwiseError, match=r"pairs\.png: this figure is missing; draw the fig"):
+    (made.figures / "pairs.svg").unlink()
+    with pytest.raises(LayerwiseError, match=r"pairs\.svg: this figure is missing; draw the fig"):
         stage.run(**made.arguments())
     made.figures = tmp_path / "none"
     with pytest.raises(LayerwiseError, match=r"none: there are no figures \(figures\.json\) here"):
@@ -336,23 +332,8 @@ def test_run_iv_figures(tmp_path: Path, root: Path) -> None:
 
 
 def test_run_iv_evidence(tmp_path: Path, root: Path) -> None:
-    made = folders(tmp_path / "cell", root, [record("p2.a", inputs=[f"{FILE}#/y"])])
-    with pytest.raises(LayerwiseError, match=r"claims\.json: claim p2\.a: .*no number '/y'"):
-        stage.run(**made.arguments())
-    made = folders(tmp_path / "hash", root, [record("p2.a", inputs=[f"{FILE}#/x/1"])])
-    registry = made.published / "registry.csv"
-    registry.write_text(registry.read_text().replace("a" * 64, "b" * 64))
-    with pytest.raises(LayerwiseError, match=f"{FILE} was judged with sha256 a.*pinned as b"):
-        stage.run(**made.arguments())
-    made = folders(tmp_path / "stale", root, [record("p2.a")])
-    (made.statistics / "layers.json").write_text("{}")
-    with pytest.raises(LayerwiseError, match=r"layers\.json: these statistics are not the ones"):
-        stage.run(**made.arguments())
-    (made.statistics / "layers.json").unlink()
-    with pytest.raises(LayerwiseError, match=r"layers\.json: the judged statistics are missing"):
-        stage.run(**made.arguments())
-    made = folders(tmp_path / "none", root, [record("p2.a", statistic="bins:m:/n")])
-    with pytest.raises(LayerwiseError, match=r"claim p2\.a was recomputed, .*no statistics 'bins'"):
+    made = folders(tmp_path / "cell", root, [record("p2.a", inputs=[f"{LAYERS}#/y"])])
+    with pytest.raises(LayerwiseError, match=r"claim p2\.a: .*no number '/y'"):
         stage.run(**made.arguments())
 
 

@@ -238,6 +238,7 @@ def test_the_pdf_follows_its_latex(tmp_path, latex, monkeypatch, capfd):
     tex, pdf = tmp_path / "paper/generated/published/report.tex", tmp_path / "paper/published.pdf"
     tex.parent.mkdir(parents=True)
     tex.write_text("old")
+    (tex.parent / "supplement.tex").write_text("more")
     run.typeset("published", tmp_path)
     assert pdf.read_text() == "old"
     tex.write_text("new")
@@ -245,7 +246,8 @@ def test_the_pdf_follows_its_latex(tmp_path, latex, monkeypatch, capfd):
         os.utime(tex, (modified, modified))
         run.typeset("published", tmp_path)
         assert pdf.read_text() == expected
-    assert [path.name for path in tex.parent.iterdir()] == ["report.tex"]
+    assert sorted(path.name for path in tex.parent.iterdir()) == ["report.tex", "supplement.tex"]
+    assert (tmp_path / "paper" / "published-supplement.pdf").read_text() == "more"
     monkeypatch.setattr(run.shutil, "which", lambda name: None)
     run.typeset("published", tmp_path)
     assert capfd.readouterr().out == f"layerwise: no latexmk, so no PDF; for one: {run.APT}\n"

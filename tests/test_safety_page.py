@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from browser import Browser, browser, missing
-from claim_records import folders, judged, record
+from claim_records import folders, headline, judged, record
 from hostile import BIDI, TEXTS, UNSEEN, is_unseen
 from layerwise import cli
 from layerwise.files import revealed
@@ -87,7 +87,11 @@ def texts_of(document: Any) -> Iterator[str]:
 
 
 def page_of(folder: Path, root: Path, texts: tuple[str, ...]) -> str:
-    made = folders(folder, root, claims(texts))
+    headlines = [
+        headline(f"p2.{text}", says=text, where=text, reason=text, parts=[{"claim": text}])
+        for text in texts
+    ]
+    made = folders(folder, root, claims(texts), headlines=headlines)
     stage.run(**made.arguments())
     return (made.out / "index.html").read_bytes().decode("utf-8")
 
@@ -100,7 +104,7 @@ def test_a_page_of_hostile_texts_has_the_elements_of_a_harmless_one(
     harmless = Skeleton(page_of(tmp_path / "harmless", root, plain))
     assert hostile.parts == harmless.parts
     assert hostile.scripts[1] == harmless.scripts[1]
-    assert all(link.startswith(("#", "data:")) for link in hostile.links)
+    assert all(link.startswith(("#", "data:", "https://doi.org/10.")) for link in hostile.links)
     shown = "".join(hostile.words)
     assert [text for text in TEXTS if revealed(text, keep="\n") not in shown] == []
 
@@ -109,8 +113,9 @@ def test_a_page_holds_no_character_that_is_not_seen(tmp_path: Path, root: Path) 
     page = page_of(tmp_path, root, TEXTS)
     assert {hex(ord(character)) for character in page if is_unseen(character)} == {"0xa"}
     data = json.loads(Skeleton(page).scripts[0])
+    columns = data["claims"]["columns"]
     assert {character for character in "".join(texts_of(data)) if is_unseen(character)} == {"\n"}
-    quantities = [claim["quantity"] for claim in data["claims"][::2]]
+    quantities = columns["quantity"][::2]
     assert quantities == [revealed(text, keep="\n") for text in TEXTS]
 
 
@@ -124,7 +129,7 @@ def test_embedded_json_stays_the_same_json(text: str) -> None:
 
 UNFOLD = """
 document.getElementById("more").click();
-for (const button of document.querySelectorAll('tr.claim .toggle, [data-beside]')) button.click();
+for (const button of document.querySelectorAll('tr.claim .toggle')) button.click();
 return document.querySelectorAll('tr.about').length
 """
 

@@ -1,43 +1,44 @@
 "use strict";
-// The table of claims: search, filters, sort, rows drawn as they come into view, links to one claim.
+// The table of claims: search, filters in the address, sort, links to one claim.
 // Texts reach the page as text nodes and attributes only.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const { claims, verdicts } = data;
-  const CHUNK = 80;
-  const BEFORE = 12; // rows drawn before the one that a link names
-  const again = data.again;
+  const { verdicts, again } = data;
+  const CHUNK = 60; // rows drawn before the reader asks for more
   const COLUMNS = [
-    ["where", "section"],
+    ["place", "section"],
     ["model", "model"],
     ["published", "published"],
     ["recomputed", again],
     ["difference", "difference"],
     ["verdict", "verdict"],
   ];
-  const FILTERS = ["paper", "where", "verdict", "model", "origin", "analysis"];
+  const FILTERS = ["paper", "place", "verdict", "model", "origin", "analysis"];
 
+  const claims = rowsOf(data.claims);
   const form = document.querySelector(".filters");
   const table = document.querySelector("table.claims");
   const body = table.tBodies[0];
   const heads = [...table.querySelectorAll("thead th")];
   const status = document.querySelector(".status");
   const more = document.getElementById("more");
-  const earlier = document.getElementById("earlier");
   const fields = form.elements;
-
-  const position = new Map(claims.map((claim, index) => [claim.id, index]));
-  const haystacks = claims.map((claim) =>
-    [
-      claim.id, claim.quantity, claim.place, claim.model, claim.verdict, claim.cause, claim.file, claim.key,
-      claim.statistic, claim.published, claim.published_full, claim.recomputed, claim.recomputed_full,
-    ].join("\n").toLowerCase(),
-  );
-  const unfolded = new Set();
-  let order = { key: "", falling: false };
+  const named = new Map(claims.map((claim) => [claim.id, claim]));
+  const collator = new Intl.Collator("en", { numeric: true });
   let matching = claims;
-  let first = 0; // the drawn rows are those of matching[first] to matching[drawn - 1]
   let drawn = 0;
+
+  // Columns to objects; a column that repeats itself lists its values once, and their places.
+  function rowsOf({ n, columns }) {
+    const rows = Array.from({ length: n }, () => ({}));
+    for (const [name, column] of Object.entries(columns)) {
+      rows.forEach((row, index) => {
+        const value = Array.isArray(column) ? column[index] : column.of[column.at[index]];
+        if (value !== null) row[name] = value;
+      });
+    }
+    return rows;
+  }
 
   function make(tag, attributes, ...children) {
     const node = document.createElement(tag);
@@ -59,9 +60,40 @@
     return `${share < 100 ? Number(share.toPrecision(2)) : Math.round(share)} %`;
   }
 
-  // Filters
+  // Search, as things are printed: a Unicode minus, stars, "r = -0.874", "Fig. 1"
 
-  const collator = new Intl.Collator("en", { numeric: true });
+  const plain = (text) =>
+    text.toLowerCase().replace(/[−–‑]/g, "-").replaceAll("*", "").replaceAll("_", " ").replace(/\bfigs?\.?(?=\s*[a-z]?\d)/g, "figure")
+      .replace(/\btabs?\.(?=\s*\d)/g, "table").replace(/\s*([=<>≤≥≈])\s*/g, "$1").replace(/\s+/g, " ").trim();
+  const SEARCHED = ["id", "quantity", "place", "model", "verdict", "cause", "file", "key", "statistic", "published", "recomputed"];
+  const haystacks = new Map(claims.map((claim) => [claim, plain(SEARCHED.map((name) => claim[name] ?? "").join(" | "))]));
+
+  // A test per word, strict ones first: a place ("table 3"), a printed value ("r=-0.874"), else a part of any text.
+  function testsOf(query) {
+    const tests = [];
+    const rest = plain(query).replace(/\b(table|figure|section|appendix) ([a-z]?\d+)\b/g, (place) => {
+      const there = new RegExp(`\\b${place}\\b`);
+      tests.push((claim) => there.test(plain(claim.place)));
+      return " ";
+    });
+    for (const word of rest.split(" ").filter(Boolean)) {
+      const [, name, value] = /^([^=<>≤≥≈]*)[=<>≤≥≈]+(.+)$/.exec(word) ?? [];
+      if (value) {
+        const quantity = name && new RegExp(`(^|[^a-z])${name.replace(/\W/g, "")}([^a-z]|$)`);
+        tests.push((claim) => printed(claim, value) && (!quantity || quantity.test(plain(claim.quantity))));
+      } else if (/^[-+]?\d*\.\d+$/.test(word)) {
+        tests.push((claim) => printed(claim, word) || haystacks.get(claim).includes(word));
+      } else tests.push((claim) => haystacks.get(claim).includes(word));
+    }
+    return tests;
+  }
+
+  function printed(claim, value) {
+    const wanted = value.replace(/^\+/, "");
+    return plain(claim.published).split(/[^-\w.]+/).some((part) => part.startsWith(wanted));
+  }
+
+  // Filters: the form is the state, the address repeats it
 
   function fillFilters() {
     for (const name of FILTERS) {
@@ -70,122 +102,90 @@
         const value = claim[name] === undefined ? "" : String(claim[name]);
         if (value) counts.set(value, (counts.get(value) || 0) + 1);
       }
-      let values = [...counts.keys()];
-      if (name === "verdict") values = verdicts.filter((word) => counts.has(word));
-      else values.sort(collator.compare);
+      const values = name === "verdict" ? verdicts.filter((word) => counts.has(word)) : [...counts.keys()].sort(collator.compare);
       for (const value of values) {
         const text = name === "analysis" ? value.replaceAll("_", " ") : value;
         fields[name].append(make("option", { value }, `${text} (${counts.get(value)})`));
       }
     }
     const files = [...new Set(claims.map((claim) => claim.file).filter(Boolean))].sort(collator.compare);
-    const group = make("optgroup", { label: "file" });
-    for (const file of files) group.append(make("option", { value: `file:${file}` }, file));
-    fields.origin.append(group);
+    fields.origin.append(make("optgroup", { label: "file" }, ...files.map((file) => make("option", { value: `file:${file}` }, file))));
     fields.order.append(make("option", { value: "" }, "the ledger’s order"));
     for (const head of heads) {
       for (const [suffix, arrow] of [["", "↑"], [" down", "↓"]]) {
-        fields.order.append(make("option", { value: head.dataset.key + suffix }, `${head.textContent.trim()} ${arrow}`));
+        fields.order.append(make("option", { value: head.dataset.key + suffix }, `${head.dataset.label} ${arrow}`));
       }
     }
   }
 
-  function passes(claim, index, wanted, words) {
-    for (const [name, value] of wanted) {
-      if (name === "origin" && value.startsWith("file:")) {
-        if (claim.file !== value.slice(5)) return false;
-      } else if (String(claim[name]) !== value) return false;
-    }
-    return words.every((word) => haystacks[index].includes(word));
+  function read(text) {
+    const wanted = new URLSearchParams(text);
+    for (const field of form.querySelectorAll("[name]")) field.value = wanted.get(field.name) ?? "";
+    apply();
+  }
+
+  function write() {
+    const wanted = new URLSearchParams([...new FormData(form)].filter(([, value]) => value));
+    history.replaceState(null, "", wanted.size ? `#claims?${wanted}` : "#claims");
   }
 
   function apply() {
     const wanted = FILTERS.map((name) => [name, fields[name].value]).filter(([, value]) => value);
-    const words = fields.words.value.toLowerCase().split(/\s+/).filter(Boolean);
     for (const name of FILTERS) fields[name].classList.toggle("set", Boolean(fields[name].value));
-    matching = claims.filter((claim, index) => passes(claim, index, wanted, words));
-    if (order.key) matching.sort(comparison(order.key, order.falling));
-    drawFrom(0);
+    form.querySelector("summary .count").textContent = wanted.length || "";
+    const tests = testsOf(fields.words.value);
+    const passes = ([name, value], claim) =>
+      value.startsWith("file:") ? claim.file === value.slice(5) : String(claim[name]) === value;
+    matching = claims.filter((claim) => wanted.every((one) => passes(one, claim)) && tests.every((test) => test(claim)));
+    const [key, falling] = fields.order.value.split(" ");
+    for (const head of heads) {
+      head.setAttribute("aria-sort", head.dataset.key === key ? (falling ? "descending" : "ascending") : "none");
+    }
+    if (key) matching.sort(comparison(key, Boolean(falling)));
+    body.replaceChildren();
+    drawn = 0;
+    draw(CHUNK);
     status.textContent =
       matching.length === claims.length ? `${claims.length} claims` : `${matching.length} of ${claims.length} claims`;
   }
 
-  // Sort
-
   function sortValue(claim, key) {
-    if (key === "verdict") return claim.verdict === "differs" ? -1 : verdicts.indexOf(claim.verdict);
-    if (key === "published") return claim.published_number ?? (claim.published === "–" ? undefined : claim.published);
-    if (key === "recomputed") return claim.recomputed_number ?? (claim.recomputed === "–" ? undefined : claim.recomputed);
-    if (key === "where") return `${claim.paper} ${claim.where}`;
-    return claim[key];
+    if (key === "verdict") return verdicts.indexOf(claim.verdict);
+    const value = claim[key];
+    if (key !== "published" && key !== "recomputed") return value;
+    const number = Number(claim[`${key}_full`] ?? value);
+    return value === "–" ? undefined : Number.isNaN(number) ? value : number;
   }
 
   function comparison(key, falling) {
     const values = new Map(claims.map((claim) => [claim, sortValue(claim, key)]));
-    const sign = falling ? -1 : 1;
     return (one, other) => {
       const [a, b] = [values.get(one), values.get(other)];
       if (a === undefined || b === undefined) return (a === undefined) - (b === undefined); // nothing comes last
       if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
-      return sign * (typeof a === "number" ? a - b : collator.compare(a, b));
+      return (falling ? -1 : 1) * (typeof a === "number" ? a - b : collator.compare(a, b));
     };
-  }
-
-  function sortBy(key, falling) {
-    order = { key, falling };
-    for (const head of heads) {
-      const sorted = head.dataset.key === key ? (falling ? "descending" : "ascending") : "none";
-      head.setAttribute("aria-sort", sorted);
-    }
-    fields.order.value = key + (falling ? " down" : "");
-    apply();
   }
 
   // Rows
 
-  function rowsOf(from, to) {
-    const rows = document.createDocumentFragment();
-    for (const claim of matching.slice(from, to)) {
-      const row = rowOf(claim);
-      rows.append(row);
-      if (unfolded.has(claim.id)) rows.append(unfold(row, claim));
-    }
-    return rows;
-  }
-
-  function drawFrom(start) {
-    body.replaceChildren();
-    first = drawn = start;
-    draw(CHUNK);
-  }
-
   function draw(count) {
     const end = Math.min(drawn + count, matching.length);
-    body.append(rowsOf(drawn, end));
+    body.append(...matching.slice(drawn, end).map(rowOf));
     drawn = end;
     more.hidden = drawn >= matching.length;
-    earlier.hidden = first === 0;
   }
-
-  function drawEarlier(count) {
-    const start = Math.max(first - count, 0);
-    body.prepend(rowsOf(start, first));
-    first = start;
-    earlier.hidden = first === 0;
-  }
-
-  const rowNamed = (id) => document.getElementById(`claim-${id}`);
 
   function rowOf(claim) {
     const label = make("span", {}, claim.quantity, make("small", {}, claim.id));
     const toggle = make("button", { type: "button", class: "toggle", "aria-expanded": "false" }, label);
-    const row = make("tr", { class: "claim", role: "row", id: `claim-${claim.id}`, "data-claim": claim.id }, make("th", { scope: "row", role: "rowheader" }, toggle));
+    const row = make("tr", { class: "claim", role: "row", id: `claim-${claim.id}`, "data-claim": claim.id });
+    row.append(make("th", { scope: "row", role: "rowheader" }, toggle));
     for (const [key, text] of COLUMNS) {
       const number = ["published", "recomputed", "difference"].includes(key);
       const cell = make("td", { role: "cell", "data-label": text, "data-key": key, class: number ? "number" : "" });
       if (key === "verdict") cell.append(pill(claim.verdict));
       else if (key === "difference") cell.append(difference(claim));
-      else if (key === "where") cell.append(claim.place);
       else if (key === "published") cell.append(...withUnit(claim.published, claim));
       else cell.append(claim[key] ?? "–");
       row.append(cell);
@@ -203,13 +203,7 @@
 
   const code = (text) => (text === undefined ? undefined : make("code", {}, text));
   const hash = (digest) => (digest ? make("span", { class: "hash" }, `sha256 ${digest}`) : null);
-  const fileOf = new Map(data.files.map((file) => [file[0], file]));
-
-  function fileFacts(name) {
-    if (name === undefined) return [undefined];
-    const [, digest, holder] = fileOf.get(name);
-    return [code(name), holder && holder !== name ? ` (held by ${holder})` : null, hash(digest)];
-  }
+  const fileFacts = (name) => [code(name), name === undefined ? null : hash(data.files[name])];
 
   function inputsOf(claim) {
     if (!claim.inputs) return null;
@@ -217,10 +211,8 @@
     const files = new Set();
     for (const cell of claim.inputs) {
       const [file, key, value] = data.cells[cell];
-      if (!files.has(file)) {
-        files.add(file);
-        rows.append(make("tr", {}, make("th", { scope: "rowgroup", colspan: "2" }, ...fileFacts(data.files[file][0]))));
-      }
+      if (!files.has(file)) rows.append(make("tr", {}, make("th", { scope: "rowgroup", colspan: "2" }, ...fileFacts(file))));
+      files.add(file);
       rows.append(make("tr", {}, make("td", {}, code(key)), make("td", { class: "number" }, value)));
     }
     const heading = make("h4", {}, `Rests on ${claim.inputs.length} ${data.source} number${claim.inputs.length > 1 ? "s" : ""}`);
@@ -230,29 +222,27 @@
   }
 
   function pictureOf(claim) {
-    const figures = [...document.querySelectorAll("figure")].filter((figure) => figure.dataset.analysis === claim.analysis);
-    if (!figures.length) return null;
-    const image = figures[0].querySelector("img");
-    const copy = make("img", { alt: image.alt, width: image.width, height: image.height });
-    copy.src = image.src;
-    const link = make("a", { href: `#${figures[0].id}` }, "The figure beside its claims");
-    return make("figure", { class: "picture" }, copy, make("figcaption", {}, link));
+    const figure = [...document.querySelectorAll("figure")].find((one) => one.dataset.analysis === claim.analysis);
+    if (!figure) return null;
+    const link = make("a", { href: `#${figure.id}` }, "The figure beside its claims");
+    return make("figure", { class: "picture" }, figure.querySelector("svg").cloneNode(true), make("figcaption", {}, link));
   }
 
   function aboutOf(claim) {
-    const link = `#${encodeURIComponent(claim.id)}`;
-    const [path, digest] = Object.hasOwn(data.statistics, claim.analysis) ? data.statistics[claim.analysis] : [];
     const value = (name, text) => make("div", { class: name === again ? "again" : "" }, make("dt", {}, name), make("dd", {}, ...withUnit(text, claim)));
-    const values = make("dl", { class: "two" }, value("published", claim.published_full), value(again, claim.recomputed_full));
+    const full = (name) => claim[`${name}_full`] ?? claim[name];
+    const values = make("dl", { class: "two" }, value("published", full("published")), value(again, full("recomputed")));
     values.append(make("div", {}, make("dt", {}, "relative difference"), make("dd", {}, difference(claim))));
+    const touched = [...document.querySelectorAll("[data-claims]")]
+      .filter((one) => one.dataset.claims.split(" ").includes(claim.id))
+      .flatMap((one, index) => [index ? ", " : null, make("a", { href: `#${one.id}` }, one.dataset.name)]);
     const origin = facts(
-      ["link", make("a", { href: link }, claim.id)],
+      ["link", make("a", { href: `#${encodeURIComponent(claim.id)}` }, claim.id)],
       ["stands in", `${claim.place} (${claim.origin})`],
+      ["part of", ...touched],
       ["published file", ...fileFacts(claim.file)],
       ["key", code(claim.key)],
-      ["statistic", code(claim.statistic)],
-      ["statistics file", code(path), hash(digest)],
-      ["command", code(path && `dvc repro ${data.stage}`)],
+      ["statistic", code(claim.statistic), hash(data.statistics[`${claim.analysis}.json`])],
       ...(claim.runs || []).map((run) => ["measured by", `${run}: ${data.runs[run]}`]),
       ["trace", code(`layerwise trace ${claim.id} --source ${data.source}`)],
       ["tolerance", `${claim.tolerance}: ${data.tolerances[claim.tolerance]}`],
@@ -266,26 +256,23 @@
     );
   }
 
-  function unfold(row, claim) {
-    const toggle = row.querySelector(".toggle");
-    toggle.setAttribute("aria-expanded", "true");
-    toggle.setAttribute("aria-controls", `about-${claim.id}`);
-    row.classList.add("open");
-    unfolded.add(claim.id);
-    const cell = make("td", { colspan: String(heads.length), role: "cell" }, aboutOf(claim));
-    return make("tr", { class: "about", role: "row", id: `about-${claim.id}` }, cell);
+  function toggle(row, open) {
+    const button = row.querySelector(".toggle");
+    const id = `about-${row.dataset.claim}`;
+    if (open === row.classList.contains("open")) return;
+    row.classList.toggle("open", open);
+    button.setAttribute("aria-expanded", String(open));
+    if (open) {
+      button.setAttribute("aria-controls", id);
+      const cell = make("td", { colspan: String(heads.length), role: "cell" }, aboutOf(named.get(row.dataset.claim)));
+      row.after(make("tr", { class: "about", role: "row", id }, cell));
+    } else {
+      button.removeAttribute("aria-controls");
+      document.getElementById(id).remove();
+    }
   }
 
-  function fold(row) {
-    const toggle = row.querySelector(".toggle");
-    toggle.setAttribute("aria-expanded", "false");
-    toggle.removeAttribute("aria-controls");
-    row.classList.remove("open");
-    unfolded.delete(row.dataset.claim);
-    document.getElementById(`about-${row.dataset.claim}`).remove();
-  }
-
-  // Links to one claim
+  // Addresses: #claims?verdict=differs, #p2.abstract.r
 
   function follow() {
     let id = location.hash.slice(1);
@@ -294,113 +281,66 @@
     } catch {
       // a stray % is part of the text, then
     }
+    if (id.startsWith("claims?")) {
+      read(location.hash.slice("#claims?".length));
+      document.getElementById("claims").scrollIntoView({ behavior: "instant" });
+      return;
+    }
     if (!id || document.getElementById(id)) return; // a section of the page
-    if (!position.has(id)) {
+    const claim = named.get(id);
+    if (!claim) {
       status.textContent = `No claim is named ${id}.`;
       return;
     }
-    const claim = claims[position.get(id)];
-    if (!matching.includes(claim)) {
-      clear();
-      apply();
-    }
-    const at = matching.indexOf(claim);
-    if (at < first || at >= drawn) drawFrom(Math.max(at - BEFORE, 0));
-    const row = rowNamed(id);
-    if (!row.classList.contains("open")) row.after(unfold(row, claim));
+    if (!matching.includes(claim)) read("");
+    draw(Math.max(0, matching.indexOf(claim) + 12 - drawn));
+    const row = document.getElementById(`claim-${id}`);
+    toggle(row, true);
     for (const other of body.querySelectorAll(".found")) other.classList.remove("found");
     row.classList.add("found");
     row.querySelector(".toggle").focus({ preventScroll: true });
     row.scrollIntoView({ behavior: "instant", block: "start" });
   }
 
-  function clear() {
-    fields.words.value = "";
-    for (const name of FILTERS) fields[name].value = "";
-  }
-
-  // What the reader does
-
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", (event) => {
     event.preventDefault();
-    clear();
-    sortBy("", false);
+    read("");
+    write();
   });
-  form.addEventListener("input", (event) => {
-    if (event.target.name === "order") {
-      const [key, falling] = event.target.value.split(" ");
-      sortBy(key, falling === "down");
-    } else apply();
+  form.addEventListener("input", () => {
+    apply();
+    write();
   });
   table.tHead.addEventListener("click", (event) => {
     const head = event.target.closest("button") && event.target.closest("th");
     if (!head) return;
-    const key = head.dataset.key;
-    if (order.key !== key) sortBy(key, false);
-    else if (!order.falling) sortBy(key, true);
-    else sortBy("", false);
+    const { key } = head.dataset;
+    fields.order.value = { "": key, [key]: `${key} down`, [`${key} down`]: "" }[fields.order.value] ?? key;
+    apply();
+    write();
   });
   body.addEventListener("click", (event) => {
-    const toggle = event.target.closest(".toggle");
-    if (!toggle) return;
-    const row = toggle.closest("tr");
-    if (row.classList.contains("open")) fold(row);
-    else row.after(unfold(row, claims[position.get(row.dataset.claim)]));
+    const row = event.target.closest(".toggle")?.closest("tr");
+    if (row) toggle(row, !row.classList.contains("open"));
   });
   more.addEventListener("click", () => {
-    const next = drawn;
+    const next = matching[drawn];
     draw(CHUNK);
-    rowNamed(matching[next].id).querySelector(".toggle").focus();
+    document.getElementById(`claim-${next.id}`).querySelector(".toggle").focus();
   });
-  earlier.addEventListener("click", () => {
-    const before = first - 1;
-    drawEarlier(CHUNK);
-    rowNamed(matching[before].id).querySelector(".toggle").focus();
-  });
-  new IntersectionObserver((entries) => {
-    if (entries.some((entry) => entry.isIntersecting)) draw(CHUNK);
-  }, { rootMargin: "600px" }).observe(more);
-
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[href^='#']");
-    if (!link) return;
-    const { paper, verdict, analysis } = link.dataset;
-    if (paper || verdict || analysis) {
-      clear();
-      if (paper) fields.paper.value = paper;
-      if (verdict) fields.verdict.value = verdict;
-      if (analysis) fields.analysis.value = analysis;
-      apply();
-    } else if (link.getAttribute("href") === location.hash) follow(); // no hashchange will come
-  });
-  for (const button of document.querySelectorAll("button[data-beside]")) {
-    button.addEventListener("click", () => {
-      const rows = document.querySelector(`tbody[data-analysis="${CSS.escape(button.dataset.beside)}"]`);
-      for (const index of data.beside[button.dataset.beside].slice(rows.rows.length)) rows.append(besideRow(claims[index]));
-      button.remove();
-    });
-  }
-
-  function besideRow(claim) {
-    const link = make("a", { href: `#${encodeURIComponent(claim.id)}` }, claim.quantity);
-    const model = claim.model ? make("span", { class: "quiet" }, ` ${claim.model}`) : null;
-    return make(
-      "tr", {}, make("td", {}, link, model),
-      make("td", { class: "number" }, ...withUnit(claim.published, claim)),
-      make("td", { class: "number again" }, claim.recomputed),
-      make("td", {}, pill(claim.verdict)),
-    );
-  }
-
-  addEventListener("beforeprint", () => {
-    drawEarlier(first);
-    draw(matching.length); // on paper nothing comes into view later
-    for (const details of document.querySelectorAll("details")) details.open = true;
+    if (link && link.getAttribute("href") === location.hash) follow(); // no hashchange will come
   });
   addEventListener("hashchange", follow);
+  const folds = form.querySelector("details"); // of a wide window: always open
+  const wide = matchMedia("(min-width: 44.01rem)");
+  const unfold = () => { folds.open = wide.matches; };
+  wide.addEventListener("change", unfold);
 
   fillFilters();
+  unfold();
   form.hidden = table.hidden = false;
   apply();
   follow();

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,21 +67,6 @@ def relative_difference(published: Any, recomputed: Any) -> float | None:
     if published == recomputed:
         return 0.0
     return abs(recomputed - published) / abs(published) if published else math.inf
-
-
-def differing(records: Iterable[Record]) -> list[Record]:
-    """The records whose verdict is `differs`, the most consequential first; ties by id."""
-
-    def weight(record: Record) -> tuple[int, bool, float, str]:
-        gap = relative_difference(record["published"], record["recomputed"])
-        return (
-            ORIGINS.index(origin(record)),
-            not is_label(record["published"]),
-            -(gap or 0.0),
-            record["id"],
-        )
-
-    return sorted((record for record in records if record["verdict"] == "differs"), key=weight)
 
 
 @dataclass(frozen=True)

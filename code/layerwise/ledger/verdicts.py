@@ -1,16 +1,7 @@
 """Compare a printed number with the statistic that answers it, and say how it fares.
 
-Source `published`
-    agrees          recomputed from published values and equal at the printed decimals
-    differs         the stated method gives another value; both are shown
-    same number     two places print one stored number: they are equal, and nothing was derived
-    follows         the rounding of a published full-precision number that itself needs weights
-    needs weights   nothing published to derive it from
-    contradicted    a statement of fact that the published material denies
-    not checkable   no rule, or no printed value to compare with
-    declared        a setting, not a result
-Source `measured`: reproduced (within the band of its tolerance class), differs, not measured,
-    contradicted, not checkable, declared.
+Of source `published` a claim agrees, differs, follows, ...; of source `measured` it is reproduced,
+differs, or was not measured: VERDICTS says what each word means.
 """
 
 from __future__ import annotations
@@ -26,18 +17,18 @@ from layerwise.inputs.result_files import DATASET, PROMPTS
 from layerwise.ledger.claims import FULL, Claim, statistic_parts
 from layerwise.ledger.origins import Origins
 
-VERDICTS = (
-    "agrees",
-    "reproduced",
-    "differs",
-    "same number",
-    "follows",
-    "needs weights",
-    "not measured",
-    "contradicted",
-    "not checkable",
-    "declared",
-)
+VERDICTS = {  # and what each means, in the order of lists
+    "agrees": "derived from published values by the stated method, equal at the printed decimals",
+    "reproduced": "measured from the weights, within the band of its tolerance class",
+    "differs": "the stated method gives another value; both are shown",
+    "same number": "two places print one stored number: equal, and nothing was derived",
+    "follows": "the rounding of a published number that itself needs weights",
+    "needs weights": "nothing is published to derive it from",
+    "not measured": "no measurement stands behind it in this source",
+    "contradicted": "a statement of fact that the published material denies",
+    "not checkable": "no rule, or nothing was saved to compare with",
+    "declared": "a setting, not a result",
+}
 UNCOMPARED = ("not measured", "needs weights", "not checkable", "contradicted", "declared")
 UNSHOWN = ("needs weights", "not checkable", "contradicted", "declared")
 COUNTED = (DATASET, PROMPTS)  # whose numbers are counts of ours

@@ -12,68 +12,87 @@ from typing import Any
 
 from markupsafe import Markup
 
+import layerwise
 from layerwise.errors import LayerwiseError
-from layerwise.ledger.findings import ORIGINS, differing
+from layerwise.inputs.published import Published
+from layerwise.inputs.upstream import Registry
 from layerwise.ledger.verdicts import VERDICTS
-from layerwise.pages.evidence import Evidence
 from layerwise.pages.html import embedded, fill, inlined, policy, seen
 from layerwise.pages.pictures import Figures
-from layerwise.pages.records import bands, beside, counts, view
+from layerwise.pages.records import AGAIN, answer, bands, beside, counts, view
 from layerwise.pages.values import shown
 
 TEMPLATE = "index.html.j2"
-BESIDE = 10  # claims shown beside a figure before the reader asks for all
-AGAIN = {"published": "recomputed", "measured": "measured"}
-MEANINGS = {
-    "agrees": "derived from published values by the stated method, equal at the printed decimals",
-    "reproduced": "measured from the weights, within the band of its tolerance class",
-    "differs": "the stated method gives another value; both are shown",
-    "same number": "two places print one stored number: equal, and nothing was derived",
-    "contradicted": "a statement of fact that the published material denies",
-    "follows": "the rounding of a published number that itself needs weights",
-    "needs weights": "nothing is published to derive it from",
-    "not measured": "no measurement stands behind it in this source",
-    "not checkable": "no rule, or nothing was saved to compare with",
-    "declared": "a setting, not a result",
+OVERVIEW = "overview"  # the figure of the first screen
+BESIDE = 8  # claims shown beside a figure; the others are one step away
+# What made the page, and nothing that tells machines apart: its bytes are the same on all.
+ENVIRONMENT = {
+    "layerwise": layerwise.__version__,
+    "Python and packages": "requirements/cpu.lock, cuda.lock or cuda12.lock, by hash",
 }
 
 
 def page(
-    source: str,
-    records: Sequence[Mapping[str, Any]],
+    document: Mapping[str, Any],
+    choices: Mapping[str, Any],
     figures: Figures,
-    evidence: Evidence,
+    published: Published,
+    registry: Registry,
+    hashes: Mapping[str, str],
     templates: Path,
 ) -> str:
     """The whole page. The same input gives the same text.
 
+    Args:
+        document: the judged claims of one source, `checked`.
+        choices: the central claims under other choices (`rows`).
+        published: the values behind a claim of source `published`.
+        registry: SHA-256 of upstream's files.
+        hashes: SHA-256 of the files that the page was made from.
+
     Raises:
-        LayerwiseError: for a missing or broken template, a figure that is not a whole PNG, or a
-            recomputed claim whose analysis has no statistics file.
+        LayerwiseError: for a missing or broken template, a missing figure, or a claim that rests
+            on a cell that nobody published.
     """
+    source, records = document["source"], document["claims"]
+    again = "random number" if figures.random_weights else AGAIN[source]
     views = [seen(view(record)) for record in records]
     groups = beside(records)
+    used = {record["verdict"] for record in records}
     style, script = (inlined(templates / name) for name in ("page.css", "page.js"))
-    again = "random number" if figures.random_weights else AGAIN[source]
-    data = page_data(source, again, records, views, groups, evidence)
+    data = {
+        "source": source,
+        "again": again,
+        "verdicts": list(VERDICTS),
+        "tolerances": bands(),
+        "files": files_of(document, registry),
+        "statistics": document["statistics"],
+        "runs": {run: ", ".join(_flat(how)) for run, how in document.get("runs", {}).items()},
+        **behind(records, views, published if source == "published" else None),
+    }
     context = {
         "source": source,
         "random": figures.random_weights,
         "again": again,
         "records": views,
-        "counts": counts(records),
-        "verdicts": [word for word in VERDICTS if any(r["verdict"] == word for r in records)],
-        "meanings": MEANINGS,
-        "tolerances": bands(),
-        "origins": ORIGINS,
-        "findings": [seen(view(record)) for record in differing(records)],
-        "analyses": [
-            {"name": analysis, "figures": drawn, "claims": groups.get(analysis, [])}
-            for analysis, drawn in figures.by_analysis().items()
+        "headlines": [
+            seen({**one, "claims": [part["claim"] for part in one["parts"] if "claim" in part]})
+            for one in document["headlines"]
         ],
+        "findings": seen(document["findings"]),
+        "choices": matrix(choices["rows"]),
+        "counts": counts(records),
+        "verdicts": {word: VERDICTS[word] for word in VERDICTS if word in used},
+        "tolerances": data["tolerances"],
+        "runs": data["runs"],
+        "figures": figures.by_analysis(),
+        "overview": next((one for one in figures.pictures if one.name == OVERVIEW), None),
+        "answer": answer(document["headlines"]),
+        "groups": groups,
         "left_out": figures.left_out,
         "beside": BESIDE,
-        "evidence": evidence,
+        "environment": ENVIRONMENT,
+        "hashes": {**document["statistics"], **data["files"], **hashes},
         "style": Markup(style),
         "script": Markup(script),
         "policy": policy(style, script),
@@ -82,58 +101,67 @@ def page(
     return fill([templates], TEMPLATE, context)
 
 
-def page_data(
-    source: str,
-    again: str,
-    records: Sequence[Mapping[str, Any]],
-    views: Sequence[Mapping[str, Any]],
-    groups: Mapping[str, list[int]],
-    evidence: Evidence,
-) -> dict[str, Any]:
-    """What the page's script reads; files and cells are listed once and named by position.
-
-    Raises:
-        LayerwiseError: naming a claim with a recomputed value whose statistics are missing.
-    """
-    cells = {cell: position for position, cell in enumerate(evidence.cells)}
-    files = {file: position for position, file in enumerate(evidence.files)}
-    listed = []
-    for cell, value in evidence.cells.items():
-        file, _, key = cell.partition("#")
-        listed.append([files[file], key, shown(value)])
-    claims = []
-    for record, one in zip(records, views, strict=True):
-        analysis = one.get("analysis")
-        if analysis not in evidence.statistics and record["recomputed"] is not None:
-            raise LayerwiseError(
-                f"claim {record['id']} was recomputed, but there are no statistics {analysis!r}; "
-                "run the stage and judge again"
-            )
-        inputs = [cells[cell] for cell in record["provenance"]["inputs"]]
-        behind = {"inputs": inputs, "runs": record["provenance"].get("runs")}
-        claims.append({**one, **{name: found for name, found in behind.items() if found}})
+def matrix(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The sensitivity of every claim to every choice: names of rows and columns, and the cells."""
     return {
-        "source": source,
-        "again": again,
-        "stage": f"analyse@{source}",
-        "verdicts": VERDICTS,
-        "tolerances": bands(),
-        "files": [[file, *evidence.files[file]] for file in files],
-        "cells": listed,
-        "statistics": evidence.statistics,
-        "runs": {
-            run: ", ".join(f"{name} {shown(value)}" for name, value in _flat(how))
-            for run, how in evidence.runs.items()
-        },
-        "beside": groups,
-        "claims": claims,
+        "rows": {row["claim"]: row["claim_text"] for row in rows},
+        "columns": {row["choice"]: row["choice_text"] for row in rows},
+        "cells": {(row["claim"], row["choice"]): row for row in rows},
     }
 
 
-def _flat(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def files_of(document: Mapping[str, Any], registry: Registry) -> dict[str, str]:
+    """SHA-256 of the published files that claims stand in or rest on; none for a paper's text."""
+    printed = {record["provenance"]["file"] for record in document["claims"]} - {None}
+    pinned = {file: registry.pins[file].sha256 for file in printed if file in registry.pins}
+    return dict(sorted((pinned | document["inputs"]).items()))
+
+
+def behind(
+    records: Sequence[Mapping[str, Any]],
+    views: Sequence[dict[str, Any]],
+    published: Published | None,
+) -> dict[str, Any]:
+    """The claims as columns, and the cells under them, listed once and named by position.
+
+    Raises:
+        LayerwiseError: naming the claim, for a cell that is not published.
+    """
+    places: dict[str, int] = {}
+    cells = []
+    for record, one in zip(records, views, strict=True):
+        provenance = record["provenance"]
+        for cell in provenance["inputs"]:
+            if cell not in places:
+                places[cell] = len(cells)
+                file, _, key = cell.partition("#")
+                try:
+                    value = None if published is None else published.value(file, key)
+                except LayerwiseError as error:
+                    raise LayerwiseError(f"claim {record['id']}: {error}") from None
+                cells.append([file, key, shown(value)])
+        one["inputs"] = [places[cell] for cell in provenance["inputs"]] or None
+        one["runs"] = provenance.get("runs")
+    return {"cells": cells, "claims": {"n": len(views), "columns": columns(views)}}
+
+
+def columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Rows as columns; one that repeats itself lists its values once, and their places in them."""
+    found: dict[str, Any] = {}
+    for name in dict.fromkeys(name for row in rows for name in row):
+        values = [row.get(name) for row in rows]
+        found[name] = values
+        if not any(isinstance(value, list) for value in values):
+            of = {value: place for place, value in enumerate(dict.fromkeys(values))}
+            if len(of) < len(values) / 2:
+                found[name] = {"of": list(of), "at": [of[value] for value in values]}
+    return found
+
+
+def _flat(settings: Mapping[str, Any]) -> Iterator[str]:
     """Names and values of what measured a run, those of its parts after one another."""
     for name, value in settings.items():
         if isinstance(value, Mapping):
             yield from _flat(value)
         elif value is not None:
-            yield name, value
+            yield f"{name} {shown(value)}"

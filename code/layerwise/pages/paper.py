@@ -7,50 +7,79 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from layerwise.files import publish_folder, read_json, write_text
+from layerwise.files import publish_folder, write_text
+from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.latex import render
-from layerwise.pages.pictures import read_figures
-from layerwise.pages.records import checked, counts
+from layerwise.pages.pictures import Figures
+from layerwise.pages.records import AGAIN, answer, counts
 from layerwise.pages.typed_numbers import refuse_typed_numbers
 
-TEMPLATE = "main.tex.j2"
-NAME = "report"
+REPORT = "report"
+DOCUMENTS = {"main.tex.j2": REPORT, "supplement.tex.j2": "supplement"}
+CARE = ("differs", "contradicted", "not checkable")  # verdicts whose claims the supplement lists
+# Figures of the report; the supplement has the others.
+MAIN = (
+    "overview",
+    "asymmetry_by_category",
+    "layer_curves",
+    "layers",
+    "template_comparison",
+    "depth_gain",
+    "lab_heritage",
+    "spectral_norms",
+    "critical_layer",
+    "sensitivity",
+)
 
 
 def write_source(
-    source: str,
-    claims: Path,
-    sensitivity: Path,
+    document: Mapping[str, Any],
+    choices: Mapping[str, Any],
     figures: Path,
+    drawn: Figures,
     templates: Path,
     params: Mapping[str, Any],
     out: Path,
 ) -> int:
-    """Write `report.tex` with copies of its figures beside it; how many figures there are.
+    """Write report and supplement with copies of their figures; how many figures there are.
+
+    Args:
+        document: the judged claims of one source, `records.checked`.
+        choices: the central claims under other choices (`rows`).
+        figures: the folder of `drawn`, which holds each as PDF too.
 
     Raises:
-        LayerwiseError: for a number typed in a template, or inputs that do not fit together.
+        LayerwiseError: for a number typed in a template, or one that asks for what is not there.
     """
     refuse_typed_numbers(templates)
-    records = checked(read_json(claims), str(claims), source)
-    drawn = read_figures(figures)
     part = out.with_name(f"{out.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     (part / "figures").mkdir(parents=True)
     places = {}
     for picture in drawn.pictures:
-        places[picture.name] = f"figures/{picture.name}.pdf"
-        shutil.copyfile(figures / f"{picture.name}.pdf", part / places[picture.name])
+        file = f"figures/{picture.name}.pdf"
+        shutil.copyfile(figures / f"{picture.name}.pdf", part / file)
+        places[picture.name] = {"file": file, "caption": picture.caption}
+    source, records = document["source"], document["claims"]
+    used = {record["verdict"] for record in records}
     context = {
         "source": source,
         "random": drawn.random_weights,
+        "again": AGAIN[source],
         "claims": records,
+        "headlines": document["headlines"],
+        "findings": document["findings"],
+        "answer": answer(document["headlines"]),
+        "choices": choices,
         "counts": counts(records),
+        "verdicts": {word: meaning for word, meaning in VERDICTS.items() if word in used},
+        "care": CARE,
         "figures": places,
+        "main_figures": MAIN,
         "left_out": drawn.left_out,
-        "sensitivity": read_json(sensitivity)["documents"]["summary"],
         "params": params,
     }
-    write_text(part / f"{NAME}.tex", render(templates, TEMPLATE, context))
+    for template, name in DOCUMENTS.items():
+        write_text(part / f"{name}.tex", render(templates, template, context))
     publish_folder(part, out)
     return len(places)

@@ -2,50 +2,41 @@
 
 from __future__ import annotations
 
-import base64
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from markupsafe import Markup, escape
 
 from layerwise.errors import LayerwiseError
 from layerwise.figures import INDEX
+from layerwise.figures.svg import inlined
 from layerwise.files import read_json
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure: the analysis it shows, what it shows in one line, and its PNG."""
+    """A figure: the analysis it shows, what it shows in one line, and its SVG, as drawn here."""
 
     name: str
     analysis: str
     caption: str
-    png: bytes
+    svg: str
 
     @property
-    def size(self) -> tuple[int, int]:
-        """Width and height in pixels.
+    def inline(self) -> Markup:
+        """The SVG as a part of a page, which reads its caption aloud.
 
         Raises:
-            LayerwiseError: if the bytes are not a whole PNG.
+            LayerwiseError: if the text is not a whole SVG.
         """
-        begins = self.png[:8] == b"\x89PNG\r\n\x1a\n" and self.png[12:16] == b"IHDR"
-        if not begins or self.png[-8:-4] != b"IEND":
+        if not self.svg.startswith("<svg ") or not self.svg.endswith("</svg>\n"):
             raise LayerwiseError(
-                f"figure {self.name}: expected a whole PNG file, found {len(self.png)} bytes of "
-                "something else or a part of one; draw it again"
+                f"figure {self.name}: expected a whole SVG file, found {len(self.svg)} characters "
+                "of something else or a part of one; draw it again"
             )
-        width, height = struct.unpack(">II", self.png[16:24])
-        return width, height
-
-    @property
-    def inlined(self) -> dict[str, Any]:
-        """What a template shows of it."""
-        width, height = self.size
-        coded = base64.b64encode(self.png).decode("ascii")
-        about = {"name": self.name, "caption": self.caption, "data": coded}
-        return about | {"width": width, "height": height}
+        about = f'<svg role="img" aria-label="{escape(self.caption)}" '
+        return Markup(inlined(self.svg).replace("<svg ", about, 1))
 
 
 @dataclass(frozen=True)
@@ -56,11 +47,11 @@ class Figures:
     left_out: dict[str, str]
     random_weights: bool
 
-    def by_analysis(self) -> dict[str, list[dict[str, Any]]]:
-        """The figures as a template inlines them, in their order."""
-        found: dict[str, list[dict[str, Any]]] = {}
+    def by_analysis(self) -> dict[str, list[Picture]]:
+        """The figures by the analysis they show, in their order."""
+        found: dict[str, list[Picture]] = {}
         for picture in self.pictures:
-            found.setdefault(picture.analysis, []).append(picture.inlined)
+            found.setdefault(picture.analysis, []).append(picture)
         return found
 
 
@@ -75,11 +66,11 @@ def read_figures(folder: Path) -> Figures:
     index = read_json(folder / INDEX)
     pictures = []
     for entry in index["figures"]:
-        path = folder / f"{entry['name']}.png"
+        path = folder / f"{entry['name']}.svg"
         if entry["left_out"] is None:
             if not path.is_file():
                 raise LayerwiseError(f"{path}: this figure is missing; draw the figures again")
             about = (entry["name"], entry["analysis"], entry["caption"])
-            pictures.append(Picture(*about, path.read_bytes()))
+            pictures.append(Picture(*about, path.read_text(encoding="utf-8")))
     left_out = {e["name"]: e["left_out"] for e in index["figures"] if e["left_out"] is not None}
     return Figures(pictures, left_out, index["random_weights"])

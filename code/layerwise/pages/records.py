@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,14 +11,23 @@ from layerwise.ledger.findings import origin, relative_difference
 from layerwise.ledger.verdicts import TOLERANCES, VERDICTS
 from layerwise.pages.values import brief, shown
 
-_DOCUMENT = ("source", "statistics", "inputs", "claims")
+AGAIN = {"published": "recomputed", "measured": "measured"}
+_DOCUMENT = ("source", "statistics", "inputs", "claims", "headlines", "findings")
 _TYPES = {"id": str, "paper": int, "verdict": str, "tolerance": str, "where": str, "quantity": str}
 _FIELDS = ("model", "unit", "kind", "decimals", "published", "recomputed", "cause")
+_VIEWED = ("id", "paper", "verdict", "tolerance", "quantity", "model", "unit", "kind", "cause")
+_VERBS = {
+    "holds": ("holds", "hold"),
+    "holds in part": ("holds in part", "hold in part"),
+    "only under one choice": ("holds only under one choice", "hold only under one choice"),
+    "does not follow": ("does not follow", "do not follow"),
+    "untested without weights": ("cannot be tested without weights",) * 2,
+}
 _PROVENANCE = ("file", "key", "statistic", "inputs")
 
 
-def checked(document: Any, name: str, source: str) -> list[dict[str, Any]]:
-    """The records of a `claims.json`, once all a page needs of them is there.
+def checked(document: Any, name: str, source: str) -> dict[str, Any]:
+    """A `claims.json`, once all a page needs of its records is there.
 
     Raises:
         LayerwiseError: naming file and claim for another source, a missing field, an unknown
@@ -40,7 +48,7 @@ def checked(document: Any, name: str, source: str) -> list[dict[str, Any]]:
     for claim, n in Counter(record["id"] for record in document["claims"]).items():
         if n > 1:
             raise LayerwiseError(f"{name}: claim {claim} is there {n} times; judge again")
-    return document["claims"]
+    return document
 
 
 def _check(record: Mapping[str, Any], claim: str) -> None:
@@ -59,6 +67,14 @@ def _check(record: Mapping[str, Any], claim: str) -> None:
             raise LayerwiseError(
                 f"{claim}: {field} must be one of {', '.join(known)}, found {record[field]!r}"
             )
+
+
+def answer(headlines: Sequence[Mapping[str, Any]]) -> str:
+    """How the central claims fare, in one sentence."""
+    grades = Counter(headline["grade"] for headline in headlines)
+    parts = [f"{grades[word]} {_VERBS[word][grades[word] > 1]}" for word in _VERBS if grades[word]]
+    listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    return f"Of {len(headlines)} central claims {listed}."
 
 
 def counts(records: Sequence[Mapping[str, Any]]) -> dict[int, dict[str, int]]:
@@ -82,26 +98,21 @@ def view(record: Mapping[str, Any]) -> dict[str, Any]:
     closer = decimals + 2 if differs and isinstance(decimals, int) else decimals
     gap = relative_difference(record["published"], record["recomputed"])
     provenance, where = record["provenance"], record["where"]
-    seen = {
+    one = {
         "place": where if where.startswith("Paper") else f"Paper {record['paper']}, {where}",
-        **{name: record[name] for name in (*_TYPES, "model", "unit", "kind", "cause")},
+        **{name: record[name] for name in _VIEWED},
         "published": brief(record["published"], decimals),
         "recomputed": brief(record["recomputed"], closer),
-        "published_full": shown(record["published"], decimals),
-        "recomputed_full": shown(record["recomputed"]),
-        "published_number": _number(record["published"]),
-        "recomputed_number": _number(record["recomputed"]),
-        # JSON has no infinity
-        "difference": None if gap is None else min(gap, sys.float_info.max),
+        # JSON has no infinity; three digits are more than the page shows
+        "difference": None if gap is None else float(f"{min(gap, 1e305):.3g}"),
         "origin": origin(record),
         "analysis": analysis_of(record),
         **{name: provenance[name] for name in ("file", "key", "statistic")},
     }
-    return {name: value for name, value in seen.items() if value is not None}
-
-
-def _number(value: Any) -> float | int | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    for name, places in (("published", decimals), ("recomputed", None)):
+        if (text := shown(record[name], places)) != one[name]:
+            one[f"{name}_full"] = text
+    return {name: value for name, value in one.items() if value is not None}
 
 
 def beside(records: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from layerwise.errors import LayerwiseError
 
+PREAMBLE = "preamble.tex.j2"  # lengths and versions, no prose
 # Commands whose argument is a name, or comes from the context: its digits are not results.
 _NAMING = ("VAR", "BLOCK", "#", "fixed", "label", "ref", "cref", "Cref", "eqref", "citep", "citet")
 
@@ -49,7 +50,8 @@ def refuse_typed_numbers(templates: Path) -> None:
     Raises:
         LayerwiseError: naming template and line of the first digit that stands in the prose.
     """
-    for path in [templates / "main.tex.j2", *sorted(templates.glob("templates/*.tex.j2"))]:
+    documents = [path for path in templates.glob("*.tex.j2") if path.name != PREAMBLE]
+    for path in sorted([*documents, *templates.glob("templates/*.tex.j2")]):
         typed = unbacked_digits(path.read_text(encoding="utf-8"))
         if typed:
             raise LayerwiseError(

@@ -162,8 +162,8 @@ def _write(
     for one in drawn:
         if one.figure is not None:
             save(one.figure, out / "figures", one.name)
-            png = (out / "figures" / f"{one.name}.png").read_bytes()
-            pictures.append(Picture(one.name, one.analysis, one.caption, png))
+            svg = (out / "figures" / f"{one.name}.svg").read_text(encoding="utf-8")
+            pictures.append(Picture(one.name, one.analysis, one.caption, svg))
     write_text(out / "tables.tex", page.tex(own))
     write_text(out / "index.html", page.html(own, pictures))
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from layerwise.files import read_json, write_text
-from layerwise.pages.evidence import gather
+from layerwise.files import read_json, sha256_of, write_text
+from layerwise.inputs.published import read_published
+from layerwise.inputs.upstream import read_registry
 from layerwise.pages.page import page
 from layerwise.pages.pictures import read_figures
 from layerwise.pages.records import checked
@@ -24,15 +25,18 @@ def run(
     """Write OUT/index.html: one file that opens from disk and asks for nothing.
 
     Raises:
-        LayerwiseError: if claims, statistics, figures and published numbers do not fit together.
+        LayerwiseError: if claims, figures and published numbers do not fit together.
     """
-    document = read_json(claims)
-    records = checked(document, str(claims), source)
+    document = checked(read_json(claims), str(claims), source)
+    choices = read_json(statistics / "sensitivity.json")["documents"]["summary"]
     drawn = read_figures(figures)
-    files = [figures / f"{picture.name}.png" for picture in drawn.pictures]
-    evidence = gather(document, claims, statistics, published, files)
-    write_text(out / "index.html", page(source, records, drawn, evidence, templates))
-    return f"{len(records)} claims and {len(files)} figures in {out / 'index.html'}"
+    behind = [claims, *sorted(published.glob("*.csv")), *sorted(figures.glob("*.svg"))]
+    hashes = {path.as_posix(): sha256_of(path) for path in behind}
+    numbers, registry = read_published(published), read_registry(published)
+    text = page(document, choices, drawn, numbers, registry, hashes, templates)
+    write_text(out / "index.html", text)
+    n_claims, n_figures = len(document["claims"]), len(drawn.pictures)
+    return f"{n_claims} claims and {n_figures} figures in {out / 'index.html'}"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""the report as LaTeX <- claims, statistics, figures of one source."""
+"""report and supplement as LaTeX <- claims, statistics, figures of one source."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from pathlib import Path
 
 import yaml
 
-from layerwise.pages.paper import NAME, write_source
+from layerwise.files import read_json
+from layerwise.pages.paper import write_source
+from layerwise.pages.pictures import read_figures
+from layerwise.pages.records import checked
 from layerwise.steps import Place, Source, program
 
 
@@ -19,15 +22,21 @@ def run(
     templates: Place = Path("paper"),
     params: Place = Path("params.yaml"),
 ) -> str:
-    """Write OUT/report.tex, with its figures beside it.
+    """Write OUT/report.tex and OUT/supplement.tex, with their figures beside them.
 
     Raises:
         LayerwiseError: if the inputs do not fit together.
     """
-    choices = yaml.safe_load(params.read_text(encoding="utf-8"))
-    sensitivity = statistics / "sensitivity.json"
-    n = write_source(source, claims, sensitivity, figures, templates, choices, out)
-    return f"{NAME}.tex and {n} figures in {out}"
+    n = write_source(
+        checked(read_json(claims), str(claims), source),
+        read_json(statistics / "sensitivity.json")["documents"]["summary"],
+        figures,
+        read_figures(figures),
+        templates,
+        yaml.safe_load(params.read_text(encoding="utf-8")),
+        out,
+    )
+    return f"report, supplement and {n} figures in {out}"
 
 
 if __name__ == "__main__":

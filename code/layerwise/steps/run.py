@@ -18,7 +18,7 @@ from tabulate import tabulate
 from layerwise.errors import LayerwiseError
 from layerwise.files import atomic_path
 from layerwise.ledger.verdicts import VERDICTS
-from layerwise.pages.paper import NAME
+from layerwise.pages.paper import DOCUMENTS, REPORT
 from layerwise.pages.typeset import APT, build_pdf
 from layerwise.progress import meter
 from layerwise.steps import Source, program
@@ -57,19 +57,22 @@ def run(
 
 
 def typeset(source: Source, root: Path = Path()) -> None:
-    """Bring `paper/SOURCE.pdf` up to date with its LaTeX, where there is latexmk.
+    """Bring `paper/SOURCE.pdf` and its supplement up to date with their LaTeX, if latexmk is there.
 
-    No stage has it: its bytes are those of a TeX, which need not be there.
+    No stage has them: their bytes are those of a TeX, which need not be there.
 
     Raises:
         LayerwiseError: if LaTeX stops, or a reference stays undefined.
     """
-    tex, pdf = root / "paper" / "generated" / source, root / "paper" / f"{source}.pdf"
     if not shutil.which("latexmk"):
         print(f"layerwise: no latexmk, so no PDF; for one: {APT}", flush=True)
-    elif not pdf.is_file() or pdf.stat().st_mtime < (tex / f"{NAME}.tex").stat().st_mtime:
-        with meter(f"typesetting {tex}"), atomic_path(pdf) as part:
-            shutil.move(build_pdf(tex, NAME), part)
+        return
+    tex = root / "paper" / "generated" / source
+    for name in DOCUMENTS.values():
+        pdf = root / "paper" / f"{source}{'' if name == REPORT else f'-{name}'}.pdf"
+        if not pdf.is_file() or pdf.stat().st_mtime < (tex / f"{name}.tex").stat().st_mtime:
+            with meter(f"typesetting {tex / name}.tex"), atomic_path(pdf) as part:
+                shutil.move(build_pdf(tex, name), part)
 
 
 def summary(source: Source, root: Path = Path()) -> str:
