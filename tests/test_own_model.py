@@ -177,7 +177,7 @@ def test_the_page_asks_for_nothing_and_links_what_is_there(out: Path) -> None:
     assert "<script" not in text
     assert text.count("<svg ") == len(FIGURES)
     kinds = Counter(path.suffix for path in (out / "figures").iterdir())
-    assert kinds == dict.fromkeys((".pdf", ".png", ".svg"), len(FIGURES))
+    assert kinds == dict.fromkeys((".pdf", ".svg"), len(FIGURES))
 
 
 def test_the_page_says_what_was_measured(out: Path) -> None:

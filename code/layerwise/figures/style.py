@@ -14,7 +14,6 @@ from typing import Any, Literal
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
@@ -235,7 +234,7 @@ def name_points(axes: Axes, points: Mapping[str, tuple[float, float]]) -> None:
 
 
 def save(figure: Figure, folder: Path, name: str) -> str:
-    """Write `folder/name.pdf`, `.svg` and `.png`, the same bytes each time; free the figure.
+    """Write `folder/name.pdf` and `.svg`, the same bytes each time; free the figure.
 
     Returns:
         The text of the SVG.
@@ -252,9 +251,5 @@ def save(figure: Figure, folder: Path, name: str) -> str:
             FigureCanvasPdf(figure).print_pdf(part, metadata=_UNDATED)
         drawn = as_svg(figure, name)
         write_text(folder / f"{name}.svg", drawn)
-        figure.patch.set_facecolor("white")
-        figure.set_dpi(200)
-        with atomic_path(folder / f"{name}.png") as part:
-            FigureCanvasAgg(figure).print_png(part, metadata={"Software": None})
     figure.clear()
     return drawn

@@ -7,6 +7,7 @@ admits exactly that style and that script, by hash, and no network.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,8 @@ def page(
     views = [seen(view(record)) for record in records]
     groups = beside(records)
     used = {record["verdict"] for record in records}
+    overview = next((one for one in figures.pictures if one.name == OVERVIEW), None)
+    shown_once = replace(figures, pictures=[one for one in figures.pictures if one != overview])
     style, script = (inlined(templates / name) for name in ("page.css", "page.js"))
     data = {
         "source": source,
@@ -85,8 +88,8 @@ def page(
         "verdicts": {word: VERDICTS[word] for word in VERDICTS if word in used},
         "tolerances": data["tolerances"],
         "runs": data["runs"],
-        "figures": figures.by_analysis(),
-        "overview": next((one for one in figures.pictures if one.name == OVERVIEW), None),
+        "figures": shown_once.by_analysis(),
+        "overview": overview,
         "answer": answer(document["headlines"]),
         "groups": groups,
         "left_out": figures.left_out,

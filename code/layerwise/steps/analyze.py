@@ -161,8 +161,7 @@ def _write(
     pictures = []
     for one in drawn:
         if one.figure is not None:
-            save(one.figure, out / "figures", one.name)
-            svg = (out / "figures" / f"{one.name}.svg").read_text(encoding="utf-8")
+            svg = save(one.figure, out / "figures", one.name)
             pictures.append(Picture(one.name, one.analysis, one.caption, svg))
     write_text(out / "tables.tex", page.tex(own))
     write_text(out / "index.html", page.html(own, pictures))

@@ -74,7 +74,7 @@ def html(own: Own, pictures: Sequence[Picture], root: Path = ROOT) -> str:
     """The page: one text that opens from disk and asks for nothing.
 
     Raises:
-        LayerwiseError: for a broken template, or a figure that is not a whole PNG.
+        LayerwiseError: for a broken template, or a figure that is not a whole SVG.
     """
     css = "\n".join(inlined(root / name) for name in STYLES)
     context = {
