@@ -131,7 +131,7 @@ def behind(
         LayerwiseError: naming the claim, for a cell that is not published.
     """
     places: dict[str, int] = {}
-    cells = []
+    cells: list[list[str]] = []
     for record, one in zip(records, views, strict=True):
         provenance = record["provenance"]
         for cell in provenance["inputs"]:

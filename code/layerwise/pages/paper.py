@@ -22,7 +22,7 @@ MAIN = (
     "overview",
     "asymmetry_by_category",
     "layer_curves",
-    "layers",
+    "validation",
     "template_comparison",
     "depth_gain",
     "lab_heritage",
