@@ -6,8 +6,6 @@ cells it was computed from. A published number that is left as it was is given, 
 it stands is known for whole parts of a document, by the key they begin at.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The anisotropy profile of Pythia-6.9B (notebook 004)."""
 
-from __future__ import annotations
-
 from functools import partial
 from operator import attrgetter
 from typing import Any

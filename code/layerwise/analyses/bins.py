@@ -1,7 +1,5 @@
 """r of UA and preference over random bins, against categories (notebook 000)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 from typing import Any

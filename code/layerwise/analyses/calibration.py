@@ -3,8 +3,6 @@
 A statement across the four models is the text in print where its rule holds.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -56,7 +54,7 @@ def interval(f: Entry, group: str = "neutral_only") -> tuple[float, float]:
     return mean_interval(asymmetries(f, group), draws.n_resamples, draws.level, draws.seed)
 
 
-def d(f: Entry) -> float:
+def neutral_d(f: Entry) -> float:
     """Cohen's d of the neutral categories."""
     return cohens_d(asymmetries(f))
 
@@ -78,45 +76,26 @@ OF_MODEL: Rules = {
     **of_group("all_categories"),
     **of_group("neutral_only"),
     "_verdicts/zero": lambda f: calibration.zero_words(interval(f)),
-    "_verdicts/status_paper": lambda f: calibration.paper_status(interval(f), d(f)),
-    "_verdicts/status_code": lambda f: calibration.code_status(interval(f), d(f)),
+    "_verdicts/status_paper": lambda f: calibration.paper_status(interval(f), neutral_d(f)),
+    "_verdicts/status_code": lambda f: calibration.code_status(interval(f), neutral_d(f)),
 }
 OF_CATEGORY: Rules = {"n_pairs": lambda m: n_pairs(m, m.called), "asymmetry": asymmetry}
 
 # --- across the models ----------------------------------------------------------------------------
 
-ByModel = Mapping[str, float]
+Words = Callable[[Mapping[str, float]], Any]
 BOUND, BAND = calibration.NUMERIC_BOUND, calibration.BAND
 OTHERS = {left_out: [one for one in MODELS if one != left_out] for left_out in MODELS}
 
 
-def over(
-    category: str, words: Callable[[ByModel], Any], models: Iterable[str] = tuple(MODELS)
-) -> Rule:
+def over(category: str, words: Words, models: Iterable[str] = tuple(MODELS)) -> Rule:
     """A statement about the UA of a category in these models."""
     return lambda e: words({model: asymmetry(e[MODELS[model]][category]) for model in models})
 
 
-def above(ua: ByModel) -> str:
-    """How many models keep the abstract's bound."""
-    n = len(ua) - len(calibration.within(ua, BOUND))
-    return f"|Delta| > {BOUND:g} in {n}/{len(ua)} models"
-
-
-def others(ua: ByModel) -> str:
-    """How many of the models besides Gemma lie in the calibration zone."""
-    n = len(calibration.within(ua))
-    return f"{'' if n == len(ua) else f'{n} of {len(ua)} '}other models converge to zero"
-
-
-def calibrated(ua: ByModel) -> str:
-    """The models in the calibration zone."""
-    return "/".join(model.capitalize() for model in calibration.within(ua)) + " calibrated"
-
-
-def largest_size(ua: ByModel, name: str, bound: float) -> str:
-    """Whether the largest |value| is below a bound."""
-    return calibration.bound_words(name, list(map(abs, ua.values())), bound)
+def over_the_others(category: str, words: Callable[[list[float]], Any]) -> Rule:
+    """A statement about |UA| of Apertus over that of each other model."""
+    return over(category, lambda ua: words(list(calibration.ratios(ua, "apertus").values())))
 
 
 def quantor(neutral: Callable[[Entry], bool]) -> Rule:
@@ -126,28 +105,23 @@ def quantor(neutral: Callable[[Entry], bool]) -> Rule:
     )
 
 
-def times_the_others(ua: ByModel) -> list[float]:
-    """|UA| of Apertus over that of each other model."""
-    return list(calibration.ratios(ua, "apertus").values())
+def below(name: str, values: Iterable[float], bound: float) -> str:
+    """Whether the largest |value| is below a bound."""
+    return calibration.bound_words(name, list(map(abs, values)), bound)
 
 
 def strongest(e: Evidence) -> str:
     """The category of Apertus' largest |UA|."""
     ua = {name: abs(asymmetry(e[MODELS["apertus"]][name])) for name in categories(e)}
-    return DISPLAY[max(ua, key=lambda name: ua[name])]
+    return max(ua, key=ua.__getitem__)
 
 
-def facts_over_business(
-    rounding: Callable[[float], float] = float, cut: Callable[[float], float] = float
-) -> Rule:
-    """Apertus' UA of the facts over that of business."""
-
-    def rule(e: Evidence) -> str:
-        f = e[MODELS["apertus"]]
-        facts, business = (rounding(asymmetry(f[name])) for name in (FACTS, "business"))
-        return calibration.times(cut(facts / business))
-
-    return rule
+def facts_over_business(e: Evidence, decimals: int | None = None) -> float:
+    """Apertus' UA of the facts over that of business; of rounded ones, where decimals are."""
+    facts, business = (asymmetry(e[MODELS["apertus"]][name]) for name in (FACTS, "business"))
+    if decimals is not None:
+        facts, business = round(facts, decimals), round(business, decimals)
+    return facts / business
 
 
 def sizes(e: Evidence) -> list[int]:
@@ -155,16 +129,10 @@ def sizes(e: Evidence) -> list[int]:
     return [n_pairs(e, name) for name in categories(e)]
 
 
-def n_models(e: Evidence) -> int:
-    """Models that have a result."""
-    runs = [e[file] for file in MODELS.values()]
-    return len({run._metadata.model: asymmetry(run[NUMERIC]) for run in runs})
-
-
-def date(_: Evidence) -> str:
-    """Of all runs, from their files' names."""
-    found = {match.groups() for match in map(RUN.search, MODELS.values()) if match}
-    return " ".join("-".join(parts) for parts in sorted(found))
+def others(ua: Mapping[str, float]) -> str:
+    """How many of the models besides Gemma lie in the calibration zone."""
+    n = len(calibration.within(ua))
+    return f"{'' if n == len(ua) else f'{n} of {len(ua)} '}other models converge to zero"
 
 
 def gaps(e: Evidence, *, of_sides: bool = False) -> Float[np.ndarray, " pair"]:
@@ -178,7 +146,14 @@ STATEMENTS: Mapping[str, Rules] = {
     "numeric": {
         "negative": over(NUMERIC, calibration.negative_words),
         "split": over(NUMERIC, calibration.split_words),
-        "above": over(NUMERIC, above),
+        # the abstract's bound
+        "above": over(
+            NUMERIC,
+            lambda ua: (
+                f"|Delta| > {BOUND:g} in "
+                f"{len(ua) - len(calibration.within(ua, BOUND))}/{len(ua)} models"
+            ),
+        ),
         "below": over(
             NUMERIC,
             lambda ua: calibration.bound_words("", list(ua.values()), -BOUND),
@@ -188,16 +163,21 @@ STATEMENTS: Mapping[str, Rules] = {
         "strongest": over(NUMERIC, lambda ua: min(ua.values()), OTHERS["apertus"]),
     },
     "lifestyle": {
-        "calibrated": over("lifestyle", calibrated),
-        "band": over("lifestyle", lambda ua: largest_size(ua, "|Delta|", BAND), CALIBRATED),
+        "calibrated": over(
+            "lifestyle",
+            lambda ua: "/".join(map(str.capitalize, calibration.within(ua))) + " calibrated",
+        ),
+        "band": over("lifestyle", lambda ua: below("|Delta|", ua.values(), BAND), CALIBRATED),
         "others": over("lifestyle", others, OTHERS["gemma"]),
         "quantor": over(
             "lifestyle", lambda ua: calibration.quantor(len(calibration.within(ua)), len(ua))
         ),
         "quantor_neutral_mean": quantor(lambda f: bool(abs(np.mean(asymmetries(f))) < BAND)),
         "quantor_neutral_interval": quantor(lambda f: includes_zero(interval(f))),
-        "pass_rule": lambda e: largest_size(
-            {model: d(e[MODELS[model]]) for model in CALIBRATED}, "d", calibration.PASS_BELOW
+        "pass_rule": lambda e: below(
+            "d",
+            [neutral_d(e[MODELS[model]]) for model in CALIBRATED],
+            calibration.PASS_BELOW,
         ),
     },
     "business": {
@@ -207,23 +187,28 @@ STATEMENTS: Mapping[str, Rules] = {
         "apertus": over("business", lambda ua: calibration.rank_words(ua, "apertus")),
     },
     "apertus": {
-        "strongest": strongest,
-        "nonnumeric_over_next": over(
-            "ground_truth_nonnumeric", lambda ua: calibration.times(min(times_the_others(ua)))
+        "strongest": lambda e: DISPLAY[strongest(e)],
+        "nonnumeric_over_next": over_the_others(
+            "ground_truth_nonnumeric", lambda ratios: calibration.times(min(ratios))
         ),
-        "facts_over_others": over(FACTS, lambda ua: calibration.times(*times_the_others(ua))),
-        "facts_ratios": over(FACTS, lambda ua: sorted(times_the_others(ua))),
-        "facts_over_business": facts_over_business(),
-        "facts_over_business_printed": facts_over_business(rounding=lambda ua: round(ua, 3)),
-        "facts_over_business_cut": facts_over_business(cut=np.floor),
+        "facts_over_others": over_the_others(FACTS, lambda ratios: calibration.times(*ratios)),
+        "facts_ratios": over_the_others(FACTS, sorted),
+        "facts_over_business": lambda e: calibration.times(facts_over_business(e)),
+        "facts_over_business_printed": lambda e: calibration.times(facts_over_business(e, 3)),
+        "facts_over_business_cut": lambda e: calibration.times(np.floor(facts_over_business(e))),
     },
     "dataset": {
         "n_pairs": total_pairs,
         "n_categories": lambda e: len(sizes(e)),
         "sizes": lambda e: calibration.size_words(sizes(e)),
         "largest": lambda e: calibration.size_words([max(sizes(e))]),
-        "n_models": n_models,
-        "date": date,
+        "n_models": lambda e: len(
+            {e[file]._metadata.model: asymmetry(e[file][NUMERIC]) for file in MODELS.values()}
+        ),
+        # of the runs, from their files' names
+        "date": lambda _: " ".join(
+            sorted({"-".join(RUN.findall(file)[0]) for file in MODELS.values()})
+        ),
     },
     "words": {
         "parity": lambda e: calibration.parity_words(gaps(e)),

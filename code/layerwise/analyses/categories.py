@@ -1,7 +1,5 @@
 """What several analyses derive from the categories of the statement pairs."""
 
-from __future__ import annotations
-
 import numpy as np
 from jaxtyping import Float
 

@@ -1,7 +1,5 @@
 """Intervals of r over the six categories (bootstrap-interval notebook)."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -48,34 +48,37 @@ def fit(e: Evidence) -> Formula:
     return critical_layer.fit_formula(*map(list, zip(*of, strict=True)))
 
 
-def in_percent_of_depth(e: Evidence, predict: Predict) -> float:
-    """Mean error over the calibration models."""
-    return float(np.mean([depth_error(predict(m), layer(m), m.n_layers) for m in calibrated(e)]))
+def by(formula: Formula) -> Predict:
+    """What a formula says of a calibration model."""
+    return lambda m: formula.layer(m.n_layers, m.n_heads)
 
 
-def in_percent_of_layer(e: Evidence, predict: Predict) -> float:
-    """The same, each relative to the model's L*."""
-    return float(np.mean([relative_error(predict(m), layer(m)) for m in calibrated(e)]))
+PREDICTIONS: dict[str, Callable[[Evidence], Predict]] = {
+    "printed_coefficients": lambda e: by(printed(e[PAPER])),
+    "fitted_coefficients": lambda e: by(fit(e)),
+    "half_depth": lambda _: lambda m: m.n_layers / 2,
+}
 
 
-def errors(of: Callable[[Evidence, Predict], float]) -> Rules:
-    """That mean for the printed coefficients, the fitted ones and the middle of the network."""
-
-    def by(e: Evidence, formula: Formula) -> float:
-        return of(e, lambda m: formula.layer(m.n_layers, m.n_heads))
-
-    return {
-        "printed_coefficients": lambda e: by(e, printed(e[PAPER])),
-        "fitted_coefficients": lambda e: by(e, fit(e)),
-        "half_depth": lambda e: of(e, lambda m: m.n_layers / 2),
-    }
+def depth_errors(e: Evidence, of: str) -> np.floating:
+    """Mean error of a prediction over the calibration models, in percent of depth."""
+    predict = PREDICTIONS[of](e)
+    return np.mean([depth_error(predict(m), layer(m), m.n_layers) for m in calibrated(e)])
 
 
-CALIBRATION: Rules = (
-    {c: lambda e, c=c: getattr(fit(e), c) for c in ("constant", "depth", "heads")}
-    | {f"error/{name}": rule for name, rule in errors(in_percent_of_depth).items()}
-    | {f"relative_error/{name}": rule for name, rule in errors(in_percent_of_layer).items()}
-)
+def layer_errors(e: Evidence, of: str) -> np.floating:
+    """The same, each in percent of the model's L*."""
+    predict = PREDICTIONS[of](e)
+    return np.mean([relative_error(predict(m), layer(m)) for m in calibrated(e)])
+
+
+CALIBRATION: Rules = {
+    "constant": lambda e: fit(e).constant,
+    "depth": lambda e: fit(e).depth,
+    "heads": lambda e: fit(e).heads,
+    **{f"error/{of}": partial(depth_errors, of=of) for of in PREDICTIONS},
+    **{f"relative_error/{of}": partial(layer_errors, of=of) for of in PREDICTIONS},
+}
 
 # --- the two validations: L the blocks, H the heads of a model ---
 
@@ -100,14 +103,20 @@ def relative(m: Entry) -> float:
     return relative_error(predicted(m), empirical(m))
 
 
-def mean(of: Predict, models: Iterable[Entry]) -> float:
+def half_depth(m: Entry) -> float:
+    """Error of the middle of the network, in percent of depth."""
+    return depth_error(m.L / 2, empirical(m), m.L)
+
+
+def mean(of: Callable[[Entry], float], models: Iterable[Entry]) -> float:
     """Mean over models."""
     return float(np.mean([of(m) for m in models]))
 
 
-def half_depth(m: Entry) -> float:
-    """Error of the middle of the network, in percent of depth."""
-    return depth_error(m.L / 2, empirical(m), m.L)
+def met(f: Entry) -> str:
+    """How many of the calibration layers that there are."""
+    known = [m for m in f.results if m.L_star_calibration is not None]
+    return f"{sum(abs(empirical(m) - m.L_star_calibration) < WITHIN for m in known)}/{len(known)}"
 
 
 def unseen(f: Entry) -> dict[str, Entry]:
@@ -115,16 +124,6 @@ def unseen(f: Entry) -> dict[str, Entry]:
     seen = {m.model.rpartition("/")[2] for m in calibrated(f.evidence)}
     named = {m.model.rpartition("/")[2]: m for m in f.results if m.L}
     return {name: m for name, m in named.items() if name not in seen}
-
-
-def met(f: Entry) -> str:
-    """How many of the calibration layers that there are."""
-    misses = [
-        abs(empirical(m) - m.L_star_calibration)
-        for m in f.results
-        if m.L_star_calibration is not None
-    ]
-    return f"{sum(miss < WITHIN for miss in misses)}/{len(misses)}"
 
 
 OF_MODEL: Rules = {

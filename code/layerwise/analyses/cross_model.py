@@ -1,7 +1,5 @@
 """The models that Paper 2 compares with Pythia: Llama, Apertus and Gemma."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Does the density of heads foretell whether a model damps? (Paper 3, section 5.4, appendix B)"""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -44,11 +42,6 @@ def accuracy(f: Entry) -> float:
     return gains.density_accuracy(*points(everyone(f)))
 
 
-def verdict(f: Entry) -> str:
-    """The notebooks' word for it."""
-    return gains.density_verdict(accuracy(f))
-
-
 def percent(densities: list[float], found: list[float]) -> int | float:
     """Percent of models whose side the density foretells."""
     pairs = zip(densities, found, strict=True)
@@ -88,7 +81,7 @@ OF_FAMILY: Rules = {
 OF_HUNT: Rules = {
     **density_rule(everyone),
     "h25_accuracy": accuracy,
-    "h25_verdict": verdict,
+    "h25_verdict": lambda f: gains.density_verdict(accuracy(f)),
     "density_ratio": lambda f: density(models(f)[PAIR[0]]) / density(models(f)[PAIR[1]]),
     "rho_gain": lambda f: correlation(f)._asdict(),
 }
@@ -99,7 +92,7 @@ OF_HUNTED: Rules = {
 OF_PAIR: Rules = {
     **density_rule(everyone),
     "h25_accuracy": lambda f: 100 * accuracy(f),
-    "h25_verdict": verdict,
+    "h25_verdict": lambda f: gains.density_verdict(accuracy(f)),
 }
 OF_CLEAN: Rules = {
     **OF_MODEL,

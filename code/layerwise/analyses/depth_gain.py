@@ -1,7 +1,5 @@
 """Depth and residual gain of the eight Pythia sizes (Paper 3, section 4.1)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

@@ -6,12 +6,11 @@ are known only when it looks at the entry. The same tables serve published numbe
 and those of a reader's own model.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, reduce
+from operator import getitem
 from typing import Any
 
 import numpy as np
@@ -72,7 +71,10 @@ class Document:
         """What the rules read."""
         if self.of is None:
             return evidence
-        return evidence[self.of] if isinstance(self.of, str) else self.of(evidence)
+        if not isinstance(self.of, str):
+            return self.of(evidence)
+        file, _, key = self.of.partition("#")
+        return reduce(getitem, split_pointer(key), evidence[file])
 
     def cells(self, evidence: Evidence) -> Mapping[str, Cell]:
         """Where the papers' files have it."""

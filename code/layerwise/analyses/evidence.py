@@ -228,13 +228,6 @@ class Entry:
         """Names and entries of an object."""
         return [(name, self[name]) for name in self._node]
 
-    def at(self, *names: str | int) -> Any:
-        """What stands below, name by name."""
-        found: Any = self
-        for name in names:
-            found = found[name]
-        return found
-
     def row(self, **columns: str) -> Entry:
         """The one entry of a list with these names; an owner before a slash is no part of a name.
 
@@ -256,6 +249,11 @@ class Entry:
                 f"{len(rows)} have; there are {said}"
             )
         return self[rows[0]]
+
+
+def by_layer(entry: Entry) -> dict[int, Any]:
+    """What stands under the names of layers, ascending."""
+    return {layer: entry[layer] for layer in sorted(map(int, entry))}
 
 
 def _short(name: Any) -> str:

@@ -1,7 +1,5 @@
 """The anisotropy profile of Gemma-2B (Paper 3, supplement)."""
 
-from __future__ import annotations
-
 import numpy as np
 from jaxtyping import Float32
 

@@ -1,7 +1,5 @@
 """Do a lab's models share the sign of the gain? (Paper 3, section 4.2)"""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The three laws of Paper 3 side by side, and its equation 4."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

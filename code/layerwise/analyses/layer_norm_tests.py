@@ -1,7 +1,5 @@
 """GPT-2 and GPT-J against a gain of one, over 25 prompts (notebooks of Paper 3)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

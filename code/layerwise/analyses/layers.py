@@ -1,7 +1,5 @@
 """r by layer and by pooling (notebook 001)."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from layerwise.analyses.categories import SLUG, n_categories, r_over_categories

@@ -1,7 +1,5 @@
 """Gains of the attention and the MLP modules, and the scaling law of the last MLP."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from layerwise.analyses.derivation import Document, Rules
@@ -19,11 +17,6 @@ def law(f: Entry) -> Line:
 def miss(f: Entry) -> float:
     """Distance of the exponent from the one that the notebook expected."""
     return abs(law(f).slope - f.hypothesis_test.hypothesized_alpha)
-
-
-def net(f: Entry) -> np.ndarray:
-    """Product of both modules' gains, layer by layer."""
-    return f.attention.gains[:] * f.mlp.gains[:]
 
 
 def contracts(f: Entry) -> bool:
@@ -65,9 +58,9 @@ BY_LAYER: dict[str, Rules] = {
     "attention": {**OF_MODULE, "L_star_min": lambda module: np.argmin(module.gains[:])},
     "mlp": {**OF_MODULE, "L_star_max": lambda module: np.argmax(module.gains[:])},
 }
-COMBINED: Rules = {
-    "combined/n_net_contracting": lambda f: np.sum(net(f) < 1),
-    "combined/n_net_expanding": lambda f: np.sum(net(f) > 1),
+COMBINED: Rules = {  # of the product of both modules' gains, layer by layer
+    "combined/n_net_contracting": lambda f: np.sum(f.attention.gains[:] * f.mlp.gains[:] < 1),
+    "combined/n_net_expanding": lambda f: np.sum(f.attention.gains[:] * f.mlp.gains[:] > 1),
 }
 HYPOTHESIS: Rules = {
     **COMBINED,

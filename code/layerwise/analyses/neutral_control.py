@@ -1,13 +1,9 @@
 """The neutral control: asymmetry of unrelated pairs against political ones (Mistral-7B)."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import numpy as np
 from jaxtyping import Float32
 
-from layerwise.analyses.derivation import Document, Rule
+from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.result_files import CONTROL
@@ -37,11 +33,6 @@ def asymmetries(group: Entry) -> Float32[np.ndarray, " pair"]:
     return np.abs(a - b)
 
 
-def of(group: str, statistic: Callable[[np.ndarray], np.floating]) -> Rule:
-    """A statistic of one group's asymmetries."""
-    return lambda f: float(statistic(asymmetries(f[f"{group}_results"])))
-
-
 def ratio(f: Entry) -> float:
     """Mean asymmetry of the political pairs over that of the neutral ones."""
     political, neutral = (np.mean(asymmetries(f[f"{g}_results"])) for g in ("political", "neutral"))
@@ -53,33 +44,19 @@ def test(f: Entry) -> TTest:
     return pooled_t(asymmetries(f.political_results), asymmetries(f.neutral_results))
 
 
-def verdict(f: Entry) -> str:
-    """Whether the test is significant and the ratio above one and a half."""
-    confirmed = test(f).p_value < 0.05 and ratio(f) > 1.5
-    return "CONFIRMED" if confirmed else "INCONCLUSIVE"
-
-
-SUMMARY = {
-    "neutral_mean": of("neutral", np.mean),
-    "neutral_std": of("neutral", np.std),
-    "political_mean": of("political", np.mean),
-    "political_std": of("political", np.std),
-    "effect_ratio": ratio,
-    "t_statistic": lambda f: test(f).t,
-    "p_value": lambda f: test(f).p_value,
-    "verdict": verdict,
+RULES: Rules = {
+    "summary_stats/neutral_mean": lambda f: np.mean(asymmetries(f.neutral_results)),
+    "summary_stats/neutral_std": lambda f: np.std(asymmetries(f.neutral_results)),
+    "summary_stats/political_mean": lambda f: np.mean(asymmetries(f.political_results)),
+    "summary_stats/political_std": lambda f: np.std(asymmetries(f.political_results)),
+    "summary_stats/effect_ratio": ratio,
+    "summary_stats/t_statistic": lambda f: test(f).t,
+    "summary_stats/p_value": lambda f: test(f).p_value,
+    "summary_stats/verdict": lambda f: (
+        "CONFIRMED" if test(f).p_value < 0.05 and ratio(f) > 1.5 else "INCONCLUSIVE"
+    ),
+    "exact_zero_sims": lambda f: np.sum(
+        [np.sum(similarities(group) == 0) for group in (f.neutral_results, f.political_results)]
+    ),
 }
-DOCUMENTS = {
-    "mistral": Document(
-        CONTROL,
-        {
-            "": {f"summary_stats/{name}": rule for name, rule in SUMMARY.items()}
-            | {
-                "exact_zero_sims": lambda f: sum(
-                    int(np.sum(similarities(group) == 0))
-                    for group in (f.neutral_results, f.political_results)
-                )
-            }
-        },
-    )
-}
+DOCUMENTS = {"mistral": Document(CONTROL, {"": RULES})}

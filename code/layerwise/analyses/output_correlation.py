@@ -1,7 +1,5 @@
 """Paper 1's supplement: UA against the preference of the outputs, over categories and models."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -55,27 +53,21 @@ def p_value(of_model: Entry, *without: str) -> float:
     return float(pearson_p(*correlation(of_model, *without)))
 
 
+def over_models(row: Entry, of: Callable[..., float], statistic: Callable[..., Any]) -> float:
+    """A statistic of a row's category over the models."""
+    return float(statistic([of(row, model, row.category) for model in PAPER1]))
+
+
 def gap(of_model: Entry) -> float:
     """10 |UA| - |preference| on scientific facts."""
     size = abs(ua(of_model, of_model.called, FACTS))
     return SCALE * size - abs(preference(of_model, of_model.called, FACTS))
 
 
-def over_models(row: Entry, of: Callable[..., float], statistic: Callable[..., Any]) -> float:
-    """A statistic of a row's category over the models."""
-    return float(statistic([of(row, model, row.category) for model in PAPER1]))
-
-
-def n_of(f: Entry, regime: str) -> int:
-    """How many cells are classified so."""
-    return sum(row.classification == regime for row in f)
-
-
 def noise(f: Entry, model: str) -> float:
     """Largest difference of a category's UA between Paper 1's run and the supplement's."""
-    return max(
-        abs(ua(f, model, name) - asymmetry(f.of(PAPER1[model])[name])) for name in categories(f)
-    )
+    first = f.of(PAPER1[model])
+    return max(abs(ua(f, model, name) - asymmetry(first[name])) for name in categories(f))
 
 
 SPLIT: Rules = {
@@ -94,14 +86,16 @@ OF_CATEGORY: Rules = {
         over_models(row, ua, np.std) + over_models(row, preference, np.std)
     ),
 }
+REGIME_COUNTS: Rules = {
+    regime: partial(lambda f, regime: sum(row.classification == regime for row in f), regime=regime)
+    for regime in REGIMES
+}
 DOCUMENTS = {
     "correlation": Document(
         OUTPUT_CORRELATION, {"numeric_split/*": SPLIT, "rlhf_masking/*": {"gap": gap}}
     ),
     "divergence": Document(DIVERGENCE, {"*": OF_CATEGORY}, at="rows"),
-    "classification": Document(
-        CLASSES, {"": {one: partial(n_of, regime=one) for one in REGIMES}}, {}
-    ),
+    "classification": Document(CLASSES, {"": REGIME_COUNTS}, {}),
     "rerun": Document(
         CONTRIBUTIONS, {"": {model: partial(noise, model=model) for model in PAPER1}}, {}
     ),

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from layerwise.analyses.categories import total_pairs
-from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.analyses.evidence import Entry, Evidence, by_layer
 from layerwise.inputs import result_files as files
 from layerwise.statistics import curves, phases
 
@@ -39,8 +39,7 @@ class PairCurve:
     @cached_property
     def tests(self) -> dict[int, Entry]:
         """r and interval by sampled layer, ascending."""
-        group = self.source.of(self.file)[self.group]
-        found = {layer: group[layer] for layer in sorted(map(int, group))}
+        found = by_layer(self.source.of(self.file)[self.group])
         return {n: test[self.metric] for n, test in found.items()} if self.metric else found
 
     def __iter__(self) -> Iterator[str]:
@@ -81,9 +80,9 @@ class PairCurve:
         """The same as thirds of the depth."""
         return phases.thirds_of_depth(self.layers, self.layers[-1])[name]
 
-    def mean(self, name: str, *, by_depth: bool = False) -> float:
+    def mean(self, phase: str, *, by_depth: bool = False) -> float:
         """Mean r of a phase."""
-        layers = self.phase_by_depth(name) if by_depth else self.phase(name)
+        layers = self.phase_by_depth(phase) if by_depth else self.phase(phase)
         return phases.phase_mean(self.r(layers), layers)
 
     def means(self) -> tuple[float, float, float]:

@@ -1,7 +1,5 @@
 """r of five measures of single pairs and preference, over all pairs (pair-level notebook)."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from layerwise.analyses.categories import OVER_PAIRS, SLUG, includes_zero

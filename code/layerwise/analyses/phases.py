@@ -3,12 +3,12 @@
 A statement is the text in print where its rule holds, and its negation elsewhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from layerwise.analyses.categories import includes_zero, n_categories, total_pairs
 from layerwise.analyses.derivation import Document, Rule, Rules, each, together
@@ -46,31 +46,15 @@ def stars(curve: PairCurve, r: float) -> str:
     return phases.stars(r, curve.n_pairs)
 
 
-def structured(curve: PairCurve, mean: Callable[[str], float]) -> str:
-    """Whether the phases have the signs that the paper says, by their means."""
-    return phases.structured(mean("early"), mean("late"), some_late(curve))
-
-
-def of_measures(curve: PairCurve) -> Mapping[str, Any]:
-    """Phase means of every measure of the pairs."""
-    of = {one: replace(curve, metric=one) for one in curve.source.of(PAIRS).results["0"]}
-    means = {phase: partial(PairCurve.mean, name=phase) for phase in phases.PHASES}
-    return each(lambda _: of, together(means))(curve)
-
-
 def stars_at(curve: PairCurve, layer: int) -> str:
     """Stars of a layer's r."""
     return stars(curve, curve.tests[layer].r)
 
 
-def _at_phase(curve: PairCurve, rule: Callable[[PairCurve, str], Any], phase: str) -> Any:
-    return rule(curve, phase)
-
-
-OF_PHASE: Mapping[str, Callable[[PairCurve, str], Any]] = {
+OF_PHASE: Mapping[str, Callable[..., Any]] = {
     "partition": lambda curve, phase: phases.span(curve.phase(phase)),
     "partition_by_depth": lambda curve, phase: phases.span(curve.phase_by_depth(phase)),
-    "means": PairCurve.mean,
+    "means": lambda curve, phase: curve.mean(phase),
     "means_by_depth": lambda curve, phase: curve.mean(phase, by_depth=True),
     "stars": lambda curve, phase: stars(curve, curve.mean(phase)),
     "stars_of_last_layer": lambda curve, phase: stars_at(curve, curve.phase(phase)[-1]),
@@ -81,8 +65,10 @@ OF_CURVE: Rules = {
     "late_inversion": lambda curve: phases.late_inversion(curve.mean("late")),
     "late_inversion_of_printed": lambda c: phases.late_inversion(c.printed_mean("late")),
     "late_inversion_by_layer": lambda curve: "TRUE" if some_late(curve) else "FALSE",
-    "structured": lambda curve: structured(curve, curve.mean),
-    "structured_of_printed": lambda curve: structured(curve, curve.printed_mean),
+    "structured": lambda c: phases.structured(c.mean("early"), c.mean("late"), some_late(c)),
+    "structured_of_printed": lambda c: phases.structured(
+        c.printed_mean("early"), c.printed_mean("late"), some_late(c)
+    ),
     "structured_by_layer": lambda curve: (
         "Yes" if curve.mean("early") > 0 and some_late(curve) else "No"
     ),
@@ -96,31 +82,20 @@ OF_CURVE: Rules = {
     "labels/template": lambda curve: phases.template_label(*curve.means()),
     "stars_of_layer": lambda curve: {str(n): partial(stars_at, curve, n) for n in curve.layers},
     **{
-        f"{name}/{phase}": partial(_at_phase, rule=rule, phase=phase)
+        f"{name}/{phase}": partial(rule, phase=phase)
         for name, rule in OF_PHASE.items()
         for phase in phases.PHASES
     },
 }
 
+METRICS: Rules = {  # of the one curve that is published of all measures
+    "metrics": each(
+        lambda c: {one: replace(c, metric=one) for one in c.source.of(PAIRS).results["0"]},
+        together({phase: partial(PairCurve.mean, phase=phase) for phase in phases.PHASES}),
+    )
+}
+
 # --- statements on several layers or models -------------------------------------------------------
-
-
-def n_models(e: Evidence) -> int:
-    """Models with a curve in the table, base and instruction-tuned as one."""
-    with_r = {row.model: row.r for row in e[CONSOLIDATED]}
-    return sum("Instruct" not in model for model in with_r)
-
-
-def significance_rate(e: Evidence) -> float:
-    """Percent of Pythia's tests whose interval excludes zero."""
-    tests = [test for of_layer in e[PAIRS].results.values() for test in of_layer.values()]
-    return 100 * sum(not includes_zero(test) for test in tests) / len(tests)
-
-
-def constant_resamples(e: Evidence) -> list[int]:
-    """Resamples of the categories that draw a single one, by layer."""
-    n_series = len(e[BOOTSTRAP].layer_results)
-    return phases.constant_resamples(n_categories(e), e.draws.n_resamples, n_series, e.draws.seed)
 
 
 def on(curve: PairCurve, statement: Rule) -> Rule:
@@ -133,19 +108,19 @@ def of_four(rule: Callable[[PairCurve], bool]) -> Rule:
     return lambda e: f"{sum([rule(curve.of(e)) for curve in FOUR])}/{len(FOUR)}"
 
 
+def three(e: Evidence) -> list[PairCurve]:
+    """The curves of the models that are said to invert."""
+    return [curve.of(e) for curve in THREE]
+
+
 def of_three(rule: Callable[[PairCurve], bool], yes: str, no: str) -> Rule:
     """Whether a rule holds in the three models, in words."""
-    return lambda e: yes if all(rule(curve.of(e)) for curve in THREE) else no
+    return lambda e: yes if all(map(rule, three(e))) else no
 
 
 def p_bound(e: Entry | Evidence, *r: float) -> str:
     """The bound of the largest p of these r over all pairs."""
     return phases.p_bound(max(float(pearson_p(one, total_pairs(e))) for one in r))
-
-
-def strongest_late(e: Evidence) -> list[float]:
-    """The smallest late r of each of the three models."""
-    return [min(curve.r(curve.phase("late")).values()) for curve in (c.of(e) for c in THREE)]
 
 
 def pattern(tests: Entry, significant: Callable[[Entry], bool]) -> str:
@@ -165,9 +140,10 @@ def covers_zero(curve: PairCurve, first: int) -> bool:
     return all(map(curves.includes_zero, curve.ends(layers).values()))
 
 
-def positive_mid(curve: PairCurve) -> bool:
-    """Whether the mid layers, as the paper cuts them, are positive."""
-    return all(r > 0 for r in curve.r(curve.phase_by_depth("mid")).values())
+def nears_zero(curve: PairCurve, bound: float | None = None) -> bool:
+    """Whether the mid mean is below a bound (the early one), or of another sign than that."""
+    early, mid, _ = curve.means()
+    return early * mid < 0 or abs(mid) < (abs(early) if bound is None else bound)
 
 
 def like_base(e: Evidence) -> bool:
@@ -176,52 +152,44 @@ def like_base(e: Evidence) -> bool:
     return phases.equal_signs(base, bare) == len(bare)
 
 
-def eases(curve: PairCurve) -> bool:
-    """Whether the mid mean is nearer to zero than the early one, or of the other sign."""
-    early, mid, _ = curve.means()
-    return abs(mid) < abs(early) or early * mid < 0
-
-
-def near_zero(curve: PairCurve) -> bool:
-    """Whether the mid mean is near zero, or of another sign than the early one."""
-    early, mid, _ = curve.means()
-    return early * mid < 0 or abs(mid) < NEAR_ZERO
-
-
-def same_by_means(e: Evidence) -> bool:
-    """Whether the models with a negative late mean are those that are said to invert."""
-    return [curve for curve in FOUR if curve.of(e).mean("late") < 0] == list(THREE)
-
-
-def significant_early(curve: PairCurve) -> bool:
-    """Whether the early mean, taken as one r over all pairs, is positive and significant."""
-    r = curve.mean("early")
-    return r > 0 and bool(pearson_p(r, curve.n_pairs) < SIGNIFICANT)
-
-
-def weak_end(curve: PairCurve) -> bool:
-    """Whether Fisher's interval of the late mean excludes zero."""
-    return not curves.includes_zero(phases.fisher_interval(curve.mean("late"), curve.n_pairs))
-
-
 LATE = ("CI excludes zero", "CI includes zero")
 MID = ("approaches zero or changes sign", "neither nears zero nor changes sign")
 STATEMENTS: Rules = {
     "n_pairs": total_pairs,
     "n_categories": n_categories,
-    "n_models": n_models,
-    "significance_rate": significance_rate,
-    "constant_resamples": constant_resamples,
+    # base and instruction-tuned as one
+    "n_models": lambda e: len(
+        {row.model: row.r for row in e[CONSOLIDATED] if "Instruct" not in row.model}
+    ),
+    "significance_rate": lambda e: (
+        100
+        * np.mean([not includes_zero(t) for of in e[PAIRS].results.values() for t in of.values()])
+    ),
+    # how many resamples draw a single category, by layer
+    "constant_resamples": lambda e: phases.constant_resamples(
+        n_categories(e), e.draws.n_resamples, len(e[BOOTSTRAP].layer_results), e.draws.seed
+    ),
     "inverted_models": of_four(some_late),
     "inverted_models_by_bound": of_four(lambda curve: curve.mean("late") < -phases.BOUND),
     "inverted_models_by_sign": of_four(lambda curve: curve.mean("late") < 0),
-    "same_models_by_means": same_by_means,
-    "early_means_significant": lambda e: all(significant_early(c.of(e)) for c in THREE),
-    "late_interval_of_weak_end": on(PYTHIA_CURVE, lambda c: LATE[0 if weak_end(c) else 1]),
+    "same_models_by_means": lambda e: (
+        [curve for curve in FOUR if curve.of(e).mean("late") < 0] == list(THREE)
+    ),
+    # a mean taken as one r over all pairs
+    "early_means_significant": lambda e: all(
+        c.mean("early") > 0 and pearson_p(c.mean("early"), c.n_pairs) < SIGNIFICANT
+        for c in three(e)
+    ),
+    "late_interval_of_weak_end": on(
+        PYTHIA_CURVE,
+        lambda c: LATE[curves.includes_zero(phases.fisher_interval(c.mean("late"), c.n_pairs))],
+    ),
     "late_p": on(PYTHIA_CURVE, lambda c: p_bound(c.source, c.mean("late"))),
     "late_p_value": on(PYTHIA_CURVE, lambda c: float(pearson_p(c.mean("late"), c.n_pairs))),
     "late_p_of_printed": on(PYTHIA_CURVE, lambda c: p_bound(c.source, c.printed_mean("late"))),
-    "late_p_of_strongest_layers": lambda e: p_bound(e, *strongest_late(e)),
+    "late_p_of_strongest_layers": lambda e: p_bound(
+        e, *(min(c.r(c.phase("late")).values()) for c in three(e))
+    ),
     "late_interval": of_three(some_late, *LATE),
     "late_interval_of_every_layer": of_three(lambda c: every(c, c.phase("late")), *LATE),
     "category_pattern": lambda e: pattern(
@@ -238,7 +206,11 @@ STATEMENTS: Rules = {
     ),
     "gemma_mid": on(
         GEMMA_CURVE,
-        lambda c: "positive mid-layers" if positive_mid(c) else "mid-layers of both signs",
+        lambda c: (
+            "positive mid-layers"
+            if min(c.r(c.phase_by_depth("mid")).values()) > 0
+            else "mid-layers of both signs"
+        ),
     ),
     "gemma_from_12": on(
         GEMMA_CURVE,
@@ -258,8 +230,8 @@ STATEMENTS: Rules = {
     ),
     "template_layers": on(WITH, lambda c: "all layers" if every(c, c.layers) else "some layers"),
     "like_base": lambda e: "similar to base" if like_base(e) else "unlike base",
-    "mid_transition": of_three(eases, *MID),
-    "mid_transition_strict": of_three(near_zero, *MID),
+    "mid_transition": of_three(nears_zero, *MID),
+    "mid_transition_strict": of_three(partial(nears_zero, bound=NEAR_ZERO), *MID),
     "intervals": on(PYTHIA_CURVE, lambda c: [list(ends) for ends in c.ends().values()]),
     "intervals_of_table": on(
         PYTHIA_CURVE, lambda c: [[c[layer].row.ci_lo, c[layer].row.ci_hi] for layer in c]
@@ -275,7 +247,7 @@ STATEMENTS: Rules = {
 DOCUMENTS = {
     slug: Document(
         curve.of,
-        {"": {**OF_CURVE, **({"metrics": of_measures} if curve is PYTHIA_CURVE else {})}},
+        {"": {**OF_CURVE, **(METRICS if curve is PYTHIA_CURVE else {})}},
         {"/late_inversion": (PHASE_SUMMARY, pointer(curve.summary_row, "late_inversion"))},
     )
     for slug, curve in CURVES.items()

@@ -1,7 +1,5 @@
 """The layer curves of the Pythia family: does their peak move with size? (notebook 002)"""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

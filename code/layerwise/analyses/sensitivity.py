@@ -3,8 +3,6 @@
 Kept apart from the published analyses. Published numbers allow one choice, measured ones all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -12,7 +10,7 @@ from typing import Any
 from layerwise.analyses import survival, weight_survival
 from layerwise.analyses.categories import OVER_PAIRS, n_categories
 from layerwise.analyses.derivation import Document, Rules
-from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.analyses.evidence import Entry, Evidence, by_layer
 from layerwise.analyses.pair_curves import CURVES
 from layerwise.analyses.survival import (
     CHOICES,
@@ -21,7 +19,6 @@ from layerwise.analyses.survival import (
     STATISTICS,
     Row,
     adjusted_p,
-    by_layer,
     rows,
     rows_in_print,
 )
@@ -93,7 +90,7 @@ def of_model(name: str, further: Rules, *shown: str) -> Document:
         shown: names of the entry that are shown as they stand.
     """
     return Document(
-        lambda evidence: evidence[CHOICES_FILE][name],
+        f"{CHOICES_FILE}#{pointer(name)}",
         {"": {**OF_MODEL, **further}, "pairs_by_category/*/*": OVER_PAIRS},
         places={
             pointer(part): (CHOICES_FILE, pointer(name, part))

@@ -3,8 +3,6 @@
 The norm is that of all tokens together, so the first token rules it (Paper 3, appendices).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -17,7 +15,7 @@ from layerwise.statistics import gains
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.samples import spearman
 
-PROJECTOR = ("hypothesis_1_titanium_projector", "results")
+PROJECTOR = "/hypothesis_1_titanium_projector/results"
 PROJECTED = ("llama3.1-8b", "mistral-7b", "gemma2-9b")
 MODELS = ("pythia-6.9b", "gemma-7b", "apertus-8b", "llama3.1-8b")
 LLAMA = "llama3.1-8b"
@@ -95,17 +93,14 @@ TYPED: Rules = {
     "gemma2-9b/last_gain": lambda e: round(last_gain(e[FOUR].results["gemma-7b"]), 2),
 }
 DOCUMENTS = {
-    **{
-        model: Document(lambda e, model=model: e[FOUR].results[model], {"": FULL}, shows=False)  # type: ignore[misc]
-        for model in MODELS
-    },
+    **{model: Document(f"{FOUR}#/results/{model}", {"": FULL}, shows=False) for model in MODELS},
     "mistral-7b": Document(mistral, {"": STREAM}, shows=False),
     "typed": Document(
         None,
         {"": TYPED},
         places={
             "/mistral_reference": (FOUR, "/mistral_reference"),
-            **{pointer(model): (HYPOTHESES, pointer(*PROJECTOR, model)) for model in PROJECTED},
+            **{pointer(model): (HYPOTHESES, f"{PROJECTOR}/{model}") for model in PROJECTED},
         },
         shows=False,
     ),

@@ -1,11 +1,13 @@
 """Traces of the sheaf Laplacian and the restriction maps (Paper 3, section 5.2)."""
 
-from __future__ import annotations
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from layerwise.analyses.derivation import Document, Rules
+from layerwise.analyses.derivation import Document, Rule, Rules
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.inputs.result_files import EXTENDED, MAPS, V1, V2
 from layerwise.statistics import critical_layer
@@ -24,14 +26,14 @@ FACTOR = 2  # the script's rule: expanders' mean trace over twice that of dampen
 DRAFT_LAYER = 10  # where the draft puts the smallest ratio
 
 
+def run(file: str, model: str, group: str = "results") -> Callable[[Any], Entry]:
+    """A model of a script's file."""
+    return lambda e: e.of(file)[group].row(model=model)
+
+
 def mean(m: Entry, series: str) -> float:
     """Mean over the layers of the run's traces, `traces_<series>`."""
     return float(np.mean(m[f"traces_{series}"][:]))
-
-
-def prior(m: Entry) -> float:
-    """The a-priori L*, from the gain typed into the script."""
-    return critical_layer.layer_from_gain(m.n_layers, m.known_gain)
 
 
 def trace_layer(m: Entry) -> int:
@@ -42,6 +44,11 @@ def trace_layer(m: Entry) -> int:
 def extended_layer(m: Entry) -> int:
     """L* of the extended run: the steepest layer of the multi-head trace."""
     return critical_layer.steepest(m.traces_mh[:])
+
+
+def prior(m: Entry) -> float:
+    """The a-priori L*, from the gain typed into the script."""
+    return critical_layer.layer_from_gain(m.n_layers, m.known_gain)
 
 
 def gap_layer(m: Entry) -> int:
@@ -56,12 +63,6 @@ def expand_over_dampen(e: Evidence, series: str) -> float:
         for kind in ("EXPAND", "DAMPEN")
     )
     return float(above / below)
-
-
-def gpt2_over_opt(e: Evidence) -> float:
-    """Ratio of the mean multi-head traces."""
-    above, below = (e[V2].results.row(model=name) for name in ("gpt2", "opt-125m"))
-    return mean(above, "multihead") / mean(below, "multihead")
 
 
 SECOND_RUN: Rules = {
@@ -82,7 +83,9 @@ FIRST_RUN: Rules = {
     "spectral_gap_at_half": lambda m: m.spectral_gaps[len(m.spectral_gaps) // 2],
 }
 STUDY: Rules = {
-    "gpt2_over_opt": gpt2_over_opt,
+    "gpt2_over_opt": lambda e: (
+        mean(run(V2, "gpt2")(e), "multihead") / mean(run(V2, "opt-125m")(e), "multihead")
+    ),
     "expand_over_dampen/full": lambda e: expand_over_dampen(e, "full"),
     "expand_over_dampen/multihead": lambda e: expand_over_dampen(e, "multihead"),
     "discriminates/full": lambda e: expand_over_dampen(e, "full") > FACTOR,
@@ -100,17 +103,9 @@ def ratios(f: Entry) -> Float[np.ndarray, " layer"]:
 
 
 def halves(f: Entry) -> tuple[float, float]:
-    """Mean ratio before the layer of the smallest, and from it on.
-
-    NaN where that is the first layer: nothing stands before it.
-    """
+    """Mean ratio before the layer of the smallest (NaN where nothing is), and from it on."""
     before, after = np.split(ratios(f), [np.argmin(ratios(f))])
     return float(np.mean(before)) if len(before) else np.nan, float(np.mean(after))
-
-
-def draft_ratio(f: Entry) -> float:
-    """The ratio that the draft calls the smallest."""
-    return f.restriction_maps.contraction_ratios[DRAFT_LAYER]
 
 
 RATIOS: Rules = {
@@ -121,49 +116,42 @@ RATIOS: Rules = {
     "nan_layers": lambda f: np.sum(np.isnan(ratios(f))),
     "smallest_finite_layer": lambda f: np.nanargmin(ratios(f)),
     "all_below_1": lambda f: np.nanmax(ratios(f)) < 1,
-    "draft_ratio": draft_ratio,
-    "draft_ratio_to_first": lambda f: draft_ratio(f) / f.restriction_maps.contraction_ratios[0],
+    "draft_ratio": lambda f: f.restriction_maps.contraction_ratios[DRAFT_LAYER],
+    "draft_ratio_to_first": lambda f: (
+        f.restriction_maps.contraction_ratios[DRAFT_LAYER]
+        / f.restriction_maps.contraction_ratios[0]
+    ),
 }
-
-
-def mean_or_word(m: Entry) -> float | str:
-    """The mean multi-head trace; one NaN makes it NaN, which is given as that word."""
-    found = mean(m, "mh")
-    return "NaN" if np.isnan(found) else found
-
-
-def first_run(m: Entry) -> Entry:
-    """The same model in the first script's file."""
-    return m.of(V1).results.row(model=m.model)
 
 
 def traced(model: str) -> Document:
     """A model of the two trace scripts."""
+    first, second = run(V1, model), run(V2, model)
 
-    def of(e: Evidence) -> Entry:
-        return e[V2].results.row(model=model)
+    def in_first(rule: Rule, m: Entry) -> Any:
+        return rule(first(m))
 
-    first = {f"first/{name}": lambda m, r=rule: r(first_run(m)) for name, rule in FIRST_RUN.items()}
+    of_first = {f"first/{name}": partial(in_first, rule) for name, rule in FIRST_RUN.items()}
     return Document(
-        of,
-        {"": {**SECOND_RUN, **first}},
-        places=lambda e: {"": of(e).cell, "/first": first_run(of(e)).cell},
+        second,
+        {"": {**SECOND_RUN, **of_first}},
+        places=lambda e: {"": second(e).cell, "/first": first(e).cell},
         shows=False,
     )
 
 
-DOCUMENTS = (
-    {model: traced(model) for model in TRACED}
-    | {
-        model: Document(
-            lambda e, model=model: e[EXTENDED].extended_results.row(model=model),  # type: ignore[misc]
-            {"": {"L_star": extended_layer, name: mean_or_word}},
-            shows=False,
-        )
-        for model, name in PACKED.items()
+def packed(model: str, name: str) -> Document:
+    """A model of the extended run."""
+    rules: Rules = {
+        "L_star": extended_layer,
+        name: lambda m: "NaN" if np.isnan(mean(m, "mh")) else mean(m, "mh"),
     }
-    | {
-        "study": Document(None, {"": STUDY}),
-        "pythia-1.4b": Document(MAPS, {"": RATIOS}, shows=False),
-    }
-)
+    return Document(run(EXTENDED, model, "extended_results"), {"": rules}, shows=False)
+
+
+DOCUMENTS = {
+    **{model: traced(model) for model in TRACED},
+    **{model: packed(model, name) for model, name in PACKED.items()},
+    "study": Document(None, {"": STUDY}),
+    "pythia-1.4b": Document(MAPS, {"": RATIOS}, shows=False),
+}

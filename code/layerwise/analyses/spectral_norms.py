@@ -1,14 +1,12 @@
 """Spectral norms of the attention projections (Paper 3, section 4.3) and the OPT investigation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
-from operator import eq, ne
 
 import numpy as np
+from jaxtyping import Float64
 
-from layerwise.analyses.derivation import Document, Rules
+from layerwise.analyses.derivation import Document, Rule, Rules
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.gain_files import gain, models
 from layerwise.inputs.result_files import HUNT, OPT, SPECTRAL, SWEEP
@@ -21,7 +19,6 @@ MODELS = (
 INVESTIGATED = ("opt-125m", "gpt2", "pythia-160m")
 MATRICES = ("W_V", "W_O", "W_Q", "W_K")
 LEVEL = 0.05  # of significance: the paper's prediction is read as a correlation
-ELEUTHER, META = "EleutherAI", "Meta"
 
 
 # --- of a model ---
@@ -58,25 +55,27 @@ def attention_mean(m: Entry, series: str) -> float:
 # --- over the models ---
 
 
-def of_lab(e: Evidence, is_lab: Callable[[str, str], bool], lab: str) -> list[Entry]:
-    """The models that are (or are not) of a lab."""
-    return [m for m in e[SPECTRAL].results if is_lab(m.lab, lab)]
+GROUPS: dict[str, Callable[[Entry], bool]] = {
+    "pythia": lambda m: "/pythia-" in m.model,
+    "eleuther": lambda m: m.lab == "EleutherAI",
+    "others": lambda m: m.lab != "EleutherAI",
+    "meta": lambda m: m.lab == "Meta",
+}
 
 
-def pythia(e: Evidence) -> list[Entry]:
-    """The Pythia models."""
-    return [m for m in e[SPECTRAL].results if "/pythia-" in m.model]
+def over(e: Evidence, of: Callable[[Entry], float], group: str) -> Float64[np.ndarray, " model"]:
+    """A statistic of the models of a group."""
+    return np.array([of(m) for m in e[SPECTRAL].results if GROUPS[group](m)])
 
 
-def quotient(of: Callable[[Entry], float], above: list[Entry], below: list[Entry]) -> float:
-    """Mean over some models over the mean over others."""
-    return float(np.mean([of(m) for m in above]) / np.mean([of(m) for m in below]))
+def quotient(of: Callable[[Entry], float], above: str, below: str) -> Rule:
+    """Mean over one group over the mean over another."""
+    return lambda e: float(np.mean(over(e, of, above)) / np.mean(over(e, of, below)))
 
 
 def lab_test(e: Evidence) -> tuple[float, float]:
     """U and p of the mean W_V norm, EleutherAI against the others."""
-    above, below = (of_lab(e, is_lab, ELEUTHER) for is_lab in (eq, ne))
-    return mann_whitney(*(np.array([moment(m) for m in models]) for models in (above, below)))
+    return mann_whitney(over(e, moment, "eleuther"), over(e, moment, "others"))
 
 
 def prediction(e: Evidence) -> Correlation:
@@ -85,12 +84,6 @@ def prediction(e: Evidence) -> Correlation:
     named = [(m, m.model.rpartition("/")[2]) for m in e[SPECTRAL].results]
     pairs = [(ratio(m), gain(gained[name])) for m, name in named if name in gained]
     return pearson(*np.array(pairs).T)
-
-
-def frobenius_ratio(e: Evidence) -> float:
-    """GPT-2 over OPT-125m."""
-    above, below = (e[OPT].W_V_analysis[name] for name in ("gpt2", "facebook/opt-125m"))
-    return above.mean_frobenius / below.mean_frobenius
 
 
 OF_MODEL: Rules = {
@@ -107,16 +100,19 @@ OF_ATTENTION: Rules = {
     "attention/mean_sparsity": lambda m: attention_mean(m, "sparsity"),
 }
 STUDY: Rules = {
-    "value_ratio": lambda e: quotient(moment, of_lab(e, eq, ELEUTHER), of_lab(e, eq, META)),
-    "value_to_output_ratio": lambda e: quotient(ratio, pythia(e), of_lab(e, eq, META)),
+    "value_ratio": quotient(moment, "eleuther", "meta"),
+    "value_to_output_ratio": quotient(ratio, "pythia", "meta"),
     "mann_whitney/u": lambda e: lab_test(e)[0],
     "mann_whitney/p": lambda e: lab_test(e)[1],
     "prediction/r": lambda e: prediction(e).r,
     "prediction/p": lambda e: prediction(e).p,
     "prediction/predicts": lambda e: prediction(e).p < LEVEL,
-    "late_square_ratio/others": lambda e: quotient(late_square, pythia(e), of_lab(e, ne, ELEUTHER)),
-    "late_square_ratio/meta": lambda e: quotient(late_square, pythia(e), of_lab(e, eq, META)),
-    "frobenius_ratio": frobenius_ratio,
+    "late_square_ratio/others": quotient(late_square, "pythia", "others"),
+    "late_square_ratio/meta": quotient(late_square, "pythia", "meta"),
+    "frobenius_ratio": lambda e: (
+        e[OPT].W_V_analysis["gpt2"].mean_frobenius
+        / e[OPT].W_V_analysis["facebook/opt-125m"].mean_frobenius
+    ),
 }
 
 

@@ -4,8 +4,6 @@ A claim is a rule on a statistic. Under every choice the same rule is asked of a
 and its interval. On published numbers only one choice can be made: to test all layers at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +11,7 @@ import numpy as np
 from scipy import stats
 
 from layerwise.analyses.categories import SLUG, ends, n_categories, total_pairs
-from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.analyses.evidence import Entry, Evidence, by_layer
 from layerwise.analyses.pair_curves import PairCurve
 from layerwise.inputs.result_files import BOOTSTRAP
 from layerwise.statistics import calibration, curves, phases
@@ -108,11 +106,6 @@ def bell_shaped(shares: list[float]) -> Finding:
     """The profile rises to its peak and falls from there on."""
     bell = curves.bell_test(shares)
     return Finding(bell.phase2_slope, bell.is_bell_curve, f"L{bell.l_star}")
-
-
-def by_layer(entry: Entry) -> dict[int, Any]:
-    """What stands under the names of layers, ascending."""
-    return {layer: entry[layer] for layer in sorted(map(int, entry))}
 
 
 # --- rows of one model --------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """Llama-3.1-8B-Instruct with and without its chat template (template notebook)."""
 
-from __future__ import annotations
-
 from layerwise.analyses.cross_model import EXCLUDES, structure
 from layerwise.analyses.derivation import Document
 from layerwise.analyses.evidence import Entry

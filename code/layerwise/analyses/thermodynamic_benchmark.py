@@ -1,7 +1,5 @@
 """The unified benchmark: four models, 25 prompts each (Paper 3, abstract; benchmark notebook)."""
 
-from __future__ import annotations
-
 import numpy as np
 from jaxtyping import Float32
 
@@ -33,11 +31,6 @@ def compared(m: Rows) -> tuple[Prompts, Prompts]:
     return entropies(m, "Cliche"), entropies(m, "Novel")
 
 
-def printed_mean(m: Rows, category: str) -> float:
-    """Mean entropy: the shortest decimal of the single-precision mean."""
-    return float(str(entropies(m, category).mean()))
-
-
 def single(m: Rows) -> np.ndarray:
     """All entropies, as far as single precision goes."""
     return m["Entropy"].astype(np.float32).astype(np.float64)
@@ -60,8 +53,9 @@ OF_MODEL: Rules = {
     "complexity/Complexity_Spearman_r": lambda m: spearman(m["Complexity"], m["Last_Gain"]).r,
     "complexity/Complexity_Spearman_p": lambda m: spearman(m["Complexity"], m["Last_Gain"]).p,
     "distance_r": lambda m: pearson(single(m), distance(m)).r,
-    "p3/Cliche_mean": lambda m: printed_mean(m, "Cliche"),
-    "p3/Novel_mean": lambda m: printed_mean(m, "Novel"),
+    # the shortest decimals of the single-precision means
+    "p3/Cliche_mean": lambda m: float(str(entropies(m, "Cliche").mean())),
+    "p3/Novel_mean": lambda m: float(str(entropies(m, "Novel").mean())),
     "p3/t_stat": lambda m: pooled_t(*compared(m)).t,
     "p3/p_val": lambda m: pooled_t(*compared(m)).p_value,
     "p3/cohens_d": lambda m: pooled_d(*compared(m)),

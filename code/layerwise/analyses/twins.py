@@ -1,7 +1,5 @@
 """Base models and their instruction-tuned twins (Paper 3, section 5.5; twin notebook)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from layerwise.analyses.derivation import Document, Rules
@@ -20,49 +18,37 @@ def effect(delta: float) -> str:
     return "AMPLIFIES" if delta > 0 else "DAMPENS"
 
 
-def means(family: Rows) -> tuple[float, float]:
-    """Mean last gain over the prompts, of the base model and of the tuned one."""
-    base, tuned = (float(np.mean(family.where(Variant=v)["Last_Gain"])) for v in VARIANTS)
-    return base, tuned
+def base(family: Rows) -> float:
+    """Mean last gain of the base model over the prompts."""
+    return float(np.mean(family.where(Variant="base")["Last_Gain"]))
 
 
-def delta(family: Rows) -> float:
-    """Change of the mean gain by the tuning."""
-    base, tuned = means(family)
-    return tuned - base
-
-
-def ratio(family: Rows) -> float:
-    """Mean gain of the tuned model over that of the base model."""
-    base, tuned = means(family)
-    return tuned / base
+def tuned(family: Rows) -> float:
+    """The same of the tuned one."""
+    return float(np.mean(family.where(Variant="instruct")["Last_Gain"]))
 
 
 def same_side(family: Rows) -> bool:
     """Whether both gains dampen or both expand."""
-    base, tuned = means(family)
-    return (base > 1) == (tuned > 1)
-
-
-def families(rows: Rows) -> list[Rows]:
-    """The pairs of models."""
-    return [rows.where(Family=family) for family in FAMILIES]
+    return (base(family) > 1) == (tuned(family) > 1)
 
 
 OF_FAMILY: Rules = {
     "base/std_gain": lambda f: np.std(f.where(Variant="base")["Last_Gain"]),
     "instruct/std_gain": lambda f: np.std(f.where(Variant="instruct")["Last_Gain"]),
-    "Base_Gain": lambda f: np.mean(f.where(Variant="base")["Last_Gain"]),
-    "Instruct_Gain": lambda f: np.mean(f.where(Variant="instruct")["Last_Gain"]),
-    "Delta": delta,
-    "Ratio": ratio,
-    "RLHF_Effect": lambda f: effect(delta(f)),
+    "Base_Gain": base,
+    "Instruct_Gain": tuned,
+    "Delta": lambda f: tuned(f) - base(f),
+    "Ratio": lambda f: tuned(f) / base(f),
+    "RLHF_Effect": lambda f: effect(tuned(f) - base(f)),
     "Same_Sign": same_side,
 }
 STUDY: Rules = {
-    "n_total_measurements": lambda rows: sum(len(f["Last_Gain"]) for f in families(rows)),
-    "sign_kept": lambda rows: all(map(same_side, families(rows))),
-    "largest_change_pct": lambda rows: max(100 * abs(1 - ratio(f)) for f in families(rows)),
+    "n_total_measurements": lambda rows: len(rows["Last_Gain"]),
+    "sign_kept": lambda rows: all(map(same_side, rows.by("Family").values())),
+    "largest_change_pct": lambda rows: max(
+        100 * abs(1 - tuned(f) / base(f)) for f in rows.by("Family").values()
+    ),
 }
 DOCUMENTS = {
     family: Document(

@@ -1,7 +1,5 @@
 """Unembedding norms: the Mistral investigation and the LLaMA hypothesis tests (Paper 3)."""
 
-from __future__ import annotations
-
 import math
 
 from layerwise.analyses.derivation import Document
@@ -24,7 +22,7 @@ OF_MISTRAL = {
 }
 DOCUMENTS = {
     model: Document(
-        lambda e, model=model: e[HYPOTHESES].at(*PROJECTOR, model),  # type: ignore[misc]
+        f"{HYPOTHESES}#{PROJECTOR}/{model}",
         {"": OF_MODEL},
         shows=False,
     )

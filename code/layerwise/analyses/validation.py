@@ -1,9 +1,6 @@
 """Uniformity asymmetry and output preference over the categories, last layer (notebook 003)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +16,7 @@ from layerwise.analyses.categories import (
     r_over_categories,
     total_pairs,
 )
-from layerwise.analyses.derivation import Document, Rule, Rules
+from layerwise.analyses.derivation import Document, Rule, Rules, each
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.inputs.published import pointer
 from layerwise.inputs.result_files import CLASSES, OUTPUT_CORRELATION, PAPER1, UA_FILES
@@ -36,11 +33,6 @@ def share(of_category: Entry) -> float:
     """Percent of pairs that prefer A: the nearest that a whole number of pairs can give."""
     n = n_pairs(of_category, of_category.called)
     return round(of_category.pct_prefer_a / 100 * n) / n * 100
-
-
-def aligned(of_category: Entry) -> str:
-    """Whether UA and preference point the same way."""
-    return curves.aligned(asymmetry(of_category), of_category.output_preference)
 
 
 def on_facts(word: Callable[[Entry], str]) -> Rule:
@@ -65,7 +57,10 @@ GLOBAL: Rules = {
     "mean_output_preference": lambda f: np.mean(preferences(f)),
 }
 WORDS: Rules = {
-    "aligned": lambda f: {name: partial(aligned, f[name]) for name in categories(f)},
+    "aligned": each(
+        lambda f: {name: f[name] for name in categories(f)},
+        lambda m: curves.aligned(asymmetry(m), m.output_preference),
+    ),
     "interpretation": lambda f: curves.coupling(r_over_categories(f)),
     "sf_label": on_facts(lambda m: "ALIGNED" if abs(asymmetry(m)) > 0.05 else "NEUTRAL"),
     "key_question": on_facts(lambda m: curves.key_question(asymmetry(m), m.output_preference)),
@@ -94,25 +89,22 @@ def weakest(f: Entry) -> dict[str, Any]:
     return {"category": name, **found[name], "significant": found[name]["p"] < LEVEL}
 
 
-def facts_in_the_supplement(evidence: Evidence, model: str) -> float:
-    """The supplement's mean preference on scientific facts, nats."""
-    row = evidence[CLASSES].row(model=model, category=FACTS)
-    return row.nll_b - row.nll_a
+def reference(model: str) -> Rules:
+    """What notebook 003 typed of one of Paper 1's models: UA and mean preference of the facts."""
+
+    def preference(e: Evidence) -> float:
+        row = e[CLASSES].row(model=model, category=FACTS)
+        return row.nll_b - row.nll_a
+
+    return {
+        f"{model}/ua": lambda e: asymmetry(e[PAPER1[model]][FACTS]),
+        f"{model}/pref": preference,
+    }
 
 
 OF_PRINT: Rules = {"_without_one": without_one, "_weakest": weakest}
 
 
-def facts_in_paper_1(evidence: Evidence, model: str) -> float:
-    """Paper 1's UA of scientific facts."""
-    return asymmetry(evidence[PAPER1[model]][FACTS])
-
-
-REFERENCE: Rules = {
-    f"{model}/{name}": partial(rule, model=model)
-    for model in PAPER1
-    for name, rule in (("ua", facts_in_paper_1), ("pref", facts_in_the_supplement))
-}
 DOCUMENTS = {
     slug: Document(
         file,
@@ -123,7 +115,7 @@ DOCUMENTS = {
 } | {
     "reference": Document(
         None,
-        {"": REFERENCE},
+        {"": {name: rule for model in PAPER1 for name, rule in reference(model).items()}},
         {f"/{m}/pref": (OUTPUT_CORRELATION, pointer("rlhf_masking", m, "pref")) for m in PAPER1},
     )
 }

@@ -6,8 +6,6 @@ last gain, with that norm or without. The experiments measure every reading of e
 set side by side.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 
 import numpy as np
