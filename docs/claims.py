@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import importlib
 import json
+import shutil
 import sys
 from collections import Counter
 from pathlib import Path
 
 from layerwise.analyses import TABLES
 from layerwise.ledger.verdicts import VERDICTS
+from layerwise.pages.records import answer
 
 ROOT = Path(__file__).resolve().parent.parent
 SHOWN = (
@@ -66,10 +68,11 @@ def page(document: dict) -> str:
 
 
 def headlines(document: dict) -> str:
-    """The README's table of the papers' central claims."""
-    rows = ["| | the papers say | grade | because |", "|---|---|---|---|"]
+    """The README's answer: how many central claims hold, and a row for each."""
+    rows = [f"**{answer(document['headlines'])}**", "", "| paper | says | what its numbers say |"]
+    rows += ["|---|---|---|"]
     for headline in document["headlines"]:
-        cells = (headline["says"], f"**{headline['grade']}**", headline["reason"])
+        cells = (headline["says"], f"**{headline['grade'].capitalize()}.** {headline['reason']}")
         rows += [
             f"| {headline['paper']} | {' | '.join(c.replace('|', chr(92) + '|') for c in cells)} |"
         ]
@@ -84,12 +87,13 @@ def with_headlines(readme: str, document: dict) -> str:
 
 
 def main(path: Path) -> None:
-    """Read judged claims, write the page and the README's table."""
+    """Read judged claims, write the page, the README's table and its figure."""
     assert set(SHOWN) <= set(VERDICTS)
     document = json.loads(path.read_text(encoding="utf-8"))
     (ROOT / "docs" / "claims.md").write_text(page(document), encoding="utf-8")
     readme = ROOT / "README.md"
     readme.write_text(with_headlines(readme.read_text("utf-8"), document), encoding="utf-8")
+    shutil.copyfile(ROOT / "figures/published/overview.svg", ROOT / "docs" / "overview.svg")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,9 @@ import typer
 import yaml
 
 from layerwise.cli import app
+from layerwise.figures.drawing import draw
+from layerwise.figures.numbers import read_numbers
+from layerwise.figures.style import save
 from layerwise.steps import analyse, judge
 from layerwise.steps.run import summary
 
@@ -78,6 +81,17 @@ def test_generated_pages_are_those_of_today(readme: str, claims: Any) -> None:
         assert page == script["page"](argument), "run `make docs`"
         if name == "claims":
             assert readme == script["with_headlines"](readme, claims)
+
+
+def test_the_figure_of_the_answer_is_that_of_today(judged: Path, tmp_path: Path) -> None:
+    source = judged / "results" / "published"
+    numbers = read_numbers(
+        "published", source / "statistics", source / "claims.json", ROOT / "models.yaml"
+    )
+    figure = draw("overview", numbers).figure
+    assert figure is not None
+    drawn = save(figure, tmp_path, "overview")
+    assert drawn == (ROOT / "docs" / "overview.svg").read_text(encoding="utf-8"), "run `make docs`"
 
 
 # --- what it names is there ---------------------------------------------------------------------
