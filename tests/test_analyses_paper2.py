@@ -72,7 +72,6 @@ def test_transition_is_the_first_from_positive_to_negative():
     assert phases.transition({0: 0.4, 4: 0.0, 8: -0.4}) == "---"
     assert phases.first_not_positive({0: 0.4, 4: 0.0, 8: -0.4}) == "L4"
     assert phases.first_not_positive({0: 0.4}) == "---"
-    assert phases.most_negative({0: 0.4, 4: -0.5, 8: -0.5}) == "L4"
 
 
 def test_equal_signs_are_strict():

@@ -23,7 +23,6 @@ from layerwise.inputs.measured import measured
 from layerwise.inputs.models import Model, Shape
 from layerwise.inputs.published import Published
 from layerwise.inputs.result_files import HUNT, SWEEP
-from layerwise.statistics import gains
 from tiny_checkpoints import built
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -227,11 +226,3 @@ def test_statistics_without_both_classes(published: Published) -> None:
     laws = analysed("laws", tables, **DRAWS).documents["laws"]
     assert laws["p"]["lab_heritage"] == 1
     assert laws["below"]["first_two"] is False
-
-
-def test_separable() -> None:
-    assert gains.separable([0.1, 0.3], [1.1, 0.9])
-    assert not gains.separable([0.1, 0.3], [0.9, 1.1])
-    assert not gains.separable([0.1, 0.1], [1.1, 0.9])
-    assert not gains.separable([0.1, 0.3], [1.1, 1.2])
-    assert not gains.separable([0.1, 0.3], [0.8, 0.9])

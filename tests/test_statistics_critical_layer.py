@@ -63,12 +63,12 @@ def test_sign_change_by_hand(t: list[float], layer: int, rule: str) -> None:
 def test_sharpest_turns_against_loops(t: np.ndarray) -> None:
     n = len(t)
     steps = [abs(t[i] - t[i - 1]) for i in range(1, n)]
-    assert rules.largest_step(t) == steps.index(max(steps)) + 1
+    assert rules.sharpest(rules.step_sizes, t) == steps.index(max(steps)) + 1
     bends = [abs(t[i + 1] - 2 * t[i] + t[i - 1]) for i in range(1, n - 1)]
-    assert rules.inflection(t) == bends.index(max(bends)) + 1
+    assert rules.sharpest(rules.bend_sizes, t) == bends.index(max(bends)) + 1
     slopes = [abs(t[min(i + 1, n - 1)] - t[max(i - 1, 0)]) for i in range(n)]
     slopes = [s / (1 if i in (0, n - 1) else 2) for i, s in enumerate(slopes)]
-    assert rules.steepest(t) == slopes.index(max(slopes))
+    assert rules.sharpest(rules.gradient_sizes, t) == slopes.index(max(slopes))
 
 
 @given(series, st.integers(0, 11))
@@ -85,15 +85,14 @@ def test_a_nan_wins_the_legacy_rules_and_no_guarded_one(t: np.ndarray, place: in
 
 @given(series)
 def test_without_a_nan_the_guard_changes_nothing(t: np.ndarray) -> None:
-    assert rules.guarded(rules.gradient_sizes, t) == rules.steepest(t)
-    assert rules.guarded(rules.step_sizes, t) == rules.largest_step(t)
-    assert rules.guarded(rules.bend_sizes, t) == rules.inflection(t)
+    for sizes in (rules.gradient_sizes, rules.step_sizes, rules.bend_sizes):
+        assert rules.guarded(sizes, t) == rules.sharpest(sizes, t)
     assert rules.guarded_sign_change(t) == rules.sign_change(t).layer
 
 
 def test_the_guard_looks_behind_the_nan() -> None:
     t = np.array([0, 1, 1, NAN, NAN, 5, 9, 8])
-    assert (rules.largest_step(t), rules.guarded(rules.step_sizes, t)) == (3, 6)
+    assert (rules.sharpest(rules.step_sizes, t), rules.guarded(rules.step_sizes, t)) == (3, 6)
     assert rules.guarded_sign_change(np.array([0, 1, NAN, 3, 2])) == 3
 
 
@@ -107,7 +106,8 @@ def test_nothing_but_nan_has_no_layer() -> None:
 def test_a_pythia_series_turns_where_half_precision_ends() -> None:
     """The first NaN layer is the published L*, one layer later by steps than by gradient."""
     t = np.concatenate([np.linspace(1, 2, 14), np.full(10, NAN)])
-    assert (rules.largest_step(t), rules.steepest(t)) == (14, 13)
+    found = [rules.sharpest(sizes, t) for sizes in (rules.step_sizes, rules.gradient_sizes)]
+    assert found == [14, 13]
 
 
 def test_layer_from_gain_theory() -> None:
@@ -138,12 +138,12 @@ def test_fit_finds_an_exact_formula() -> None:
     shapes = [(12, 12), (24, 16), (16, 8), (32, 32), (18, 8)]
     layers = [truth.layer(*shape) for shape in shapes[:-1]] + [40.0]  # one outlier
     found = rules.fit_formula(*zip(*shapes, strict=True), layers)
-    assert vars(found) == pytest.approx(vars(truth), rel=1e-9)
+    assert found == pytest.approx(truth, rel=1e-9)
 
 
 def test_critical_layer_iv() -> None:
     with pytest.raises(LayerwiseError, match="at least 2 layers, found 1"):
-        rules.largest_step(np.ones(1))
+        rules.step_sizes(np.ones(1))
     with pytest.raises(LayerwiseError, match="at least 2 layers, found 0"):
         rules.gradient_sizes(np.ones(0))
     with pytest.raises(LayerwiseError, match="at least 3 layers, found 2"):

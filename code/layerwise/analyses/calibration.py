@@ -75,7 +75,9 @@ OF_MODEL: Rules = {
     "_global_stats/total_pairs": total_pairs,
     **of_group("all_categories"),
     **of_group("neutral_only"),
-    "_verdicts/zero": lambda f: calibration.zero_words(interval(f)),
+    "_verdicts/zero": lambda f: (
+        f"CI {'includes' if includes_zero(interval(f)) else 'excludes'} zero"
+    ),
     "_verdicts/status_paper": lambda f: calibration.paper_status(interval(f), neutral_d(f)),
     "_verdicts/status_code": lambda f: calibration.code_status(interval(f), neutral_d(f)),
 }
@@ -136,15 +138,18 @@ def others(ua: Mapping[str, float]) -> str:
 
 
 def gaps(e: Evidence, *, of_sides: bool = False) -> Float[np.ndarray, " pair"]:
-    """Relative differences of a pair's word counts, or of those of a category's sides."""
+    """|words of A - words of B| over the longer side, of the pairs or of a category's sides."""
     words = [np.array([[pair.a, pair.b] for pair in pairs]) for pairs in e[WORDS].values()]
     both = [pairs.sum(axis=0, keepdims=True) for pairs in words] if of_sides else words
-    return calibration.length_gaps(np.concatenate(both))
+    a, b = np.concatenate(both).T
+    return np.abs(a - b) / np.maximum(a, b)
 
 
 STATEMENTS: Mapping[str, Rules] = {
     "numeric": {
-        "negative": over(NUMERIC, calibration.negative_words),
+        "negative": over(
+            NUMERIC, lambda ua: f"{sum(one < 0 for one in ua.values())}/{len(ua)} negative"
+        ),
         "split": over(NUMERIC, calibration.split_words),
         # the abstract's bound
         "above": over(

@@ -48,6 +48,12 @@ def percent(densities: list[float], found: list[float]) -> int | float:
     return gains.percent([gains.density_accuracy([d], [g]) == 1 for d, g in pairs])
 
 
+def constant(some: list[Entry]) -> float:
+    """Accuracy of the better constant guess."""
+    damping = gains.share([damps(m) for m in some])
+    return max(damping, 1 - damping)
+
+
 def as_foretold(f: Entry, high: bool) -> float:
     """Share of the models on one side of the limit that are what it foretells.
 
@@ -63,8 +69,8 @@ def density_rule(select: Callable[[Any], list[Entry]]) -> Rules:
     rules: Rules = {
         "accuracy_pct": lambda f: percent(*points(select(f))),
         "accuracy_pct_final_norm": lambda f: percent(*points(select(f), final_gain)),
-        "constant_accuracy": lambda f: gains.constant_accuracy(gains_of(select(f))),
-        "explains": lambda f: gains.density_explains(*points(select(f))),
+        "constant_accuracy": lambda f: constant(select(f)),
+        "explains": lambda f: gains.density_accuracy(*points(select(f))) > constant(select(f)),
     }
     return {f"density_rule/{name}": rule for name, rule in rules.items()}
 

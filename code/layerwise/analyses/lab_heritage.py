@@ -66,8 +66,8 @@ def signs(
 ) -> np.ndarray:
     """[damping, expanding] of EleutherAI (and of more models) and of the other labs."""
     groups = [*labs(f)[ELEUTHER], *more], others(f)
-    eleuther, rest = ([of(m) for m in group] for group in groups)
-    return gains.sign_table(eleuther, rest, decimals)
+    damping = [sum([gains.dampens(of(m), decimals) for m in group]) for group in groups]
+    return np.array([[n, len(group) - n] for n, group in zip(damping, groups, strict=True)])
 
 
 def only_swept(f: Entry) -> Models:
@@ -140,8 +140,10 @@ OF_LAB: Rules = {
 }
 OVER_MODELS: Rules = {
     "h26_lab_signatures": each(labs, together(OF_LAB)),
-    "h26_verdict": lambda f: gains.signatures_verdict(
-        [gains.signature(mean(some)) for some in labs(f).values()]
+    "h26_verdict": lambda f: (
+        "VALIDATED"
+        if len({gains.signature(mean(some)) for some in labs(f).values()}) > 1
+        else "FALSIFIED"
     ),
     "n_models": each(labs, len),
     "expand_pct": each(labs, lambda some: expand_percent(gains_of(some))),

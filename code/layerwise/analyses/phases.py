@@ -76,7 +76,7 @@ OF_CURVE: Rules = {
     "transition": lambda curve: phases.transition(curve.r()),
     "transition_if_inverted": lambda c: phases.transition(c.r() if some_late(c) else {}),
     "first_not_positive": lambda curve: phases.first_not_positive(curve.r()),
-    "most_negative_layer": lambda curve: phases.most_negative(curve.r()),
+    "most_negative_layer": lambda c: f"L{min(c.r(), key=c.r().__getitem__)}",
     "labels/thirds": lambda curve: phases.thirds_label(*curve.means()),
     "labels/llama": lambda curve: phases.llama_label(*curve.means()),
     "labels/template": lambda curve: phases.template_label(*curve.means()),

@@ -20,6 +20,7 @@ PROJECTED = ("llama3.1-8b", "mistral-7b", "gemma2-9b")
 MODELS = ("pythia-6.9b", "gemma-7b", "apertus-8b", "llama3.1-8b")
 LLAMA = "llama3.1-8b"
 BENCHMARKED = {"Pythia-6.9B": "pythia-6.9b", "Gemma-7B": "gemma-7b", "LLaMA-3.1-8B": LLAMA}
+OFFSET = 1e-10  # added to a gain before its logarithm, as published
 LAST_LAYERS = {"pythia-6.9b": 31, "gpt-j-6b": 27}
 
 
@@ -71,7 +72,8 @@ FULL: Rules = {
     **STREAM,
     "initial_gain": lambda m: ratios(m, slice(2))[0],
     "expanding_pct": lambda m: 100 - gains.contracting_percent(ratios(m)),
-    "final_cumulative": lambda m: gains.cumulative_gain(ratios(m)),
+    # the product of all, as the notebook took it
+    "final_cumulative": lambda m: np.exp(np.cumsum(np.log(ratios(m) + OFFSET))[-1]),
 }
 STUDY: Rules = {
     "correlation/pearson_r": lambda e: of_texts(e, pearson).r,

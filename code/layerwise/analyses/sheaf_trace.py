@@ -10,8 +10,13 @@ from jaxtyping import Float
 from layerwise.analyses.derivation import Document, Rule, Rules
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.inputs.result_files import EXTENDED, MAPS, V1, V2
-from layerwise.statistics import critical_layer
-from layerwise.statistics.critical_layer import legacy_argmax
+from layerwise.statistics.critical_layer import (
+    bend_sizes,
+    gradient_sizes,
+    layer_from_gain,
+    legacy_argmax,
+    sharpest,
+)
 
 TRACED = ("pythia-160m", "pythia-410m", "opt-125m", "gpt2")
 # Of the extended run, and what is said of the mean trace: a NaN among the layers leaves a word.
@@ -38,17 +43,17 @@ def mean(m: Entry, series: str) -> float:
 
 def trace_layer(m: Entry) -> int:
     """L* of the second run: the steepest layer of the single-slice trace."""
-    return critical_layer.steepest(m.traces_full[:])
+    return sharpest(gradient_sizes, m.traces_full[:])
 
 
 def extended_layer(m: Entry) -> int:
     """L* of the extended run: the steepest layer of the multi-head trace."""
-    return critical_layer.steepest(m.traces_mh[:])
+    return sharpest(gradient_sizes, m.traces_mh[:])
 
 
 def prior(m: Entry) -> float:
     """The a-priori L*, from the gain typed into the script."""
-    return critical_layer.layer_from_gain(m.n_layers, m.known_gain)
+    return layer_from_gain(m.n_layers, m.known_gain)
 
 
 def gap_layer(m: Entry) -> int:
@@ -77,7 +82,7 @@ SECOND_RUN: Rules = {
 FIRST_RUN: Rules = {
     "L_star_gap_max": gap_layer,
     "L_star_lambda2_max": lambda m: legacy_argmax(m.lambda_2[:]),
-    "L_star_inflection": lambda m: critical_layer.inflection(m.spectral_gaps[:]),
+    "L_star_inflection": lambda m: sharpest(bend_sizes, m.spectral_gaps[:]),
     "max_spectral_gap": lambda m: np.max(m.spectral_gaps[:]),
     "mean_spectral_gap": lambda m: np.mean(m.spectral_gaps[:]),
     "spectral_gap_at_half": lambda m: m.spectral_gaps[len(m.spectral_gaps) // 2],
@@ -110,7 +115,7 @@ def halves(f: Entry) -> tuple[float, float]:
 
 RATIOS: Rules = {
     "restriction_maps/L_star_min_contraction": lambda f: np.argmin(ratios(f)),
-    "restriction_maps/L_star_inflection": lambda f: critical_layer.inflection(ratios(f)),
+    "restriction_maps/L_star_inflection": lambda f: sharpest(bend_sizes, ratios(f)),
     "validation/contraction_before_Lstar": lambda f: halves(f)[0] < 1,
     "validation/expansion_after_Lstar": lambda f: halves(f)[1] > halves(f)[0],
     "nan_layers": lambda f: np.sum(np.isnan(ratios(f))),

@@ -66,7 +66,7 @@ def trace_layers(masses: ByHead, norms: Norms) -> dict[str, int | None]:
     """The steepest layer of each trace."""
     found: dict[str, int | None] = {}
     for name, series in traces(masses, norms).items():
-        found[f"L_star_{name}"] = critical_layer.steepest(series)
+        found[f"L_star_{name}"] = critical_layer.sharpest(critical_layer.gradient_sizes, series)
         found[f"L_star_{name}_guarded"] = critical_layer.guarded(
             critical_layer.gradient_sizes, series
         )
@@ -146,7 +146,7 @@ def cross_heritage(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     """The layer of the largest step of t; its mean and SD were all that was saved."""
     maps = attention(subject, texts)
     found = printed_traces(maps, squared_norms(subject, "legacy"))
-    layers = [critical_layer.largest_step(t) for t in found]
+    layers = [critical_layer.sharpest(critical_layer.step_sizes, t) for t in found]
     return _shape(subject) | {
         "L_star_empirical": float(np.mean(layers)),
         "L_star_std": float(np.std(layers)),
@@ -174,11 +174,11 @@ def mean_layers(maps: Sequence[Maps], norms: Norms) -> dict[str, float | None]:
     printed = printed_traces(maps, norms)
     coded = [sheaf.multihead_trace(m, norms) for m in by_head(maps, sheaf.off_diagonal_mass)]
     layers: dict[str, list[int | None]] = {
-        "argmax": [critical_layer.largest_step(t) for t in printed],
+        "argmax": [critical_layer.sharpest(steps, t) for t in printed],
         "argmax_guarded": [critical_layer.guarded(steps, t) for t in printed],
         "sign_change": [critical_layer.sign_change(t).layer for t in printed],
         "sign_change_guarded": [critical_layer.guarded_sign_change(t) for t in printed],
-        "coded_argmax": [critical_layer.largest_step(t) for t in coded],
+        "coded_argmax": [critical_layer.sharpest(steps, t) for t in coded],
         "coded_argmax_guarded": [critical_layer.guarded(steps, t) for t in coded],
     }
     there = {name: [one for one in of if one is not None] for name, of in layers.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from layerwise.errors import LayerwiseError
 from layerwise.statistics.curves import Ends, includes_zero
@@ -37,11 +37,6 @@ def code_status(interval: Ends, d: float) -> str:
     return "NEUTRAL" if abs(d) < NEUTRAL_BELOW else "MARGINAL"
 
 
-def zero_words(interval: Ends) -> str:
-    """Paper 1's words for an interval, closed at both ends."""
-    return f"CI {'includes' if includes_zero(interval) else 'excludes'} zero"
-
-
 def ratios(values: ByModel, model: str) -> dict[str, float]:
     """|value| of one model over |value| of each other, none of which may be zero."""
     others = {other: abs(value) for other, value in values.items() if other != model}
@@ -69,11 +64,6 @@ def bound_words(name: str, values: Sequence[float], bound: float) -> str:
     return f"{name} {'<' if max(values) < bound else '>='} {bound:g}".strip()
 
 
-def negative_words(values: ByModel) -> str:
-    """How many are negative: 3/4 negative."""
-    return f"{sum(value < 0 for value in values.values())}/{len(values)} negative"
-
-
 def split_words(values: ByModel) -> str:
     """The larger party of signs against the smaller: 3-vs-1."""
     negative = sum(value < 0 for value in values.values())
@@ -96,11 +86,6 @@ def size_words(sizes: Sequence[int]) -> str:
     """One size of all categories, or the range of sizes."""
     low, high = min(sizes), max(sizes)
     return f"{low} pairs per category" if low == high else f"{low} to {high} pairs per category"
-
-
-def length_gaps(words: Int[np.ndarray, "pair side"]) -> Float[np.ndarray, " pair"]:
-    """|words of A - words of B| over the longer side."""
-    return np.abs(words[:, 0] - words[:, 1]) / np.max(words, axis=1)
 
 
 def parity_words(gaps: Float[np.ndarray, " pair"]) -> str:

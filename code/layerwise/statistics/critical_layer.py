@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -21,8 +21,7 @@ Sizes = Callable[[np.ndarray], np.ndarray]  # a series -> how sharply it turns a
 SIGNIFICANT = 0.5  # of the largest step: the third rule of `sign_change`
 
 
-@dataclass(frozen=True)
-class Formula:
+class Formula(NamedTuple):
     """L* = L (constant + depth L + heads / H) for L blocks of H heads (equation 6)."""
 
     constant: float
@@ -53,12 +52,12 @@ def _long_enough(values: np.ndarray, least: int) -> np.ndarray:
 
 
 def gradient_sizes(values: Float[np.ndarray, " layer"]) -> Float[np.ndarray, " layer"]:
-    """Absolute gradient at each layer: central differences, one-sided at both ends."""
+    """Absolute gradient: central differences, one-sided at both ends (trace scripts)."""
     return np.abs(np.gradient(_long_enough(values, 2)))
 
 
 def step_sizes(values: Float[np.ndarray, " layer"]) -> Float[np.ndarray, " layer"]:
-    """Absolute difference from the layer before; -inf at layer 0, which has none."""
+    """|Difference| from the layer before (cross-heritage run); -inf at layer 0: it has none."""
     return np.concatenate([[-np.inf], np.abs(np.diff(_long_enough(values, 2)))])
 
 
@@ -68,23 +67,19 @@ def bend_sizes(values: Float[np.ndarray, " layer"]) -> Float[np.ndarray, " layer
     return np.concatenate([[-np.inf], bends, [-np.inf]])
 
 
-def steepest(values: Float[np.ndarray, " layer"]) -> int:
-    """The layer of the largest absolute gradient; the first NaN, if any (trace script)."""
-    return legacy_argmax(gradient_sizes(values))
+def sharpest(sizes: Sizes, values: Float[np.ndarray, " layer"]) -> int:
+    """Where the series turns most sharply; the first layer whose size a NaN touches, if any."""
+    return legacy_argmax(sizes(values))
 
 
-def largest_step(values: Float[np.ndarray, " layer"]) -> int:
-    """The layer after the largest step: argmax |diff| + 1; a NaN, if any (cross-heritage run)."""
-    return legacy_argmax(step_sizes(values))
+def guarded(sizes: Sizes, values: Float[np.ndarray, " layer"]) -> int | None:
+    """The same among the layers whose size no NaN touches; None where there is no such layer."""
+    found = sizes(values)
+    finite = np.where(np.isnan(found), -np.inf, found)
+    return None if np.all(np.isneginf(finite)) else legacy_argmax(finite)
 
 
-def inflection(values: Float[np.ndarray, " layer"]) -> int:
-    """The layer of the largest absolute second difference; the first NaN, if any."""
-    return legacy_argmax(bend_sizes(values))
-
-
-@dataclass(frozen=True)
-class SignChange:
+class SignChange(NamedTuple):
     """A layer, and which of the four rules of the sign-change run found it."""
 
     layer: int
@@ -113,13 +108,6 @@ def sign_change(values: Float[np.ndarray, " layer"]) -> SignChange:
     if len(large):
         return SignChange(int(large[-1]) + 1, "gradient_drop")
     return SignChange(n // 2, "fallback")
-
-
-def guarded(sizes: Sizes, values: Float[np.ndarray, " layer"]) -> int | None:
-    """Where the series turns most sharply, among the layers whose size no NaN touches, if any."""
-    found = sizes(values)
-    finite = np.where(np.isnan(found), -np.inf, found)
-    return None if np.all(np.isneginf(finite)) else legacy_argmax(finite)
 
 
 def guarded_sign_change(values: Float[np.ndarray, " layer"]) -> int | None:

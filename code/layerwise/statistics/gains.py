@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from layerwise.errors import LayerwiseError
 
 DENSITY_LIMIT = 0.2  # at and above it a model is foretold to damp
-OFFSET = 1e-10  # added to a gain before its logarithm, as published
-SIGNATURE_LIMITS = (0.95, 1.05)  # mean gain of a lab
 
 
 def dampens(gain: float, decimals: int | None = None) -> bool:
@@ -60,36 +58,15 @@ def density_accuracy(
     return share([(density >= limit) == dampens(gain) for density, gain in pairs])
 
 
-def constant_accuracy(gains: Sequence[float]) -> float:
-    """Accuracy of the better constant guess."""
-    damping = share([dampens(gain) for gain in gains])
-    return max(damping, 1 - damping)
-
-
-def density_explains(densities: Sequence[float], gains: Sequence[float]) -> bool:
-    """True where the density rule is right more often than the better constant guess."""
-    return density_accuracy(densities, gains) > constant_accuracy(gains)
-
-
-def separable(densities: Sequence[float], gains: Sequence[float]) -> bool:
-    """True where some limit on the density parts the models that damp from those that expand."""
-    expanding, damping = _split(densities, gains)
-    return bool(expanding and damping) and max(expanding) < min(damping)
-
-
-def _split(densities: Sequence[float], gains: Sequence[float]) -> tuple[list[float], list[float]]:
-    pairs = list(zip(densities, gains, strict=True))
-    expanding = [density for density, gain in pairs if not dampens(gain)]
-    return expanding, [density for density, gain in pairs if dampens(gain)]
-
-
 def separating_interval(densities: Sequence[float], gains: Sequence[float]) -> list[float]:
     """[largest density that expands, smallest density that damps].
 
     Any limit above the first and up to the second separates the models without error.
     """
-    expanding, damping = _split(densities, gains)
-    if not separable(densities, gains):
+    pairs = list(zip(densities, gains, strict=True))
+    expanding = [density for density, gain in pairs if not dampens(gain)]
+    damping = [density for density, gain in pairs if dampens(gain)]
+    if not (expanding and damping and max(expanding) < min(damping)):
         raise LayerwiseError(
             f"no limit separates damping densities {damping} from expanding ones {expanding}; "
             "report an accuracy instead"
@@ -106,23 +83,9 @@ def density_verdict(accuracy: float) -> str:
 
 def signature(mean_gain: float) -> str:
     """DAMPENER under 0.95, EXPANDER above 1.05, else NEUTRAL (the hunt)."""
-    low, high = SIGNATURE_LIMITS
-    if mean_gain < low:
+    if mean_gain < 0.95:
         return "DAMPENER"
-    return "EXPANDER" if mean_gain > high else "NEUTRAL"
-
-
-def signatures_verdict(signatures: Sequence[str]) -> str:
-    """VALIDATED where two labs differ in their word, else FALSIFIED (the hunt)."""
-    return "VALIDATED" if len(set(signatures)) > 1 else "FALSIFIED"
-
-
-def sign_table(
-    group: Sequence[float], others: Sequence[float], decimals: int | None = None
-) -> Int[np.ndarray, "2 2"]:
-    """Counts [damping, expanding] of a group and of the others; see `dampens` for `decimals`."""
-    counts = [(sum(dampens(g, decimals) for g in gains), len(gains)) for gains in (group, others)]
-    return np.array([[damping, n - damping] for damping, n in counts])
+    return "EXPANDER" if mean_gain > 1.05 else "NEUTRAL"
 
 
 def p_text(p: float) -> str:
@@ -143,8 +106,3 @@ def norm_ratios(norms: Float[np.ndarray, " layer"]) -> Float[np.ndarray, " gain"
 def contracting_percent(gains: Float[np.ndarray, " gain"]) -> float:
     """Share of gains under 1, in percent."""
     return float(np.sum(gains < 1) / len(gains) * 100)
-
-
-def cumulative_gain(gains: Float[np.ndarray, " gain"]) -> float:
-    """Product of all gains, as the exponential of the summed logarithms."""
-    return float(np.exp(np.cumsum(np.log(gains + OFFSET))[-1]))

@@ -88,11 +88,6 @@ def first_not_positive(curve: Curve) -> str:
     return next((f"L{layer}" for layer, r in curve.items() if r <= 0), NO_TRANSITION)
 
 
-def most_negative(curve: Curve) -> str:
-    """The layer of the smallest r, the first of equals."""
-    return f"L{min(curve, key=lambda layer: curve[layer])}"
-
-
 def equal_signs(one: Curve, other: Curve) -> int:
     """Layers at which both curves have the same strict sign."""
     return sum(one[layer] * other[layer] > 0 for layer in one)
@@ -100,7 +95,7 @@ def equal_signs(one: Curve, other: Curve) -> int:
 
 def structured(early: float, late: float, late_layer_inverted: bool) -> str:
     """Yes where the early mean is positive, the late one negative and a late layer significant."""
-    return "Yes" if early > 0 and late < 0 and late_layer_inverted else "No"
+    return "Yes" if early > 0 > late and late_layer_inverted else "No"
 
 
 def late_inversion(late: float) -> str:
