@@ -78,7 +78,7 @@ def built(made: Any, source: str = "published") -> str:
         ("summary page of notebook 004, table", None, "notebook or page"),
         ("repository's front page", None, "notebook or page"),
         ("appendix A and front page", None, "paper text"),
-        ("table_main.caption", LAYERS, "paper text"),
+        ("caption of the main table", LAYERS, "paper text"),
         ("figures A3 and A4", LAYERS, "paper text"),
         ("phase summary table", LAYERS, "result file"),
         ("notebook 003, saved results", LAYERS, "result file"),

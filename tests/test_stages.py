@@ -76,7 +76,7 @@ def step(name, *arguments):
         (["nothing", "--statistics", "x", "--out", "x"], "'nothing' is not one of 'published'"),
         (
             ["published", "--statistics", "x", "--out", "x", "--published", "\x1b[2J"],
-            "layerwise judge: \\u001b[2J/dataset.csv: the table of published numbers is missing",
+            "layerwise judge: \\u001b[2J/dataset.csv: the table is missing; restore it",
         ),
     ],
 )

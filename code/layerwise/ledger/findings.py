@@ -21,8 +21,8 @@ ORIGINS = ("paper text", "notebook or page", "result file")
 _BESIDE = re.compile(r"notebook|supplement|draft|page on|(summary|front) page$", re.IGNORECASE)
 _SAVED = re.compile(r"saved results|result file|\b(csv|json)\b", re.IGNORECASE)
 _PAPER = re.compile(
-    r"(paper|abstract|introduction|contrib|method|section|results? \d|table|fig|caption|appendix|"
-    r"equation|disc|limit|concl)",
+    r"(paper|abstract|introduction|contribution|method|section|results? \d|table|fig|title|caption|"
+    r"appendix|equation|discussion|limit|conclusion)",
     re.IGNORECASE,
 )
 
