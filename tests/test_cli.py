@@ -136,6 +136,14 @@ def test_a_verb_may_have_an_exit_code_of_its_own(capsys, monkeypatch):
 # --- analyze ------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module", autouse=True)
+def one_date():
+    """The results carry a time stamp."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOURCE_DATE_EPOCH", "0")
+        yield
+
+
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory):
     pairs = json.loads((MINI / "pairs.json").read_text())
