@@ -17,7 +17,7 @@ from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.findings import findings, read_findings
 from layerwise.ledger.headlines import FALLS, GRADES, RULES, headlines, read_headlines
 from layerwise.ledger.sentences import Said, Value, fill
-from layerwise.ledger.verdicts import judge
+from layerwise.ledger.verdicts import AS_RANDOM, judge
 
 
 def headline(verdicts, rule="every claim", documents=None, **fields):
@@ -34,6 +34,7 @@ def headline(verdicts, rule="every claim", documents=None, **fields):
         ("every claim", ["agrees", "follows"], None, "holds"),
         ("every claim", ["agrees", "follows"], True, "holds"),
         ("every claim", ["reproduced"], False, "only under one choice"),
+        ("every claim", [AS_RANDOM], True, "untested without weights"),
         ("every claim", ["agrees", "differs"], None, "holds in part"),
         ("every claim", ["differs", "contradicted"], True, "does not follow"),
         ("every claim", ["needs weights", "not checkable"], None, "untested without weights"),
@@ -53,6 +54,20 @@ def test_a_rule_grades_from_verdicts_and_choices(rule, verdicts, choice, grade):
         "another": {True: "survives", False: "lost", None: "not tested"}[choice]
     }
     assert found.claims == [f"p2.{n}" for n in range(len(verdicts))]
+
+
+def test_what_is_true_of_random_weights_too_confirms_nothing():
+    entry = {"id": "p2.h", "paper": 2, "where": "abstract", "says": "So.", "rule": "every claim"}
+    entry |= {"claims": {"c": "p2.0"}, "facts": {"it grows": "laws:laws:/p"}}
+    documents = {"laws": {"laws": {"p": True}}}
+    for verdict, control, grade in (
+        ("reproduced", {}, "holds"),
+        (AS_RANDOM, {}, "holds"),
+        (AS_RANDOM, documents, "untested without weights"),
+    ):
+        (found,) = headlines([record("p2.0", verdict=verdict)], documents, [entry], control)
+        assert found.grade == grade
+    assert found.reason == "0 of 1 claims stand; 1 more as well for random weights"
 
 
 def test_a_fact_counts_like_a_claim_and_a_choice_may_be_a_row_of_the_sensitivity():

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import huggingface_hub
+import numpy as np
 import pytest
 import torch
 from huggingface_hub import errors as hub_errors
@@ -22,6 +23,7 @@ from layerwise.extraction.load import (
     load_registered,
     require_accelerator,
 )
+from layerwise.extraction.projections import Weights
 from layerwise.extraction.twins import twin_of
 from layerwise.inputs.models import Model
 from tiny_checkpoints import twin_checkpoint, twin_folder, twinned_model
@@ -152,6 +154,24 @@ def test_hub_offline_by_commit(hub_cache: Path, tiny: Path) -> None:
         assert torch.equal(one, two)
     model = registered(hub="org/tiny", revision=COMMIT)
     assert load_registered(model, "float32", device="cpu").display == "Small"
+
+
+def test_a_control_is_the_model_before_training(hub_cache: Path) -> None:
+    """Its shape, dtype and tokenizer; weights that are drawn, the same each time."""
+    model = registered(hub="org/tiny", revision=COMMIT)
+    trained, *controls = (
+        load_registered(model, "float16", device=device, control=control)
+        for device, control in (("cpu", False), ("cpu", True), ("auto", True))
+    )
+    matrices = [Weights.of(one).matrix(1, "W_O", "correct") for one in (trained, *controls)]
+    assert matrices[0].shape == matrices[1].shape
+    assert not np.isclose(matrices[0], matrices[1]).any(axis=1).all()
+    assert np.array_equal(matrices[1], matrices[2])
+    assert Weights.of(controls[0]).unembedding().shape == trained.head.weight.shape
+    for control in controls:
+        assert control.has_random_weights
+        assert control.model.dtype == torch.float16
+        assert control.tokenizer("a text").input_ids == trained.tokenizer("a text").input_ids
 
 
 def test_hub_not_in_cache(hub_cache: Path) -> None:

@@ -31,7 +31,14 @@ STAND_INS = ROOT / "code" / "layerwise" / "inputs" / "rehearsal"
 MODELS = read_models(ROOT / "models.yaml")
 SLUG = "gemma-2b"  # with an extraction of its name
 BINS = {"k_values": [10], "n_permutations": 5, "k_stable": 20}
-CHOICES = {"device": "cpu", "tokens_per_batch": 2048, "layer_step": 4, "seed": 42, "bins": BINS}
+CHOICES = {
+    "device": "cpu",
+    "control": False,
+    "tokens_per_batch": 2048,
+    "layer_step": 4,
+    "seed": 42,
+    "bins": BINS,
+}
 DRAWS = {"n_resamples": 100, "level": 0.95, "seed": 42}
 
 
@@ -52,7 +59,7 @@ def step(twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The step, with a twin where the hub would give the model."""
     loaded: list[str] = []
 
-    def load(model: Model, dtype: str, *, device: str) -> Any:
+    def load(model: Model, dtype: str, *, device: str, control: bool) -> Any:
         loaded.append(dtype)
         return load_local(twin, dtype, device)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published
 from layerwise.ledger.claims import Claim
-from layerwise.ledger.verdicts import STORED, TOLERANCES, Statistics, equal, judge
+from layerwise.ledger.verdicts import AS_RANDOM, STORED, TOLERANCES, Statistics, equal, judge
 from layerwise.statistics.correlation import pearson_p
 
 CLAIM = Claim(
@@ -211,6 +211,43 @@ def test_measured_sources():
     assert verdict(CLAIM, measured) == "reproduced"
     assert verdict(replace(CLAIM, tolerance="exact"), measured) == "differs"
     assert verdict(CLAIM, Statistics("measured", {})) == "not measured"
+
+
+def test_what_random_weights_give_too_is_no_evidence():
+    """Whether they do is asked with the band of the claim."""
+
+    def of(value):
+        return Statistics("measured", {"layers": {"m": {"r": value}}})
+
+    for control, word in ((0.1225, AS_RANDOM), (0.5, "reproduced"), (None, "reproduced")):
+        assert judge(CLAIM, of(0.1237), of(control))["verdict"] == word
+    assert judge(CLAIM, of(0.5), of(0.5))["verdict"] == "differs"
+
+
+@pytest.mark.parametrize(
+    ("known", "word", "cause"),
+    [
+        ({"derived": {"layers:m:/changes": ["f#/r"]}}, "differs", "/changes has 0 entries"),
+        ({"undefined": {"layers:m:/changes/0": "no sign change"}}, "differs", "no sign change"),
+        ({"missing": {"layers:m:/changes/0": "f#/r"}}, "not measured", None),
+        ({}, "not measured", None),
+    ],
+)
+def test_a_curve_without_what_is_printed_differs(known, word, cause):
+    """It was measured, and does not cross zero: that is no missing measurement."""
+    claim = replace(CLAIM, statistic="layers:m:/changes/0/layer", decimals=None)
+    statistics = Statistics("measured", {"layers": {"m": {"changes": []}}}, **known)
+    record = judge(claim, statistics)
+    assert (record["verdict"], record["recomputed"]) == (word, None)
+    assert cause is None or cause in record["cause"]
+    assert verdict(replace(claim, unmeasured="another definition"), statistics) == "not measured"
+
+
+@pytest.mark.parametrize("name", TOLERANCES)
+@given(st.floats(1e-9, 1e-2), st.floats(1e-9, 1e-2))
+def test_no_band_spans_a_sign(name, printed, value):
+    assert not equal(printed, -value, None, TOLERANCES[name])
+    assert not equal(-printed, value, 9, TOLERANCES[name]) or printed + value < 1e-9
 
 
 def test_unknown_tolerance_iv():

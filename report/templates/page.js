@@ -232,6 +232,7 @@
     const value = (name, text) => make("div", { class: name === again ? "again" : "" }, make("dt", {}, name), make("dd", {}, ...withUnit(text, claim)));
     const full = (name) => claim[`${name}_full`] ?? claim[name];
     const values = make("dl", { class: "two" }, value("published", full("published")), value(again, full("recomputed")));
+    if (claim.control) values.append(value("random weights", claim.control));
     values.append(make("div", {}, make("dt", {}, "relative difference"), make("dd", {}, difference(claim))));
     const touched = [...document.querySelectorAll("[data-claims]")]
       .filter((one) => one.dataset.claims.split(" ").includes(claim.id))

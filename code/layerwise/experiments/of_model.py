@@ -81,7 +81,7 @@ def measure_model(
             advance(0, f"loading in {dtype}")
             try:
                 checkpoint = load(dtype)
-                weights = Weights.open(checkpoint.folder, checkpoint.dtype)
+                weights = Weights.of(checkpoint)
             except TryAgainError:
                 raise
             except LayerwiseError as error:

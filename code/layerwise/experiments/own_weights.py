@@ -78,7 +78,7 @@ def spectral(checkpoint: Checkpoint) -> dict[str, Any]:
     Raises:
         LayerwiseError: for an architecture whose slices are not known.
     """
-    weights = Weights.open(checkpoint.folder, checkpoint.dtype)
+    weights = Weights.of(checkpoint)
     document: dict[str, Any] = {
         "model": checkpoint.name,
         "model_display": checkpoint.display,

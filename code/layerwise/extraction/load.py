@@ -9,11 +9,14 @@ import multiprocessing
 import os
 import re
 import sys
+import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import accelerate
 import psutil
 import safetensors
 import torch
@@ -44,6 +47,7 @@ class Checkpoint:
     n_layers: int
     hidden_size: int
     folder: Path  # config, tokenizer and weights
+    is_control: bool = False  # its weights are no file's: the folder holds the trained ones
 
     @property
     def blocks(self) -> list[Any]:
@@ -135,7 +139,12 @@ def load_local(path: Path, dtype: str = "float32", device: str | None = None) ->
 
 
 def load_hub(
-    hub_id: str, revision: str, dtype: str = "float32", device: str | None = None
+    hub_id: str,
+    revision: str,
+    dtype: str = "float32",
+    device: str | None = None,
+    *,
+    control: bool = False,
 ) -> Checkpoint:
     """Load `organisation/name` at a revision; config, tokenizer and weights from one snapshot.
 
@@ -144,7 +153,7 @@ def load_hub(
     """
     with quiet():
         snapshot = fetch(hub_id, revision)
-    return _load(snapshot, hub_id, snapshot.name, dtype, device)
+    return _load(snapshot, hub_id, snapshot.name, dtype, device, control=control)
 
 
 def load_model(
@@ -168,8 +177,12 @@ def load_model(
     return load_local(Path(name), dtype, device)
 
 
-def load_registered(model: Model, dtype: str, *, device: str | None = None) -> Checkpoint:
+def load_registered(
+    model: Model, dtype: str, *, device: str | None = None, control: bool = False
+) -> Checkpoint:
     """Load a model of the registry from the hub and check family and shape.
+
+    As a `control` it has its own configuration and tokenizer, and weights that are random.
 
     Raises:
         LayerwiseError: for an unresolved revision.
@@ -179,7 +192,7 @@ def load_registered(model: Model, dtype: str, *, device: str | None = None) -> C
             f"{model.slug}: no revision is recorded for {model.hub} (revision: unresolved); "
             "look the commit up, write it into the registry, then load it"
         )
-    return as_declared(model, load_hub(model.hub, model.revision, dtype, device))
+    return as_declared(model, load_hub(model.hub, model.revision, dtype, device, control=control))
 
 
 def require_accelerator(device: str | None = None) -> None:
@@ -211,7 +224,9 @@ def as_declared(model: Model, loaded: Checkpoint) -> Checkpoint:
     return replace(loaded, display=model.display)
 
 
-def _load(path: Path, name: str, revision: str, dtype: str, device: str | None) -> Checkpoint:
+def _load(
+    path: Path, name: str, revision: str, dtype: str, device: str | None, *, control: bool = False
+) -> Checkpoint:
     files = check_folder(path)
     if dtype not in DTYPES:
         raise LayerwiseError(f"dtype must be one of {', '.join(DTYPES)}, found {dtype!r}")
@@ -224,7 +239,8 @@ def _load(path: Path, name: str, revision: str, dtype: str, device: str | None) 
         )
     only_here: dict[str, Any] = {"trust_remote_code": False, "local_files_only": True}
     with quiet():
-        model = _load_weights(path, dtype, device, **only_here)
+        draw = partial(_draw_weights, name) if control else _load_weights
+        model = draw(path, dtype, device, **only_here)
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(path, **only_here)
         except Exception as error:  # the tokenizers library raises plain Exception
@@ -243,6 +259,7 @@ def _load(path: Path, name: str, revision: str, dtype: str, device: str | None) 
         n_layers=model.config.num_hidden_layers,
         hidden_size=model.config.hidden_size,
         folder=path,
+        is_control=control,
     )
 
 
@@ -287,3 +304,23 @@ def _load_weights(path: Path, dtype: str, device: str, **only_here: bool) -> Any
                 f"({len(keys)} such parameters); save config and weights of one model together"
             )
     return model if device == "auto" else model.to(device)
+
+
+def _draw_weights(name: str, path: Path, dtype: str, device: str, **only_here: bool) -> Any:
+    """The model as it is before training: the weights that its architecture begins with.
+
+    One device draws the same numbers again; two models of one shape differ.
+    """
+    config = transformers.AutoConfig.from_pretrained(path, **only_here)
+    setattr(config, RANDOM, True)
+    place = "cpu" if device == "auto" else device
+    with torch.random.fork_rng(devices=[]), torch.device(place):
+        torch.manual_seed(zlib.crc32(f"control {name}".encode()))
+        model: Any = transformers.AutoModelForCausalLM.from_config(
+            config, dtype=getattr(torch, dtype), attn_implementation="eager"
+        )
+    if device == "auto":
+        whole = list(model._no_split_modules)  # a block stays on one device
+        spread = accelerate.infer_auto_device_map(model, no_split_module_classes=whole)
+        return accelerate.dispatch_model(model, spread)
+    return model.to(place)

@@ -10,7 +10,7 @@ what the model computes with. For every other architecture both are the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +27,7 @@ from layerwise.extraction.checkpoint_folder import (
     weight_files,
 )
 from layerwise.extraction.families import FAMILIES, Family, Heads, Rows, heads_of
+from layerwise.extraction.load import Checkpoint
 
 Matrix = Float32[np.ndarray, "out in"]
 ROWS_AT_ONCE = 4096  # their copies in other dtypes stay small
@@ -52,6 +53,18 @@ class Weights:
     vocab_size: int  # rows of the embedding, those no token uses included
     tied: bool  # the output embeddings are the input embeddings
     tensors: Mapping[str, Stored]  # by name without base prefix
+    drawn: Mapping[str, torch.Tensor]  # in place of what is stored, by the same names
+
+    @classmethod
+    def of(cls, checkpoint: Checkpoint) -> Weights:
+        """Those of a loaded model; of a control what was drawn, which no file holds."""
+        weights = cls.open(checkpoint.folder, checkpoint.dtype)
+        if not checkpoint.is_control:
+            return weights
+        drawn = {_without_base(key): one for key, one in checkpoint.model.state_dict().items()}
+        # GPT-NeoX's output embeddings have another name in files than in the model
+        drawn[f"{weights.layout.head}.weight"] = checkpoint.head.weight.detach()
+        return replace(weights, drawn=drawn)
 
     @classmethod
     def open(cls, folder: Path, dtype: str = "float32") -> Weights:
@@ -74,6 +87,7 @@ class Weights:
             vocab_size=config.vocab_size,
             tied=bool(config.tie_word_embeddings),
             tensors={_without_base(one.key): one for one in stored_tensors(weight_files(folder))},
+            drawn={},
         )
 
     def matrix(self, block: int, name: str, slicing: str) -> Matrix:
@@ -122,13 +136,13 @@ class Weights:
         out = np.empty((sum(end - start for start, end in rows), shape[1]), np.float32)
         position = 0
         with safetensors.safe_open(file, framework="pt") as handle:
-            stored = handle.get_slice(key)
+            stored = self.drawn[tensor] if self.drawn else handle.get_slice(key)
             for first, last in rows:
                 for start in range(first, last, ROWS_AT_ONCE):
                     end = min(start + ROWS_AT_ONCE, last)
                     part = stored[:, start:end].T if transposed else stored[start:end]
                     exact = part.to(getattr(torch, self.dtype)).to(torch.float32)
-                    out[position : position + end - start] = exact.numpy()
+                    out[position : position + end - start] = exact.numpy(force=True)
                     position += end - start
         return out
 

@@ -18,6 +18,7 @@ from layerwise.files import read_json, write_json
 from layerwise.inputs.published import Cell, Published, Value, leaves
 
 NAME = "measured.json"
+CONTROL = "control"  # the measurement of random weights of the same architecture
 RANDOM = "random_weights"  # of a run: on a twin, whose numbers mean nothing
 NAN = "NaN"  # strict JSON has none: half precision leaves some layers without a number
 BEYOND = "beyond/"  # files of ours: what was measured and never published
@@ -120,6 +121,16 @@ def all_fragments(measurements: Mapping[str, Mapping[str, Any]]) -> dict[str, di
     """The fragments of all runs of all models together."""
     runs = (run for one in measurements.values() for run in one["runs"].values())
     return merge(run["fragments"] for run in runs)
+
+
+def controls(measurements: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """The measurements of random weights; what the texts fill is there too, as it needs no model.
+
+    Empty where no control was run.
+    """
+    found = {slug: one.get(CONTROL, one) for slug, one in measurements.items()}
+    ran = any(one.get(CONTROL, {}).get("runs") for one in measurements.values())
+    return found if ran else {}
 
 
 def is_random(measurements: Mapping[str, Mapping[str, Any]]) -> bool:

@@ -12,12 +12,13 @@ import fnmatch
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from layerwise.errors import LayerwiseError
 from layerwise.ledger.claims import read_yaml
 from layerwise.ledger.sentences import Record, Said, Value, fill
-from layerwise.ledger.verdicts import STANDING, at, gives
+from layerwise.ledger.verdicts import AS_RANDOM, STANDING, at, gives
 
 HOLDS, IN_PART = "holds", "holds in part"
 NOT, ONE_CHOICE = "does not follow", "only under one choice"
@@ -97,7 +98,10 @@ class Headline:
 
 
 def headlines(
-    records: Sequence[Record], documents: Mapping[str, Any], entries: Sequence[Mapping[str, Any]]
+    records: Sequence[Record],
+    documents: Mapping[str, Any],
+    entries: Sequence[Mapping[str, Any]],
+    control: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[Headline]:
     """The graded headlines, in order; the same for every source.
 
@@ -105,6 +109,7 @@ def headlines(
         records: judged claims.
         documents: the statistics of the same source, {analysis: {document: result}}.
         entries: `read_headlines`.
+        control: the documents of random weights: a fact that is true of these too says nothing.
 
     Raises:
         LayerwiseError: naming the headline whose entry does not fit the ledger.
@@ -113,7 +118,7 @@ def headlines(
     found = []
     for entry in entries:
         try:
-            found.append(_headline(entry, known, documents))
+            found.append(_headline(entry, known, documents, control))
         except (KeyError, LayerwiseError) as error:
             raise LayerwiseError(f"headline {entry.get('id')}: {error}") from None
     return found
@@ -126,10 +131,16 @@ def read_headlines(folder: Path) -> list[dict[str, Any]]:
 
 
 def _headline(
-    entry: Mapping[str, Any], known: Mapping[str, Record], documents: Mapping[str, Any]
+    entry: Mapping[str, Any],
+    known: Mapping[str, Record],
+    documents: Mapping[str, Any],
+    control: Mapping[str, Any],
 ) -> Headline:
     named, wanted = entry["claims"], named_and_matching(entry, known)
-    facts = {text: at(documents, statistic) for text, statistic in entry.get("facts", {}).items()}
+    facts = {
+        text: None if (true := at(documents, statistic)) and at(control, statistic) else true
+        for text, statistic in entry.get("facts", {}).items()
+    }
     choices = {
         text: _outcome(wanted[0], choice, documents)
         for text, choice in entry.get("choices", {}).items()
@@ -192,4 +203,6 @@ def _counted(records: Sequence[Record]) -> str:
         for record in records
         if stands(record) is False and (said := Said(record))
     ]
-    return "; ".join([f"{n} of {len(records)} claims stand", *falls[:2]])
+    random = sum(record["verdict"] == AS_RANDOM for record in records)
+    too = [f"{random} more as well for random weights"] if random else []
+    return "; ".join([f"{n} of {len(records)} claims stand", *too, *falls[:2]])

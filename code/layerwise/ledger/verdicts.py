@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from layerwise.errors import LayerwiseError
@@ -17,9 +17,11 @@ from layerwise.inputs.result_files import DATASET, PROMPTS
 from layerwise.ledger.claims import FULL, Claim, statistic_parts
 from layerwise.ledger.origins import Origins
 
+AS_RANDOM = "reproduced, as by random weights"
 VERDICTS = {  # and what each means, in the order of lists
     "agrees": "derived from published values by the stated method, equal at the printed decimals",
     "reproduced": "measured from the weights, within the band of its tolerance class",
+    AS_RANDOM: "random weights of the same architecture give it too: no evidence",
     "differs": "the stated method gives another value; both are shown",
     "same number": "two places print one stored number: equal, and nothing was derived",
     "follows": "the rounding of a published number that itself needs weights",
@@ -59,6 +61,7 @@ TOLERANCES: Mapping[str, Band] = {
     "ua": Band(1e-2, 2e-4),
     "p": Band(5e-2, 0.2, of_log=True),
 }
+OF_HALF = ("half", "ua")  # what was measured in float32 is judged as that
 STORED = Band(1e-12, 0.0)  # recomputing from stored full-precision numbers
 
 
@@ -106,11 +109,26 @@ class Statistics:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         return number and file not in COUNTED and self.published.cells.get((file, key)) == value
 
+    def why_none(self, statistic: str) -> str | None:
+        """Why there is none though all that it rests on was measured: a curve may not cross 0.
+
+        None where something was not measured.
+        """
+        place = statistic
+        while place and place not in self.missing:
+            if place in self.undefined:
+                return self.undefined[place]
+            if place in self.derived:
+                found = at(self.documents, place)
+                return f"{place} has {len(found)} entries" if isinstance(found, list) else ""
+            place = place.rpartition("/")[0]
+        return None
+
     def why_not(self, claim: Claim) -> str | None:
         """Why a measured source does not have a claim's statistic."""
         statistic = claim.statistic or ""
-        if statistic in self.undefined or self.origins is None:
-            return self.undefined.get(statistic)
+        if self.origins is None:
+            return None
         needs = [key for key in self.missing if f"{statistic}/".startswith(f"{key}/")]
         cell = (
             self.missing[max(needs, key=len)] if needs else next(iter(self.inputs(statistic)), None)
@@ -156,8 +174,12 @@ def select(claim: Claim, statistics: Statistics, statistic: str | None = None) -
     return node
 
 
-def judge(claim: Claim, statistics: Statistics) -> dict[str, Any]:
+def judge(
+    claim: Claim, statistics: Statistics, control: Statistics | None = None
+) -> dict[str, Any]:
     """The record of one claim: printed, recomputed, verdict, cause, provenance.
+
+    `control` are the statistics of random weights, by the same rules.
 
     Raises:
         LayerwiseError: if the claim's tolerance class is unknown or its selection ambiguous.
@@ -175,11 +197,19 @@ def judge(claim: Claim, statistics: Statistics) -> dict[str, Any]:
             "it, or mark the claim `unpublished` if published numbers cannot give it"
         )
     inputs = [] if value is None else statistics.inputs(claim.statistic or "")
-    if claim.same and statistics.published and claim.statistic not in statistics.derived:
-        value = statistics.published[claim.same["file"], claim.same["key"]]
+    is_published, tables = statistics.source == "published", statistics.published
+    if claim.same and is_published and tables and claim.statistic not in statistics.derived:
+        value = tables[claim.same["file"], claim.same["key"]]
         inputs = [f"{claim.same['file']}#{claim.same['key']}"]
-    rule = _judge_published if statistics.source == "published" else _judge_measured
+    if statistics.origins and claim.tolerance in OF_HALF:
+        runs = map(statistics.origins.settings, statistics.origins.runs(inputs))
+        dtypes = {run.get("dtype") for run in runs}
+        claim = replace(claim, tolerance="float32") if dtypes == {"float32"} else claim
+    rule = _judge_published if is_published else _judge_measured
     verdict, cause = rule(claim, value, statistics)
+    random = None if control is None else select(claim, control)
+    if verdict == "reproduced" and _judge_measured(claim, random, statistics)[0] == verdict:
+        verdict = AS_RANDOM
     if verdict == "not measured" and value is None:
         cause = cause or statistics.why_not(claim)
     readings = [
@@ -188,7 +218,7 @@ def judge(claim: Claim, statistics: Statistics) -> dict[str, Any]:
         if (other := select(claim, statistics, statistic)) is not None
     ]
     if verdict == "differs":
-        cause = difference(claim, value, readings)
+        cause = difference(claim, value, readings, cause)
     shown = value if not isinstance(value, dict) else None
     if statistics.source == "published" and verdict in UNSHOWN:
         derived = claim.statistic in statistics.derived
@@ -206,6 +236,7 @@ def judge(claim: Claim, statistics: Statistics) -> dict[str, Any]:
         "decimals": claim.decimals,
         "published": claim.printed,
         "recomputed": shown,
+        **({"control": random} if statistics.origins else {}),
         "verdict": verdict,
         "tolerance": claim.tolerance,
         "cause": cause,
@@ -255,7 +286,9 @@ def _judge_measured(claim: Claim, value: Any, statistics: Statistics) -> tuple[s
     if stated is not None and (claim.statistic is None or claim.kind == "declared"):
         return stated
     if value is None:
-        return "not measured", claim.unmeasured
+        none = None if claim.unmeasured else statistics.why_none(claim.statistic or "")
+        lost = none is not None and claim.printed is not None
+        return ("differs", none) if lost else ("not measured", claim.unmeasured)
     if claim.printed is None:
         return "not checkable", claim.why
     decimals = None if claim.decimals == FULL else digits(claim)
@@ -297,7 +330,9 @@ def equal(printed: Any, value: Any, decimals: int | str | None, band: Band) -> b
         of_log = max(band.relative * abs(math.log(printed)), band.absolute)
         within = abs(math.log(printed) - math.log(value)) <= of_log
         return within or abs(printed - value) <= half_unit
-    slack = 0.0 if band.of_log else max(band.relative * abs(printed), band.absolute)
+    slack = max(band.relative * abs(printed), band.absolute)
+    if band.of_log or printed * value < 0:  # no band spans a sign
+        slack = 0.0
     return abs(printed - value) <= max(slack, half_unit)
 
 
@@ -323,9 +358,15 @@ def gives(printed: Any, value: Any, decimals: int | str | None) -> bool:
     return equal(printed, value, decimals, STORED)
 
 
-def difference(claim: Claim, value: Any, readings: Sequence[Mapping[str, Any]]) -> str:
-    """One line: what is printed, what the stated method gives, which other reading gives print."""
-    line = f"printed {claim.printed!r}, the stated method gives {value!r}"
+def difference(
+    claim: Claim, value: Any, readings: Sequence[Mapping[str, Any]], none: str | None = None
+) -> str:
+    """One line: what is printed, what the stated method gives, which other reading gives print.
+
+    `none` says why it gives nothing.
+    """
+    gives = repr(value) if value is not None else f"none ({none})" if none else "none"
+    line = f"printed {claim.printed!r}, the stated method gives {gives}"
     giving = [reading["text"] for reading in readings if reading["gives"]]
     if giving:
         line += f"; {' and '.join(giving)} would give what is printed"

@@ -103,6 +103,7 @@ def view(record: Mapping[str, Any]) -> dict[str, Any]:
         **{name: record[name] for name in _VIEWED},
         "published": brief(record["published"], decimals),
         "recomputed": brief(record["recomputed"], closer),
+        "control": None if record.get("control") is None else shown(record["control"]),
         # JSON has no infinity; three digits are more than the page shows
         "difference": None if gap is None else float(f"{min(gap, 1e305):.3g}"),
         "origin": origin(record),

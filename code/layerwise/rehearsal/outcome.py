@@ -9,6 +9,8 @@ from typing import Any
 
 from tabulate import tabulate
 
+from layerwise.ledger.verdicts import AS_RANDOM
+
 Record = Mapping[str, Any]  # of a claim, as in claims.json
 NO_STATISTIC = "a setting, or no statistic answers it"
 SILENT = "NO REASON GIVEN"
@@ -22,6 +24,7 @@ def outcome(records: Iterable[Record]) -> str:
     papers = sorted({record["paper"] for record in records})
     numbered = [record for record in records if record["recomputed"] is not None]
     rest = [record for record in records if record["recomputed"] is None]
+    alike = [record for record in numbered if record["verdict"] == AS_RANDOM]
     again = [record for record in numbered if record["verdict"] == "reproduced"]
 
     def row(name: str, chosen: Iterable[Record]) -> list[Any]:
@@ -39,7 +42,9 @@ def outcome(records: Iterable[Record]) -> str:
         row("got a number", numbered),
         row("got none", rest),
         *rows(rest, why_without),
-        row("reproduced by random weights", again),
+        row("reproduced by these random weights and by the control's", alike),
+        *rows(alike, kind_of),
+        row("reproduced by these alone, which no control can show", again),
         *rows(again, kind_of),
     ]
     heads = ["", *(f"paper {paper}" for paper in papers)]

@@ -11,8 +11,16 @@ from layerwise.analyses import TABLES, analyse_all
 from layerwise.analyses.derivation import evidence_of
 from layerwise.analyses.evidence import Draws
 from layerwise.files import publish_folder, write_json
-from layerwise.inputs.measured import RANDOM, all_fragments, is_random, measured, read_measurements
-from layerwise.inputs.published import read_published
+from layerwise.inputs.measured import (
+    CONTROL,
+    RANDOM,
+    all_fragments,
+    controls,
+    is_random,
+    measured,
+    read_measurements,
+)
+from layerwise.inputs.published import Published, read_published
 from layerwise.steps import Place, Source, choices, program
 
 WRITTEN = ("documents", "derived", "given")
@@ -32,26 +40,30 @@ def run(
     """Write OUT/ANALYSIS.json: documents, and what in them was derived or given, from which cells.
 
     Of a measured source NUMBERS is the folder of the models' measurements; what cannot be derived
-    from them is said to be `undefined`, or `missing` with the cell that was not measured.
+    from them is said to be `undefined`, or `missing` with the cell that was not measured. The
+    same statistics of the random weights measured beside them go to OUT/control.
 
     Raises:
         LayerwiseError: if a published number is missing or does not give a statistic.
     """
     tables, draws = read_published(published), Draws(**choices(params, "analyse"))
-    head: dict[str, Any] = {}
-    if source == "measured":
-        measurements = read_measurements(numbers)
-        tables = measured(tables, all_fragments(measurements))
-        head = {RANDOM: is_random(measurements)}
-    evidence = evidence_of(tables, draws, TABLES)
     part = out.with_name(f"{out.name}.part")
     shutil.rmtree(part, ignore_errors=True)
-    analyses = analyse_all(evidence)
-    for name, found in analyses.items():
-        document = {key: getattr(found, key, {}) for key in KEPT[source]}
-        write_json(part / f"{name}.json", {"analysis": name, **head, **_finite(document)})
+    wanted: list[tuple[Path, Published, dict[str, Any]]] = [(part, tables, {})]
+    if source == "measured":
+        measurements = read_measurements(numbers)
+        sides = ((part, measurements), (part / CONTROL, controls(measurements)))
+        wanted = [
+            (folder, measured(tables, all_fragments(side)), {RANDOM: is_random(side)})
+            for folder, side in sides
+            if side
+        ]
+    for folder, cells, head in wanted:
+        for name, found in analyse_all(evidence_of(cells, draws, TABLES)).items():
+            document = {key: getattr(found, key, {}) for key in KEPT[source]}
+            write_json(folder / f"{name}.json", {"analysis": name, **head, **_finite(document)})
     publish_folder(part, out)
-    return f"{len(analyses)} analyses of the {source} numbers in {out}"
+    return f"{len(TABLES)} analyses of the {source} numbers in {out}"
 
 
 def _finite(node: Any) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.files import read_json, sha256_of, write_json
-from layerwise.inputs.measured import read_measurements
+from layerwise.inputs.measured import CONTROL, read_measurements
 from layerwise.inputs.models import read_models
 from layerwise.inputs.published import TYPED, Published, read_published
 from layerwise.ledger.claims import read_ledger
@@ -66,7 +66,9 @@ def run(
     if source == "measured":
         origins = Origins(read_measurements(numbers), read_models(models), tables)
     results = read_statistics(source, statistics, tables, origins)
-    records = [judge(claim, results) for claim in read_ledger(claims, tables)]
+    beside = statistics / CONTROL
+    control = read_statistics(source, beside, tables) if beside.is_dir() else None
+    records = [judge(claim, results, control) for claim in read_ledger(claims, tables)]
     counts: dict[str, dict[str, int]] = {}
     for record in records:
         paper = counts.setdefault(f"paper{record['paper']}", Counter())
@@ -82,7 +84,8 @@ def run(
     else:
         document |= origins.document(records, numbers)
     write_json(out.with_name("verdicts.json"), counts)
-    graded = headlines(records, results.documents, read_headlines(claims))
+    random = control.documents if control else {}
+    graded = headlines(records, results.documents, read_headlines(claims), random)
     facts = findings(
         records,
         read_findings(claims),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 
 from layerwise.experiments.of_model import Measurement, Texts, measure_model
@@ -10,7 +11,7 @@ from layerwise.extraction.hub import unavailable
 from layerwise.extraction.load import load_registered, require_accelerator
 from layerwise.files import read_json
 from layerwise.inputs import upstream
-from layerwise.inputs.measured import NAME, write_fragments
+from layerwise.inputs.measured import CONTROL, NAME, write_fragments
 from layerwise.inputs.models import find_model, read_models
 from layerwise.inputs.pairs import read_pairs
 from layerwise.inputs.prompts import read_prompts
@@ -29,6 +30,9 @@ def run(
 ) -> str:
     """Write OUT/measured.json: what each run measured, on what, and why some gave nothing.
 
+    Beside it stands the `control`: the same, of random weights of the same architecture. A number
+    that these give too says nothing of the model.
+
     A model that cannot be had stops no other: its reason is written, and its claims stay `not
     measured`. Hidden states wait in SCRATCH/SLUG until all of it is done.
 
@@ -38,24 +42,31 @@ def run(
     model, chosen = find_model(read_models(models), slug), choices(params, "measure")
     require_accelerator(device := chosen["device"])
     upstream.verify_data(data)
+    found, control = Measurement(), Measurement()
     if reason := unavailable(model):
-        found = Measurement(absent=dict.fromkeys((*model.extractions, *model.experiments), reason))
+        found.absent = dict.fromkeys((*model.extractions, *model.experiments), reason)
     else:
-        found = measure_model(
-            model,
-            lambda dtype: load_registered(model, dtype, device=device),
-            Texts(
-                read_pairs(data / upstream.DATASET),
-                read_prompts(data / upstream.PROMPTS),
-                read_json(data / upstream.PROMPTS),
-            ),
-            read_published(published),
-            scratch / slug,
-            choices=chosen,
-            draws=choices(params, "analyse"),
+        texts = Texts(
+            read_pairs(data / upstream.DATASET),
+            read_prompts(data / upstream.PROMPTS),
+            read_json(data / upstream.PROMPTS),
         )
-    document = {"model": slug, "hub": model.hub}
-    write_fragments(out / NAME, {**document, "runs": found.runs, "absent": found.absent})
+
+        def measured(control: bool) -> Measurement:
+            return measure_model(
+                model,
+                lambda dtype: load_registered(model, dtype, device=device, control=control),
+                texts,
+                read_published(published),
+                scratch / slug / (CONTROL if control else ""),
+                choices=chosen,
+                draws=choices(params, "analyse"),
+            )
+
+        found = measured(False)
+        control = measured(True) if chosen[CONTROL] else control
+    document = {"model": slug, "hub": model.hub, **asdict(found), CONTROL: asdict(control)}
+    write_fragments(out / NAME, document)
     shutil.rmtree(scratch / slug, ignore_errors=True)
     absent = "".join(f"\n  {name}: {reason}" for name, reason in found.absent.items())
     return f"{slug}: {len(found.runs)} runs in {out / NAME}, {len(found.absent)} absent{absent}"

@@ -150,11 +150,13 @@ def as_text(record: dict[str, Any]) -> str:
     """A record for the terminal, one field a line."""
     origin, now = record["provenance"], record.get("now") or {}
     unit = f" {record['unit']}" if record["unit"] else ""
+    control = record.get("control")
     fields: list[tuple[str, Any]] = [
         ("quantity", record["quantity"]),
         ("where", f"paper {record['paper']}, {record['where']}"),
         ("printed", f"{brief(record['published'], record['decimals'])}{unit}"),
         ("recomputed", f"{_every_digit(record['recomputed'])}{unit}"),
+        ("control", None if control is None else f"{_every_digit(control)} by random weights"),
         ("verdict", f"{record['verdict']}; compared: {record['compared']}"),
         ("cause", record["cause"]),
         *(("reading", _reading(reading)) for reading in record["readings"]),
