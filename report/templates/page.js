@@ -88,9 +88,11 @@
     return tests;
   }
 
-  function printed(claim, value) {
+  function printed(claim, value) { // as digits, or as a number that rounds to it
     const wanted = value.replace(/^\+/, "");
-    return plain(claim.published).split(/[^-\w.]+/).some((part) => part.startsWith(wanted));
+    const half = 0.5 * 10 ** -(wanted.split(".")[1] ?? "").length + 1e-12;
+    return plain(claim.published).split(/[^-\w.]+/).filter(Boolean)
+      .some((part) => part.startsWith(wanted) || Math.abs(Number(part) - Number(wanted)) <= half);
   }
 
   // Filters: the form is the state, the address repeats it

@@ -24,7 +24,8 @@ from layerwise.pages.records import AGAIN, answer, bands, beside, counts, view
 from layerwise.pages.values import shown
 
 TEMPLATE = "index.html.j2"
-OVERVIEW = "overview"  # the figure of the first screen
+# Figures with a place of their own: the first screen, beneath the answer, the other choices.
+PLACED = ("overview", "agreement", "sensitivity")
 BESIDE = 8  # claims shown beside a figure; the others are one step away
 # What made the page, and nothing that tells machines apart: its bytes are the same on all.
 ENVIRONMENT = {
@@ -60,8 +61,8 @@ def page(
     views = [seen(view(record)) for record in records]
     groups = beside(records)
     used = {record["verdict"] for record in records}
-    overview = next((one for one in figures.pictures if one.name == OVERVIEW), None)
-    shown_once = replace(figures, pictures=[one for one in figures.pictures if one != overview])
+    placed = {one.name: one for one in figures.pictures if one.name in PLACED}
+    others = replace(figures, pictures=[one for one in figures.pictures if one.name not in placed])
     style, script = (inlined(templates / name) for name in ("page.css", "page.js"))
     data = {
         "source": source,
@@ -88,8 +89,8 @@ def page(
         "verdicts": {word: VERDICTS[word] for word in VERDICTS if word in used},
         "tolerances": data["tolerances"],
         "runs": data["runs"],
-        "figures": shown_once.by_analysis(),
-        "overview": overview,
+        "figures": others.by_analysis(),
+        "placed": placed,
         "answer": answer(document["headlines"]),
         "groups": groups,
         "left_out": figures.left_out,
