@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 
 import layerwise.extraction.hidden_states as module
-from layerwise.errors import LayerwiseError
+from layerwise.errors import LayerwiseError, refused
 from layerwise.extraction import partial
 from layerwise.extraction.load import load_local
 from layerwise.extraction.partial import partial_of
@@ -53,9 +53,9 @@ def forked(action):
         return child
     try:
         action()
-    except LayerwiseError as error:
+    except (LayerwiseError, OSError) as error:
         with ERRORS.open("a") as file:
-            file.write(f"{error}\n")
+            file.write(f"{refused(error) if isinstance(error, OSError) else error}\n")
         os._exit(2)
     except BaseException as error:  # pytest reads it from stderr
         print(repr(error), file=sys.stderr, flush=True)

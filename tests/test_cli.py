@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from filelock import FileLock, Timeout
 from safetensors.numpy import load_file, save_file
 
 from layerwise import cli
@@ -17,6 +18,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.extraction.twins import build_twin
 from layerwise.inputs.prompts import read_prompts
 from layerwise.inputs.result_files import ANISOTROPY, BINS, BOOTSTRAP, LAYERS, PAIRS, UA_FILES
+from layerwise.steps import analyze as analyze_step
 from tiny_checkpoints import twinned_model
 
 MINI = Path(str(resources.files("layerwise") / "inputs/rehearsal"))
@@ -380,3 +382,74 @@ def test_interrupt_leaves_a_run_to_go_on_from(capsys, tmp_path, checkpoint, monk
     assert "interrupted; run it again" in err
     assert not list((tmp_path / "out").glob("*.json"))
     assert (tmp_path / "out" / "hidden_states" / "index.json").is_file()
+
+
+# --- analyze: what others have in the folder ----------------------------------------------------
+
+QUICK = ("--without", "gains,spectral")
+
+
+def test_a_second_run_is_refused_and_leaves_the_first_ones_work(
+    capsys, tmp_path, checkpoint, monkeypatch
+):
+    """Also where the first has made nothing yet when the second looks at the folder."""
+    work, extract = tmp_path / "out" / "hidden_states.partial" / "batch", analyze_step.extract
+
+    def after_the_first_began(*arguments):
+        work.parent.mkdir()
+        work.write_text("of the first")
+        return extract(*arguments)
+
+    (tmp_path / "out").mkdir()
+    with FileLock(tmp_path / "out" / "hidden_states.lock"), monkeypatch.context() as patch:
+        patch.setattr(analyze_step, "extract", after_the_first_began)
+        code, _, err = analyze(capsys, checkpoint, tmp_path / "out")
+        assert (code, "one run at a time writes" in err) == (2, True)
+        assert work.exists() == work.parent.exists()
+        assert (tmp_path / "out" / "hidden_states.lock").exists()
+    assert analyze(capsys, checkpoint, tmp_path / "out", *QUICK)[0] == 0
+
+
+def test_the_lock_holds_until_the_page_stands(capsys, tmp_path, checkpoint, monkeypatch):
+    write, refused = analyze_step._write, []
+
+    def watched(*arguments):
+        write(*arguments)
+        with pytest.raises(Timeout):
+            FileLock(tmp_path / "hidden_states.lock", timeout=0).acquire()
+        refused.append(True)
+
+    monkeypatch.setattr(analyze_step, "_write", watched)
+    assert analyze(capsys, checkpoint, tmp_path, *QUICK)[0] == 0
+    assert refused
+    assert not (tmp_path / "hidden_states.lock").exists()
+
+
+TO_FILES = ("hidden_states.lock", "index.html", "index.html.part", "validation.json", "tables.tex")
+TO_FOLDERS = ("figures", "hidden_states", "hidden_states.partial", "../out")
+
+
+@pytest.mark.parametrize(
+    ("names", "place", "code"),
+    [
+        ([*TO_FILES[1:], "figures"], Path.symlink_to, 0),
+        (TO_FILES, Path.hardlink_to, 0),
+        *(([name], Path.symlink_to, 2) for name in (TO_FILES[0], *TO_FOLDERS[1:])),
+    ],
+    ids=["symbolic", "hard", "lock", *TO_FOLDERS[1:]],
+)
+def test_nothing_is_written_through_a_link(capsys, tmp_path, checkpoint, names, place, code):
+    """A folder that somebody else packed: its links lead to what is the reader's."""
+    out, mine = tmp_path / "out", tmp_path / "mine"
+    mine.mkdir()
+    for name in ("file", "fingerprint", "index.html", "layers.png"):
+        (mine / name).write_text("mine")
+    before = files_below(mine)
+    for name in names:
+        if name != "../out":
+            out.mkdir(exist_ok=True)
+        place(out.parent / "out" / name if out.exists() else out,
+              mine / "file" if name in TO_FILES else mine)  # fmt: skip
+    found, _, err = analyze(capsys, checkpoint, out, *QUICK)
+    assert (found, "link" in err, "Traceback" in err) == (code, code == 2, False)
+    assert files_below(mine) == before

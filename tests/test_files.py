@@ -1,5 +1,9 @@
 import hashlib
 import math
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,9 +12,9 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import (
     atomic_path,
     dated,
-    publish_folder,
     read_json,
     sha256_of,
+    together,
     write_json,
 )
 
@@ -87,6 +91,14 @@ def test_read_json_missing_or_folder(tmp_path: Path) -> None:
         read_json(tmp_path / "a.json")
     with pytest.raises(LayerwiseError, match="expected a file, found a folder"):
         read_json(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    for endless in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(LayerwiseError, match="found a device or a pipe; save what it gives"):
+            read_json(endless)
+    with (tmp_path / "sparse.json").open("wb") as file:
+        file.truncate(2**40)
+    with pytest.raises(LayerwiseError, match="read whole has at most"):
+        read_json(tmp_path / "sparse.json")
 
 
 def test_read_json_takes_a_byte_order_mark(tmp_path: Path) -> None:
@@ -96,15 +108,34 @@ def test_read_json_takes_a_byte_order_mark(tmp_path: Path) -> None:
     assert sha256_of(path) == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_publish_folder(tmp_path: Path) -> None:
+def test_together_replaces_folders_whole_and_files_by_name(tmp_path: Path) -> None:
     final = tmp_path / "results" / "final"
     for text in ("old", "new"):
-        (tmp_path / "part").mkdir()
-        (tmp_path / "part" / text).write_text(text)
-        publish_folder(tmp_path / "part", final)
+        with together(final.parent) as part:
+            write_json(part / "final" / f"{text}.json", text)
+            write_json(part / "beside.json", text)
     assert names(tmp_path) == ["results"]
-    assert names(final.parent) == ["final"]
-    assert names(final) == ["new"]
+    assert names(final.parent) == ["beside.json", "final"]
+    assert names(final) == ["new.json"]
+    assert read_json(final.parent / "beside.json") == "new"
+
+
+def test_together_sweeps_what_a_kill_left_and_nothing_of_a_run_under_way(tmp_path: Path) -> None:
+    killed = subprocess.run(
+        [sys.executable, "-c", "import os, pathlib, signal\n"
+         "from layerwise.files import atomic_path\n"
+         "with atomic_path(pathlib.Path('a')) as part:\n"
+         "    part.write_text('half')\n    os.kill(os.getpid(), signal.SIGKILL)"],
+        cwd=tmp_path, check=False,
+    )  # fmt: skip
+    assert killed.returncode == -signal.SIGKILL
+    (left,) = names(tmp_path)
+    (tmp_path / "mine.part").write_text("no part of ours")
+    with atomic_path(tmp_path / "one") as one, atomic_path(tmp_path / "two") as two:
+        assert left not in names(tmp_path)
+        one.write_text("1")
+        two.write_text("2")
+    assert names(tmp_path) == ["mine.part", "one", "two"]
 
 
 def test_dated_puts_the_time_stamp_where_the_published_files_have_it(
@@ -116,3 +147,7 @@ def test_dated_puts_the_time_stamp_where_the_published_files_have_it(
     assert dated(validation)["_metadata"] == {"model": "m", "timestamp": "1970-01-01T00:00:00"}
     monkeypatch.delenv("SOURCE_DATE_EPOCH")
     assert dated({})["timestamp"] > "2026"
+    for odd in ("abc", "-1", "1e9", "9" * 5000):
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", odd)
+        with pytest.raises(LayerwiseError, match="SOURCE_DATE_EPOCH must be a whole number from 0"):
+            dated({})

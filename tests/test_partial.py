@@ -5,12 +5,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from filelock import FileLock
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction import partial as module
 from layerwise.extraction.batches import plan_batches
-from layerwise.extraction.partial import Busy, Partial, locked
+from layerwise.extraction.partial import Partial
 from layerwise.extraction.store import POOLINGS, HiddenStates, open_states
+from layerwise.files import Busy
 from tiny_checkpoints import contents
 
 LENGTHS = {"statements": [2, 3, 2], "prompts": [2, 1]}
@@ -143,9 +145,9 @@ def test_too_little_room_is_said_first(tmp_path, monkeypatch) -> None:
 def test_lock_of_a_running_and_of_an_ended_run(tmp_path) -> None:
     finish(small(tmp_path / "out"))
     other = small(tmp_path / "out", "other")
-    with locked(tmp_path / "out"):
+    with FileLock(tmp_path / "out.lock"):  # as another process has it
         assert begin(small(tmp_path / "out")) is None  # it is read while another run is at it
-        with pytest.raises(Busy, match="one run at a time writes an extraction, another process"):
+        with pytest.raises(Busy, match="one run at a time writes there, another process"):
             begin(other)
     (tmp_path / "out.lock").touch()  # killed: nobody holds it
     (tmp_path / "out" / "replaced").mkdir()

@@ -13,7 +13,7 @@ import typer
 from typer import Argument, Option
 
 from layerwise.pages.own_model import OF_WEIGHTS
-from layerwise.steps import Run, Source, answering
+from layerwise.steps import Run, Source, answering, sentences
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -29,7 +29,8 @@ app = typer.Typer(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb."""
     try:
-        app(arguments, prog_name="layerwise")
+        with sentences("layerwise"):
+            app(arguments, prog_name="layerwise")
     except SystemExit as end:
         return int(end.code or 0)
     return 0

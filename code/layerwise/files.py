@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import math
@@ -16,30 +17,106 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from layerwise.errors import LayerwiseError
 
 LONGEST_NAME = 100  # characters: more do not fit into a table or a figure
+LARGEST = 2**30  # bytes of a file that is read whole
+_PART = ".layerwise-"  # begins the name of what is being written
 _UNSEEN = ("Cc", "Cf", "Cs")  # Unicode's control, format and surrogate characters
+
+
+class Busy(LayerwiseError):
+    """Another run is writing there."""
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Inside the block this process alone writes to `folder`, by `folder.lock` beside it.
+
+    The kernel lets go of a killed one's. A block inside the block holds the same lock.
+
+    Raises:
+        Busy: if another process holds it.
+    """
+    path = folder.with_name(folder.name + ".lock")
+    make_folder(path.parent)
+    lock = FileLock(path, timeout=0, is_singleton=True)  # follows no link, truncates nothing
+    try:
+        lock.acquire()
+    except Timeout:
+        raise Busy(
+            f"{folder}: one run at a time writes there, another process is at it; wait until "
+            "that has ended, or name another folder"
+        ) from None
+    try:
+        yield
+    finally:
+        if lock.lock_counter == 1:
+            path.unlink(missing_ok=True)  # while it is held: never another's
+        lock.release()
+
+
+def refuse_link(place: Path) -> None:
+    """Refuse to write into a link: whoever packed the folder around it chose where it leads."""
+    if place.is_symlink():
+        raise LayerwiseError(
+            f"{place}: nothing is written through a link, this one leads to "
+            f"{os.readlink(place)}; remove it, or name the place itself"
+        )
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder to write into, unless a link is there."""
+    refuse_link(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+@contextlib.contextmanager
+def together(folder: Path) -> Iterator[Path]:
+    """Yield a new folder; on success all that is in it moves up into `folder`.
+
+    What is there already is replaced by its name, a folder whole. Nothing is left behind when the
+    block raises; what a killed run left is swept by the next one that writes here.
+    """
+    make_folder(folder)
+    with contextlib.ExitStack() as stack:
+        here = os.open(folder, os.O_DIRECTORY | os.O_NOFOLLOW)
+        stack.callback(os.close, here)
+        with contextlib.suppress(OSError):  # somebody is writing here, or nobody can lock
+            fcntl.flock(here, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for left in folder.glob(f"{_PART}*.part"):
+                shutil.rmtree(left)
+        with contextlib.suppress(OSError):
+            fcntl.flock(here, fcntl.LOCK_SH)
+        try:
+            made = tempfile.TemporaryDirectory(dir=folder, prefix=_PART, suffix=".part")
+            part = Path(stack.enter_context(made))
+            yield part
+            for file in part.rglob("*"):
+                if file.is_file():
+                    with file.open("rb") as written:
+                        os.fsync(written.fileno())
+            for new in sorted(part.iterdir(), key=lambda path: path.stat().st_mtime_ns):
+                _replace(new, folder / new.name)
+        except OSError as error:
+            if _PART in str(error.filename or _PART):
+                error.filename = str(folder)  # that is what the user knows of
+            raise
+
+
+def _replace(new: Path, place: Path) -> None:
+    if new.is_dir() and (place.is_dir() or place.is_symlink()):
+        os.replace(place, new.with_name(f"{_PART}{new.name}"))  # goes with what is left of `part`
+    os.replace(new, place)
 
 
 @contextlib.contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; on success it is synced and renamed to `path`.
-
-    Nothing is left behind when the block raises.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    os.close(handle)
-    part = Path(name)
-    try:
-        yield part
-        with part.open("rb") as written:
-            os.fsync(written.fileno())
-        part.chmod(0o644)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+    """Yield a temporary path; on success what is written there is synced and renamed to `path`."""
+    with together(path.parent) as part:
+        yield part / path.name
 
 
 def write_text(path: Path, text: str) -> None:
@@ -70,12 +147,51 @@ def dated(result: dict[str, Any]) -> dict[str, Any]:
 
     The stages of the pipeline leave it out: their files depend on nothing but their inputs.
     """
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    now = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    epoch = from_environment("SOURCE_DATE_EPOCH", 0, 2**37)
+    now = datetime.now(UTC) if epoch is None else datetime.fromtimestamp(epoch, UTC)
     stamp = {"timestamp": now.replace(tzinfo=None).isoformat()}
     if "_metadata" in result:
         return {**result, "_metadata": {**result["_metadata"], **stamp}}
     return {**stamp, **result}
+
+
+def from_environment(variable: str, least: int, most: int) -> int | None:
+    """The whole number that an environment variable holds; None: it is not set, or empty.
+
+    Raises:
+        LayerwiseError: if it is no whole number from `least` to `most`.
+    """
+    text = os.environ.get(variable)
+    if not text:
+        return None
+    if text.isdecimal() and least <= int(text[:20]) <= most:
+        return int(text)
+    raise LayerwiseError(
+        f"the environment variable {variable} must be a whole number from {least} to {most}, "
+        f"found {text!r:.40}; correct or unset it"
+    )
+
+
+def read_text(path: Path) -> str:
+    """The UTF-8 text of a file, with or without a byte order mark.
+
+    Raises:
+        LayerwiseError: if it is no file, say a device or a pipe, which may never end, or too large.
+    """
+    if not path.is_file():
+        problem = (
+            "expected a file, found a folder" if path.is_dir()
+            else "expected a file, found a device or a pipe; save what it gives to a file first"
+            if path.exists() else "no such file; check the path"
+        )  # fmt: skip
+    elif (size := path.stat().st_size) > LARGEST:
+        problem = f"a file that is read whole has at most {LARGEST} bytes, found {size}; split it"
+    else:
+        try:
+            return path.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError as error:
+            problem = f"expected UTF-8 text, {error.reason} at byte {error.start}"
+    raise LayerwiseError(f"{path}: {problem}")
 
 
 def read_json(path: Path) -> Any:
@@ -102,15 +218,9 @@ def read_json(path: Path) -> Any:
             raise LayerwiseError(f"{path}: numbers must be finite, found {literal:.40}; remove it")
         return number
 
+    text = read_text(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")  # with or without a byte order mark
         return json.loads(text, object_pairs_hook=once, parse_constant=finite, parse_float=finite)
-    except FileNotFoundError:
-        problem = "no such file; check the path"
-    except IsADirectoryError:
-        problem = "expected a file, found a folder"
-    except UnicodeDecodeError as error:
-        problem = f"expected UTF-8 text, {error.reason} at byte {error.start}"
     except json.JSONDecodeError as error:
         problem = (
             f"not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); "
@@ -191,14 +301,3 @@ def sha256_of(path: Path) -> str:
     """SHA-256 of a file's bytes, in hexadecimal."""
     with path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
-
-
-def publish_folder(part: Path, final: Path) -> None:
-    """Move a finished folder into place; an older one of the same name goes only after that."""
-    final.parent.mkdir(parents=True, exist_ok=True)
-    old = final.with_name(f".{final.name}.old.part")
-    shutil.rmtree(old, ignore_errors=True)
-    if final.exists():
-        os.replace(final, old)
-    os.replace(part, final)
-    shutil.rmtree(old, ignore_errors=True)

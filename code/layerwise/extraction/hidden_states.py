@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +32,7 @@ from layerwise.extraction.store import (
 )
 from layerwise.extraction.templates import NONE, render
 from layerwise.extraction.token_ids import Ids, digest_of_ids, tokenize
+from layerwise.files import from_environment
 from layerwise.inputs.models import BYTES
 from layerwise.progress import track
 
@@ -103,17 +103,12 @@ def extract(
     partial = _partial(checkpoint, ids, folder, index)
     processes = _Processes.of(checkpoint)
     with contextlib.ExitStack() as stack:
-
-        def begin() -> set[int] | None:
-            with partial.disk_errors_explained():
-                return partial.begin(stack)
-
-        done = processes.first_decides(begin)  # the first process keeps the lock
+        # the first process keeps the lock
+        done = processes.first_decides(lambda: partial.begin(stack))
         if done is None:
             return open_states(folder)
         todo = [number for number in range(len(partial.batches)) if number not in done]
         with (
-            partial.disk_errors_explained(),
             packed_linears(checkpoint.model, index["linears"]),
             attention_kernel(checkpoint.model, index["attention"]),
         ):
@@ -121,8 +116,7 @@ def extract(
             _run_all(checkpoint, partial, mine, texts, ids, shown=processes.rank == 0)
         processes.wait()
         if processes.rank == 0:
-            with partial.disk_errors_explained():
-                partial.publish(index)
+            partial.publish(index)
         processes.wait()
     return open_states(folder)
 
@@ -137,7 +131,7 @@ class _Processes:
 
     @classmethod
     def of(cls, checkpoint: Checkpoint) -> _Processes:
-        if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        if (from_environment("WORLD_SIZE", 1, 2**16) or 1) == 1:
             return cls(0, 1, lambda: None)
         state = accelerate.PartialState(cpu=checkpoint.model.device.type == "cpu")
         return cls(state.process_index, state.num_processes, state.wait_for_everyone)
@@ -150,7 +144,7 @@ class _Processes:
         if self.rank == 0:
             try:
                 found = [decide(), None]
-            except LayerwiseError as error:
+            except (LayerwiseError, OSError) as error:
                 found = [None, error]
         value, refusal = broadcast_object_list(found)
         if refusal is not None:

@@ -27,7 +27,7 @@ from layerwise.extraction.checkpoint_folder import check_folder, stored_tensors
 from layerwise.extraction.families import FAMILIES, heads_of
 from layerwise.extraction.hub import fetch
 from layerwise.extraction.needs import spelled
-from layerwise.files import sha256_of
+from layerwise.files import from_environment, sha256_of
 from layerwise.inputs.models import BYTES, DTYPES, Model
 
 RANDOM = "random_weights"  # in a twin's config.json, and with every number measured on one
@@ -269,7 +269,7 @@ def _device(wanted: str | None) -> str:
         raise LayerwiseError(f"device must be cpu, cuda, cuda:N or auto, found {device!r}")
     if device.startswith("cuda"):
         require_accelerator(device)
-    if device == "auto" and int(os.environ.get("WORLD_SIZE", "1")) > 1:
+    if device == "auto" and (from_environment("WORLD_SIZE", 1, 2**16) or 1) > 1:
         raise LayerwiseError(
             "device 'auto' spreads one model over all GPUs and needs one process, found "
             f"{os.environ['WORLD_SIZE']}; start it without a launcher"

@@ -11,59 +11,35 @@ it, and a killed run loses at most the one it was at.
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import safetensors
-from filelock import FileLock, Timeout
 from safetensors.numpy import save
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.batches import Batch
 from layerwise.extraction.needs import spelled
 from layerwise.extraction.store import is_whole
-from layerwise.files import atomic_path, write_json, write_text
-
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-
-
-class Busy(LayerwiseError):
-    """Another run is writing this extraction."""
+from layerwise.files import (
+    Busy,
+    atomic_path,
+    locked,
+    make_folder,
+    refuse_link,
+    write_json,
+    write_text,
+)
 
 
 def partial_of(folder: Path) -> Path:
     """The folder of an unfinished extraction."""
     return folder.with_name(folder.name + ".partial")
-
-
-@contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Inside the block this process alone writes the extraction.
-
-    Raises:
-        Busy: if another one does.
-    """
-    path = folder.with_name(folder.name + ".lock")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path, timeout=0)
-    try:
-        lock.acquire()
-    except Timeout:
-        raise Busy(
-            f"{folder}: one run at a time writes an extraction, another process is at it; wait "
-            "until that has ended, or name another folder"
-        ) from None
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)  # while it is held: never another's
-        lock.release()
 
 
 @dataclass(frozen=True)
@@ -100,14 +76,14 @@ class Partial:
             if self._is_finished():  # the other run has other inputs, or is about to end
                 return None
             raise
+        refuse_link(self.folder)
         if self._is_finished():  # a run was killed at its very last steps
             shutil.rmtree(self.folder / "replaced", ignore_errors=True)
             return None
+        make_folder(self.place)
         if not self._is_ours(self.place):
             self.discard()
-        self.place.mkdir(parents=True, exist_ok=True)
-        for cut_off in self.place.glob(".*.part"):
-            cut_off.unlink()
+            make_folder(self.place)
         done = {n for n in range(len(self.batches)) if is_whole(self._file(n))}
         needed = self.n_bytes - sum(self._file(n).stat().st_size for n in done)
         if needed > (free := shutil.disk_usage(self.place).free):
@@ -155,26 +131,3 @@ class Partial:
 
     def _file(self, number: int) -> Path:
         return self.place / f"{self.batches[number].kind}_{number:05d}.safetensors"
-
-    @contextlib.contextmanager
-    def disk_errors_explained(self) -> Iterator[None]:
-        """Inside the block, what the operating system refuses becomes one sentence.
-
-        Raises:
-            LayerwiseError: for a full disk, a folder that cannot be written, and the like.
-        """
-        try:
-            yield
-        except OSError as error:
-            place = f"{error.filename or self.place}: {error.strerror or error}"
-            if error.errno in _FULL:
-                there = next(p for p in self.place.absolute().parents if p.exists())
-                raise LayerwiseError(
-                    f"{place}; the hidden states take {spelled(self.n_bytes)}, "
-                    f"{spelled(shutil.disk_usage(there).free)} are free; make room and run again: "
-                    "the batches on disk are kept"
-                ) from error
-            raise LayerwiseError(
-                f"{place}; hidden states are written to {self.place} first: make its parent "
-                "folder writable, or name another folder"
-            ) from error

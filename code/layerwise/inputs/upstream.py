@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import atomic_path, sha256_of
+from layerwise.files import sha256_of, together
 from layerwise.inputs.mirrors import (
     MIRROR_VARIABLE,
     MissingFile,
@@ -87,9 +87,9 @@ def fetch(
     if all(_is_whole(target / name, registry.pins[name]) for name in DATA_FILES):
         return
     contents = {name: _read(name, mirror, registry, retries) for name in DATA_FILES}
-    for name, content in contents.items():
-        with atomic_path(target / name) as part:
-            part.write_bytes(content)
+    with together(target) as part:
+        for name, content in contents.items():
+            (part / name).write_bytes(content)
 
 
 def verify_data(folder: Path, *, published: Path = PUBLISHED) -> None:

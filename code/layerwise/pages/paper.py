@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from layerwise.files import publish_folder, write_text
+from layerwise.files import together, write_text
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.latex import render
 from layerwise.pages.pictures import Figures
@@ -52,14 +52,10 @@ def write_source(
         LayerwiseError: for a number typed in a template, or one that asks for what is not there.
     """
     refuse_typed_numbers(templates)
-    part = out.with_name(f"{out.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
-    (part / "figures").mkdir(parents=True)
-    places = {}
-    for picture in drawn.pictures:
-        file = f"figures/{picture.name}.pdf"
-        shutil.copyfile(figures / f"{picture.name}.pdf", part / file)
-        places[picture.name] = {"file": file, "caption": picture.caption}
+    places = {
+        picture.name: {"file": f"figures/{picture.name}.pdf", "caption": picture.caption}
+        for picture in drawn.pictures
+    }
     source, records = document["source"], document["claims"]
     used = {record["verdict"] for record in records}
     context = {
@@ -79,7 +75,11 @@ def write_source(
         "left_out": drawn.left_out,
         "params": params,
     }
-    for template, name in DOCUMENTS.items():
-        write_text(part / f"{name}.tex", render(templates, template, context))
-    publish_folder(part, out)
+    with together(out.parent) as part:
+        (part / out.name / "figures").mkdir(parents=True)
+        for place in places.values():
+            file = Path(place["file"])
+            shutil.copyfile(figures / file.name, part / out.name / file)
+        for template, name in DOCUMENTS.items():
+            write_text(part / out.name / f"{name}.tex", render(templates, template, context))
     return len(places)

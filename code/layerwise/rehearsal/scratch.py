@@ -16,7 +16,7 @@ import yaml
 
 import layerwise.inputs
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_json, sha256_of, write_text
+from layerwise.files import make_folder, read_json, refuse_link, sha256_of, write_text
 from layerwise.inputs.models import Model, read_models
 from layerwise.inputs.notebooks import prompts_document
 from layerwise.inputs.upstream import DATASET, PROMPTS, read_registry
@@ -55,7 +55,9 @@ def prepare(root: Path, folder: Path) -> dict[str, Model]:
             f"{folder}: not empty, and no rehearsal made it (there is no {MARK}); give --folder "
             "a new or an empty folder"
         )
-    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("", CACHE, MIRROR, ".dvc"):
+        make_folder(folder / name)
+    refuse_link(folder / LOG)
     write_text(folder / MARK, ABOUT)
     copy_repository(root, folder)
     write_text(folder / ".dvc" / "config", DVC_CONFIG)
@@ -73,7 +75,9 @@ def copy_repository(root: Path, folder: Path) -> None:
     for path in set(_files(folder, spec)) - wanted:
         (folder / path).unlink()
     for path in wanted:
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        for above in reversed(Path(path).parents):
+            make_folder(folder / above)
+        (folder / path).unlink(missing_ok=True)  # it may be a link
         shutil.copy2(root / path, folder / path)
 
 

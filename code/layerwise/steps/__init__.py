@@ -16,8 +16,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from layerwise.errors import LayerwiseError
-from layerwise.files import revealed
+from layerwise.errors import LayerwiseError, refused
+from layerwise.files import read_text, revealed
 
 Source = Literal["published", "measured"]
 Place = Annotated[Path, typer.Option()]  # a file or a folder: `--out DIR`
@@ -31,33 +31,57 @@ def program(run: Run) -> None:
     name = "" if module is None else module.name.rpartition(".")[2]
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command()(answering(name, run))
-    app(prog_name=f"python -m layerwise.steps.{name}")
+    with sentences(f"layerwise {name}"):
+        app(prog_name=f"python -m layerwise.steps.{name}")
 
 
 def answering(name: str, run: Run) -> Callable[..., None]:
-    """`run` as a program: what it gives is printed; exit code 2: a rule was broken, 130: Ctrl-C.
+    """`run` as a program: what it gives is printed.
 
     What is printed may quote a text of somebody else's: none may command the terminal.
     """
 
     @functools.wraps(run)
     def answer(*arguments: Any, **options: Any) -> None:
-        try:
+        code = 0
+        with sentences(f"layerwise {name}"):
             said = run(*arguments, **options)
-        except LayerwiseError as error:
-            print(f"layerwise {name}: {revealed(str(error), LAYOUT)}", file=sys.stderr)
-            raise SystemExit(2) from None
-        except KeyboardInterrupt:
-            print(f"\nlayerwise {name}: interrupted; run it again to go on", file=sys.stderr)
-            raise SystemExit(130) from None
-        text, code = said if isinstance(said, tuple) else (said, 0)
-        try:
+            text, code = said if isinstance(said, tuple) else (said, 0)
             print(revealed(text, LAYOUT), flush=True)
-        except BrokenPipeError:  # the reader of a list, say `head`, has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(code)
 
     return answer
+
+
+@contextlib.contextmanager
+def sentences(name: str) -> Iterator[None]:
+    """What goes wrong in the block ends the program in a sentence, never in a traceback.
+
+    Exit code 2: a rule was broken, or the operating system refused; 130: Ctrl-C.
+    """
+    try:
+        yield
+        return
+    except BrokenPipeError:  # the reader of a list, say `head`, has seen enough
+        said, code = "", 0
+    except LayerwiseError as error:
+        said, code = str(error), 2
+    except OSError as error:
+        said, code = refused(error), 2
+    except KeyboardInterrupt:
+        said, code = "interrupted; run it again to go on", 130
+    with contextlib.suppress(OSError):
+        if code == 130:
+            print(file=sys.stderr)  # the terminal shows ^C
+        if said:
+            print(f"{name}: {revealed(said, LAYOUT)}", file=sys.stderr)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # closed or full: what is left of it would be tried again at the very end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    if code:
+        raise SystemExit(code)
 
 
 def choices(path: Path, section: str) -> dict[str, Any]:
@@ -70,7 +94,7 @@ def choices(path: Path, section: str) -> dict[str, Any]:
 
     if not path.is_file():
         raise LayerwiseError(f"{path}: no such file; run from the repository or give --params")
-    document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    document = yaml.safe_load(read_text(path))
     if section not in document:
         raise LayerwiseError(f"{path}: there is no section {section!r}; restore it")
     return document[section]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import shutil
 from pathlib import Path
 from typing import Any
 
 from layerwise.analyses import TABLES, analyse_all
 from layerwise.analyses.derivation import evidence_of
 from layerwise.analyses.evidence import Draws
-from layerwise.files import publish_folder, write_json
+from layerwise.files import together, write_json
 from layerwise.inputs.measured import (
     CONTROL,
     RANDOM,
@@ -47,22 +46,21 @@ def run(
         LayerwiseError: if a published number is missing or does not give a statistic.
     """
     tables, draws = read_published(published), Draws(**choices(params, "analyse"))
-    part = out.with_name(f"{out.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
-    wanted: list[tuple[Path, Published, dict[str, Any]]] = [(part, tables, {})]
+    wanted: list[tuple[str, Published, dict[str, Any]]] = [("", tables, {})]
     if source == "measured":
         measurements = read_measurements(numbers)
-        sides = ((part, measurements), (part / CONTROL, controls(measurements)))
+        sides = (("", measurements), (CONTROL, controls(measurements)))
         wanted = [
             (folder, measured(tables, all_fragments(side)), {RANDOM: is_random(side)})
             for folder, side in sides
             if side
         ]
-    for folder, cells, head in wanted:
-        for name, found in analyse_all(evidence_of(cells, draws, TABLES)).items():
-            document = {key: getattr(found, key, {}) for key in KEPT[source]}
-            write_json(folder / f"{name}.json", {"analysis": name, **head, **_finite(document)})
-    publish_folder(part, out)
+    with together(out.parent) as part:
+        for folder, cells, head in wanted:
+            for name, found in analyse_all(evidence_of(cells, draws, TABLES)).items():
+                document = _finite({key: getattr(found, key, {}) for key in KEPT[source]})
+                path = part / out.name / folder / f"{name}.json"
+                write_json(path, {"analysis": name, **head, **document})
     return f"{len(TABLES)} analyses of the {source} numbers in {out}"
 
 

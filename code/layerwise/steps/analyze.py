@@ -2,7 +2,7 @@
 
 import contextlib
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,11 @@ from layerwise.experiments.of_pairs.documents import Filled
 from layerwise.experiments.reduction import measure
 from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint, load_model
+from layerwise.extraction.partial import partial_of
 from layerwise.extraction.store import HiddenStates
 from layerwise.figures.drawing import Drawn
 from layerwise.figures.style import RANDOM, save
-from layerwise.files import dated, write_json, write_text
+from layerwise.files import dated, locked, together, write_json, write_text
 from layerwise.inputs.measured import alone
 from layerwise.inputs.pairs import StatementPairs, place_of, read_pairs
 from layerwise.inputs.prompts import read_prompts
@@ -33,6 +34,7 @@ from layerwise.pages.own_model.cautions import cautions
 from layerwise.pages.pictures import Picture
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES
 
+STATES = "hidden_states"
 LEFT_OUT = "it was left out by --without"
 
 
@@ -55,40 +57,55 @@ def run(
     `own_weights` to leave out. `out/hidden_states` serves a later run.
 
     Inputs are checked before the model is loaded. After an error nothing is left behind; after a
-    kill the next run goes on from the last finished shard.
+    kill, or on a full disk, the next run goes on from the last finished batch.
     """
     statement_pairs, texts = read_pairs(pairs), read_prompts(prompts)
     if out.exists() and not out.is_dir():
         raise LayerwiseError(f"{out}: --out must be a folder, found a file; choose another place")
     page.require_templates()
-    checkpoint = load_model(model, revision=revision, dtype=dtype, device=device)
-    sampled = sampled_layers(checkpoint.n_layers, layers=layers)
-    made = [folder for folder in _folders(out) if not folder.exists()]
-    try:
-        states = extract(checkpoint, statement_pairs.statements, texts, out / "hidden_states")
-    except LayerwiseError as error:
-        _remove(made)
-        if not isinstance(error, TextError):
-            raise
-        place = place_of(statement_pairs, error.number) if error.kind == "statements" else ""
-        file = f"{pairs}: {place}" if place else str(prompts)
-        raise LayerwiseError(f"{file}: {error}") from None
-    try:
-        values = measure(states, statement_pairs, layers=sampled, seed=seed)
-        draws = Draws(N_RESAMPLES, LEVEL, seed)
-        drawn = reader.numbers(values, draws, read_published(page.ROOT / "published"))
-        results = of_reader(alone(drawn.files), draws)
-        further, absent = _of_weights(checkpoint, texts, without)
-        is_random = checkpoint.has_random_weights
-        pictures = figures.draw(results, checkpoint.display, random_weights=is_random)
-        own = _own(values, drawn, states, statement_pairs, {**results, **further}, absent)
-        if is_random:
-            own = replace(own, cautions=[f"{RANDOM.capitalize()}.", *own.cautions])
-    except LayerwiseError as error:
-        _remove(made)
-        raise LayerwiseError(f"{pairs} with {model}: {error}") from None
-    _write({**results, **further}, own, pictures, out)
+    with _alone(out):
+        checkpoint = load_model(model, revision=revision, dtype=dtype, device=device)
+        sampled = sampled_layers(checkpoint.n_layers, layers=layers)
+        try:
+            states = extract(checkpoint, statement_pairs.statements, texts, out / STATES)
+        except TextError as error:
+            place = place_of(statement_pairs, error.number) if error.kind == "statements" else ""
+            file = f"{pairs}: {place}" if place else str(prompts)
+            raise LayerwiseError(f"{file}: {error}") from None
+        try:
+            values = measure(states, statement_pairs, layers=sampled, seed=seed)
+            draws = Draws(N_RESAMPLES, LEVEL, seed)
+            drawn = reader.numbers(values, draws, read_published(page.ROOT / "published"))
+            results = of_reader(alone(drawn.files), draws)
+            further, absent = _of_weights(checkpoint, texts, without)
+            is_random = checkpoint.has_random_weights
+            pictures = figures.draw(results, checkpoint.display, random_weights=is_random)
+            own = _own(values, drawn, states, statement_pairs, {**results, **further}, absent)
+            if is_random:
+                own = replace(own, cautions=[f"{RANDOM.capitalize()}.", *own.cautions])
+        except LayerwiseError as error:
+            raise LayerwiseError(f"{pairs} with {model}: {error}") from None
+        _write({**results, **further}, own, pictures, out)
     return _said({**results, **further}, own, out)
+
+
+@contextlib.contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Inside the block this run alone works in `out`; when a rule is broken, what it made goes."""
+    folders = [folder for folder in (out, *out.parents) if not folder.exists()]
+    try:
+        with locked(out / STATES):
+            made = [one for one in (out / STATES, partial_of(out / STATES)) if not one.exists()]
+            try:
+                yield
+            except LayerwiseError:
+                for one in made:
+                    shutil.rmtree(one, ignore_errors=True)
+                raise
+    finally:
+        for folder in folders:
+            with contextlib.suppress(OSError):  # there is something in it, or it never was
+                folder.rmdir()
 
 
 def _of_weights(
@@ -154,17 +171,18 @@ def _write(
     results: Mapping[str, dict[str, Any]], own: page.Own, drawn: Sequence[Drawn], out: Path
 ) -> None:
     """Everything but the hidden states; what an earlier run had and this one has not goes."""
-    for name, result in results.items():
-        write_json(out / f"{name}.json", dated(result))
+    with together(out) as part:
+        for name, result in results.items():
+            write_json(part / f"{name}.json", dated(result))
+        pictures = []
+        for one in drawn:
+            if one.figure is not None:
+                svg = save(one.figure, part / "figures", one.name)
+                pictures.append(Picture(one.name, one.analysis, one.caption, svg))
+        write_text(part / "tables.tex", page.tex(own))
+        write_text(part / "index.html", page.html(own, pictures))
     for name in own.absent:
         (out / f"{name}.json").unlink(missing_ok=True)
-    pictures = []
-    for one in drawn:
-        if one.figure is not None:
-            svg = save(one.figure, out / "figures", one.name)
-            pictures.append(Picture(one.name, one.analysis, one.caption, svg))
-    write_text(out / "tables.tex", page.tex(own))
-    write_text(out / "index.html", page.html(own, pictures))
 
 
 def _said(results: Mapping[str, Any], own: page.Own, out: Path) -> str:
@@ -175,17 +193,3 @@ def _said(results: Mapping[str, Any], own: page.Own, out: Path) -> str:
         *(f"no {name}.json: {reason}" for name, reason in own.absent.items()),
     ]
     return "\n".join(lines)
-
-
-def _folders(out: Path) -> list[Path]:
-    """What a run may make, the deepest first."""
-    return [out / "hidden_states.partial", out / "hidden_states", out, *out.parents]
-
-
-def _remove(made: list[Path]) -> None:
-    for folder in made:
-        if folder.name.startswith("hidden_states"):
-            shutil.rmtree(folder, ignore_errors=True)
-        else:
-            with contextlib.suppress(OSError):  # somebody else put a file there, or it never was
-                folder.rmdir()

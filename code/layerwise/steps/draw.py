@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 from layerwise.figures import INDEX
 from layerwise.figures.drawing import FIGURES, draw_all
 from layerwise.figures.numbers import read_numbers
 from layerwise.figures.style import save
-from layerwise.files import publish_folder, write_json
+from layerwise.files import together, write_json
 from layerwise.progress import track
 from layerwise.steps import Place, Source, program
 
@@ -27,15 +26,14 @@ def run(
         LayerwiseError: for numbers that are there and cannot be drawn.
     """
     numbers = read_numbers(source, statistics, claims, models)
-    part = out.with_name(f"{out.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
     entries = []
-    for drawn in track(draw_all(numbers), "figures", "figures", len(FIGURES)):
-        if drawn.figure is not None:
-            save(drawn.figure, part, drawn.name)
-        entries.append(drawn.entry)
-    write_json(part / INDEX, {"random_weights": numbers.random_weights, "figures": entries})
-    publish_folder(part, out)
+    with together(out.parent) as part:
+        for drawn in track(draw_all(numbers), "figures", "figures", len(FIGURES)):
+            if drawn.figure is not None:
+                save(drawn.figure, part / out.name, drawn.name)
+            entries.append(drawn.entry)
+        index = {"random_weights": numbers.random_weights, "figures": entries}
+        write_json(part / out.name / INDEX, index)
     absent = [f"\n  without {e['name']}: {e['left_out']}" for e in entries if e["left_out"]]
     return f"{len(entries) - len(absent)} figures in {out}{''.join(absent)}"
 

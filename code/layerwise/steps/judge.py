@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from layerwise.files import read_json, sha256_of, write_json
+from layerwise.files import read_json, sha256_of, together, write_json
 from layerwise.inputs.measured import CONTROL, read_measurements
 from layerwise.inputs.models import read_models
 from layerwise.inputs.published import TYPED, Published, read_published
@@ -83,7 +83,6 @@ def run(
         document["inputs"] = input_hashes({cell.partition("#")[0] for cell in cells}, published)
     else:
         document |= origins.document(records, numbers)
-    write_json(out.with_name("verdicts.json"), counts)
     random = control.documents if control else {}
     graded = headlines(records, results.documents, read_headlines(claims), random)
     facts = findings(
@@ -94,7 +93,9 @@ def run(
     )
     document["headlines"] = [asdict(headline) for headline in graded]
     document["findings"] = [asdict(finding) for finding in facts]
-    write_json(out, {**document, "claims": records})
+    with together(out.parent) as part:
+        write_json(part / out.name, {**document, "claims": records})
+        write_json(part / "verdicts.json", counts)
     return f"{len(records)} claims judged in {out}"
 
 

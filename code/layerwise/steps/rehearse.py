@@ -6,11 +6,10 @@ import signal
 from pathlib import Path
 from typing import Annotated
 
-import filelock
 import typer
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_json
+from layerwise.files import locked, read_json
 from layerwise.inputs.pairs import read_pairs
 from layerwise.inputs.prompts import read_prompts
 from layerwise.progress import track
@@ -31,15 +30,9 @@ def run(folder: Annotated[Path | None, typer.Option(help="of the copy")] = None)
             not a rehearsal's, or one in use.
     """
     folder = (folder or default_folder(Path())).absolute()
-    folder.parent.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
-    try:
-        with filelock.FileLock(f"{folder}.lock", blocking=False):
-            return _rehearse(folder)
-    except filelock.Timeout:
-        raise LayerwiseError(
-            f"{folder}: another rehearsal runs there; wait for it, or give --folder another place"
-        ) from None
+    with locked(folder):
+        return _rehearse(folder)
 
 
 def _rehearse(folder: Path) -> str:
