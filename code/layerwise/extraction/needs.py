@@ -11,8 +11,8 @@ Time, in seconds (r: matrix rate; each dtype loads the weights once, at 1 GB/s):
     2 P tokens / r + bytes of weights / 1e9
 
 with 460 statements of 12 tokens for every extraction in the dtype, and 25 prompts of 16 tokens for
-every experiment of Paper 3. Downloading, and the singular values of Paper 3's weights (minutes on a
-CPU), come on top.
+every experiment of Paper 3. Downloading, the singular values of Paper 3's weights (minutes on a
+CPU), and the control, which takes all of this again, come on top.
 """
 
 from __future__ import annotations
