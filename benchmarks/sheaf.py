@@ -70,7 +70,7 @@ def traces(blocks: int) -> None:
     def here() -> np.ndarray:
         norms = np.stack([sheaf.squared_norms(heads) for heads in w])
         masses = [np.stack([sheaf.off_diagonal_mass(a) for a in text]) for text in maps]
-        return np.stack([sheaf.multihead_trace(mass, norms) for mass in masses])
+        return np.stack([sheaf.traces(mass, norms)["multihead"] for mass in masses])
 
     gap = np.max(np.abs(here() / naive() - 1))
     slow, fast = median_seconds(naive, 5), median_seconds(here, 5)
@@ -85,7 +85,7 @@ def dense_trace(n_tokens: int, width: int) -> None:
 
     def here() -> float:
         mass = sheaf.off_diagonal_mass(a)
-        return float(sheaf.multihead_trace(mass, sheaf.squared_norms(w)))
+        return float(sheaf.traces(mass, sheaf.squared_norms(w))["multihead"])
 
     gap = abs(here() / expected - 1)
     name = f"trace, one head, dense {n_tokens * width} rows"

@@ -42,7 +42,7 @@ def block_by_block(a: np.ndarray, w: np.ndarray, shift: float) -> np.ndarray:
 
 
 def multihead(maps: np.ndarray, w: np.ndarray) -> float:
-    return float(sheaf.multihead_trace(sheaf.off_diagonal_mass(maps), sheaf.squared_norms(w)))
+    return float(sheaf.traces(sheaf.off_diagonal_mass(maps), sheaf.squared_norms(w))["multihead"])
 
 
 @settings(max_examples=25, deadline=None)
@@ -53,12 +53,11 @@ def test_traces_against_a_laplacian_built_block_by_block(
     maps, w = attention(n, heads, seed), values(heads, size, 5, seed + 1)
     masses, norms = sheaf.off_diagonal_mass(maps), sheaf.squared_norms(w)
     traces = [np.trace(block_by_block(a, v, 0.0)) for a, v in zip(maps, w, strict=True)]
-    assert sheaf.multihead_trace(masses, norms) == pytest.approx(sum(traces), rel=1e-12)
     mean = maps.astype(np.float64).mean(axis=0)
     first = np.trace(block_by_block(mean, w[0], 0.0))
     whole = np.trace(block_by_block(mean, w.reshape(heads * size, 5), 0.0))
-    assert sheaf.first_slice_trace(masses, norms) == pytest.approx(first, rel=1e-12)
-    assert sheaf.mean_map_trace(masses, norms) == pytest.approx(whole, rel=1e-12)
+    expected = {"full": first, "multihead": sum(traces), "mean_map": whole}
+    assert sheaf.traces(masses, norms) == pytest.approx(expected, rel=1e-12)
 
 
 def test_several_layers_at_once() -> None:
@@ -66,9 +65,9 @@ def test_several_layers_at_once() -> None:
     w = [values(3, 2, 6, seed) for seed in range(4)]
     masses = np.stack([sheaf.off_diagonal_mass(a) for a in maps])
     norms = np.stack([sheaf.squared_norms(v) for v in w])
-    for trace in (sheaf.multihead_trace, sheaf.first_slice_trace, sheaf.mean_map_trace):
-        each = [trace(mass, norm) for mass, norm in zip(masses, norms, strict=True)]
-        np.testing.assert_allclose(trace(masses, norms), each, rtol=1e-14)
+    each = [sheaf.traces(mass, norm) for mass, norm in zip(masses, norms, strict=True)]
+    for name, found in sheaf.traces(masses, norms).items():
+        np.testing.assert_allclose(found, [one[name] for one in each], rtol=1e-14)
 
 
 @settings(max_examples=25, deadline=None)
@@ -76,7 +75,7 @@ def test_several_layers_at_once() -> None:
 def test_equation_4_is_zero_where_the_coded_trace_is_not(n: int, heads: int, seed: int) -> None:
     maps, w = attention(n, heads, seed), values(heads, 4, 6, seed)
     norms = sheaf.squared_norms(w)
-    printed = sheaf.mean_map_trace(sheaf.excess_mass(maps), norms)
+    printed = sheaf.traces(sheaf.excess_mass(maps), norms)["mean_map"]
     assert abs(printed) < 1e-6 * n * norms.sum()
     assert multihead(maps, w) > (0.01 * norms.min() if n > 1 else -1)
 
@@ -85,7 +84,7 @@ def test_equation_4_is_the_excess_of_the_rows() -> None:
     maps = attention(6, 2)
     maps[0, 3, 1] += 0.25
     norms = sheaf.squared_norms(values(2, 3, 5))
-    printed = sheaf.mean_map_trace(sheaf.excess_mass(maps), norms)
+    printed = sheaf.traces(sheaf.excess_mass(maps), norms)["mean_map"]
     assert printed == pytest.approx(0.125 * norms.sum(), rel=1e-5)
 
 
@@ -116,8 +115,7 @@ def test_nan_of_one_head_is_nan_of_the_sum() -> None:
     maps[1, 2, 0] = np.nan
     masses, norms = sheaf.off_diagonal_mass(maps), sheaf.squared_norms(values(3, 2, 4))
     assert np.isnan(masses).tolist() == [False, True, False]
-    assert np.isnan(sheaf.multihead_trace(masses, norms))
-    assert np.isnan(sheaf.first_slice_trace(masses, norms))
+    assert all(map(np.isnan, sheaf.traces(masses, norms).values()))
 
 
 def test_kept_tokens_against_linspace() -> None:

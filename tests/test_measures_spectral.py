@@ -127,7 +127,7 @@ def test_spectral_iv():
         matrix = random_matrix((3, 4))
         matrix[1, 2] = bad
         for measure in (spectral_norm, frobenius_norm, spectrum, singular_values):
-            with pytest.raises(LayerwiseError, match="weights must be finite, found a NaN or an"):
+            with pytest.raises(LayerwiseError, match="needs finite entries, found a NaN or an"):
                 measure(matrix)
     with pytest.raises(LayerwiseError, match=r"needs a matrix with entries, found .* \(0, 4\)"):
         spectral_norm(np.zeros((0, 4)))

@@ -36,7 +36,7 @@ def equation4(e: Evidence, mass: Callable[[np.ndarray], np.ndarray]) -> str:
     visible = np.tril(np.ones_like(scores, dtype=bool))
     attention = softmax(np.where(visible, scores, -np.inf), axis=1)
     norms = sheaf.squared_norms(rng.standard_normal((1, HIDDEN, HIDDEN)).astype(np.float32))
-    trace = sheaf.mean_map_trace(mass(attention[None]), norms)
+    trace = sheaf.traces(mass(attention[None]), norms)["mean_map"]
     return "nonzero trace" if abs(trace) > ROUNDING * norms.sum() else "zero trace"
 
 

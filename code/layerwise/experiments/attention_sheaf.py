@@ -49,23 +49,13 @@ def squared_norms(subject: Subject, slicing: str) -> Norms:
     return np.stack(found)
 
 
-def traces(masses: ByHead, norms: Norms) -> dict[str, Float64[np.ndarray, " block"]]:
-    """Means over the texts; a trace is linear in the attention, so the masses are averaged.
-
-    `full` is what the script calls so: the head-mean map with the first head's slice.
-    """
-    mean = masses.mean(axis=0)
-    return {
-        "full": sheaf.first_slice_trace(mean, norms),
-        "multihead": sheaf.multihead_trace(mean, norms),
-        "mean_map": sheaf.mean_map_trace(mean, norms),
-    }
-
-
 def trace_layers(masses: ByHead, norms: Norms) -> dict[str, int | None]:
-    """The steepest layer of each trace."""
+    """The steepest layer of the mean over the texts of each trace.
+
+    A trace is linear in the attention, so the masses are averaged.
+    """
     found: dict[str, int | None] = {}
-    for name, series in traces(masses, norms).items():
+    for name, series in sheaf.traces(masses.mean(axis=0), norms).items():
         found[f"L_star_{name}"] = critical_layer.sharpest(critical_layer.gradient_sizes, series)
         found[f"L_star_{name}_guarded"] = critical_layer.guarded(
             critical_layer.gradient_sizes, series
@@ -89,7 +79,7 @@ def second_script(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     graphs = [[sheaf.ascending(sheaf.graph_laplacian(head_mean(a))) for a in of] for of in maps]
     smallest = {slicing: second_gaps(subject, slicing, graphs) for slicing in SLICINGS}
     norms = {slicing: squared_norms(subject, slicing) for slicing in SLICINGS}
-    series = traces(masses, norms["legacy"])
+    series = sheaf.traces(masses.mean(axis=0), norms["legacy"])
     return {
         "n_layers": subject.weights.n_layers,
         "n_heads": subject.weights.n_heads,
@@ -139,7 +129,8 @@ def packed_run(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
 
 def printed_traces(maps: Sequence[Maps], norms: Norms) -> list[Float64[np.ndarray, " block"]]:
     """Size of equation 4's trace, text by text."""
-    return [np.abs(sheaf.mean_map_trace(e, norms)) for e in by_head(maps, sheaf.excess_mass)]
+    masses = by_head(maps, sheaf.excess_mass)
+    return [np.abs(sheaf.traces(of_text, norms)["mean_map"]) for of_text in masses]
 
 
 def cross_heritage(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
@@ -172,7 +163,8 @@ def mean_layers(maps: Sequence[Maps], norms: Norms) -> dict[str, float | None]:
     """
     steps = critical_layer.step_sizes
     printed = printed_traces(maps, norms)
-    coded = [sheaf.multihead_trace(m, norms) for m in by_head(maps, sheaf.off_diagonal_mass)]
+    masses = by_head(maps, sheaf.off_diagonal_mass)
+    coded = [sheaf.traces(of_text, norms)["multihead"] for of_text in masses]
     layers: dict[str, list[int | None]] = {
         "argmax": [critical_layer.sharpest(steps, t) for t in printed],
         "argmax_guarded": [critical_layer.guarded(steps, t) for t in printed],

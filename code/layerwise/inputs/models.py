@@ -15,7 +15,6 @@ from pydantic import (
     PositiveFloat,
     PositiveInt,
     ValidationError,
-    field_validator,
     model_validator,
 )
 
@@ -87,12 +86,7 @@ class Extraction(_Entry):
     dtype: Dtype
     layer_step: PositiveInt = 4
     template: Template = "none"
-    experiments: tuple[str, ...]  # that the values serve
-
-    @field_validator("experiments", mode="before")
-    @classmethod
-    def _as_tuple(cls, given: Any) -> Any:
-        return tuple(given) if isinstance(given, list) else given
+    experiments: tuple[str, ...] = Field(strict=False)  # that the values serve, a list in YAML
 
 
 class Model(_Entry):

@@ -6,6 +6,8 @@ cos(u, v) = u.v / (|u| |v| + 1e-10).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 from jaxtyping import Float
 
@@ -14,9 +16,6 @@ from layerwise.measures.uniformity import NORM_OFFSET, blocks, unit_rows
 N_NEIGHBOURS = 10  # a point is the first of its own neighbours, as published
 ROWS_AT_A_TIME = 2048  # rows whose neighbours are sought, and
 OTHERS_AT_A_TIME = 4096  # rows among which they are: all distances of 100,000 would take 75 GiB
-
-Side = Float[np.ndarray, "pair hidden"]
-PerPair = Float[np.ndarray, " pair"]
 
 
 def _mean(side: np.ndarray) -> np.ndarray:
@@ -42,31 +41,11 @@ def _distance(side: np.ndarray, point: np.ndarray) -> np.ndarray:
     )
 
 
-def centroid_asymmetry(side_a: Side, side_b: Side) -> PerPair:
-    """cos(e^A, c_A) - cos(e^B, c_B)."""
-    return _cosine(side_a, _mean(side_a)) - _cosine(side_b, _mean(side_b))
-
-
-def cross_centroid(side_a: Side, side_b: Side) -> PerPair:
-    """cos(e^A, c_B) - cos(e^B, c_A)."""
-    return _cosine(side_a, _mean(side_b)) - _cosine(side_b, _mean(side_a))
-
-
-def within_pair_sim(side_a: Side, side_b: Side) -> PerPair:
-    """cos(e^A, e^B)."""
-    return _cosine(side_a, side_b)
-
-
-def knn_density_asymmetry(side_a: Side, side_b: Side) -> PerPair:
-    """Density near e^A minus density near e^B, each standardised over its side.
-
-    Density is 1 / (mean cosine distance to the min(10, n - 1) nearest rows + 1e-10), the row
-    itself counted as the nearest at distance 0; standardised by the population SD + 1e-10.
-    """
-    return _standardised_density(side_a) - _standardised_density(side_b)
-
-
 def _standardised_density(side: np.ndarray) -> np.ndarray:
+    """1 / (mean cosine distance to the min(10, n - 1) nearest rows + 1e-10), standardised.
+
+    The row itself counts as the nearest at distance 0; by the population SD + 1e-10.
+    """
     n = len(side)
     density = np.empty(n)
     for rows in blocks(n, ROWS_AT_A_TIME):
@@ -91,18 +70,22 @@ def _nearest(side: np.ndarray, rows: slice, count: int) -> np.ndarray:
     return np.sort(np.maximum(1.0 - cosines[:, :count], 0.0), axis=1)
 
 
-def margin_asymmetry(side_a: Side, side_b: Side) -> PerPair:
-    """|e^A - m| - |e^B - m| with m = (c_A + c_B) / 2; positive: A is farther away."""
-    middle = (_mean(side_a) + _mean(side_b)) / 2
-    return _distance(side_a, middle) - _distance(side_b, middle)
+def _margins(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    middle = (_mean(a) + _mean(b)) / 2
+    return _distance(a, middle) - _distance(b, middle)
 
 
-METRICS = {
-    "centroid_asymmetry": centroid_asymmetry,
-    "cross_centroid": cross_centroid,
-    "within_pair_sim": within_pair_sim,
-    "knn_density_asymmetry": knn_density_asymmetry,
-    "margin_asymmetry": margin_asymmetry,
+METRICS: Mapping[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    # cos(e^A, c_A) - cos(e^B, c_B)
+    "centroid_asymmetry": lambda a, b: _cosine(a, _mean(a)) - _cosine(b, _mean(b)),
+    # cos(e^A, c_B) - cos(e^B, c_A)
+    "cross_centroid": lambda a, b: _cosine(a, _mean(b)) - _cosine(b, _mean(a)),
+    # cos(e^A, e^B)
+    "within_pair_sim": _cosine,
+    # density near e^A minus density near e^B, each standardised over its side
+    "knn_density_asymmetry": lambda a, b: _standardised_density(a) - _standardised_density(b),
+    # |e^A - m| - |e^B - m| with m = (c_A + c_B) / 2; positive: A is farther away
+    "margin_asymmetry": _margins,
 }
 
 

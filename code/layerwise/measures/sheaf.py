@@ -6,9 +6,9 @@ A_ij W^T W, so its trace is (sum(A) - tr(A)) |W|_F^2: the mass of A off its diag
 norm. Neither W^T W nor the Laplacian is needed for it. The masses belong to a text, the norms to
 the weights; each is computed once, and every trace of the papers is a product of the two:
 
-- `multihead_trace`: the sum over the heads (the trace scripts' `traces_multihead`);
-- `first_slice_trace`: the head-mean map with the first head's slice of W_V only (`traces_full`);
-- `mean_map_trace`: the head-mean map with the whole W_V;
+- `multihead`: the sum over the heads (the trace scripts' `traces_multihead`);
+- `full`: the head-mean map with the first head's slice of W_V only (their `traces_full`);
+- `mean_map`: the head-mean map with the whole W_V;
   with `excess_mass` it is equation 4 as printed, (sum(A) - n) |W_V|_F^2. The rows of a softmax sum
   to one, so that is 0 but for rounding, and in half precision it is that rounding, enlarged.
 
@@ -53,19 +53,15 @@ def excess_mass(maps: Maps) -> Float64[np.ndarray, "*head"]:
     return np.asarray(maps.sum(axis=(-2, -1), dtype=np.float64) - maps.shape[-2])
 
 
-def multihead_trace(masses: ByHead, norms: ByHead) -> Traces:
-    """Sum over the heads of off-diagonal mass times squared norm."""
-    return np.asarray(np.sum(masses * norms, axis=-1))
-
-
-def first_slice_trace(masses: ByHead, norms: ByHead) -> Traces:
-    """Mass of the head-mean map times the squared norm of the first head's slice alone."""
-    return np.asarray(masses.mean(axis=-1) * norms[..., 0])
-
-
-def mean_map_trace(masses: ByHead, norms: ByHead) -> Traces:
-    """Mass of the head-mean map times the squared norm of the whole W_V."""
-    return np.asarray(masses.mean(axis=-1) * norms.sum(axis=-1))
+def traces(masses: ByHead, norms: ByHead) -> dict[str, Traces]:
+    """Every trace of the papers, by its name in their files."""
+    mean = masses.mean(axis=-1)
+    found = {
+        "full": mean * norms[..., 0],
+        "multihead": np.sum(masses * norms, axis=-1),
+        "mean_map": mean * norms.sum(axis=-1),
+    }
+    return {name: np.asarray(trace) for name, trace in found.items()}
 
 
 def evenly_chosen(n_tokens: int, most: int) -> list[int]:

@@ -90,7 +90,7 @@ def _scale(matrix: Matrix) -> float:
     scale = float(max(np.max(matrix), -np.min(matrix)))
     if not np.isfinite(scale):
         raise LayerwiseError(
-            "weights must be finite, found a NaN or an infinity; read them as float32"
+            "a norm needs finite entries, found a NaN or an infinity; read the matrix as float32"
         )
     return scale or 1.0
 
