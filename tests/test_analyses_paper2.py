@@ -154,7 +154,7 @@ UNEXPLAINED = "p2.csv.pythia."  # the table's Pythia intervals, whose origin is 
 
 
 def test_evenly_chosen_difference_has_a_reading_that_gives_print(records):
-    ours = of(records, "pairs", "cross_model", "template", "phases", "consolidated")
+    ours = of(records, "pairs", "cross_model", "phases", "consolidated")
     causes = {name: r["cause"] for name, r in ours.items() if r["verdict"] == "differs"}
     unexplained = [claim for claim, cause in causes.items() if "would give" not in cause]
     expected = {"p2.abstract.late_range_weak", "p2.table_phase.pythia.late.stars"}

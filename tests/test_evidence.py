@@ -123,17 +123,20 @@ def test_a_rule_over_two_files_that_gives_a_table_of_rules():
 def test_places_and_shown_parts():
     places = {"": ("gains", ""), "/label": ("labels", "/a~1b")}
     rules = {"": {"largest": lambda f: 7.0}}
-    found = derived(Document("gains", rules, places, shows=("/label",)), in_print())
-    assert found.documents["it"] == {"label": "high", "largest": 7.0}
-    assert found.given == {"it:/label": "labels#/a~1b"}
+    found = derived(Document("gains", rules, places), in_print())
+    assert found.documents["it"] == {**PRINT["gains"], "label": "high", "largest": 7.0}
+    assert found.given == {"it:": "gains#", "it:/label": "labels#/a~1b"}
+    found = derived(Document("gains", rules, places, shows=False), in_print())
+    assert (found.documents["it"], found.given) == ({"largest": 7.0}, {})
     assert set(derived_cells(Document("gains", rules, places), in_print())) == {
         ("gains", "/largest")
     }
     named = Document(None, {"": {"word": lambda e: 1}}, {"/word": ("labels", "/n")})
     assert set(derived_cells(named, in_print())) == {("labels", "/n")}
-    rows = Document(lambda e: e["gains"].models, {"*": OF_MODEL}, at="rows")
+    rows = Document("gains#/models", {"*": OF_MODEL})
     found = derived(rows, in_print())
-    assert found.given == {"it:/rows": "gains#/models"}
+    assert found.given == {"it:": "gains#/models"}
+    assert found.documents["it"][1]["mean"] == 4.0
     assert set(derived_cells(rows, in_print())) == {("gains", f"/models/{n}/mean") for n in (0, 1)}
 
 

@@ -356,7 +356,7 @@ def test_layers_without_an_entropy_are_left_out_of_its_mean(tmp_path: Path) -> N
     place = "/attention_analysis/EleutherAI~1pythia-160m"
     write_fragments(tmp_path / "found.json", {OPT: {place: found}})
     tables = measured(PUBLISHED, read_fragments(tmp_path / "found.json"))
-    means = analysed("spectral_norms", tables, **DRAWS).documents["pythia-160m"]["attention"]
+    means = analysed("spectral_norms", tables, **DRAWS).documents["pythia-160m-attention"]
     assert means["mean_entropy"] == pytest.approx(np.mean([whole[0], second[1]]), rel=1e-12)
 
 

@@ -54,7 +54,7 @@ DEPTH = {"gemma-2b": 18, "pythia-410m": 24, "pythia-1p4b": 24, "pythia-12b": 36,
 LABELS = {f"classification:/{word}" for word in ("LIE_REGIME", "BULLSHIT_REGIME", "MIXED")}
 ANALYSES = (
     *("validation", "layers", "category_bootstrap", "bins", "pairs", "scaling"),
-    *("cross_model", "template", "phases", "consolidated", "calibration", "output_correlation"),
+    *("cross_model", "phases", "consolidated", "calibration", "output_correlation"),
 )
 
 
@@ -160,7 +160,7 @@ def test_one_extraction_alone_leaves_the_others_open(
     alone = analyse_all(evidence(measured(published, parts[key])))
     slug = EXTRACTIONS[key].slug
     own = {slug, f"{slug}-template", slug.partition("-")[0]}
-    for analysis in ("calibration", "template", "consolidated", "neutral_control"):
+    for analysis in ("calibration", "consolidated", "neutral_control"):
         assert {place.partition(":")[0] for place in alone[analysis].derived} <= own
 
 

@@ -17,10 +17,10 @@ from layerwise.inputs.published import Published
 # A module per analysis: `DOCUMENTS` of the papers; `READER`, if a reader's own model has it too.
 NAMES = (
     "critical_layer", "layers", "category_bootstrap", "bins", "pairs", "anisotropy", "scaling",
-    "sensitivity", "depth_gain", "gemma_anisotropy", "lab_heritage", "crowding", "mlp_scaling",
+    "sensitivity", "depth_gain", "lab_heritage", "crowding", "mlp_scaling",
     "laws", "sequence_gains", "thermodynamic_benchmark", "unembedding", "neutral_control",
     "sheaf_trace", "spectral_norms", "calibration", "output_correlation", "cross_model",
-    "template", "phases", "consolidated", "twins", "validation",
+    "phases", "consolidated", "twins", "validation",
 )  # fmt: skip
 OF_READER = (
     "validation", "layers", "category_bootstrap", "bins", "pairs", "anisotropy", "sensitivity",

@@ -1,35 +1,29 @@
-"""The anisotropy profile of Pythia-6.9B (notebook 004)."""
+"""Anisotropy profiles: Pythia-6.9B (notebook 004) and Gemma-2B (supplement of Paper 3)."""
 
 from functools import partial
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
+from jaxtyping import Float32
 
 from layerwise.analyses.categories import SLUG, includes_zero
 from layerwise.analyses.derivation import Document, Rules
-from layerwise.analyses.evidence import Entry
+from layerwise.analyses.evidence import Entry, by_layer
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.result_files import ANISOTROPY, BOOTSTRAP, PAIRS, PROMPTS
+from layerwise.inputs.result_files import ANISOTROPY, BOOTSTRAP, GEMMA_ANISOTROPY, PAIRS, PROMPTS
 from layerwise.statistics import curves
 
 BELL = ("is_bell_curve", "phase1_slope", "phase1_r", "phase2_slope", "phase2_r")
 
 
-def bell(f: Entry) -> curves.BellTest:
-    """The shape of the profile around its peak, the layer of the largest share."""
-    return curves.bell_test(f.intrinsic_dim_ratio[:].tolist())
+def bell(f: Entry, last: int | None = None) -> curves.BellTest:
+    """The shape of the profile around its peak, up to a layer."""
+    return curves.bell_test(f.intrinsic_dim_ratio[:last].tolist())
 
 
 def peak(f: Entry) -> int:
     """The layer of the largest share."""
     return bell(f).l_star
-
-
-def without_last(f: Entry) -> dict[str, Any]:
-    """The same without the last layer, which stands behind the final norm."""
-    found = curves.bell_test(f.intrinsic_dim_ratio[:-1].tolist())
-    return {name: getattr(found, name) for name in BELL}
 
 
 def n_layers(f: Entry) -> int:
@@ -48,20 +42,10 @@ def inversion_layer(f: Entry) -> int:
     Raises:
         LayerwiseError: if no r is negative.
     """
-    results = f.of(PAIRS).results
-    for layer in sorted(map(int, results)):
-        if results[layer].centroid_asymmetry.r < 0:
+    for layer, of_layer in by_layer(f.of(PAIRS).results).items():
+        if of_layer.centroid_asymmetry.r < 0:
             return layer
     raise LayerwiseError(f"{PAIRS}: no layer has a negative r, so there is no inversion layer")
-
-
-def category_inversion(f: Entry) -> int | None:
-    """Another reading: the first layer whose r over the categories is stably negative."""
-    results = f.of(BOOTSTRAP).layer_results
-    for layer in sorted(map(int, results)):
-        if results[layer].r < 0 and not includes_zero(results[layer]):
-            return layer
-    return None
 
 
 def change(f: Entry, layer: int, decimals: int | None = None) -> float:
@@ -76,13 +60,18 @@ def changes(f: Entry, decimals: int | None = None) -> Rules:
     return {str(layer): partial(change, f, layer, decimals) for layer in layers}
 
 
+def single(f: Entry) -> Float32[np.ndarray, " layer"]:
+    """The shares in single precision, which Gemma's were computed in."""
+    return f.intrinsic_dim_ratio[:].astype(np.float32)
+
+
 SHAPE = {
     "n_layers": n_layers,
+    "n_prompts": lambda f: int(f.of(PROMPTS).anisotropy.n_prompts),
     "L_star_anisotropy": peak,
 } | {name: lambda f, of=attrgetter(name): of(bell(f)) for name in BELL}
 PROFILE: Rules = {
     **SHAPE,
-    "n_prompts": lambda f: int(f.of(PROMPTS).anisotropy.n_prompts),
     "gap": lambda f: abs(estimate(f) - peak(f)),
     "match_verdict": lambda f: curves.match_verdict(peak(f), estimate(f)),
     "effective_rank_min_layer": lambda f: int(np.argmin(f.effective_rank)),
@@ -92,9 +81,31 @@ PROFILE: Rules = {
 }
 OF_PAPER_2: Rules = {
     "L_star_paper2": inversion_layer,
-    "category_inversion": category_inversion,
-    "without_last": without_last,
+    # another reading: the first layer whose r over the categories is stably negative
+    "category_inversion": lambda f: next(
+        (
+            layer
+            for layer, test in by_layer(f.of(BOOTSTRAP).layer_results).items()
+            if test.r < 0 and not includes_zero(test)
+        ),
+        None,
+    ),
+    # the last layer stands behind the final norm
+    "without_last": lambda f: {name: getattr(bell(f, -1), name) for name in BELL},
     "rounded_share_change": partial(changes, decimals=3),
 }
-DOCUMENTS = {SLUG: Document(ANISOTROPY, {"": {**PROFILE, **OF_PAPER_2}})}
+OF_GEMMA: Rules = {
+    **SHAPE,
+    "profile_variance": lambda f: np.var(single(f)),
+    "profile_range": lambda f: np.ptp(single(f)),
+    "max_anisotropy": lambda f: np.max(f.intrinsic_dim_ratio),
+    "gauge_theory_test/gemma_profile_range": lambda f: np.ptp(single(f)),
+    "gauge_theory_test/is_flatter": lambda f: (
+        np.ptp(single(f)) < f.gauge_theory_test.pythia_profile_range
+    ),
+}
+DOCUMENTS = {
+    SLUG: Document(ANISOTROPY, {"": {**PROFILE, **OF_PAPER_2}}),
+    "gemma-2b": Document(GEMMA_ANISOTROPY, {"": OF_GEMMA}),
+}
 READER = Document(ANISOTROPY, {"": {**PROFILE, "L_star_paper2": estimate}})

@@ -1,4 +1,4 @@
-"""The models that Paper 2 compares with Pythia: Llama, Apertus and Gemma."""
+"""The models that Paper 2 compares with Pythia: Llama (and its chat template), Apertus, Gemma."""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,9 +7,16 @@ import numpy as np
 
 from layerwise.analyses.categories import OVER_PAIRS, asymmetries, categories, n_categories
 from layerwise.analyses.derivation import Document, Rules
-from layerwise.analyses.evidence import Entry
-from layerwise.analyses.pair_curves import APERTUS_CURVE, GEMMA_CURVE, LLAMA_CURVE, SHORT, PairCurve
-from layerwise.inputs.result_files import CONTRIBUTIONS, LLAMA, PAPER1
+from layerwise.analyses.evidence import Entry, by_layer
+from layerwise.analyses.pair_curves import (
+    APERTUS_CURVE,
+    GEMMA_CURVE,
+    LLAMA_CURVE,
+    WITH,
+    WITHOUT,
+    PairCurve,
+)
+from layerwise.inputs.result_files import CONTRIBUTIONS, LLAMA, PAPER1, TEMPLATE
 from layerwise.statistics import curves, phases
 from layerwise.statistics.correlation import pearson_p, pearson_r
 
@@ -37,14 +44,14 @@ def r_of_last_layer(of_layer: Entry) -> float:
     return pearson_r(asymmetries(of_layer.of(PAPER1["llama"])), np.array(preferences))
 
 
-def same_signs(f: Entry) -> int:
-    """Layers at which Llama's r and the typed one of Pythia have the same sign."""
-    r, typed = LLAMA_CURVE.of(f).r(), f.of(REFERENCE).pythia_reference
-    return phases.equal_signs({layer: typed[layer] for layer in r}, r)
-
-
-EXCLUDES: Rules = {
-    "sig": lambda test: not curves.includes_zero((test[SHORT[0]], test[SHORT[1]])),
+EXCLUDES: Rules = {"sig": lambda test: not curves.includes_zero((test.ci_lo, test.ci_hi))}
+OF_TEMPLATE: Rules = {
+    **structure(WITH, phases.template_label, "phase_with"),
+    **structure(WITHOUT, phases.template_label, "phase_without"),
+    "verdict": lambda f: phases.template_verdict(
+        *(phases.template_label(*curve.of(f).means()) for curve in (WITH, WITHOUT))
+    ),
+    "same_sign_layers": lambda f: phases.equal_signs(WITH.of(f).r(), WITHOUT.of(f).r()),
 }
 DOCUMENTS = {
     slug: Document(
@@ -61,7 +68,9 @@ DOCUMENTS = {
         {
             "": {
                 **structure(LLAMA_CURVE, phases.llama_label, "phase_structure", "_mean"),
-                "pythia_comparison/same_sign_layers": same_signs,
+                "pythia_comparison/same_sign_layers": lambda f: phases.equal_signs(
+                    LLAMA_CURVE.of(f).r(), by_layer(f.of(REFERENCE).pythia_reference)
+                ),
                 "pythia_comparison/total_compared": lambda f: len(LLAMA_CURVE.of(f).layers),
             },
             "category_level_results/*": {
@@ -70,5 +79,8 @@ DOCUMENTS = {
             "category_level_results/32": {"r": r_of_last_layer},
             "pair_level_results/*/*": OVER_PAIRS,
         },
-    )
+    ),
+    "llama-3p1-8b-instruct": Document(
+        TEMPLATE, {"": OF_TEMPLATE, f"{WITH.group}/*": EXCLUDES, f"{WITHOUT.group}/*": EXCLUDES}
+    ),
 }

@@ -78,7 +78,6 @@ OVER_SIZES = {
         float(np.prod(m.all_layer_gains[1:-1])) > 1 for m in f.models
     ),
     "bound/total": lambda f: max(gains.depth_bound(m.n_layers) ** m.n_layers for m in f.models),
-    "bound/inner_products": lambda f: [float(np.prod(m.all_layer_gains[1:-1])) for m in f.models],
 }
 DOCUMENTS = {
     "family": Document(SWEEP, {"": OVER_SIZES, "models/*": OF_SIZE}),

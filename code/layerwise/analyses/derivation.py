@@ -55,17 +55,14 @@ class Document:
             "a/b" for what is nested.
         places: where the papers' files have the document, {key: cell} or a function of the
             evidence that gives it; by default all of it is at the place that the rules read.
-        shows: which of these parts are shown as they were published, before statistics take their
-            places: all, none, or the keys that begin them.
-        at: where in the document the rules' keys begin, if not at its top: `rows`, say, of what is
-            a bare list in the file.
+        shows: whether these parts are shown as they were published, before statistics take their
+            places.
     """
 
     of: str | Callable[[Evidence], Any] | None
     rules: Mapping[str, Rules]
     places: Mapping[str, Cell] | Callable[[Evidence], Mapping[str, Cell]] | None = None
-    shows: bool | Collection[str] = True
-    at: str = ""
+    shows: bool = True
 
     def source(self, evidence: Evidence) -> Any:
         """What the rules read."""
@@ -79,12 +76,8 @@ class Document:
     def cells(self, evidence: Evidence) -> Mapping[str, Cell]:
         """Where the papers' files have it."""
         if self.places is None:
-            return {} if self.of is None else {self._start: self.source(evidence).cell}
+            return {} if self.of is None else {"": self.source(evidence).cell}
         return self.places(evidence) if callable(self.places) else self.places
-
-    def is_shown(self, key: str) -> bool:
-        """Whether the part that begins at a key of `places` is shown as it was published."""
-        return self.shows if isinstance(self.shows, bool) else key in self.shows
 
     def thunks(self, evidence: Evidence) -> Iterator[tuple[str, Callable[[], Any]]]:
         """JSON Pointer and rule, bound to its entry, of every statistic."""
@@ -92,11 +85,7 @@ class Document:
         for place, rules in self.rules.items():
             for key, entry in _places(source, place.split("/") if place else []):
                 for name, rule in rules.items():
-                    yield self._start + key + pointer(*name.split("/")), partial(rule, entry)
-
-    @property
-    def _start(self) -> str:
-        return pointer(*self.at.split("/")) if self.at else ""
+                    yield key + pointer(*name.split("/")), partial(rule, entry)
 
 
 # the documents of one analysis; which there are can depend on what was measured
@@ -218,13 +207,9 @@ def _places(entry: Any, path: list[str]) -> Iterator[tuple[str, Any]]:
             yield pointer(one) + key, below
 
 
-def _shown(
-    document: Document, evidence: Evidence, name: str, given: dict[str, str]
-) -> dict[str, Any]:
-    shown: dict[str, Any] = {}
-    for key, (file, cell) in document.cells(evidence).items():
-        if not document.is_shown(key):
-            continue
+def _shown(document: Document, evidence: Evidence, name: str, given: dict[str, str]) -> Any:
+    shown: Any = {}
+    for key, (file, cell) in document.cells(evidence).items() if document.shows else ():
         given[f"{name}:{key}"] = f"{file}#{cell}"
         part = copy.deepcopy(evidence.part(file, cell))
         if key:

@@ -82,3 +82,8 @@ class Rows:
 def rows_of(file: str, **labels: str) -> Callable[[Evidence], Rows]:
     """What a document over such rows reads."""
     return lambda evidence: Rows(evidence[file], **labels)
+
+
+def row_of(file: str, model: str, group: str = "results") -> Callable[[Any], Entry]:
+    """The entry of a model in a list of a file, as what a document reads."""
+    return lambda e: e.of(file)[group].row(model=model)

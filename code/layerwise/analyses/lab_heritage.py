@@ -161,6 +161,7 @@ OVER_MODELS: Rules = {
         [lab for lab, some in labs(f).items() if gains.dampens(mean(some))] == [ELEUTHER]
     ),
     "fisher/hunt": lambda f: gains.p_text(fisher_p(signs(f))),
+    "fisher/p": lambda f: fisher_p(signs(f)),
     "fisher/rounded": lambda f: gains.p_text(fisher_p(signs(f, 2))),
     "fisher/final_norm": lambda f: gains.p_text(fisher_p(signs(f, of=final_gain))),
     "fisher/pooled": lambda f: gains.p_text(fisher_p(signs(f, more=only_swept(f)))),

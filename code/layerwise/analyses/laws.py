@@ -41,7 +41,6 @@ def equation4(e: Evidence, mass: Callable[[np.ndarray], np.ndarray]) -> str:
 
 
 LAWS: Rules = {
-    **{f"p/{name}": p for name, p in P_VALUES.items()},
     **{f"below/{name}": partial(below, law=name) for name in P_VALUES},
     "below/all": lambda e: all(p(e) < LEVEL for p in P_VALUES.values()),
     "below/first_two": lambda e: all(p(e) < LEVEL for p in list(P_VALUES.values())[:2]),

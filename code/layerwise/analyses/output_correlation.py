@@ -94,7 +94,7 @@ DOCUMENTS = {
     "correlation": Document(
         OUTPUT_CORRELATION, {"numeric_split/*": SPLIT, "rlhf_masking/*": {"gap": gap}}
     ),
-    "divergence": Document(DIVERGENCE, {"*": OF_CATEGORY}, at="rows"),
+    "divergence": Document(DIVERGENCE, {"*": OF_CATEGORY}),
     "classification": Document(CLASSES, {"": REGIME_COUNTS}, {}),
     "rerun": Document(
         CONTRIBUTIONS, {"": {model: partial(noise, model=model) for model in PAPER1}}, {}

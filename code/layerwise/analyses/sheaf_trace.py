@@ -1,6 +1,5 @@
 """Traces of the sheaf Laplacian and the restriction maps (Paper 3, section 5.2)."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -9,6 +8,7 @@ from jaxtyping import Float
 
 from layerwise.analyses.derivation import Document, Rule, Rules
 from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.analyses.gain_files import row_of
 from layerwise.inputs.result_files import EXTENDED, MAPS, V1, V2
 from layerwise.statistics.critical_layer import (
     bend_sizes,
@@ -29,11 +29,6 @@ PACKED = {
 }
 FACTOR = 2  # the script's rule: expanders' mean trace over twice that of dampeners
 DRAFT_LAYER = 10  # where the draft puts the smallest ratio
-
-
-def run(file: str, model: str, group: str = "results") -> Callable[[Any], Entry]:
-    """A model of a script's file."""
-    return lambda e: e.of(file)[group].row(model=model)
 
 
 def mean(m: Entry, series: str) -> float:
@@ -89,7 +84,7 @@ FIRST_RUN: Rules = {
 }
 STUDY: Rules = {
     "gpt2_over_opt": lambda e: (
-        mean(run(V2, "gpt2")(e), "multihead") / mean(run(V2, "opt-125m")(e), "multihead")
+        mean(row_of(V2, "gpt2")(e), "multihead") / mean(row_of(V2, "opt-125m")(e), "multihead")
     ),
     "expand_over_dampen/full": lambda e: expand_over_dampen(e, "full"),
     "expand_over_dampen/multihead": lambda e: expand_over_dampen(e, "multihead"),
@@ -119,7 +114,6 @@ RATIOS: Rules = {
     "validation/contraction_before_Lstar": lambda f: halves(f)[0] < 1,
     "validation/expansion_after_Lstar": lambda f: halves(f)[1] > halves(f)[0],
     "nan_layers": lambda f: np.sum(np.isnan(ratios(f))),
-    "smallest_finite_layer": lambda f: np.nanargmin(ratios(f)),
     "all_below_1": lambda f: np.nanmax(ratios(f)) < 1,
     "draft_ratio": lambda f: f.restriction_maps.contraction_ratios[DRAFT_LAYER],
     "draft_ratio_to_first": lambda f: (
@@ -131,7 +125,7 @@ RATIOS: Rules = {
 
 def traced(model: str) -> Document:
     """A model of the two trace scripts."""
-    first, second = run(V1, model), run(V2, model)
+    first, second = row_of(V1, model), row_of(V2, model)
 
     def in_first(rule: Rule, m: Entry) -> Any:
         return rule(first(m))
@@ -151,7 +145,7 @@ def packed(model: str, name: str) -> Document:
         "L_star": extended_layer,
         name: lambda m: "NaN" if np.isnan(mean(m, "mh")) else mean(m, "mh"),
     }
-    return Document(run(EXTENDED, model, "extended_results"), {"": rules}, shows=False)
+    return Document(row_of(EXTENDED, model, "extended_results"), {"": rules}, shows=False)
 
 
 DOCUMENTS = {

@@ -8,7 +8,8 @@ from jaxtyping import Float64
 
 from layerwise.analyses.derivation import Document, Rule, Rules
 from layerwise.analyses.evidence import Entry, Evidence
-from layerwise.analyses.gain_files import gain, models
+from layerwise.analyses.gain_files import gain, models, row_of
+from layerwise.inputs.published import pointer
 from layerwise.inputs.result_files import HUNT, OPT, SPECTRAL, SWEEP
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.samples import mann_whitney
@@ -16,7 +17,7 @@ from layerwise.statistics.samples import mann_whitney
 MODELS = (
     "pythia-160m", "pythia-410m", "gpt-neo-125M", "opt-125m", "opt-350m", "bloom-560m", "gpt2",
 )  # fmt: skip
-INVESTIGATED = ("opt-125m", "gpt2", "pythia-160m")
+INVESTIGATED = ("facebook/opt-125m", "gpt2", "EleutherAI/pythia-160m")
 MATRICES = ("W_V", "W_O", "W_Q", "W_K")
 LEVEL = 0.05  # of significance: the paper's prediction is read as a correlation
 
@@ -47,7 +48,7 @@ def attention_mean(m: Entry, series: str) -> float:
 
     NaN where none has.
     """
-    values = m.of(OPT).attention_analysis[m.model][f"{series}_by_layer"][:]
+    values = m[f"{series}_by_layer"][:]
     numbers = values[~np.isnan(values)]
     return float(np.mean(numbers)) if len(numbers) else np.nan
 
@@ -96,8 +97,8 @@ OF_MODEL: Rules = {
     "W_V_mean_frobenius": lambda m: np.mean(m.W_V_frobenius_norm[:]),
 }
 OF_ATTENTION: Rules = {
-    "attention/mean_entropy": lambda m: attention_mean(m, "entropy"),
-    "attention/mean_sparsity": lambda m: attention_mean(m, "sparsity"),
+    "mean_entropy": lambda m: attention_mean(m, "entropy"),
+    "mean_sparsity": lambda m: attention_mean(m, "sparsity"),
 }
 STUDY: Rules = {
     "value_ratio": quotient(moment, "eleuther", "meta"),
@@ -116,23 +117,13 @@ STUDY: Rules = {
 }
 
 
-def document(model: str) -> Document:
-    """One model's norms, and its attention where the OPT investigation looked at it."""
-
-    def of(e: Evidence) -> Entry:
-        return e[SPECTRAL].results.row(model=model)
-
-    if model not in INVESTIGATED:
-        return Document(of, {"": OF_MODEL})
-    return Document(
-        of,
-        {"": {**OF_MODEL, **OF_ATTENTION}},
-        places=lambda e: {
-            "": of(e).cell,
-            "/attention": e[OPT].attention_analysis[of(e).model].cell,
-        },
-        shows={""},
-    )
-
-
-DOCUMENTS = {model: document(model) for model in MODELS} | {"study": Document(None, {"": STUDY})}
+DOCUMENTS = {
+    **{model: Document(row_of(SPECTRAL, model), {"": OF_MODEL}) for model in MODELS},
+    **{
+        f"{name.rpartition('/')[2]}-attention": Document(
+            f"{OPT}#/attention_analysis{pointer(name)}", {"": OF_ATTENTION}, shows=False
+        )
+        for name in INVESTIGATED
+    },
+    "study": Document(None, {"": STUDY}),
+}

@@ -35,7 +35,7 @@ READS: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
     categories.bins: ("bins",),
     pairs.pairs: ("pairs",),
     pairs.layer_curves: ("cross_model", "pairs", "phases"),
-    pairs.template_comparison: ("template",),
+    pairs.template_comparison: ("cross_model",),
     gains.depth_gain: ("depth_gain",),
     gains.lab_heritage: ("lab_heritage", "depth_gain"),
     weights.spectral_norms: ("spectral_norms",),

@@ -94,7 +94,7 @@ def template_comparison(numbers: Numbers) -> Figure:
     Bootstrap intervals, a cross where they hold zero.
     """
     series = {name: f"results_{name}_template" for name in ("with", "without")}
-    document = numbers.document("template", INSTRUCT, *series.values(), "verdict")
+    document = numbers.document("cross_model", INSTRUCT, *series.values(), "verdict")
     negative = {
         name: sum(style.interval(row)[0] < 0 for row in document[place].values())
         for name, place in series.items()
