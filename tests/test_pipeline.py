@@ -15,6 +15,8 @@ import pytest
 import yaml
 from dvc.repo import Repo
 
+from layerwise.doctor import here
+from layerwise.inputs import dvc_lock
 from layerwise.inputs.models import read_models
 from layerwise.steps import run
 
@@ -263,3 +265,38 @@ def test_a_stage_that_fails_shows_its_log_and_no_advice_of_dvc_iv(small, latex, 
     shown = capfd.readouterr()
     assert "words of a stage" in shown.out
     assert shown.err == "layerwise page: a rule; a fix\n"
+
+
+# --- dvc.lock -----------------------------------------------------------------------------------
+
+
+def test_a_lock_that_a_kill_cut_off_is_put_back(root, tmp_path):
+    """Cut anywhere: in the middle of the run, or found so at the next start after a SIGKILL."""
+    lock, copy = tmp_path / "dvc.lock", tmp_path / dvc_lock.BEFORE
+    text = (root / "dvc.lock").read_text()
+    with dvc_lock.protected(lock):  # nothing is recorded yet
+        lock.write_text(text)
+    assert not copy.exists()
+
+    def interrupted(length):
+        lock.write_text(text[:length])
+        raise KeyboardInterrupt
+
+    for length in (0, 9, len(text) // 2, *range(len(text) - 60, len(text))):
+        with pytest.raises(KeyboardInterrupt), dvc_lock.protected(lock):
+            interrupted(length)
+        assert (length, lock.read_text() == text, copy.exists()) == (length, True, False)
+    copy.write_text(text)
+    lock.write_text(text[:5000])
+    with dvc_lock.protected(lock):
+        assert lock.read_text() == text
+        lock.write_text(text.replace("size: 902760", "size: 1"))
+    assert lock.read_text() != text  # what a run that ended recorded stays
+    lock.write_text(text[:-5])
+    with (
+        pytest.raises(run.LayerwiseError, match="ends too early, a run was killed; take the comm"),
+        dvc_lock.protected(lock),
+    ):
+        pass
+    assert here.recorded(tmp_path).fix == dvc_lock.FIX
+    assert here.recorded(root).fix == ""

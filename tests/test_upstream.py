@@ -1,9 +1,11 @@
+import contextlib
 import hashlib
 import http.server
 import json
 import shutil
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -285,3 +287,38 @@ def test_prompts_against_published(mirror: Path) -> None:
         assert entry["notebook_sha256"] == sets[study].sha256
         assert entry["notebook"] == sets[study].notebook
         assert entry["variable"] == sets[study].variable
+
+
+def test_a_body_without_end_and_one_that_drips_are_cut_short(
+    site: Path, serve: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def endless(request: http.server.BaseHTTPRequestHandler) -> bool:
+        request.send_response(200)
+        request.end_headers()
+        with contextlib.suppress(OSError):
+            while True:
+                request.wfile.write(bytes(2**20))
+        return True
+
+    def drips(request: http.server.BaseHTTPRequestHandler) -> bool:
+        request.send_response(200)
+        request.end_headers()
+        with contextlib.suppress(OSError):
+            while True:
+                request.wfile.write(b".")
+                time.sleep(0.1)
+        return True
+
+    with pytest.raises(LayerwiseError, match="wrong bytes, expected sha256"):
+        get(site, serve("mirror", endless))
+    monkeypatch.setattr("layerwise.inputs.mirrors.DEADLINE", 1)
+    with pytest.raises(LayerwiseError, match="took more than 1 seconds; try again later"):
+        get(site, serve("mirror", drips))
+    assert leftovers(site) == []
+
+
+@pytest.mark.parametrize("rest", ["127.0.0.1:1/", "[::1/", "x:99999999/", "", "..a/", "\u2028/"])
+def test_a_bad_address_is_a_sentence_without_its_password(site: Path, rest: str) -> None:
+    with pytest.raises(LayerwiseError) as raised:
+        get(site, f"http://me:secret@{rest}")
+    assert "secret" not in str(raised.value)

@@ -15,7 +15,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-from layerwise.doctor import REHEARSE, TARGETS, TEST, Check, Finding, existing, room, some
+from layerwise.doctor import (
+    FULL,
+    REHEARSE,
+    REPRODUCE,
+    TARGETS,
+    TEST,
+    Check,
+    Finding,
+    existing,
+    room,
+    some,
+)
 from layerwise.pages.typeset import APT
 from layerwise.rehearsal import DISK_BYTES, WORKER_BYTES, default_folder
 
@@ -109,6 +120,15 @@ def repository(root: Path) -> Finding:
     return Finding("an unpacked archive; DVC works without git")
 
 
+def recorded(root: Path) -> Finding:
+    """What DVC recorded of earlier runs; a kill while it writes can cut it off."""
+    from layerwise.inputs.dvc_lock import FIX, is_whole
+
+    if not (root / "dvc.lock").exists() or is_whole(root / "dvc.lock"):
+        return Finding("dvc.lock is not cut off")
+    return Finding("dvc.lock ends too early: a run was killed", FIX, (REPRODUCE, FULL))
+
+
 def writable(root: Path) -> Finding:
     """The folders of results that this user cannot write, or make."""
     rights = os.W_OK | os.X_OK
@@ -173,6 +193,7 @@ CHECKS: dict[str, Check] = {
     "locked packages": packages,
     "imports": imports,
     "repository": repository,
+    "recorded stages": recorded,
     "write permission": writable,
     "disk of results": disk,
     "disk of rehearsal": disk_of_rehearsal,

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from layerwise.doctor import FULL, Check, Finding, room, some
-from layerwise.errors import LayerwiseError, TryAgainError
+from layerwise.errors import LayerwiseError, TryAgainError, without_password
 
 # Oldest driver for torch's wheels, by the version of CUDA that they bring, and the way to them.
 DRIVERS = {13: 580, 12: 525}
@@ -72,8 +72,11 @@ def data(root: Path) -> Finding:
     except LayerwiseError:
         place = os.environ.get(mirrors.MIRROR_VARIABLE) or upstream.ADDRESS
     pin = upstream.read_registry().pins[upstream.DATASET]
-    mirrors.read(mirrors.open_mirror(place), upstream.DATASET, pin, retries=0)
-    return Finding(f"not in data/, but at {place}, where the pipeline fetches them")
+    mirror = mirrors.open_mirror(place)
+    mirrors.in_time(lambda: mirrors.read(mirror, upstream.DATASET, pin, retries=0))
+    return Finding(
+        f"not in data/, but at {without_password(place)}, where the pipeline fetches them"
+    )
 
 
 def _wanted(root: Path) -> list[Any]:

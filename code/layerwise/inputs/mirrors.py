@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 import requests
@@ -15,6 +17,9 @@ from layerwise.errors import LayerwiseError
 
 MIRROR_VARIABLE = "LAYERWISE_MIRROR"
 TIMEOUT = 30  # seconds without a byte
+DEADLINE = 600  # seconds for all of it
+LARGEST = 2**26  # bytes of a file whose size is not pinned
+T = TypeVar("T")
 
 Mirror = Path | str  # a folder or an address with a final slash, laid out like upstream
 
@@ -55,7 +60,13 @@ def open_mirror(name: str) -> Mirror:
     Raises:
         LayerwiseError: if it is neither.
     """
-    if urlsplit(name).scheme in ("http", "https"):
+    try:
+        scheme = urlsplit(name).scheme
+    except ValueError as error:
+        raise LayerwiseError(
+            f"the address {name} of a mirror is none: {error}; correct it"
+        ) from None
+    if scheme in ("http", "https"):
         return name.rstrip("/") + "/"
     if "://" in name:
         raise LayerwiseError(
@@ -90,12 +101,46 @@ def read(mirror: Mirror, path: str, pin: Pin, retries: int) -> bytes:
     return _download(mirror + path, pin)
 
 
+def in_time(work: Callable[[], T]) -> T:
+    """What `work` gives, if it is done before the deadline, however slowly the bytes drip.
+
+    Raises:
+        LayerwiseError: if it is not.
+    """
+    found: list[T] = []
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(DEADLINE)
+    if raised:
+        raise raised[0]
+    if not found:
+        raise LayerwiseError(
+            f"upstream or its mirror took more than {DEADLINE} seconds; try again later, or name "
+            f"another mirror with --mirror or {MIRROR_VARIABLE}"
+        )
+    return found[0]
+
+
 def _download(url: str, pin: Pin) -> bytes:
+    most, content = pin.size or LARGEST, b""
     try:
-        answer = requests.get(url, timeout=TIMEOUT)
+        with requests.get(url, timeout=TIMEOUT, stream=True) as answer:
+            if answer.ok:
+                for piece in answer.iter_content(2**16):
+                    content += piece
+                    if len(content) > most:  # wrong bytes, however many more would come
+                        break
     except (ChunkedEncodingError, ContentDecodingError):
         raise LayerwiseError(f"{url}: the transfer broke off before the end; try again") from None
-    except RequestException as error:
+    except (RequestException, ValueError) as error:
         raise LayerwiseError(
             f"{url}: cannot be reached ({type(error).__name__}); "
             f"check the network, or name a mirror with --mirror or {MIRROR_VARIABLE}"
@@ -110,4 +155,4 @@ def _download(url: str, pin: Pin) -> bytes:
             f"{url}: the server answers HTTP {answer.status_code}; "
             "try again later, or name another mirror"
         )
-    return pin.check(url, answer.content)
+    return pin.check(url, content)

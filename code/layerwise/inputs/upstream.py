@@ -20,6 +20,7 @@ from layerwise.inputs.mirrors import (
     MIRROR_VARIABLE,
     MissingFile,
     Pin,
+    in_time,
     open_mirror,
     read,
 )
@@ -86,7 +87,9 @@ def fetch(
     registry = read_registry(published)
     if all(_is_whole(target / name, registry.pins[name]) for name in DATA_FILES):
         return
-    contents = {name: _read(name, mirror, registry, retries) for name in DATA_FILES}
+    contents = in_time(
+        lambda: {name: _read(name, mirror, registry, retries) for name in DATA_FILES}
+    )
     with together(target) as part:
         for name, content in contents.items():
             (part / name).write_bytes(content)
@@ -128,7 +131,7 @@ def result_file(
             f"{path}: no published file of this name in {published / 'registry.csv'}; "
             "check the path or pin the file there"
         )
-    return _read(path, mirror, registry, retries)
+    return in_time(lambda: _read(path, mirror, registry, retries))
 
 
 def _read(path: str, mirror: str | Path | None, registry: Registry, retries: int) -> bytes:

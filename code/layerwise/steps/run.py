@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -11,12 +13,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import psutil
 import typer
 import yaml
 from tabulate import tabulate
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import atomic_path
+from layerwise.inputs.dvc_lock import protected
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.paper import DOCUMENTS, REPORT
 from layerwise.pages.typeset import APT, build_pdf
@@ -40,6 +44,7 @@ def run(
     Raises:
         LayerwiseError: naming the stage that failed.
     """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
     sources: list[Source] = ["published"] if what == "published" else ["published", "measured"]
     wanted = {
         name: desc
@@ -50,8 +55,15 @@ def run(
     for source in sources:  # one after the other: DVC has an order of its own for its targets
         targets = [f"page@{source}", f"paper@{source}"]
         command = [sys.executable, "-m", "dvc", "repro", *(["--force"] if force else []), *targets]
-        with subprocess.Popen(command, stdout=-1, stderr=-1, text=True, errors="replace") as dvc:
-            _follow(dvc, wanted, done)
+        with (
+            protected(Path("dvc.lock")),
+            subprocess.Popen(command, stdout=-1, stderr=-1, text=True, errors="replace") as dvc,
+        ):
+            try:
+                _follow(dvc, wanted, done)
+            except KeyboardInterrupt:
+                _stop(dvc)
+                raise
         typeset(source)
     return "\n".join(map(summary, sources))
 
@@ -141,6 +153,18 @@ def _follow(dvc: subprocess.Popen[str], stages: dict[str, str], done: list[str])
     if dvc.wait():
         sys.stdout.writelines(log)
         raise LayerwiseError(f"stage {name} failed; mend that, then run it again to go on")
+
+
+def _stop(dvc: subprocess.Popen[str]) -> None:
+    """End the stage at hand: DVC then ends by itself, and not while it writes."""
+    with contextlib.suppress(psutil.Error):
+        for child in psutil.Process(dvc.pid).children(recursive=True):
+            child.terminate()
+    try:
+        dvc.wait(20)
+    except subprocess.TimeoutExpired:
+        dvc.kill()
+        dvc.wait()
 
 
 def _pass_on(dvc: subprocess.Popen[str]) -> None:
