@@ -5,4 +5,5 @@ measured                        measured numbers in the published ones' places
 models                          every checkpoint: commit, dtypes, shape
 pairs, prompts                  the texts; `rehearsal/` has some of our own
 upstream, mirrors, notebooks    fetching what belongs to upstream
+dvc_lock                        what DVC recorded: whole, or cut off by a kill
 """
