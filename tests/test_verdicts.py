@@ -126,7 +126,8 @@ def test_readings_stand_on_every_verdict():
     statistics = published(0.1234)
     statistics.documents["layers"]["m"]["rounded"] = 0.2
     assert judge(claim, statistics)["readings"] == [
-        {"text": "rounded", "value": 0.2, "gives": False}
+        {"text": "rounded", "value": 0.2, "gives": False},
+        {"text": "none", "value": None, "gives": False},
     ]
 
 

@@ -45,8 +45,7 @@ class Said(Value):
         self._readings = {reading["text"]: reading["value"] for reading in record["readings"]}
 
     def __getitem__(self, text: str) -> Value:
-        # what was not measured has no other reading either
-        return Value(None if self.value is None else self._readings[text])
+        return Value(self._readings[text])
 
 
 def fill(template: str, values: Mapping[str, Value]) -> str:

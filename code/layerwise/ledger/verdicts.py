@@ -212,10 +212,14 @@ def judge(
         verdict = AS_RANDOM
     if verdict == "not measured" and value is None:
         cause = cause or statistics.why_not(claim)
+    others = {text: select(claim, statistics, other) for text, other in claim.readings.items()}
     readings = [
-        {"text": text, "value": other, "gives": gives(claim.printed, other, digits(claim))}
-        for text, statistic in claim.readings.items()
-        if (other := select(claim, statistics, statistic)) is not None
+        {
+            "text": text,
+            "value": other,
+            "gives": other is not None and gives(claim.printed, other, digits(claim)),
+        }
+        for text, other in others.items()
     ]
     if verdict == "differs":
         cause = difference(claim, value, readings, cause)
@@ -370,7 +374,8 @@ def difference(
     giving = [reading["text"] for reading in readings if reading["gives"]]
     if giving:
         line += f"; {' and '.join(giving)} would give what is printed"
-    elif readings:
-        others = [f"{reading['text']} gives {reading['value']!r}" for reading in readings]
-        line += f"; {', '.join(others)}"
+    else:
+        known = [reading for reading in readings if reading["value"] is not None]
+        others = [f"{reading['text']} gives {reading['value']!r}" for reading in known]
+        line += f"; {', '.join(others)}" if others else ""
     return f"{line}; {claim.why}" if claim.why else line

@@ -159,7 +159,7 @@ def as_text(record: dict[str, Any]) -> str:
         ("control", None if control is None else f"{_every_digit(control)} by random weights"),
         ("verdict", f"{record['verdict']}; compared: {record['compared']}"),
         ("cause", record["cause"]),
-        *(("reading", _reading(reading)) for reading in record["readings"]),
+        *(("reading", _reading(one)) for one in record["readings"] if one["value"] is not None),
         ("print from", " ".join(filter(None, (origin["file"], origin["key"])))),
         ("statistic", origin["statistic"]),
         *(
