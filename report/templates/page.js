@@ -47,7 +47,7 @@
     return node;
   }
 
-  const pill = (word) => make("span", { class: `verdict ${word.replaceAll(" ", "-")}` }, word);
+  const pill = (word) => make("span", { class: `verdict ${word.replaceAll(",", "").replaceAll(" ", "-")}` }, word);
   const withUnit = (text, claim) => (claim.unit ? [text, " ", make("span", { class: "unit" }, claim.unit)] : [text]);
 
   function difference(claim) {
