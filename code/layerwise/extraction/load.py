@@ -237,12 +237,13 @@ def _load(
             f"{name} in {dtype} needs {spelled(need)} on {device}, {spelled(there)} are there; "
             "use a 16-bit dtype, device 'auto', or a larger machine"
         )
-    only_here: dict[str, Any] = {"trust_remote_code": False, "local_files_only": True}
     with quiet():
         draw = partial(_draw_weights, name) if control else _load_weights
-        model = draw(path, dtype, device, **only_here)
+        model = draw(path, dtype, device)
         try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(path, **only_here)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(
+                path, trust_remote_code=False, local_files_only=True
+            )
         except Exception as error:  # the tokenizers library raises plain Exception
             raise LayerwiseError(
                 f"{path}: the tokenizer cannot be loaded ({error}); save it again into the same "
@@ -277,7 +278,7 @@ def _device(wanted: str | None) -> str:
     return default_device() if device == "cuda" else device  # every process has its own
 
 
-def _load_weights(path: Path, dtype: str, device: str, **only_here: bool) -> Any:
+def _load_weights(path: Path, dtype: str, device: str) -> Any:
     """The model; a parameter without a weight of its shape is an error, not a random number."""
     try:
         loaded: Any = transformers.AutoModelForCausalLM.from_pretrained(
@@ -288,7 +289,8 @@ def _load_weights(path: Path, dtype: str, device: str, **only_here: bool) -> Any
             output_loading_info=True,
             ignore_mismatched_sizes=True,
             **({"device_map": "auto"} if device == "auto" else {}),
-            **only_here,
+            trust_remote_code=False,
+            local_files_only=True,
         )
     except (safetensors.SafetensorError, OSError, ValueError) as error:
         raise LayerwiseError(
@@ -306,12 +308,14 @@ def _load_weights(path: Path, dtype: str, device: str, **only_here: bool) -> Any
     return model if device == "auto" else model.to(device)
 
 
-def _draw_weights(name: str, path: Path, dtype: str, device: str, **only_here: bool) -> Any:
+def _draw_weights(name: str, path: Path, dtype: str, device: str) -> Any:
     """The model as it is before training: the weights that its architecture begins with.
 
     One device draws the same numbers again; two models of one shape differ.
     """
-    config = transformers.AutoConfig.from_pretrained(path, **only_here)
+    config = transformers.AutoConfig.from_pretrained(
+        path, trust_remote_code=False, local_files_only=True
+    )
     setattr(config, RANDOM, True)
     place = "cpu" if device == "auto" else device
     with torch.random.fork_rng(devices=[]), torch.device(place):
