@@ -21,7 +21,7 @@ def outs(path: Path) -> dict[str, list[str]] | None:
     """What every recorded stage made, by stage; None where the file is cut off."""
     text = read_text(path)
     try:
-        stages = yaml.load(text, yaml.CSafeLoader)["stages"]
+        stages = yaml.safe_load(text)["stages"]
         made = {
             name: [out["path"] for out in stage["outs"] if str(out["size"])]
             for name, stage in stages.items()
