@@ -307,7 +307,7 @@ def test_page_has_a_meaning_for_every_verdict(tmp_path: Path, root: Path) -> Non
     page = Page(built(folders(tmp_path, root, records)))
     style = "".join(page.words)
     for word in VERDICTS:
-        assert "." + word.replace(" ", "-").replace(",", "\\,") in style
+        assert "." + word.replace(" ", "-").replace(",", "") in style
 
 
 def test_run_iv_claims(tmp_path: Path, root: Path) -> None:
