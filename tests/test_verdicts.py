@@ -100,6 +100,15 @@ def test_a_copy_is_no_recomputation(cells, decimals, word):
     assert (other["verdict"], other["recomputed"]) == ("differs", 0.5)
 
 
+def test_a_part_of_what_was_derived_was_derived_from_the_same():
+    """A statistics file says it once, of the whole."""
+    whole = replace(published(0.1234), derived={"layers:m:": ["f.json#/a", "f.json#/b"]})
+    record = judge(CLAIM, whole)
+    assert (record["verdict"], record["provenance"]["inputs"]) == (
+        "agrees", ["f.json#/a", "f.json#/b"],
+    )  # fmt: skip
+
+
 def test_two_places_may_store_one_number():
     full = replace(CLAIM, printed=0.1234, decimals="full", same={"file": "g", "key": "/r"})
     for stored, word in ((0.1234, "same number"), (0.1235, "differs")):

@@ -85,10 +85,17 @@ class Statistics:
     origins: Origins | None = None  # of measured numbers
     published: Published | None = None  # the cells that published statistics rest on
 
+    def derived_from(self, statistic: str | None) -> list[str] | None:
+        """The cells that a statistic, or what it is a part of, was recomputed from; None: given."""
+        place = statistic or ""
+        while place and place not in self.derived:
+            place = place.rpartition("/")[0]
+        return self.derived.get(place)
+
     def inputs(self, statistic: str) -> list[str]:
         """The published cells a statistic rests on; of a given one, where it was published."""
-        if statistic in self.derived:
-            return self.derived[statistic]
+        if (cells := self.derived_from(statistic)) is not None:
+            return cells
         below = [key for key in self.given if f"{statistic}/".startswith(f"{key}/")]
         if not below:
             return []
@@ -198,7 +205,8 @@ def judge(
         )
     inputs = [] if value is None else statistics.inputs(claim.statistic or "")
     is_published, tables = statistics.source == "published", statistics.published
-    if claim.same and is_published and tables and claim.statistic not in statistics.derived:
+    is_derived = value is not None and statistics.derived_from(claim.statistic) is not None
+    if claim.same and is_published and tables and not is_derived:
         value = tables[claim.same["file"], claim.same["key"]]
         inputs = [f"{claim.same['file']}#{claim.same['key']}"]
     if statistics.origins and claim.tolerance in OF_HALF:
@@ -225,8 +233,7 @@ def judge(
         cause = difference(claim, value, readings, cause)
     shown = value if not isinstance(value, dict) else None
     if statistics.source == "published" and verdict in UNSHOWN:
-        derived = claim.statistic in statistics.derived
-        shown = shown if derived else None  # a published number is not its own recomputation
+        shown = shown if is_derived else None  # a published number is not its own recomputation
     inputs = [] if shown is None else inputs
     measured = {"runs": statistics.origins.runs(inputs)} if statistics.origins else {}
     return {
@@ -258,7 +265,8 @@ def judge(
 def _judge_published(claim: Claim, value: Any, statistics: Statistics) -> tuple[str, str | None]:
     if (stated := _judge_statement(claim)) is not None:
         return stated
-    derived, copied = claim.statistic in statistics.derived, statistics.copies(claim, value)
+    derived = value is not None and statistics.derived_from(claim.statistic) is not None
+    copied = statistics.copies(claim, value)
     if claim.printed is None:
         return ("not checkable" if derived else "needs weights"), claim.why
     same = value is not None and gives(claim.printed, value, digits(claim))
