@@ -122,7 +122,7 @@ def test_only_statistics_that_name_a_number_change_with_it(works, published, ana
             if at(work, statistic) != at(after, statistic):
                 moved += 1
                 assert name in inputs, (name, statistic)
-    assert moved
+    assert moved or analysis == "laws"  # of which there are words alone
 
 
 def test_statistics_of_an_end_name_two_norms(works):

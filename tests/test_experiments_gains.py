@@ -224,5 +224,4 @@ def test_statistics_without_both_classes(published: Published) -> None:
     assert family["analysis"]["low_rho_expand_rate"] == 1
     assert work.documents["pooled"]["n_models"] == 23
     laws = analysed("laws", tables, **DRAWS).documents["laws"]
-    assert laws["p"]["lab_heritage"] == 1
     assert laws["below"]["first_two"] is False

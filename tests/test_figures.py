@@ -127,7 +127,7 @@ def test_published_numbers_give_every_figure_but_one(drawn: dict[str, Drawn]) ->
     assert [name for name, one in drawn.items() if one.figure] == ALL_BUT_ONE
     left_out = drawn["anisotropy_spectra"]
     assert left_out.reason == (
-        "anisotropy of pythia-6p9b: spectra, L_star_anisotropy, n_prompts not published"
+        "anisotropy of pythia-6p9b, gemma-2b: spectra, L_star_anisotropy, n_prompts not published"
     )
     assert {analysis for reads in READS.values() for analysis in reads} <= {*TABLES, "claims"}
     assert left_out.caption.startswith("Eigenvalue spectra of the token covariance")

@@ -21,7 +21,7 @@ from layerwise.ledger.verdicts import STANDING, VERDICTS
 SHADES = (
     ("#0072B2", "#56B4E9", "#A6D5F2"),
     (style.RED, "#F2B48A"),
-    ("#8A8A8A", "#A3A3A3", "#BBBBBB", "#D2D2D2", "#E6E6E6"),
+    ("#808080", "#949494", "#A8A8A8", "#BCBCBC", "#D2D2D2", "#E6E6E6"),
 )
 ABSTRACT = "abstract"
 PLACES = {ABSTRACT: ABSTRACT, ORIGINS[0]: "rest of the paper", **{of: of for of in ORIGINS[1:]}}
