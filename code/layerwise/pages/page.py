@@ -83,7 +83,7 @@ def page(
             seen({**one, "claims": [part["claim"] for part in one["parts"] if "claim" in part]})
             for one in document["headlines"]
         ],
-        "findings": seen(document["findings"]),
+        "findings": [] if figures.random_weights else seen(document["findings"]),
         "choices": matrix(choices["rows"]),
         "counts": counts(records),
         "verdicts": {word: VERDICTS[word] for word in VERDICTS if word in used},

@@ -17,6 +17,7 @@ from layerwise.pages.typed_numbers import refuse_typed_numbers
 REPORT = "report"
 DOCUMENTS = {"main.tex.j2": REPORT, "supplement.tex.j2": "supplement"}
 CARE = ("differs", "contradicted", "not checkable")  # verdicts whose claims the supplement lists
+DETAIL = 3  # weight of a finding that touches no argument
 # Figures of the report; the supplement has the others.
 MAIN = (
     "overview",
@@ -64,7 +65,12 @@ def write_source(
         "again": AGAIN[source],
         "claims": records,
         "headlines": document["headlines"],
-        "findings": document["findings"],
+        # of measured numbers what has no entry of its own is in the supplement
+        "findings": [
+            one
+            for one in document["findings"]
+            if not drawn.random_weights and (source == "published" or one["weight"] < DETAIL)
+        ],
         "answer": answer(document["headlines"]),
         "choices": choices,
         "counts": counts(records),
