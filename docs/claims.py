@@ -15,7 +15,7 @@ from pathlib import Path
 
 from layerwise.analyses import TABLES
 from layerwise.ledger.verdicts import VERDICTS
-from layerwise.pages.records import answer
+from layerwise.pages.records import analysis_of, answer
 
 ROOT = Path(__file__).resolve().parent.parent
 SHOWN = (
@@ -36,11 +36,6 @@ analysis's claims with both values, `layerwise trace CLAIM_ID` shows where one c
 """
 
 
-def analysis_of(record: dict) -> str:
-    """The analysis whose statistic answers a claim; empty for a setting or what has no rule."""
-    return (record["provenance"]["statistic"] or "").split(":")[0]
-
-
 def title(analysis: str) -> str:
     """The first sentence of the module that derives an analysis."""
     first = importlib.import_module(f"layerwise.analyses.{analysis}").__doc__.split("\n\n")[0]
@@ -52,7 +47,7 @@ def page(document: dict) -> str:
     lines = [HEAD]
     for paper in (1, 2, 3):
         records = [record for record in document["claims"] if record["paper"] == paper]
-        counts = {name: Counter() for name in (*TABLES, "")}
+        counts = {name: Counter() for name in (*TABLES, None)}
         for record in records:
             counts[analysis_of(record)][record["verdict"]] += 1
         lines += [f"## Paper {paper}: {len(records)} claims\n"]
@@ -62,7 +57,7 @@ def page(document: dict) -> str:
             if found:
                 numbers = " | ".join(str(found[verdict] or "") for verdict in SHOWN)
                 what = title(name) if name else "settings, and what has no rule or value"
-                lines += [f"| {name} | {what} | {numbers} |"]
+                lines += [f"| {name or ''} | {what} | {numbers} |"]
         lines += [""]
     return "\n".join(lines)
 

@@ -14,7 +14,6 @@ from layerwise.analyses import lab_heritage, twins
 from layerwise.analyses.evidence import Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.inputs import result_files as files
-from layerwise.inputs.published import Published
 from layerwise.statistics import gains
 
 GAINS = ("crowding", "depth_gain", "lab_heritage", "laws", "mlp_scaling")
@@ -140,16 +139,6 @@ def test_a_variant_names_its_own_rows_only(works):
     both = works["twins"].derived["Gemma-7B:/Ratio"]
     assert len(both) == 50
     assert set(inputs) < set(both)
-
-
-@pytest.mark.parametrize("analysis", ["critical_layer", "sequence_gains", "sheaf_trace", "twins"])
-def test_missing_number_iv(works, published, analysis):
-    file, key = max(works[analysis].derived.values(), key=len)[0].split("#", 1)
-    cells = {cell: value for cell, value in published.cells.items() if cell != (file, key)}
-    with pytest.raises(LayerwiseError, match=r"no number|nothing stands at") as error:
-        analysed(analysis, Published(cells))
-    assert file in str(error.value)
-    assert key in str(error.value)
 
 
 def test_inputs_of_the_depth_correlation(ours):

@@ -17,6 +17,7 @@ import layerwise
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published
 from layerwise.inputs.upstream import Registry
+from layerwise.ledger.sentences import NOTHING
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.html import embedded, fill, inlined, policy, seen
 from layerwise.pages.pictures import Figures
@@ -84,6 +85,7 @@ def page(
             for one in document["headlines"]
         ],
         "findings": [] if figures.random_weights else seen(document["findings"]),
+        "no_value": NOTHING,
         "choices": matrix(choices["rows"]),
         "counts": counts(records),
         "verdicts": {word: VERDICTS[word] for word in VERDICTS if word in used},

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.files import together, write_text
+from layerwise.ledger.sentences import NOTHING
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.latex import render
 from layerwise.pages.pictures import Figures
@@ -72,6 +73,7 @@ def write_source(
             if not drawn.random_weights and (source == "published" or one["weight"] < DETAIL)
         ],
         "answer": answer(document["headlines"]),
+        "no_value": NOTHING,
         "choices": choices,
         "counts": counts(records),
         "verdicts": {word: meaning for word, meaning in VERDICTS.items() if word in used},

@@ -8,6 +8,7 @@ from typing import Any
 
 from layerwise.errors import LayerwiseError
 from layerwise.ledger.findings import origin, relative_difference
+from layerwise.ledger.headlines import HOLDS, IN_PART, NOT, ONE_CHOICE, UNTESTED
 from layerwise.ledger.verdicts import TOLERANCES, VERDICTS
 from layerwise.pages.values import brief, shown
 
@@ -17,11 +18,11 @@ _TYPES = {"id": str, "paper": int, "verdict": str, "tolerance": str, "where": st
 _FIELDS = ("model", "unit", "kind", "decimals", "published", "recomputed", "cause")
 _VIEWED = ("id", "paper", "verdict", "tolerance", "quantity", "model", "unit", "kind", "cause")
 _VERBS = {
-    "holds": ("holds", "hold"),
-    "holds in part": ("holds in part", "hold in part"),
-    "only under one choice": ("holds only under one choice", "hold only under one choice"),
-    "does not follow": ("does not follow", "do not follow"),
-    "untested without weights": ("cannot be tested without weights",) * 2,
+    HOLDS: ("holds", "hold"),
+    IN_PART: ("holds in part", "hold in part"),
+    ONE_CHOICE: ("holds only under one choice", "hold only under one choice"),
+    NOT: ("does not follow", "do not follow"),
+    UNTESTED: ("cannot be tested without weights",) * 2,
 }
 _PROVENANCE = ("file", "key", "statistic", "inputs")
 

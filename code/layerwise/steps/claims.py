@@ -17,6 +17,7 @@ from tabulate import tabulate
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, revealed
 from layerwise.ledger.verdicts import VERDICTS
+from layerwise.pages.records import analysis_of
 from layerwise.pages.values import brief
 
 Record = dict[str, Any]
@@ -72,7 +73,7 @@ def list_claims(
     if verdict is not None and verdict not in VERDICTS:
         raise LayerwiseError(f"verdict must be one of {', '.join(VERDICTS)}, found {verdict!r}")
     records = read_judged(source, results)["claims"]
-    known = {_analysis_of(record) for record in records} - {""}
+    known = {name for record in records if (name := analysis_of(record))}
     if analysis is not None and analysis not in known:
         raise LayerwiseError(
             f"analysis must be one of {', '.join(sorted(known))}, found {analysis!r:.80}"
@@ -82,13 +83,9 @@ def list_claims(
         for record in records
         if verdict in (None, record["verdict"])
         and paper in (None, record["paper"])
-        and analysis in (None, _analysis_of(record))
+        and analysis in (None, analysis_of(record))
     ]
     return chosen if search is None else found(chosen, search)
-
-
-def _analysis_of(record: Record) -> str:
-    return (record["provenance"]["statistic"] or "").split(":")[0]
 
 
 def found(records: list[Record], query: str) -> list[Record]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +11,7 @@ from layerwise.files import read_json, sha256_of, together, write_json
 from layerwise.inputs.measured import CONTROL, read_measurements
 from layerwise.inputs.models import read_models
 from layerwise.inputs.published import TYPED, Published, read_published
+from layerwise.inputs.upstream import read_registry
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.findings import findings, read_findings
 from layerwise.ledger.headlines import headlines, read_headlines
@@ -41,10 +41,8 @@ def input_hashes(files: set[str], published: Path) -> dict[str, str]:
 
     What a notebook typed into its cells is held by a table of ours; it has that table's hash.
     """
-    with (published / "registry.csv").open(newline="", encoding="utf-8") as handle:
-        pinned = {row["path"]: row["sha256"] for row in csv.DictReader(handle)}
-    typed = sha256_of(published / TYPED)
-    return {file: pinned.get(file, typed) for file in sorted(files)}
+    pins, typed = read_registry(published).pins, sha256_of(published / TYPED)
+    return {file: pins[file].sha256 if file in pins else typed for file in sorted(files)}
 
 
 def run(
