@@ -73,8 +73,17 @@ Results = Annotated[Path, Option(help="The folder of the results.")]
 @verb
 def analyze(
     model: Annotated[str, Option(help="A checkpoint folder, or a hub id.")],
-    pairs: Annotated[Path, Option(help='{"category": {"pairs": [[A, B], ...]}, ...}')],
-    prompts: Annotated[Path, Option(help="A JSON list of texts, or prompts.json.")],
+    pairs: Annotated[
+        str,
+        Option(
+            help='{"category": {"pairs": [[A, B], ...]}, ...} as JSON; category,a,b as .csv or '
+            ".jsonl; or papers: the papers' own, fetched and checked."
+        ),
+    ],
+    prompts: Annotated[
+        str,
+        Option(help="A JSON list of texts, or prompts.json; prompt as .csv or .jsonl; or papers."),
+    ],
     out: Annotated[Path, Option(help="The folder of the result files.")],
     revision: Annotated[str | None, Option(help="Commit of the hub id (40 digits).")] = None,
     dtype: Literal["float32", "float16", "bfloat16"] = "float32",

@@ -17,8 +17,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from layerwise.errors import LayerwiseError
 
 LONGEST_NAME = 100  # characters: more do not fit into a table or a figure
@@ -40,6 +38,8 @@ def locked(folder: Path) -> Iterator[None]:
     Raises:
         Busy: if another process holds it.
     """
+    from filelock import FileLock, Timeout  # only who writes waits for it
+
     path = folder.with_name(folder.name + ".lock")
     make_folder(path.parent)
     lock = FileLock(path, timeout=0, is_singleton=True)  # follows no link, truncates nothing
@@ -201,6 +201,11 @@ def read_json(path: Path) -> Any:
         LayerwiseError: if the file is missing, is not JSON, names a key twice, or holds a number
             that is not finite or too long to be one.
     """
+    return parse_json(str(path), read_text(path))
+
+
+def parse_json(path: str, text: str) -> Any:
+    """The same of a text that stands at `path`, which may name a line too."""
 
     def once(items: list[tuple[str, Any]]) -> dict[str, Any]:
         document = dict(items)
@@ -218,7 +223,6 @@ def read_json(path: Path) -> Any:
             raise LayerwiseError(f"{path}: numbers must be finite, found {literal:.40}; remove it")
         return number
 
-    text = read_text(path)
     try:
         return json.loads(text, object_pairs_hook=once, parse_constant=finite, parse_float=finite)
     except json.JSONDecodeError as error:

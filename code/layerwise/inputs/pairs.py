@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, require_name, require_text
+from layerwise.inputs.result_files import DATASET
+from layerwise.inputs.rows import has_rows, read_rows
+from layerwise.inputs.upstream import own_or_papers
 
 SHAPE = 'the shape is {"category": {"pairs": [["A", "B"], ...]}}'
+COLUMNS = ("category", "a", "b")  # of CSV, JSON Lines and data frames
 MIN_CATEGORIES = 3  # two points always correlate perfectly
 MIN_PAIRS_PER_CATEGORY = 2  # a mean pairwise cosine needs two vectors
+Found = dict[str, list[tuple[str, str, str]]]  # category -> (place, A, B)
 
 
 @dataclass(frozen=True)
 class StatementPairs:
-    """Pairs in file order; the order of categories is part of every bootstrap stream."""
+    """Pairs by category, as given; the order of categories is part of every bootstrap stream."""
 
     categories: tuple[str, ...]
     category_of_pair: Int[np.ndarray, " pair"]
     side_a: tuple[str, ...]
     side_b: tuple[str, ...]
+    places: tuple[str, ...] = ()  # of each pair, where it was read
 
     def __len__(self) -> int:
         return len(self.side_a)
@@ -35,50 +43,81 @@ class StatementPairs:
 
 
 def place_of(pairs: StatementPairs, statement: int) -> str:
-    """Where a statement of `pairs.statements` stands: category, pair (from 0) and side."""
+    """Where a statement of `pairs.statements` stands: its file, its pair and side."""
     side, pair = divmod(statement, len(pairs))
-    category = pairs.category_of_pair[pair]
-    first = int(np.argmax(pairs.category_of_pair == category))
-    return f"category {pairs.categories[category]!r}, pair {pair - first}, side {'AB'[side]}"
+    return f"{pairs.places[pair]}, side {'AB'[side]}"
 
 
-def read_pairs(path: Path) -> StatementPairs:
-    """Read `{category: {"pairs": [[A, B], ...]}}`, the shape of the papers' dataset.json.
+def read_pairs(given: Any) -> StatementPairs:
+    """Read and check statement pairs.
+
+    Args:
+        given: a file, or what it holds. JSON (or a dictionary) is `{category: {"pairs": [[A, B],
+            ...]}}`, the shape of the papers' dataset.json; CSV, JSON Lines and data frames have a
+            row per pair with the columns category, a, b. `"papers"`: the papers' own 230, fetched
+            into `data/` and checked by sha256.
 
     Raises:
         LayerwiseError: naming the file, the place and the fix, for any other shape, fewer than 3
             categories or 2 pairs in a category, a category's name that cannot stand in a table,
             or a statement that is no text.
     """
-    document = read_json(path)
-    if not isinstance(document, dict):
-        raise LayerwiseError(
-            f"{path}: expected an object of categories, found {type(document).__name__}; {SHAPE}"
-        )
-    if len(document) < MIN_CATEGORIES:
-        raise LayerwiseError(
-            f"{path}: a correlation over categories needs at least {MIN_CATEGORIES} of them, "
-            f"found {len(document)}; add categories"
-        )
-    found = []
-    for number, (name, category) in enumerate(document.items()):
-        require_name(f"{path}: category {number}", name)
-        place = f"{path}: category {name!r}"
-        pairs = category.get("pairs") if isinstance(category, dict) else None
-        if not isinstance(pairs, list):
-            raise LayerwiseError(f'{place} must be an object with a list "pairs"; {SHAPE}')
+    given = own_or_papers(given, DATASET)
+    name = f"{given}: " if isinstance(given, Path) else "pairs: "
+    found = _of_rows(given) if has_rows(given) else _of_document(name, given)
+    for category, pairs in found.items():
         if len(pairs) < MIN_PAIRS_PER_CATEGORY:
             raise LayerwiseError(
-                f"{place} needs at least {MIN_PAIRS_PER_CATEGORY} pairs, found {len(pairs)}; "
-                "add pairs or drop the category"
+                f"{name}category {category!r} needs at least {MIN_PAIRS_PER_CATEGORY} pairs, "
+                f"found {len(pairs)}; add pairs or drop the category"
             )
-        found += [(number, *_sides(f"{place}, pair {n}", pair)) for n, pair in enumerate(pairs)]
-    category_of_pair, side_a, side_b = zip(*found, strict=True)
-    return StatementPairs(tuple(document), np.array(category_of_pair), side_a, side_b)
+    if len(found) < MIN_CATEGORIES:
+        raise LayerwiseError(
+            f"{name}a correlation over categories needs at least {MIN_CATEGORIES} of them, "
+            f"found {len(found)}; add categories"
+        )
+    sizes = [len(pairs) for pairs in found.values()]
+    places, side_a, side_b = zip(*(pair for pairs in found.values() for pair in pairs), strict=True)
+    numbers = np.repeat(np.arange(len(found)), sizes)
+    return StatementPairs(tuple(found), numbers, side_a, side_b, places)
 
 
-def _sides(place: str, pair: object) -> tuple[str, str]:
-    if not isinstance(pair, list) or len(pair) != 2:
-        raise LayerwiseError(f"{place}: a pair is two strings [A, B], found {pair!r:.80}")
-    a, b = (require_text(f"{place}, side {s}", text) for s, text in zip("AB", pair, strict=True))
-    return a, b
+def _of_rows(given: Any) -> Found:
+    found: Found = {}
+    for place, row in read_rows(given, COLUMNS):
+        category = require_text(f"{place}, column category", row["category"])
+        if category not in found:
+            require_name(f"{place}, column category", category)
+        sides = (require_text(f"{place}, column {name}", row[name]) for name in "ab")
+        found.setdefault(category, []).append((place, *sides))  # type: ignore[arg-type]
+    return found
+
+
+def _of_document(name: str, given: Any) -> Found:
+    document = read_json(given) if isinstance(given, Path) else given
+    if not isinstance(document, Mapping):
+        raise LayerwiseError(
+            f"{name}expected an object of categories, found {type(document).__name__}; {SHAPE}"
+        )
+    found: Found = {}
+    for number, (category, entry) in enumerate(document.items()):
+        require_name(f"{name}category {number}", category)
+        place = f"{name}category {category!r}"
+        pairs = entry.get("pairs") if isinstance(entry, Mapping) else None
+        if not isinstance(pairs, list | tuple):
+            keys = f"the keys {', '.join(map(repr, entry))}" if isinstance(entry, Mapping) else None
+            raise LayerwiseError(
+                f'{place} must be an object with a list "pairs", found '
+                f"{keys or type(entry).__name__:.200}; {SHAPE}"
+            )
+        found[category] = list(_of_list(place, pairs))
+    return found
+
+
+def _of_list(place: str, pairs: Any) -> Iterator[tuple[str, str, str]]:
+    for number, pair in enumerate(pairs):
+        at = f"{place}, pair {number}"
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise LayerwiseError(f"{at}: a pair is two strings [A, B], found {pair!r:.80}")
+        a, b = (require_text(f"{at}, side {s}", text) for s, text in zip("AB", pair, strict=True))
+        yield at, a, b

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import sha256_of, together
@@ -31,7 +31,9 @@ from layerwise.inputs.result_files import DATASET, PROMPTS
 COMMIT = "e3c7f94beb01a75e6774173ee3beeff3806d209c"
 ADDRESS = f"https://raw.githubusercontent.com/buk81/uniformity-asymmetry/{COMMIT}/"
 
+DATA = Path("data")
 DATA_FILES = (DATASET, PROMPTS)
+PAPERS = "papers"  # in place of a file: what the papers used
 PUBLISHED = Path(__file__).resolve().parents[3] / "published"
 RETRIES = 3
 
@@ -93,6 +95,19 @@ def fetch(
     with together(target) as part:
         for name, content in contents.items():
             (part / name).write_bytes(content)
+
+
+def own_or_papers(given: Any, name: str) -> Any:
+    """The path that a text is; for `papers` that of the pinned file, fetched if it is not there.
+
+    What is no text, a path or the contents of a file, stays what it is.
+    """
+    if not isinstance(given, str):
+        return given
+    if given == PAPERS:
+        fetch(DATA)
+        return DATA / name
+    return Path(given)
 
 
 def verify_data(folder: Path, *, published: Path = PUBLISHED) -> None:

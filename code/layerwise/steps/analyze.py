@@ -40,8 +40,8 @@ LEFT_OUT = "it was left out by --without"
 
 def run(
     model: str,
-    pairs: Path,
-    prompts: Path,
+    pairs: str | Path,
+    prompts: str | Path,
     out: Path,
     *,
     revision: str | None,
@@ -69,9 +69,9 @@ def run(
         try:
             states = extract(checkpoint, statement_pairs.statements, texts, out / STATES)
         except TextError as error:
-            place = place_of(statement_pairs, error.number) if error.kind == "statements" else ""
-            file = f"{pairs}: {place}" if place else str(prompts)
-            raise LayerwiseError(f"{file}: {error}") from None
+            is_pair = error.kind == "statements"
+            place = place_of(statement_pairs, error.number) if is_pair else str(prompts)
+            raise LayerwiseError(f"{place}: {error}") from None
         try:
             values = measure(states, statement_pairs, layers=sampled, seed=seed)
             draws = Draws(N_RESAMPLES, LEVEL, seed)

@@ -1,0 +1,275 @@
+"""A reader's own pairs and prompts: every form gives the same, every mistake has place and fix."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hostile import FLOOD, SEEN, UNSEEN, is_unseen
+from layerwise.errors import LayerwiseError
+from layerwise.files import LONGEST_NAME, require_name
+from layerwise.inputs.pairs import place_of, read_pairs
+from layerwise.inputs.prompts import read_prompts
+
+MEGABYTE = 1_000_000
+GOOD = {name: {"pairs": [[f"{name} a", f"{name} b"]] * 2} for name in ("z", "a", "m")}
+MINI = Path("code/layerwise/inputs/rehearsal")
+
+
+def written(folder: Path, name: str, document: Any) -> Path:
+    """A file; what is no text as JSON, in ASCII: half of a surrogate pair is an escape."""
+    path = folder / name
+    path.write_text(document if isinstance(document, str) else json.dumps(document), "utf-8")
+    return path
+
+
+# --- every form ---------------------------------------------------------------------------------
+
+ROWS = [
+    {"category": category, "a": a, "b": b, "source": "other columns are allowed"}
+    for category, a, b in (
+        ("z", "one, two", 'three "four"'), ("a", "5\n6", "7\u20288"), ("z", "語", " padded "),
+        ("m", "9", "10"), ("a", "11", "12"), ("m", "13", "14"), ("a", "15", "16"),
+    )
+]  # fmt: skip
+
+
+class Frame(SimpleNamespace):
+    """As much of a data frame as is asked of one."""
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self.rows[0])
+
+    def to_dict(self, orient: str) -> list[dict[str, Any]]:
+        assert orient == "records"
+        return self.rows
+
+
+def as_csv(rows: list[dict[str, Any]]) -> str:
+    out = io.StringIO()
+    table = csv.DictWriter(out, list(rows[0]))
+    table.writeheader()
+    table.writerows(rows)
+    return out.getvalue()
+
+
+def as_lines(rows: list[Any]) -> str:
+    return "\n\n".join(json.dumps(row) for row in rows) + "\n"
+
+
+def as_document(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    names = dict.fromkeys(row["category"] for row in rows)
+    of = {name: [(r["a"], r["b"]) for r in rows if r["category"] == name] for name in names}
+    return {name: {"pairs": pairs, "more": "keys are allowed"} for name, pairs in of.items()}
+
+
+def forms(folder: Path, rows: list[dict[str, Any]], document: Any) -> dict[str, Any]:
+    return {
+        "json": written(folder, "own.json", document),
+        "text": str(written(folder, "own.json", document)),
+        "csv": written(folder, "own.csv", as_csv(rows)),
+        "jsonl": written(folder, "own.jsonl", as_lines(rows)),
+        "document": document,
+        "frame": Frame(rows=rows),
+    }
+
+
+def test_every_form_of_the_same_pairs_is_the_same(tmp_path: Path) -> None:
+    found = {name: read_pairs(of) for name, of in forms(tmp_path, ROWS, as_document(ROWS)).items()}
+    for pairs in found.values():
+        assert pairs.categories == ("z", "a", "m")  # in the order in which they come
+        assert pairs.category_of_pair.tolist() == [0, 0, 1, 1, 1, 2, 2]
+        assert pairs.side_a == ("one, two", "語", "5\n6", "11", "15", "9", "13")
+        assert pairs.statements == (
+            *pairs.side_a, 'three "four"', " padded ", "7\u20288", "12", "16", "10", "14"
+        )  # fmt: skip
+        assert len(pairs) == 7
+    places = {name: place_of(pairs, 7 + 2).partition("own")[2] for name, pairs in found.items()}
+    assert places["json"] == places["text"] == ".json: category 'a', pair 0, side B"
+    assert places["csv"] == ".csv, line 4, side B"  # where its second line ends
+    assert places["jsonl"] == ".jsonl, line 3, side B"
+    assert place_of(found["document"], 9) == "pairs: category 'a', pair 0, side B"
+    assert place_of(found["frame"], 9) == "row 1, side B"
+
+
+def test_every_form_of_the_same_prompts_is_the_same(tmp_path: Path) -> None:
+    texts = ["z, a", "a\nb", "z, a"]
+    for of in forms(tmp_path, [{"prompt": text} for text in texts], texts).values():
+        assert read_prompts(of) == tuple(texts)
+    studies = {"anisotropy": {"prompts": ["a"]}, "twin": {"prompts": ["b", "c"]}}
+    assert read_prompts(studies) == ("a",)
+    assert read_prompts(written(tmp_path, "prompts.json", studies), "twin") == ("b", "c")
+
+
+def test_papers_are_fetched_and_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def fetch(folder: Path) -> None:
+        asked.append(folder)
+        folder.mkdir(exist_ok=True)
+        written(folder, "dataset.json", GOOD)
+        written(folder, "prompts.json", {"anisotropy": {"prompts": ["theirs"]}})
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("layerwise.inputs.upstream.fetch", fetch)
+    assert read_pairs("papers").categories == ("z", "a", "m")
+    assert read_prompts("papers") == ("theirs",)
+    assert asked == [Path("data")] * 2
+    with pytest.raises(LayerwiseError, match="papers: no such file"):
+        read_pairs(Path("papers"))
+
+
+# --- every mistake ------------------------------------------------------------------------------
+
+HEAD = "category,a,b\n"
+PAIR_MISTAKES: list[tuple[str, Any, str]] = [
+    ("json", [["a", "b"]], "expected an object of categories, found list; the shape is {"),
+    ("json", "text", r"not valid JSON at line 1, column 1 .*; the file may be cut off"),
+    ("json", {"a": GOOD["a"], "z": GOOD["z"]}, "needs at least 3 of them, found 2; add categories"),
+    ("json", {}, "needs at least 3 of them, found 0"),
+    ("json", {"pairs": GOOD}, "'pairs' must be .* \"pairs\", found the keys 'z', 'a', 'm'; the sh"),
+    ("json", {"z": {"pair": []}}, "'z' must be an object with a list \"pairs\", found the keys 'p"),
+    ("json", {**GOOD, "x": [["a", "b"]]}, "'x' must be an object with a list .*, found list; the"),
+    ("json", {**GOOD, "x": {"pairs": {"a": "b"}}}, "'x' must be an object with a list"),
+    ("json", {**GOOD, "x": {"pairs": [["a", "b"]]}}, "'x' needs at least 2 pairs, found 1; add p"),
+    ("json", {**GOOD, "x": {"pairs": [["a", "b"], ["c"]]}}, "'x', pair 1: a pair is two strings"),
+    ("json", {**GOOD, "x": {"pairs": ["ab", "cd"]}}, "'x', pair 0: a pair is two strings"),
+    ("json", {**GOOD, "x": {"pairs": [["a", 1], ["c", "d"]]}}, "pair 0, side B: must be a non-em"),
+    ("json", {**GOOD, "x": {"pairs": [["a", "b"], [" \n", "c"]]}}, "pair 1, side A: must be a no"),
+    ("csv", "", "line 1: must name category, a, b, 'category' is missing, found nothing; name it"),
+    ("csv", "category;a;b\n", "line 1: must name .* found 'category;a;b'"),
+    ("csv", HEAD + "x,one\n", r"line 2: the header has 3 columns, this row 2; put a text with com"),
+    ("csv", HEAD + "x,one,two, three\n", r"line 2: the header has 3 columns, this row 4"),
+    ("csv", HEAD + '\nx,"one\n', r"line 3: not valid CSV \(unexpected end of data\); write it"),
+    ("csv", HEAD + "x,a,b\nx,,b\n", "line 3, column a: must be a non-empty string, found ''"),
+    ("csv", HEAD + "x,a,b\nx,a,b\n", "needs at least 3 of them, found 1"),
+    ("jsonl", '{"category": "x"}', "line 1: must name .* 'a' is missing, found 'category'; name"),
+    ("jsonl", "\n[1]", "line 2: must name category, a, b, 'category' is missing, found nothing"),
+    ("jsonl", '{"a": 1, "a"', "line 1: not valid JSON at line 1, column 13"),
+    ("jsonl", '{"category": 3, "a": "x", "b": "y"}', "line 1, column category: must be a non-emp"),
+]
+PROMPT_MISTAKES: list[tuple[str, Any, str]] = [
+    ("json", [], "expected a list with at least one prompt"),
+    ("json", ["a", 1], "prompt 1: must be a non-empty string, found 1"),
+    ("json", ["a", "b", "  "], r"prompt 2: must be a non-empty string, found '  '"),
+    ("json", {"twin": {"prompts": ["a"]}}, r"'anisotropy': .*found the keys 'twin'"),
+    ("json", {}, r"found the keys \(none\)"),
+    ("json", {"anisotropy": ["a"]}, "found the keys 'anisotropy'"),
+    ("json", {"anisotropy": {"prompts": {"group": ["a"]}}}, "expected a list with at least one"),
+    ("csv", "text\na\n", "line 1: must name prompt, 'prompt' is missing, found 'text'"),
+    ("csv", "prompt\n", "expected a list with at least one prompt, found none"),
+    ("jsonl", '"a text"', "line 1: must name prompt, 'prompt' is missing"),
+]
+
+
+@pytest.mark.parametrize(
+    ("read", "suffix", "document", "message"),
+    [
+        *((read_pairs, *of) for of in PAIR_MISTAKES),
+        *((read_prompts, *of) for of in PROMPT_MISTAKES),
+    ],
+)
+def test_iv(tmp_path: Path, read: Any, suffix: str, document: Any, message: str) -> None:
+    with pytest.raises(LayerwiseError, match=rf"own\.{suffix}[:,] .*{message}"):
+        read(written(tmp_path, f"own.{suffix}", document))
+
+
+def test_a_frame_iv() -> None:
+    with pytest.raises(LayerwiseError, match=r"must name category, a, b, 'b' is missing, found 'c"):
+        read_pairs(Frame(rows=[{"category": "x", "a": "y"}]))
+    with pytest.raises(
+        LayerwiseError, match="row 0, column b: must be a non-empty string, found n"
+    ):
+        read_pairs(Frame(rows=[{"category": "x", "a": "y", "b": float("nan")}]))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        *((name, "a name must not be empty, found .*; give") for name in ("", "\t\n", "\u3000")),
+        *((name, f"a name has at most {LONGEST_NAME} characters, found {len(name)} .*; shorten it")
+          for name in ("x" * MEGABYTE, FLOOD, "x" * (LONGEST_NAME + 1))),
+        *((name, r"a name must be printable, character \d+ of .* is U\+[0-9A-F]{4}")
+          for name in UNSEEN.values()),
+    ],
+)  # fmt: skip
+def test_a_category_that_cannot_stand_in_a_table_iv(name: str, message: str) -> None:
+    with pytest.raises(LayerwiseError, match=rf"pairs: category 3: {message}") as raised:
+        read_pairs({**GOOD, name: GOOD["a"]})
+    assert len(str(raised.value)) < 300
+    assert not [character for character in str(raised.value) if is_unseen(character)]
+
+
+@given(st.text(min_size=1, max_size=LONGEST_NAME))
+def test_a_name_is_taken_if_and_only_if_it_is_printable(name: str) -> None:
+    if name.isprintable() and name.strip():
+        require_name("here", name)
+    else:
+        with pytest.raises(LayerwiseError, match=r"here: a name must (be printable|not be empty)"):
+            require_name("here", name)
+
+
+def test_odd_names_and_long_texts_are_kept_as_they_are() -> None:
+    long = "long words \u202e" * (MEGABYTE // 11)
+    names = [*SEEN, "Wörter", "语言", "العربية", "x" * LONGEST_NAME]
+    pairs = read_pairs({name: {"pairs": [[long, "b"], ["c", long]]} for name in names})
+    assert pairs.categories == tuple(names)
+    assert pairs.side_a[:2] == (long, "c")
+
+
+@settings(deadline=None)  # it writes files
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1))
+def test_a_statement_and_a_prompt_may_hold_any_other_text(text: str) -> None:
+    text = f"a{text}"  # not only spaces
+    document = {**GOOD, "x": {"pairs": [[text, "b"], ["c", text]]}}
+    with tempfile.TemporaryDirectory() as folder:
+        pairs = read_pairs(written(Path(folder), "own.json", document))
+        assert (pairs.side_a[-2:], pairs.side_b[-2:]) == ((text, "c"), ("b", text))
+        assert read_prompts(written(Path(folder), "own.jsonl", as_lines([{"prompt": text}]))) == (
+            text,
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a\0b", r"character 1 is U\+0000, which ends a text in many programs; remove it"),
+        ("ab\udfff", "character 2 is half of a surrogate pair, which is no text; correct the esc"),
+    ],
+)
+def test_what_is_no_text_is_refused(text: str, message: str) -> None:
+    with pytest.raises(LayerwiseError, match=f"category 'x', pair 1, side B: {message}"):
+        read_pairs({**GOOD, "x": {"pairs": [["a", "b"], ["c", text]]}})
+    with pytest.raises(LayerwiseError, match=f"prompt 1: {message}"):
+        read_prompts(["a", text])
+
+
+# --- ours and the papers' -----------------------------------------------------------------------
+
+
+def test_ours_are_complete_and_hold_nothing_published(root: Path) -> None:
+    pairs = read_pairs(root / MINI / "pairs.json")
+    assert [*pairs.category_of_pair].count(0) * 6 == len(pairs) == 72
+    assert len({*pairs.statements}) == 144
+    assert len({*read_prompts(root / MINI / "prompts.json")}) == 16
+
+
+def test_against_published(root: Path, mirror: Path) -> None:
+    pairs, prompts = mirror / "dataset.json", (mirror / "prompts.json").read_text("utf-8").lower()
+    counts = [[*read_pairs(pairs).category_of_pair].count(number) for number in range(6)]
+    assert counts == [30, 20, 50, 50, 50, 30]
+    assert len(read_prompts(mirror / "prompts.json")) == 16
+    published = {text.lower() for text in read_pairs(pairs).statements}
+    ours = read_pairs(root / MINI / "pairs.json").statements
+    assert not published & {text.lower() for text in ours}
+    assert not [one for one in read_prompts(root / MINI / "prompts.json") if one.lower() in prompts]
