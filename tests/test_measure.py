@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 import shutil
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from layerwise.errors import LayerwiseError, TryAgainError
 from layerwise.experiments import of_model
 from layerwise.experiments.of_model import Texts, measure_model
+from layerwise.extraction import load
 from layerwise.extraction.load import load_local
+from layerwise.extraction.projections import Weights
 from layerwise.extraction.twins import build_twin
 from layerwise.files import read_json
 from layerwise.inputs.measured import all_fragments, is_random, read_measurements
@@ -175,16 +179,17 @@ def measured_with(
             raise LayerwiseError("states overflow; try bfloat16")
         return {"file": {f"/{name}": 1.5}}
 
-    def run(refusal: dict[str, LayerwiseError]) -> of_model.Measurement:
+    def run(
+        refusal: dict[str, LayerwiseError], loading: Any = None, experiment: Any = fragments
+    ) -> of_model.Measurement:
         def load(dtype: str) -> Any:
             if dtype in refusal:
                 raise refusal[dtype]
             return load_local(twin, dtype, "cpu")
 
-        monkeypatch.setattr(of_model, "measure_experiment", fragments)
-        return measure_model(
-            model, load, texts, published, tmp_path, choices=CHOICES, draws=DRAWS, shown=False
-        )
+        monkeypatch.setattr(of_model, "measure_experiment", experiment)
+        given = (model, loading or load, texts, published, tmp_path)
+        return measure_model(*given, choices=CHOICES, draws=DRAWS, shown=False)
 
     return run
 
@@ -202,6 +207,41 @@ def test_a_dtype_that_does_not_fit_leaves_the_other_alone(measured_with: Any) ->
     assert found.absent["hunt"] == "it needs 80 GiB, 40 GiB are there"
     with pytest.raises(TryAgainError):
         measured_with({"float32": TryAgainError("the transfer broke off")})
+
+
+@pytest.mark.parametrize("control", [False, True])
+@pytest.mark.parametrize("fails", ["", "in its runs", "once it is loaded"])
+def test_there_are_never_two_models_at_once(
+    control: bool, fails: str, measured_with: Any, twin: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where free memory is asked for, before a dtype is loaded, the last one's model is gone."""
+    there: list[StorageWeakRef] = []
+    ask, draw = load.free_bytes, Weights.of
+
+    def free_bytes(device: str) -> int:
+        free = ask(device)
+        assert [one for one in there if not one.expired()] == []
+        return free
+
+    def of(checkpoint: Any) -> Any:
+        there.extend(StorageWeakRef(one.untyped_storage()) for one in checkpoint.model.parameters())
+        if fails == "once it is loaded":
+            raise LayerwiseError("its files changed")
+        return draw(checkpoint)
+
+    def fragments(name: str, subject: Any) -> dict[str, Any]:
+        subject.trace("A text")
+        if fails:
+            raise LayerwiseError("states overflow")
+        return {"file": {f"/{name}": 1.5}}
+
+    monkeypatch.setattr(load, "free_bytes", free_bytes)
+    monkeypatch.setattr(Weights, "of", of)
+    loading = partial(load._load, twin, SLUG, "", device="cpu", control=control)
+    found = measured_with({}, loading, fragments)
+    assert len(there) > 20
+    assert set(found.runs) | set(found.absent) == {"sweep", "scaling", "hunt"}
+    assert bool(found.runs) is not bool(fails)
 
 
 # --- origins ------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from layerwise.extraction.provenance import describe
 from layerwise.inputs.models import PACKED, Model
 from layerwise.inputs.pairs import StatementPairs
 from layerwise.inputs.published import Published
-from layerwise.progress import meter, say
+from layerwise.progress import Advance, meter, say
 
 # Of an extraction's index: how its states were made, beside the model and the dtype.
 HOW = ("attention", "linears", "template", "tokens_per_batch", "smaller_batches")
@@ -75,38 +75,40 @@ def measure_model(
     """
     found = Measurement()
     total = len(model.extractions) + len(model.experiments)
+
+    def in_dtype(dtype: str, advance: Advance) -> None:
+        wanted = _wanted(model, dtype)
+        advance(0, f"loading in {dtype}")
+        try:
+            checkpoint = load(dtype)
+            weights = Weights.of(checkpoint)
+        except TryAgainError:
+            raise
+        except LayerwiseError as error:
+            found.absent.update(dict.fromkeys(wanted, str(error)))
+            advance(len(wanted), str(error))
+            return
+        trace = partial(tracing.trace, checkpoint)
+        subject = Subject(model, trace, weights, texts.sets, published)
+        for name in wanted:
+            advance(0, f"{name} in {dtype}")
+            try:
+                run = (
+                    _of_pairs(name, checkpoint, subject, texts, scratch, choices, draws)
+                    if name in model.extractions
+                    else {"fragments": measure_experiment(name, subject)}
+                )
+                found.runs[name] = {**describe(checkpoint), **run}
+            except LayerwiseError as error:
+                found.absent[name] = str(error)
+                if shown:
+                    say(f"{model.slug}: {name} failed: {error}")
+            advance()
+            gc.collect()
+
     with meter(model.slug, "runs", total, shown=shown) as advance:
         for dtype in model.dtypes:
-            wanted = _wanted(model, dtype)
-            advance(0, f"loading in {dtype}")
-            try:
-                checkpoint = load(dtype)
-                weights = Weights.of(checkpoint)
-            except TryAgainError:
-                raise
-            except LayerwiseError as error:
-                found.absent |= dict.fromkeys(wanted, str(error))
-                advance(len(wanted), str(error))
-                continue
-            trace = partial(tracing.trace, checkpoint)
-            subject = Subject(model, trace, weights, texts.sets, published)
-            for name in wanted:
-                advance(0, f"{name} in {dtype}")
-                try:
-                    run = (
-                        _of_pairs(name, checkpoint, subject, texts, scratch, choices, draws)
-                        if name in model.extractions
-                        else {"fragments": measure_experiment(name, subject)}
-                    )
-                    found.runs[name] = {**describe(checkpoint), **run}
-                except LayerwiseError as error:
-                    found.absent[name] = str(error)
-                    if shown:
-                        say(f"{model.slug}: {name} failed: {error}")
-                advance()
-                gc.collect()
-            del checkpoint, subject, trace  # two dtypes of a large model do not fit together
-            gc.collect()
+            in_dtype(dtype, advance)  # its model goes with its names: two do not fit together
     return found
 
 

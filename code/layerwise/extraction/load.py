@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import math
 import multiprocessing
@@ -114,7 +115,12 @@ def default_device() -> str:
 
 
 def free_bytes(device: str | torch.device) -> int:
-    """Free memory of a device; of `auto`, of all GPUs and the machine."""
+    """Free memory of a device by its driver; of `auto`, of all GPUs and the machine.
+
+    What a model left behind is given back first: what torch keeps for later is not free to others.
+    """
+    gc.collect()
+    torch.cuda.empty_cache()  # does nothing where no GPU was used
     if str(device).startswith("cuda"):
         return int(torch.cuda.mem_get_info(device)[0])
     gpus = range(torch.cuda.device_count()) if device == "auto" else ()
@@ -288,7 +294,7 @@ def _load_weights(path: Path, dtype: str, device: str) -> Any:
             use_safetensors=True,
             output_loading_info=True,
             ignore_mismatched_sizes=True,
-            **({"device_map": "auto"} if device == "auto" else {}),
+            device_map="auto" if device == "auto" else {"": device},  # no copy on the host
             trust_remote_code=False,
             local_files_only=True,
         )
@@ -305,7 +311,7 @@ def _load_weights(path: Path, dtype: str, device: str) -> Any:
                 f"{path}: config.json declares {min(keys)}, the safetensors files hold {what} it "
                 f"({len(keys)} such parameters); save config and weights of one model together"
             )
-    return model if device == "auto" else model.to(device)
+    return model
 
 
 def _draw_weights(name: str, path: Path, dtype: str, device: str) -> Any:
