@@ -1,53 +1,218 @@
-"""Attention maps against naive loops and maps whose measures are known."""
+"""Attention maps, next-token entropies and the attention sheaf, by definition and at their limits.
+
+What a model's own maps and logits give is held against torch in the tests of the experiments.
+"""
+
+from __future__ import annotations
 
 import math
 
 import numpy as np
 import pytest
+import scipy.stats
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from layerwise.errors import LayerwiseError
 from layerwise.measures import attention as a
+from layerwise.measures import entropy as e
+from layerwise.measures import sheaf
+
+TINY = 1e-10
 
 
-def causal(heads: int, n: int, seed: int = 0) -> np.ndarray:
+def causal(n: int, heads: int, seed: int = 0) -> np.ndarray:
+    """Softmax maps in float32."""
     scores = np.random.default_rng(seed).normal(size=(heads, n, n))
     scores[:, *np.triu_indices(n, 1)] = -np.inf
     return torch.softmax(torch.from_numpy(scores).float(), -1).numpy()
 
 
-def test_row_entropies_by_loop() -> None:
-    maps = causal(2, 5)
-    plain, shifted = a.row_entropies(maps), a.shifted_row_entropies(maps)
-    for head in range(2):
-        for row in range(5):
-            weights = [float(w) for w in maps[head, row]]
-            assert plain[head, row] == pytest.approx(
-                -sum(w * math.log(w + 1e-10) for w in weights), abs=1e-9
-            )
-            p = [(w + 1e-10) / (sum(weights) + 5e-10) for w in weights]
-            assert shifted[head, row] == pytest.approx(-sum(w * math.log(w) for w in p), abs=1e-9)
-    np.testing.assert_allclose(a.row_entropies(maps[0]), plain[0])
+# --- maps -----------------------------------------------------------------------------------------
 
 
 def test_uniform_rows() -> None:
     maps = (np.tril(np.ones((6, 6))) / np.arange(1, 7)[:, None]).astype(np.float32)
-    np.testing.assert_allclose(a.row_entropies(maps), np.log(np.arange(1, 7)), atol=1e-6)
+    for entropies in (a.row_entropies(maps), a.shifted_row_entropies(maps)):
+        np.testing.assert_allclose(entropies, np.log(np.arange(1, 7)), atol=1e-6)
     assert a.sparsity(maps) == pytest.approx(5 / 12)  # the causal zeros
     assert a.sparsity(maps, limit=0.3) == pytest.approx((15 + 4 + 5 + 6) / 36)
 
 
-def test_head_mean() -> None:
-    maps = causal(8, 6)
-    np.testing.assert_allclose(a.head_mean(maps), maps.mean(0), rtol=1e-6)
-
-
 def test_nan_makes_its_row_nan_and_counts_as_dense() -> None:
-    maps = causal(2, 4)
+    maps = causal(4, 2)
     before = a.sparsity(maps)
     maps[1, 2] = np.nan
-    entropies = a.row_entropies(maps)
-    assert np.isnan(entropies).sum() == 1
-    assert np.isnan(entropies[1, 2])
-    assert np.isnan(a.shifted_row_entropies(maps)).sum() == 1
+    for entropies in (a.row_entropies(maps), a.shifted_row_entropies(maps)):
+        assert np.argwhere(np.isnan(entropies)).tolist() == [[1, 2]]
     assert a.sparsity(maps) == pytest.approx(before - 1 / 32)  # one causal zero is gone
     assert np.isnan(a.head_mean(maps)[2]).all()
+
+
+# --- logits ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [0.5, 3.0, 8.0])
+def test_entropies_as_the_notebooks_wrote_them(scale: float) -> None:
+    logits = (scale * np.random.default_rng(1).normal(size=3000)).astype(np.float32)
+    p = torch.softmax(torch.from_numpy(logits), -1)
+    stored = scipy.stats.entropy(p.half().numpy())
+    assert stored.dtype == e.half_entropy(logits).dtype == np.float32
+    assert e.half_entropy(logits) == pytest.approx(stored, rel=1e-6)
+    clipped = np.clip(p.numpy().astype(np.float64), 1e-10, 1.0)
+    assert e.clipped_entropy(logits) == pytest.approx(scipy.stats.entropy(clipped), rel=1e-6)
+    shifted = -(p * torch.log(p + 1e-10)).sum().item()
+    assert e.shifted_entropy(logits) == pytest.approx(shifted, rel=1e-5)
+
+
+def test_entropies_at_their_limits() -> None:
+    flat, sure = np.full(64, 2.5, np.float32), np.array([0, 2000, 0, 0], np.float32)
+    for of in (e.half_entropy, e.clipped_entropy, e.shifted_entropy):
+        assert of(flat) == pytest.approx(np.log(64), rel=1e-6)
+        assert of(sure) == pytest.approx(0, abs=1e-8)
+    assert e.clipped_entropy(sure) == pytest.approx(3e-10 * (1 - math.log(1e-10)), rel=1e-5)
+    tail = np.zeros(40_000, np.float32)
+    tail[0] = 30.0  # all others have p = 1e-13: gone in float16, clipped they weigh more
+    assert e.half_entropy(tail) == 0 < scipy.stats.entropy(e.softmax(tail))
+
+
+# --- the sheaf ------------------------------------------------------------------------------------
+
+
+def values(heads: int, size: int, hidden: int, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(heads, size, hidden)).astype(np.float32)
+
+
+def block_by_block(a: np.ndarray, w: np.ndarray, shift: float) -> np.ndarray:
+    """The sheaf Laplacian from its restriction maps sqrt(a_ij + shift) w, one block at a time."""
+    n, width = len(a), w.shape[1]
+    a, w = a.astype(np.float64), w.astype(np.float64)
+    found = np.zeros((n * width, n * width))
+    for i in range(n):
+        for j in range(n):
+            if i == j:
+                continue
+            there, back = np.sqrt(a[i, j] + shift) * w, np.sqrt(a[j, i] + shift) * w
+            rows, columns = slice(i * width, (i + 1) * width), slice(j * width, (j + 1) * width)
+            found[rows, rows] += there.T @ there
+            found[rows, columns] = -there.T @ back
+    return found
+
+
+sheaves = given(st.integers(1, 6), st.integers(1, 3), st.integers(1, 4), st.integers(0, 1000))
+few = settings(max_examples=25, deadline=None)
+
+
+@few
+@sheaves
+def test_traces_against_a_laplacian_built_block_by_block(
+    n: int, heads: int, size: int, seed: int
+) -> None:
+    maps, w = causal(n, heads, seed), values(heads, size, 5, seed + 1)
+    masses, norms = sheaf.off_diagonal_mass(maps), sheaf.squared_norms(w)
+    traces = [np.trace(block_by_block(a, v, 0.0)) for a, v in zip(maps, w, strict=True)]
+    mean = maps.astype(np.float64).mean(axis=0)
+    first = np.trace(block_by_block(mean, w[0], 0.0))
+    whole = np.trace(block_by_block(mean, w.reshape(heads * size, 5), 0.0))
+    expected = {"full": first, "multihead": sum(traces), "mean_map": whole}
+    assert sheaf.traces(masses, norms) == pytest.approx(expected, rel=1e-12)
+
+
+@few
+@sheaves
+def test_equation_4_is_zero_where_the_coded_trace_is_not(
+    n: int, heads: int, size: int, seed: int
+) -> None:
+    maps, norms = causal(n, heads, seed), sheaf.squared_norms(values(heads, size, 6, seed))
+    assert abs(sheaf.traces(sheaf.excess_mass(maps), norms)["mean_map"]) < 1e-6 * n * norms.sum()
+    coded = sheaf.traces(sheaf.off_diagonal_mass(maps), norms)["multihead"]
+    assert coded > (0.01 * norms.min() if n > 1 else -1)
+    maps[0, -1, 0] += 0.25  # what rounding adds to a row, equation 4 counts
+    printed = sheaf.traces(sheaf.excess_mass(maps), norms)["mean_map"]
+    assert printed == pytest.approx(0.25 / heads * norms.sum(), rel=1e-4)
+
+
+def test_a_nan_stays_in_its_layer_and_head() -> None:
+    maps = np.stack([causal(4, 3, seed) for seed in range(2)])
+    norms = np.stack([sheaf.squared_norms(values(3, 2, 4, seed)) for seed in range(2)])
+    whole = sheaf.traces(sheaf.off_diagonal_mass(maps), norms)
+    maps[1, 1, 2, 0] = np.nan
+    masses = sheaf.off_diagonal_mass(maps)
+    assert np.argwhere(np.isnan(masses)).tolist() == [[1, 1]]
+    for name, found in sheaf.traces(masses, norms).items():
+        assert found[0] == whole[name][0]
+        assert np.isnan(found[1])
+
+
+def test_kept_tokens_against_linspace() -> None:
+    assert sheaf.evenly_chosen(5, 6) == [0, 1, 2, 3, 4]
+    assert sheaf.evenly_chosen(8, 6) == [0, 1, 2, 4, 5, 7]
+    assert sheaf.evenly_chosen(17, 8) == [0, 2, 4, 6, 9, 11, 13, 16]
+
+
+@pytest.mark.parametrize(("n", "width"), [(2, 3), (4, 3), (6, 5)])
+def test_token_factor_against_a_laplacian_built_block_by_block(n: int, width: int) -> None:
+    a, w = causal(n, 1)[0], values(1, width, width)[0]
+    dense = block_by_block(a, w, TINY)
+    gram = sheaf.corner_gram(w, width)
+    np.testing.assert_allclose(np.kron(sheaf.token_laplacian(a), gram), dense, atol=1e-12)
+    expected = np.linalg.eigvalsh(dense + TINY * np.eye(len(dense)))
+    one = sheaf.laplacian_spectrum(a, w)
+    assert one.trace == pytest.approx(np.trace(dense), rel=1e-12)
+    assert [one.lambda_1, one.lambda_2] == pytest.approx(expected[:2], abs=1e-13)
+    assert one.gap == one.lambda_2 - one.lambda_1
+
+
+def test_nan_attention_gives_the_published_words() -> None:
+    a = causal(4, 1)[0]
+    a[2, 1] = np.nan
+    dense = sheaf.laplacian_spectrum(a, values(1, 3, 3)[0])
+    assert dense.lambda_1 == 0
+    assert np.isnan([dense.lambda_2, dense.gap, dense.trace]).all()
+    graph = sheaf.ascending(sheaf.graph_laplacian(a))
+    assert np.isnan(graph).all()
+    assert np.isnan(sheaf.smallest_products(graph, np.ones(3)).gap)
+
+
+def test_graph_laplacian_is_what_an_eigen_solver_reads_of_half_a_matrix() -> None:
+    a = np.random.default_rng(0).uniform(size=(7, 7))  # as it stands, not symmetric
+    expected = np.linalg.eigvalsh(np.diag(a.sum(axis=1)) - a, UPLO="L")
+    np.testing.assert_allclose(sheaf.ascending(sheaf.graph_laplacian(a)), expected + TINY)
+    with pytest.raises(LayerwiseError, match="at least two tokens, found 1; use more text"):
+        sheaf.graph_laplacian(np.ones((1, 1), np.float32))
+
+
+def test_smallest_products_of_a_kronecker_product() -> None:
+    """With at most five eigenvalues either way nothing is left out; else those of the five."""
+    graph, gram = sheaf.graph_laplacian(causal(4, 1)[0]), sheaf.corner_gram(values(1, 3, 9)[0], 3)
+    expected = np.linalg.eigvalsh(np.kron(graph, gram))
+    one = sheaf.smallest_products(np.linalg.eigvalsh(graph), np.linalg.eigvalsh(gram))
+    assert [one.lambda_1, one.lambda_2] == pytest.approx(expected[:2], abs=1e-12)
+    one = sheaf.smallest_products(np.arange(-2.0, 6.0), np.arange(1.0, 8.0))
+    assert (one.lambda_1, one.lambda_2, one.trace) == (-10, -8, 12 * 28)
+
+
+@few
+@given(st.integers(1, 7), st.integers(0, 1000))
+def test_contraction_against_operator_norms_of_each_map(n: int, seed: int) -> None:
+    a, w = causal(n, 1, seed)[0], values(1, 4, 6, seed)[0].astype(np.float64)
+    norms = [
+        np.linalg.norm(np.sqrt(a[i, j] + TINY) * w, ord=2)
+        for i, j in np.ndindex(n, n)
+        if a[i, j] > 1e-8
+    ]
+    ratio = sheaf.contraction_ratio(a)
+    assert ratio == pytest.approx(np.mean(norms) / np.linalg.norm(w, ord=2), rel=1e-6)
+    assert ratio <= 1 + 1e-6
+
+
+def test_contraction_where_no_pair_attends() -> None:
+    a = np.full((4, 4), 1e-9, np.float32)
+    a[0, 0] = 5e-9
+    expected = (np.sqrt(5.1e-9) + 9 * np.sqrt(1.1e-9)) / 10  # the ten largest
+    assert sheaf.contraction_ratio(a) == pytest.approx(expected, rel=1e-6)
+    a[:] = np.nan
+    assert np.isnan(sheaf.contraction_ratio(a))
+    a[:2, :2] = causal(2, 1)[0]  # a NaN is left out while another pair attends
+    assert sheaf.contraction_ratio(a) == sheaf.contraction_ratio(a[:2, :2])

@@ -116,13 +116,6 @@ def test_layer_from_gain_theory() -> None:
     assert found == pytest.approx([0, 12, 24], abs=1e-12)
 
 
-def test_errors_of_a_layer() -> None:
-    assert rules.depth_error(10, 8, 20) == 10
-    assert rules.relative_error(10, 8) == 25
-    words = [rules.verdict(error) for error in (9.99, 10, 14.99, 15)]
-    assert words == ["VALIDATED", "PARTIAL", "PARTIAL", "CALIBRATION NEEDED"]
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_least_absolute_deviations_against_all_lines_through_as_many_rows(seed: int) -> None:
     stream = np.random.default_rng(seed)
@@ -148,7 +141,5 @@ def test_critical_layer_iv() -> None:
         rules.gradient_sizes(np.ones(0))
     with pytest.raises(LayerwiseError, match="at least 3 layers, found 2"):
         rules.bend_sizes(np.ones(2))
-    with pytest.raises(LayerwiseError, match="other than 0"):
-        rules.relative_error(3, 0)
     with pytest.raises(LayerwiseError, match=r"as many independent rows as coefficients \(3\)"):
         rules.fit_formula([12] * 4, [8] * 4, [1, 2, 3, 4])

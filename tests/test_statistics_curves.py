@@ -1,39 +1,63 @@
-"""Verdict words, curves and profiles: every threshold from both sides."""
+"""What is read off a curve over layers: phases, sign changes, lines, a peak, intervals."""
+
+import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
-from layerwise.statistics import curves
+from layerwise.statistics import curves, gains, phases
 
-ACROSS, ABOVE, BELOW = (-0.1, 0.1), (0.1, 0.2), (-0.2, -0.1)
+ABOVE, BELOW = (0.1, 0.2), (-0.2, -0.1)
 
 
-@pytest.mark.parametrize(
-    ("word", "found"),
-    [
-        (curves.aligned, {"YES": [(0.1, 0.5), (-0.1, -0.5), (0.019, -0.09)]}),
-        (curves.aligned, {"NO": [(0.1, -0.5), (0.02, -0.09), (0.019, -0.1), (0.0, 0.2)]}),
-        (curves.coupling, {"ALIGNED": [0.51], "DECOUPLED": [0.5, -0.3], "INVERTED": [-0.31]}),
-        (curves.key_question, {"YES": [(0.019, 0.51), (0.019, -0.6)], "NO": [(-0.051, 0.6)]}),
-        (curves.key_question, {"UNCLEAR": [(0.019, 0.5), (0.02, 0.51)]}),
-        (curves.band, {"INVERSE (strong negative)": [-0.51], "Weak negative": [-0.5, -0.201]}),
-        (curves.band, {"DECOUPLED (near zero)": [-0.2, 0.199], "Weak positive": [0.2, 0.499]}),
-        (curves.band, {"ALIGNED (strong positive)": [0.5]}),
-        # a weaker negative r is larger
-        (curves.pooling_verdict, {"more": [(-0.87, -0.34)], "less": [(0.5, 0.29)]}),
-        (curves.pooling_verdict, {"minimal": [(0.5, 0.69), (0.5, 0.31)]}),
-        (curves.change, {"NOW SIGNIFICANT!": [(ACROSS, ABOVE), ((0.0, 1.0), ABOVE)]}),
-        (curves.change, {"Lost significance": [(ABOVE, ACROSS)]}),
-        (curves.change, {"No change": [(ABOVE, BELOW), (ACROSS, ACROSS)]}),
-        (curves.match_verdict, {"EXCELLENT MATCH": [(31, 28), (25, 28)]}),
-        (curves.match_verdict, {"GOOD MATCH": [(24, 28), (23, 28)], "DISCREPANCY": [(22, 28)]}),
-    ],
-)
-def test_words(word, found):
-    for expected, given in found.items():
-        for one in given:
-            assert word(*(one if isinstance(one, tuple) else (one,))) == expected
+@given(st.integers(3, 40))
+def test_thirds_keep_every_layer(n):
+    layers = list(range(n))
+    for parts in (phases.thirds_of_list(layers), phases.thirds_of_depth(layers, n - 1)):
+        assert list(itertools.chain(*parts.values())) == layers
+        assert all(phases.phase_of(layer, parts) == name for name, of in parts.items()
+                   for layer in of)  # fmt: skip
+
+
+def test_thirds_of_what_was_sampled_and_of_the_depth():
+    nine, ten = list(range(0, 33, 4)), list(range(0, 19, 2))
+    spans = {"early": [0, 4, 8], "mid": [12, 16, 20], "late": [24, 28, 32]}
+    assert phases.thirds_of_list(nine) == phases.thirds_of_depth(nine, 32) == spans
+    assert [len(part) for part in phases.thirds_of_list(ten).values()] == [3, 3, 4]
+    assert [len(part) for part in phases.thirds_of_depth(ten, 18).values()] == [4, 3, 3]
+
+
+def test_transition_is_the_first_from_positive_to_negative():
+    assert phases.transition({0: -0.4, 2: 0.4, 4: 0.1, 6: -0.1, 8: 0.2, 10: -0.3}) == "L4-6"
+    assert phases.transition({0: -0.4, 2: 0.4}) == "---"
+    assert phases.transition({0: 0.4, 4: 0.0, 8: -0.4}) == "---"
+    assert phases.first_not_positive({0: 0.4, 4: 0.0, 8: -0.4}) == "L4"
+    assert phases.first_not_positive({0: 0.4}) == "---"
+    assert phases.equal_signs({0: 0.1, 4: -0.1, 8: 0.0}, {0: 0.2, 4: 0.2, 8: 0.0}) == 1
+
+
+def test_a_zero_makes_no_sign_change():
+    found = curves.sign_changes({0: -0.1, 4: 0.2, 8: 0.0, 12: -0.3}, 16)
+    assert found == [{"layer_before": 0, "layer_after": 4, "midpoint_pct": 12.5, "layers": [0, 4]}]
+    series = ((-0.1, 0.2), (-0.1, -0.2), (0.1, 0.2), (0.1, 0.0))
+    words = [curves.no_sign_change(dict(enumerate(r))) for r in series]
+    assert words == [None, "NEGATIVE", "POSITIVE", "unclear"]
+
+
+def test_fisher_interval_against_scipy():
+    found = stats.pearsonr(*np.random.RandomState(3).normal(size=(2, 40)))
+    low, high = found.confidence_interval(0.95)
+    assert phases.fisher_interval(float(found.statistic), 40) == pytest.approx((low, high))
+
+
+def test_constant_resamples_against_naive():
+    stream = np.random.RandomState(5)
+    naive = [sum(len(set(stream.choice(3, 3))) == 1 for _ in range(200)) for _ in range(4)]
+    assert phases.constant_resamples(3, 200, 4, seed=5) == naive
+    assert sum(naive) > 0
 
 
 def test_widths_of_intervals():
@@ -43,22 +67,10 @@ def test_widths_of_intervals():
     assert curves.width_reduction(ends, halved) == pytest.approx(50)
 
 
-def test_a_stable_layer_has_the_sign_and_excludes_zero():
-    ends = {8: ABOVE, 28: BELOW}
-    assert curves.some_stable({8: 0.15}, ends, positive=True)
-    assert not curves.some_stable({8: 0.15}, ends, positive=False)
-    assert curves.some_stable({28: -0.15}, ends, positive=False)
-    assert not curves.some_stable({8: 0.05}, {8: ACROSS}, positive=True)
-
-
-def test_sign_changes():
-    found = curves.sign_changes({0: -0.1, 4: 0.2, 8: 0.0, 12: -0.3}, 16)
-    assert found == [
-        {"layer_before": 0, "layer_after": 4, "midpoint_pct": 12.5, "layers": [0, 4]}
-    ]  # a zero makes no change
-    series = ((-0.1, 0.2), (-0.1, -0.2), (0.1, 0.2), (0.1, 0.0))
-    words = [curves.no_sign_change(dict(enumerate(r))) for r in series]
-    assert words == [None, "NEGATIVE", "POSITIVE", "unclear"]
+@pytest.mark.parametrize(("r", "interval"), [(0.15, ABOVE), (-0.15, BELOW), (0.05, (-0.1, 0.1))])
+def test_a_stable_layer_has_the_sign_and_excludes_zero(r, interval):
+    found = [curves.some_stable({8: r}, {8: interval}, positive=of) for of in (True, False)]
+    assert found == [interval is ABOVE, interval is BELOW]
 
 
 def test_line_fit_against_scipy():
@@ -84,3 +96,10 @@ def test_layers_of_the_profile():
     assert curves.spectrum_layers(7, 32) == [0, 3, 7, 19, 32]
     assert list(curves.three_phases(7, 28, 32).values()) == ["0-7", "7-28", "28-32"]
     assert curves.three_phases(7, 28, 12) is None
+
+
+@given(st.lists(st.floats(0.1, 1e4), min_size=2, max_size=20))
+def test_gains_multiply_to_the_last_norm_over_the_first(norms):
+    ratios = gains.norm_ratios(np.array(norms))
+    assert len(ratios) == len(norms) - 1
+    assert np.prod(ratios) == pytest.approx(norms[-1] / norms[0], rel=1e-3)

@@ -1,11 +1,11 @@
-"""Bootstrap intervals from the legacy stream; print holds them in `test_analyses_of_print`."""
+"""Resamples and random bins from the legacy stream; print holds its own in `of_print`."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from layerwise.errors import LayerwiseError
-from layerwise.statistics import bootstrap
+from layerwise.statistics import bootstrap, random_bins
 from layerwise.statistics.bootstrap import (
     advance,
     correlation_interval,
@@ -13,6 +13,7 @@ from layerwise.statistics.bootstrap import (
     mean_interval,
     resampled_correlations,
 )
+from layerwise.statistics.random_bins import binnings, stable_labels, sweep, sweep_streams
 
 # Decimals that no float64 holds: the sums of a constant resample miss zero by rounding.
 REPEATING = np.array([0.1, 0.1, 0.1, 0.7, 0.7, 1.3])
@@ -29,17 +30,6 @@ def stream(seed=0):
     return np.random.RandomState(seed)
 
 
-def naive(x, y, stream, n_resamples):
-    """One resample at a time, with scipy."""
-    kept = []
-    for _ in range(n_resamples):
-        rows = stream.choice(len(x), len(x), replace=True)
-        if len(set(x[rows])) > 1 and len(set(y[rows])) > 1:
-            kept.append(stats.pearsonr(x[rows], y[rows])[0])
-    alpha = 1 - 0.95
-    return np.percentile(kept, [alpha / 2 * 100, (1 - alpha / 2) * 100]), len(kept)
-
-
 def test_mean_interval_against_naive():
     values, drawn = series(n=7)[0], stream(5)
     means = [np.mean(drawn.choice(values, len(values))) for _ in range(500)]
@@ -50,14 +40,20 @@ def test_mean_interval_against_naive():
 
 @pytest.mark.parametrize("n", [3, 6, 20, 230])
 def test_correlation_interval_against_scipy_loop(n):
+    """One resample at a time; the next interval goes on where this one's stream ended."""
     x, y = series(n, n)
-    mine, theirs = stream(7), stream(7)
-    found = correlation_interval(x, y, mine, 300)
-    (low, high), kept = naive(x, y, theirs, 300)
-    assert found[:2] == pytest.approx((low, high), abs=1e-15)
-    assert found.n_kept == kept
+    mine, theirs, late = stream(7), stream(7), stream(7)
+    found, kept = correlation_interval(x, y, mine, 300), []
+    for _ in range(300):
+        rows = theirs.choice(n, n)
+        if len(set(x[rows])) > 1:
+            kept.append(stats.pearsonr(x[rows], y[rows])[0])
+    half = 100 * (1 - 0.95) / 2
+    assert found[:2] == pytest.approx(np.percentile(kept, [half, 100 - half]), abs=1e-14)
+    assert found.n_kept == len(kept)
     assert found.r == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-15)
-    assert mine.randint(1 << 30) == theirs.randint(1 << 30)
+    advance(late, n, 300 * n)
+    assert mine.randint(1 << 30) == theirs.randint(1 << 30) == late.randint(1 << 30)
 
 
 @pytest.mark.parametrize("chunk", [1, 100, 1 << 20])
@@ -72,15 +68,6 @@ def test_chunks_do_not_change_the_answer(monkeypatch, chunk):
     assert found() == expected
 
 
-def test_a_stream_that_was_advanced_gives_the_next_interval():
-    running, late = stream(3), stream(3)
-    correlation_interval(*series(1), running, 200)
-    advance(late, 20, 200 * 20)
-    assert correlation_interval(*series(2), running, 200) == correlation_interval(
-        *series(2), late, 200
-    )
-
-
 def test_all_equal_resamples_are_skipped_though_their_std_is_not_zero():
     """Six copies of 0.1 have a standard deviation of 1e-17, not 0."""
     x, y = np.array([0.1, 0.1, 0.1, 0.7, 0.1, 0.1]), np.array([1.0, 5, 2, 9, 4, 7])
@@ -89,15 +76,6 @@ def test_all_equal_resamples_are_skipped_though_their_std_is_not_zero():
     found = correlation_interval(x, y, stream(), 1000)
     assert found.n_kept == np.sum((rows == 3).any(axis=1) & (rows != 3).any(axis=1))
     assert np.isfinite(found).all()
-
-
-def test_signs_and_ends():
-    x, y = series()
-    up, down = (correlation_interval(x, side, stream(), 500) for side in (y, -y))
-    assert (down.low, down.high) == pytest.approx((-up.high, -up.low), abs=1e-14)
-    assert -1 <= up.low < up.r < up.high <= 1
-    narrow = correlation_interval(x, y, stream(), 500, 0.5)
-    assert up.low < narrow.low < narrow.high < up.high
 
 
 def test_too_little_gives_the_whole_range_where_the_notebook_does():
@@ -118,8 +96,6 @@ def test_settings_iv():
         correlation_interval(x, y, stream(), 0)
     with pytest.raises(LayerwiseError, match="level must lie between 0 and 1, found 95"):
         mean_interval(x, 100, 95.0)
-    with pytest.raises(LayerwiseError, match="y is constant"):
-        correlation_interval(x, np.ones(20), stream())
     with pytest.raises(LayerwiseError, match="needs finite values"):
         mean_interval(np.array([1.0, np.nan]))
 
@@ -152,17 +128,13 @@ def constant(values):
 
 
 def test_a_resample_has_no_r_where_either_side_repeats_one_value():
+    """A hundred-thousandth of its largest deviation is variation, not rounding."""
+    little = np.array([0.1, 0.1 + 1e-5, 0.1 - 1e-5, 0.1 + 2e-5, 0.1 - 2e-5, 1.1])
     assert constant(VARYING) != constant(REPEATING)  # it mostly varies on the other side
     assert sum(constant(REPEATING)) > 20
-    assert np.isnan(resampled(REPEATING, VARYING)).tolist() == constant(REPEATING)
-    assert np.isnan(resampled(VARYING, REPEATING)).tolist() == constant(REPEATING)
-
-
-def test_a_side_that_varies_little_has_an_r():
-    """A hundred-thousandth of its largest deviation is variation, not rounding."""
-    x = np.array([0.1, 0.1 + 1e-5, 0.1 - 1e-5, 0.1 + 2e-5, 0.1 - 2e-5, 1.1])
-    for have in (resampled(x, VARYING), resampled(VARYING, x)):
-        assert np.isnan(have).tolist() == constant(x)
+    for x in (REPEATING, little):
+        for have in (resampled(x, VARYING), resampled(VARYING, x)):
+            assert np.isnan(have).tolist() == constant(x)
 
 
 def test_an_interval_needs_a_hundred_resamples():
@@ -172,3 +144,50 @@ def test_an_interval_needs_a_hundred_resamples():
         ends(values[1:], 0.5)
     with pytest.raises(LayerwiseError, match="series 0 is constant"):
         resampled(np.ones(6), VARYING)
+
+
+# --- random bins --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("at_a_time", [1, 13, 40, 10_000])
+def test_labels_are_drawn_by_k_then_layer_then_binning(monkeypatch, at_a_time):
+    monkeypatch.setattr(random_bins, "LABELS_AT_A_TIME", at_a_time)
+    np.random.seed(9)
+    expected = {
+        k: [[np.random.randint(0, k, size=13) for _ in range(5)] for _ in range(3)] for k in (4, 7)
+    }
+    streams = sweep_streams(13, (4, 7), n_layers=3, n_permutations=5, seed=9)
+    for layer in (2, 0, 1):  # in any order, whatever else was drawn before
+        for k in (7, 4):
+            drawn = np.concatenate(list(binnings(streams[k][layer], 13, k, 5)))
+            np.testing.assert_array_equal(drawn, expected[k][layer])
+
+
+def test_published_bins_lose_none():
+    """Notebook 000 reports 20 bins of 6 to 18 pairs for 230 pairs."""
+    sizes = np.bincount(stable_labels(230, 20, 42))
+    assert (len(sizes), sizes.min(), sizes.max()) == (20, 6, 18)
+
+
+def test_sweep_against_scipy():
+    x, y = np.random.default_rng(0).normal(size=(2, 30, 8))
+    x[3, :2] = y[3, :2] = np.nan
+    x[4, 2:] = y[4, 2:] = np.nan  # two bins: dropped
+    found = sweep(x, y)
+    kept = [(a[np.isfinite(a)], b[np.isfinite(a)]) for a, b in zip(x, y, strict=True)]
+    r, p = np.transpose([stats.pearsonr(*both) for both in kept if len(both[0]) >= 3])
+    assert found.n_valid == len(r) == 29
+    assert found.r_mean == pytest.approx(np.mean(r), abs=1e-14)
+    assert found.r_std == pytest.approx(np.std(r), abs=1e-14)
+    assert found.p_mean == pytest.approx(np.mean(p), rel=1e-12)
+    few = np.full((3, 4), np.nan)
+    none = sweep(few, few)
+    assert (none.r_mean, none.r_std, none.p_mean, none.n_valid) == (0, 0, 1, 0)
+
+
+def test_sweep_iv():
+    x = np.random.default_rng(0).normal(size=(3, 5))
+    with pytest.raises(LayerwiseError, match="preference is the same in every bin"):
+        sweep(x, np.full((3, 5), 0.1))
+    with pytest.raises(LayerwiseError, match="asymmetry is the same in every bin"):
+        sweep(np.zeros((3, 5)), x)
