@@ -91,11 +91,12 @@ def test_local_iv(copy: Path, tmp_path: Path) -> None:
 
 
 def test_too_little_memory(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A byte less than the parameters take."""
-    stored = sum(one.numel() for one in load_local(tiny, device="cpu").model.parameters())
-    monkeypatch.setattr(weights, "free_bytes", lambda device: 2 * stored)
+    """A byte less than parameters and buffers take."""
+    model = load_local(tiny, device="cpu").model
+    stored = sum(one.nbytes for one in (*model.parameters(), *model.buffers()))
+    monkeypatch.setattr(weights, "free_bytes", lambda device: stored // 2 + 100)
     load_local(tiny, "bfloat16", "cpu")
-    monkeypatch.setattr(weights, "free_bytes", lambda device: 4 * stored - 1)
+    monkeypatch.setattr(weights, "free_bytes", lambda device: stored - 1)
     with pytest.raises(LayerwiseError, match=r"float32 needs 0.\d+ MiB on cpu, .* are there; us"):
         load_local(tiny, device="cpu")
 
@@ -228,7 +229,10 @@ def test_broken_checkpoints(tiny: Path, tmp_path: Path) -> None:
     described, whole = json.loads(config.read_text()), weights.read_bytes()
     deeper = {**described, "num_hidden_layers": described["num_hidden_layers"] + 1}
     wider = {**described, "intermediate_size": 2 * described["intermediate_size"]}
-    for changed, message in ((deeper, "no weight for it"), (wider, "another shape of it")):
+    for changed, message in (
+        (deeper, "4 layers, .* of 3"),
+        (wider, r"as \[16, 64\], .* holds \[16, 32\];"),
+    ):
         config.write_text(json.dumps(changed))
         with pytest.raises(LayerwiseError, match=message):
             load_local(folder, device="cpu")
@@ -243,7 +247,7 @@ def test_broken_checkpoints(tiny: Path, tmp_path: Path) -> None:
     with pytest.raises(LayerwiseError, match="device must be cpu, cuda, cuda:N or auto"):
         load_local(folder, device="gpu")
     (folder / "tokenizer.json").write_text('{"a":')
-    with pytest.raises(LayerwiseError, match="the tokenizer cannot be loaded"):
+    with pytest.raises(LayerwiseError, match=r"tokenizer\.json: not valid JSON"):
         load_local(folder, device="cpu")
 
 

@@ -14,6 +14,8 @@ from typing import Protocol, TypeVar, runtime_checkable
 
 from tqdm import tqdm
 
+from layerwise.errors import LayerwiseError
+
 QUIET = 60.0  # seconds between two lines of a log
 REDRAWN = 1.0  # seconds until a bar shows the time again
 BAR = "{l_bar}{bar}| {n_fmt}/{total_fmt} {unit} [{elapsed}<{remaining}{postfix}]"
@@ -77,6 +79,31 @@ def track(
         for item in items:
             yield item
             advance(size(item))
+
+
+def within(seconds: int, late: str, work: Callable[[], T]) -> T:
+    """What `work` gives, if it is done by then; it may be at it to the end of the process.
+
+    Raises:
+        LayerwiseError: saying `late`, if it is not.
+    """
+    found: list[T] = []
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if raised:
+        raise raised[0]
+    if not found:
+        raise LayerwiseError(late)
+    return found[0]
 
 
 def say(line: str) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +16,24 @@ from layerwise.files import read_json, require_name
 
 WEIGHTS = "model.safetensors"
 INDEX = f"{WEIGHTS}.index.json"
+LARGEST_SIZE = 2**24  # more than any position or vocabulary; a list of so many still fits
+MOST_GROWTH = 1000  # characters that a tokenizer may make of one
 _TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json")
+_FLOATS = ("F64", "F32", "F16", "BF16")
+_QUANTISED = (
+    "weights are measured as they were trained, not quantised; use the checkpoint they came from"
+)
+_KERNEL = "the kernel of attention is chosen here, and one from elsewhere would be code; remove it"
+# What no config.json may say, and why.
+REFUSED = {
+    "quantization_config": _QUANTISED,
+    "compression_config": _QUANTISED,
+    "attn_implementation": _KERNEL,
+    "_attn_implementation": _KERNEL,
+    "_attn_implementation_internal": _KERNEL,
+    # it would be read in place of the files that are checked
+    "transformers_weights": f"weights are read from {WEIGHTS} or the shards of {INDEX}; remove it",
+}
 
 
 class Stored(NamedTuple):
@@ -31,17 +51,21 @@ def check_config(path: Path) -> None:
         LayerwiseError: without a config.json, for another architecture, for one that only code of
             the checkpoint's own could build, or for weights in a file of another name.
     """
-    if not (path / "config.json").is_file():
+    file = path / "config.json"
+    if not file.is_file():
         raise LayerwiseError(f"{path}: a checkpoint folder has a config.json, this one has none")
-    config = read_json(path / "config.json")
+    config = read_json(file)
     config = config if isinstance(config, dict) else {}
+    for key, why in REFUSED.items():
+        if config.get(key) is not None:
+            raise LayerwiseError(f"{file}: it has {key!r} ({config[key]!r:.80}); {why}")
+    for node in _nodes(config):
+        if isinstance(node, int) and abs(node) > LARGEST_SIZE:
+            raise LayerwiseError(
+                f"{file}: a size is at most {LARGEST_SIZE}, found {node}; correct or remove it"
+            )
     family = config.get("model_type")
-    if "transformers_weights" in config:  # would be read in place of the files that are checked
-        raise LayerwiseError(
-            f"{path}: weights are read from {WEIGHTS} or the shards of {INDEX}, config.json names "
-            f"{config['transformers_weights']!r:.80}; save the model again, or remove that entry"
-        )
-    if family in FAMILIES:
+    if isinstance(family, str) and family in FAMILIES:
         return  # its own code, if it brings some, is not needed and not run
     if "auto_map" in config:
         raise LayerwiseError(
@@ -53,6 +77,59 @@ def check_config(path: Path) -> None:
         f"{path}: no known layout for the architecture {family!r:.80}; "
         f"supported: {', '.join(FAMILIES)}"
     )
+
+
+def _nodes(document: Any) -> Iterator[Any]:
+    """All that is in a JSON document, itself first."""
+    waiting = [document]
+    while waiting:
+        yield (node := waiting.pop())
+        if isinstance(node, dict | list):
+            waiting += reversed(node.values() if isinstance(node, dict) else node)
+
+
+def check_tokenizer(file: Path) -> None:
+    """Refuse a tokenizer that draws its tokens at random, or makes very long text of short.
+
+    Raises:
+        LayerwiseError: for BPE with dropout, or replacements whose growths multiply to too much.
+    """
+    described = read_json(file)
+    growth = 1.0
+    for node in _nodes(described):
+        if not isinstance(node, dict):
+            continue
+        if node.get("dropout"):
+            raise LayerwiseError(
+                f"{file}: a text has one tokenization, this tokenizer drops merges at random "
+                f"(dropout {node['dropout']!r:.40}); set it to null"
+            )
+        if node.get("type") == "Replace":
+            pattern, content = node.get("pattern"), str(node.get("content"))
+            found = pattern.get("String") if isinstance(pattern, dict) else None
+            growth *= max(1, len(content) / len(found) if found else len(content) + 1)
+    if growth > MOST_GROWTH:
+        raise LayerwiseError(
+            f"{file}: the replacements of a tokenizer make at most {MOST_GROWTH} characters of "
+            f"one, found {growth:.3g}; save the tokenizer that the model was trained with"
+        )
+
+
+@contextlib.contextmanager
+def in_words(place: object, problem: str, fix: str) -> Iterator[None]:
+    """Inside the block, what libraries raise of a checkpoint becomes a sentence.
+
+    They raise anything at all; the tokenizers library even panics, which is no `Exception`.
+    """
+    try:
+        yield
+    except LayerwiseError:
+        raise
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        raise LayerwiseError(f"{place}: {problem} ({said:.300}); {fix}") from None
 
 
 def _named(auto_map: Any) -> str:
@@ -76,6 +153,8 @@ def check_folder(path: Path) -> list[Path]:
         raise LayerwiseError(
             f"{path}: no tokenizer ({', '.join(_TOKENIZERS)}); save it into the same folder"
         )
+    if (path / "tokenizer.json").is_file():
+        check_tokenizer(path / "tokenizer.json")
     return weight_files(path)
 
 
@@ -125,17 +204,40 @@ def stored_tensors(files: list[Path]) -> list[Stored]:
     """Every tensor, from the headers of safetensors files.
 
     Raises:
-        LayerwiseError: if a file has no readable header (cut off, or a pointer to a large file).
+        LayerwiseError: if a file has no readable header (cut off, or a pointer to a large file),
+            or weights in it are no floating-point numbers.
     """
     found = []
     for file in files:
-        try:
-            with safetensors.safe_open(file, framework="np") as handle:
-                for key in handle.keys():  # noqa: SIM118, it is no dictionary
-                    found.append(Stored(file, key, tuple(handle.get_slice(key).get_shape())))
-        except safetensors.SafetensorError as error:
-            raise LayerwiseError(
-                f"{file}: not a safetensors file ({error}); it may be cut off, or a pointer to a "
-                "file that was not downloaded"
-            ) from None
+        with (
+            in_words(
+                file,
+                "not a safetensors file",
+                "it may be cut off, or a pointer to a file that was not downloaded",
+            ),
+            safetensors.safe_open(file, framework="np") as handle,
+        ):
+            for key in handle.keys():  # noqa: SIM118, it is no dictionary
+                stored = handle.get_slice(key)
+                if key.endswith(".weight") and stored.get_dtype() not in _FLOATS:
+                    raise LayerwiseError(
+                        f"{file}: {key:.80} must be one of {', '.join(_FLOATS)}, found "
+                        f"{stored.get_dtype()}; {_QUANTISED}"
+                    )
+                found.append(Stored(file, key, tuple(stored.get_shape())))
     return found
+
+
+def check_blocks(path: Path, family: str, n_layers: int, tensors: list[Stored]) -> None:
+    """Refuse a config.json that speaks of more or fewer blocks than there are weights of.
+
+    Raises:
+        LayerwiseError: naming both numbers.
+    """
+    numbered = re.compile(rf"(?:^|\.){re.escape(FAMILIES[family].blocks)}\.(\d{{1,9}})\.")
+    blocks = {found[1] for one in tensors if (found := numbered.search(one.key))}
+    if not blocks or len(blocks) != n_layers:
+        raise LayerwiseError(
+            f"{path / 'config.json'}: it declares {n_layers} layers, the safetensors files hold "
+            f"weights of {len(blocks)}; save config and weights of one model together"
+        )

@@ -19,18 +19,25 @@ from typing import Any
 
 import accelerate
 import psutil
-import safetensors
 import torch
 import transformers
 
 from layerwise.errors import LayerwiseError
-from layerwise.extraction.checkpoint_folder import check_folder, stored_tensors
+from layerwise.extraction.checkpoint_folder import (
+    Stored,
+    check_blocks,
+    check_folder,
+    in_words,
+    stored_tensors,
+    weight_files,
+)
 from layerwise.extraction.families import FAMILIES, heads_of
 from layerwise.extraction.hub import fetch
 from layerwise.extraction.needs import spelled
 from layerwise.files import from_environment, sha256_of
-from layerwise.inputs.models import BYTES, DTYPES, Model
+from layerwise.inputs.models import DTYPES, Model
 
+_ONE_MODEL = "save config and weights of one model together"
 RANDOM = "random_weights"  # in a twin's config.json, and with every number measured on one
 
 
@@ -138,10 +145,11 @@ def load_local(path: Path, dtype: str = "float32", device: str | None = None) ->
         LayerwiseError: for a folder without one of these, an architecture without a known
             layout, an unknown dtype, or too little memory.
     """
+    loaded = _load(path, path.resolve().name, "", dtype, device)
     digest = hashlib.sha256()
-    for file in (path / "config.json", *check_folder(path)):
+    for file in (path / "config.json", *weight_files(path)):
         digest.update(sha256_of(file).encode())
-    return _load(path, path.resolve().name, f"sha256:{digest.hexdigest()}", dtype, device)
+    return replace(loaded, revision=f"sha256:{digest.hexdigest()}")
 
 
 def load_hub(
@@ -233,30 +241,30 @@ def as_declared(model: Model, loaded: Checkpoint) -> Checkpoint:
 def _load(
     path: Path, name: str, revision: str, dtype: str, device: str | None, *, control: bool = False
 ) -> Checkpoint:
-    files = check_folder(path)
+    tensors = stored_tensors(check_folder(path))
     if dtype not in DTYPES:
         raise LayerwiseError(f"dtype must be one of {', '.join(DTYPES)}, found {dtype!r}")
     device = _device(device)
-    need = BYTES[dtype] * sum(math.prod(one.shape) for one in stored_tensors(files))
-    if need > (there := free_bytes(device)):
-        raise LayerwiseError(
-            f"{name} in {dtype} needs {spelled(need)} on {device}, {spelled(there)} are there; "
-            "use a 16-bit dtype, device 'auto', or a larger machine"
-        )
     with quiet():
-        draw = partial(_draw_weights, name) if control else _load_weights
-        model = draw(path, dtype, device)
-        try:
+        config = declared(path)
+        need = _size(path, config, tensors, dtype)
+        if need > (there := free_bytes(device)):
+            raise LayerwiseError(
+                f"{name} in {dtype} needs {spelled(need)} on {device}, {spelled(there)} are there; "
+                "use a 16-bit dtype, device 'auto', or a larger machine"
+            )
+        draw = partial(_draw_weights, name) if control else partial(_load_weights, path)
+        model = draw(config, dtype, device).eval()
+        with in_words(path, "the tokenizer cannot be loaded", "save it again into the same folder"):
             tokenizer = transformers.AutoTokenizer.from_pretrained(
                 path, trust_remote_code=False, local_files_only=True
             )
-        except Exception as error:  # the tokenizers library raises plain Exception
-            raise LayerwiseError(
-                f"{path}: the tokenizer cannot be loaded ({error}); save it again into the same "
-                "folder"
-            ) from None
+            tokenizer("a")
+        problem = "the model that it declares cannot run"
+        with in_words(path / "config.json", problem, _ONE_MODEL), torch.no_grad():
+            model(torch.zeros((1, 2), dtype=torch.long, device=model.device))
     return Checkpoint(
-        model=model.eval(),
+        model=model,
         tokenizer=tokenizer,
         name=name,
         display=name.rpartition("/")[2],
@@ -284,11 +292,58 @@ def _device(wanted: str | None) -> str:
     return default_device() if device == "cuda" else device  # every process has its own
 
 
-def _load_weights(path: Path, dtype: str, device: str) -> Any:
+def declared(path: Path) -> Any:
+    """What config.json says, as transformers takes it.
+
+    Raises:
+        LayerwiseError: if it does not.
+    """
+    with in_words(path / "config.json", "transformers does not take it", "correct it"):
+        return transformers.AutoConfig.from_pretrained(
+            path, trust_remote_code=False, local_files_only=True
+        )
+
+
+def _size(path: Path, config: Any, tensors: list[Stored], dtype: str) -> int:
+    """Bytes that the declared model takes in memory; built without any, held against the headers.
+
+    Raises:
+        LayerwiseError: if it has other blocks, shapes, or more parameters than weights are stored.
+    """
+    file = path / "config.json"
+    check_blocks(path, config.model_type, config.num_hidden_layers, tensors)
+    with in_words(file, "no model can be built of it", _ONE_MODEL), torch.device("meta"):
+        model = _from_config(config, dtype)
+    shapes = {key: tuple(one.shape) for key, one in model.state_dict().items()}
+    for one in tensors:
+        shape = shapes.get(one.key, shapes.get(f"{model.base_model_prefix}.{one.key}", one.shape))
+        if shape != one.shape:
+            raise LayerwiseError(
+                f"{file}: it declares {one.key} as {list(shape)}, {one.file.name} holds "
+                f"{list(one.shape)}; {_ONE_MODEL}"
+            )
+    n_declared = sum(one.numel() for one in model.parameters())
+    n_stored = sum(math.prod(one.shape) for one in tensors)
+    if n_declared > n_stored:
+        raise LayerwiseError(
+            f"{file}: it declares {n_declared} parameters, the safetensors files hold {n_stored}; "
+            f"{_ONE_MODEL}"
+        )
+    return sum(one.nbytes for one in (*model.parameters(), *model.buffers()))
+
+
+def _from_config(config: Any, dtype: str) -> Any:
+    return transformers.AutoModelForCausalLM.from_config(
+        config, dtype=getattr(torch, dtype), attn_implementation="eager", trust_remote_code=False
+    )
+
+
+def _load_weights(path: Path, config: Any, dtype: str, device: str) -> Any:
     """The model; a parameter without a weight of its shape is an error, not a random number."""
-    try:
+    with in_words(path, "the checkpoint cannot be loaded", _ONE_MODEL):
         loaded: Any = transformers.AutoModelForCausalLM.from_pretrained(
             path,
+            config=config,
             dtype=getattr(torch, dtype),
             attn_implementation="eager",  # fastest for short statements; the same on every device
             use_safetensors=True,
@@ -298,37 +353,27 @@ def _load_weights(path: Path, dtype: str, device: str) -> Any:
             trust_remote_code=False,
             local_files_only=True,
         )
-    except (safetensors.SafetensorError, OSError, ValueError) as error:
-        raise LayerwiseError(
-            f"{path}: the checkpoint cannot be loaded ({error}); its weights may be cut off, or "
-            "config.json may not describe them"
-        ) from None
     model, report = loaded
     mismatched = [entry[0] for entry in report["mismatched_keys"]]
     for what, keys in (("no weight for", report["missing_keys"]), ("another shape of", mismatched)):
         if keys:
             raise LayerwiseError(
                 f"{path}: config.json declares {min(keys)}, the safetensors files hold {what} it "
-                f"({len(keys)} such parameters); save config and weights of one model together"
+                f"({len(keys)} such parameters); {_ONE_MODEL}"
             )
     return model
 
 
-def _draw_weights(name: str, path: Path, dtype: str, device: str) -> Any:
+def _draw_weights(name: str, config: Any, dtype: str, device: str) -> Any:
     """The model as it is before training: the weights that its architecture begins with.
 
     One device draws the same numbers again; two models of one shape differ.
     """
-    config = transformers.AutoConfig.from_pretrained(
-        path, trust_remote_code=False, local_files_only=True
-    )
     setattr(config, RANDOM, True)
     place = "cpu" if device == "auto" else device
     with torch.random.fork_rng(devices=[]), torch.device(place):
         torch.manual_seed(zlib.crc32(f"control {name}".encode()))
-        model: Any = transformers.AutoModelForCausalLM.from_config(
-            config, dtype=getattr(torch, dtype), attn_implementation="eager"
-        )
+        model = _from_config(config, dtype)
     if device == "auto":
         whole = list(model._no_split_modules)  # a block stays on one device
         spread = accelerate.infer_auto_device_map(model, no_split_module_classes=whole)

@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 import safetensors
 import torch
-import transformers
 from jaxtyping import Float32
 
 from layerwise.errors import LayerwiseError
@@ -27,7 +26,7 @@ from layerwise.extraction.checkpoint_folder import (
     weight_files,
 )
 from layerwise.extraction.families import FAMILIES, Family, Heads, Rows, heads_of
-from layerwise.extraction.load import Checkpoint
+from layerwise.extraction.load import Checkpoint, declared
 
 Matrix = Float32[np.ndarray, "out in"]
 ROWS_AT_ONCE = 4096  # their copies in other dtypes stay small
@@ -75,9 +74,7 @@ class Weights:
                 config, no safetensors weights, or a shard that is missing or broken.
         """
         check_config(folder)
-        config = transformers.AutoConfig.from_pretrained(
-            folder, trust_remote_code=False, local_files_only=True
-        )
+        config = declared(folder)
         return cls(
             folder=folder,
             dtype=dtype,

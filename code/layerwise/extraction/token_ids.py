@@ -9,9 +9,12 @@ import numpy as np
 from jaxtyping import Int32
 
 from layerwise.errors import LayerwiseError, TextError
+from layerwise.extraction.checkpoint_folder import in_words
 from layerwise.extraction.load import Checkpoint
+from layerwise.progress import within
 
 TEXTS_AT_ONCE = 256  # the tokenizer keeps much more than ids of what it takes at once
+SECONDS, RATE = 10, 20_000  # those that a tokenizer may take, and for as many characters one more
 # A statement needs a token to predict; a prompt only needs one to look at.
 FEWEST = {"statements": 2, "prompts": 1}
 Ids = Int32[np.ndarray, " _"]  # four bytes a token
@@ -30,7 +33,7 @@ def tokenize(checkpoint: Checkpoint, kind: str, texts: Sequence[str]) -> list[Id
     found: list[Ids] = []
     for start in range(0, len(texts), TEXTS_AT_ONCE):
         some = list(texts[start : start + TEXTS_AT_ONCE])
-        for text, ids in zip(some, checkpoint.tokenizer(some).input_ids, strict=True):
+        for text, ids in zip(some, _ids(checkpoint, some), strict=True):
             number = len(found)
             place = f"{kind[:-1]} {number} ({text!r:.80})"
             if len(ids) < FEWEST[kind]:
@@ -54,6 +57,14 @@ def tokenize(checkpoint: Checkpoint, kind: str, texts: Sequence[str]) -> list[Id
                 )
             found.append(np.array(ids, dtype=np.int32))
     return found
+
+
+def _ids(checkpoint: Checkpoint, texts: list[str]) -> list[list[int]]:
+    place, fix = checkpoint.folder, "use the tokenizer that the model was trained with"
+    seconds = SECONDS + sum(map(len, texts)) // RATE
+    late = f"{place}: its tokenizer is still at {len(texts)} texts after {seconds} s; {fix}"
+    with in_words(place, "its tokenizer cannot take the texts", fix):
+        return within(seconds, late, lambda: checkpoint.tokenizer(texts).input_ids)
 
 
 def digest_of_ids(texts: Sequence[Ids]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ import requests
 from requests.exceptions import ChunkedEncodingError, ContentDecodingError, RequestException
 
 from layerwise.errors import LayerwiseError
+from layerwise.progress import within
 
 MIRROR_VARIABLE = "LAYERWISE_MIRROR"
 TIMEOUT = 30  # seconds without a byte
@@ -107,26 +107,12 @@ def in_time(work: Callable[[], T]) -> T:
     Raises:
         LayerwiseError: if it is not.
     """
-    found: list[T] = []
-    raised: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            found.append(work())
-        except BaseException as error:
-            raised.append(error)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(DEADLINE)
-    if raised:
-        raise raised[0]
-    if not found:
-        raise LayerwiseError(
-            f"upstream or its mirror took more than {DEADLINE} seconds; try again later, or name "
-            f"another mirror with --mirror or {MIRROR_VARIABLE}"
-        )
-    return found[0]
+    return within(
+        DEADLINE,
+        f"upstream or its mirror took more than {DEADLINE} seconds; try again later, or name "
+        f"another mirror with --mirror or {MIRROR_VARIABLE}",
+        work,
+    )
 
 
 def _download(url: str, pin: Pin) -> bytes:

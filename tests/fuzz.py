@@ -1,0 +1,283 @@
+"""Files nobody should have written: each is read by a process of its own, which must end in words.
+
+Run as a program, it tries cases until the time is over: fuzz.py KIND FOLDER SEED SECONDS; what it
+prints as JSON is how many ended how, and those that ended otherwise than well or in a sentence.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import struct
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+LATE = 30  # seconds that one case may take
+MEMORY = 2 * 2**30  # bytes that it may take besides what the program has
+LONGEST = 1500  # characters of a sentence
+ODD: tuple[Any, ...] = (
+    *(None, True, False, 0, -1, 1, 3, 0.5, -1e308, 1e308, 2**31, 10**6, 2**70),
+    *("", "x", "0", "../x", "\u202e\x1b[2J", "x" * 100_000, [], {}, [[]], [1, "a"], {"a": 1}),
+)
+
+
+class Case(NamedTuple):
+    """A file of a folder, and what becomes of its bytes."""
+
+    file: str
+    what: str
+    change: Callable[[bytes], bytes]
+
+
+def changed(rng: random.Random, document: Any) -> tuple[str, Any]:
+    """A JSON document with one node replaced by an odd value, left out, doubled or nested deep."""
+    spots: list[tuple[Any, Any]] = []
+    waiting = [document]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict | list) and node:
+            keys = list(node) if isinstance(node, dict) else list(range(len(node)))
+            # of a vocabulary a few entries are enough
+            keys = rng.sample(keys, 8) if len(keys) > 64 else keys
+            spots += [(node, key) for key in keys]
+            waiting += [node[key] for key in keys]
+    if not spots:
+        return "replaced", rng.choice(ODD)
+    node, key = rng.choice(spots)
+    kind = rng.choice(["odd"] * 6 + ["gone", "deep", "renamed", "listed"])
+    if kind == "gone":
+        del node[key]
+    elif kind == "renamed" and isinstance(node, dict):
+        node["x" * rng.choice([1, 100_000])] = node.pop(key)
+    elif kind == "deep":
+        for _ in range(rng.choice([5, 500])):
+            node[key] = [node[key]]
+    elif kind == "listed":
+        node[key] = [node[key]] * 3
+    else:
+        node[key] = rng.choice(ODD)
+    return f"{kind} {key!r:.40}", document
+
+
+def json_case(rng: random.Random, folder: Path, file: str) -> Case:
+    """One change of a JSON file's document, or of its bytes."""
+    whole = (folder / file).read_bytes()
+    if rng.random() < 0.15:
+        return bytes_case(rng, file, whole)
+    what, document = changed(rng, json.loads(whole))
+    return Case(file, what, lambda _: json.dumps(document).encode())
+
+
+def bytes_case(rng: random.Random, file: str, whole: bytes) -> Case:
+    """A file cut off, emptied, or with a few bytes of it others."""
+    kind = rng.choice(["cut", "empty", "flipped", "inserted"])
+    spoilt, at = bytearray(whole), rng.randrange(len(whole) + 1)
+    if kind in ("cut", "empty"):
+        del spoilt[at if kind == "cut" else 0 :]
+    elif kind == "flipped":
+        for place in rng.sample(range(len(whole)), min(3, len(whole))):
+            spoilt[place] = rng.randrange(256)
+    else:
+        spoilt[at:at] = rng.choice([b"\0", b"\xff\xfe", b"[" * 2000, b"&a *a", b"\n- - x", b'"'])
+    return Case(file, f"{kind} {at}", lambda _: bytes(spoilt))
+
+
+# --- checkpoints --------------------------------------------------------------------------------
+
+WEIGHTS = "model.safetensors"
+QUANTISED = (
+    "bitsandbytes", "gptq", "awq", "compressed-tensors", "hqq", "quanto", "eetq", "torchao",
+    "aqlm", "fp8", "mxfp4", "vptq", "higgs", "spqr", "fbgemm_fp8", "bitnet", "nobody knows",
+)  # fmt: skip
+REGEX = {"type": "Split", "pattern": {"Regex": "a*a*a*b"}, "behavior": "Isolated",
+         "invert": False}  # fmt: skip
+BOMB = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 1000}
+NO_UNK = {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "[UNK]"}
+# What config.json and tokenizer.json may say that mutations seldom find.
+CONFIGS: tuple[dict[str, Any], ...] = (
+    *({"quantization_config": {"quant_method": kind, "bits": 4}} for kind in QUANTISED),
+    *({"quantization_config": odd} for odd in (7, [], "gptq", {"load_in_4bit": True})),
+    *({"num_hidden_layers": n} for n in (0, -1, 1, 10**6, 10**7, 10**9, 2**70, "3", 3.0, None)),
+    *({"n_layer": n, "num_layers": n} for n in (0, 1, 10**6, 10**12)),
+    *({"num_key_value_heads": n, "num_kv_heads": n} for n in (0, -1, 3, 10**6, 10**9, "x")),
+    *({"num_attention_heads": n, "n_head": n} for n in (0, -1, 3, 10**6)),
+    *({"hidden_size": n} for n in (0, -1, 1, 10**6, 2**24)),
+    *({"intermediate_size": n, "vocab_size": v} for n, v in ((10**7, 512), (64, 10**7), (0, 0))),
+    *({"max_position_embeddings": n, "n_positions": n} for n in (0, -1, 10**6, 10**7)),
+    *({"hidden_act": a, "activation_function": a} for a in ("nobody", "", 7, "quick_gelu", None)),
+    *({"rope_parameters": {"rope_type": t, "factor": 2.0}} for t in ("nobody", "yarn", 7)),
+    *({"rope_parameters": odd} for odd in ([], "x", {"rope_theta": 0}, {"rope_theta": "x"})),
+    *({"rope_scaling": odd} for odd in ({"type": "nobody"}, {"rope_type": "longrope"}, 7)),
+    *({"_attn_implementation": a} for a in ("flash_attention_2", "kernels-community/flash", 7)),
+    *({"attn_implementation": a} for a in ("sdpa", "nobody", {"": "eager"})),
+    *({"auto_map": odd} for odd in (7, [], {"AutoConfig": "a.B"}, {"AutoModelForCausalLM": 7})),
+    *({"torch_dtype": d, "dtype": d} for d in ("int8", "float8_e4m3fn", "nobody", "save", 7)),
+    *({"layer_norm_eps": n, "rms_norm_eps": n} for n in (-1, 0, "x", 1e308)),
+    *({"attention_dropout": n, "hidden_dropout": n} for n in (-1, 2, "x")),
+    *({"model_type": t} for t in ("mamba", 7, [], None, "bert", "gpt2", "llama", "opt")),
+    {"return_dict": False}, {"output_attentions": True}, {"is_encoder_decoder": True},
+    {"transformers_weights": "a.bin"}, {"tie_word_embeddings": "x"}, {"pruned_heads": {"0": [0]}},
+    {"attention_types": [[["global"], 10**9]]}, {"layer_types": ["nobody"] * 3}, {"rotary_dim": 0},
+    {"rotary_pct": 0}, {"rotary_pct": 9.0}, {"head_dim": 0}, {"head_dim": 7},
+)  # fmt: skip
+TOKENIZERS: tuple[dict[str, Any], ...] = (
+    {"model": NO_UNK}, {"normalizer": {"type": "Sequence", "normalizers": [BOMB] * 4}},
+    {"pre_tokenizer": REGEX}, {"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}},
+    {"model": {"type": "Unigram", "vocab": [["a", 0.0]], "unk_id": None}},
+    {"model": {"type": "Unigram", "vocab": [], "unk_id": 7}}, {"model": None}, {"model": {}},
+    {"truncation": {"max_length": 0, "strategy": "LongestFirst", "stride": 9}},
+    {"padding": {"strategy": {"Fixed": 10**9}, "direction": "Right", "pad_id": 0,
+                 "pad_type_id": 0, "pad_token": "x", "pad_to_multiple_of": 10**9}},
+    {"normalizer": {"type": "Replace", "pattern": {"Regex": "(("}, "content": ""}},
+    {"normalizer": {"type": "Sequence", "normalizers": [
+        {"type": "Replace", "pattern": {"String": ""}, "content": "a"}] * 30}},
+    {"added_tokens": [{"id": 10**9, "content": "a", "special": True, "single_word": False,
+                       "lstrip": False, "rstrip": False, "normalized": False}]},
+)  # fmt: skip
+
+
+def header_case(rng: random.Random, whole: bytes) -> Case:
+    """Another header over the tensors: odd, deep, sparse, of other dtypes, fewer or more."""
+    length = struct.unpack("<Q", whole[:8])[0]
+    header, tensors = json.loads(whole[8 : 8 + length]), whole[8 + length :]
+    names = [name for name in header if name != "__metadata__"]
+    one = rng.choice(names)
+    kind = rng.choice(["odd", "dtype", "shape", "gone", "more", "deep", "length", "bytes", "long"])
+    if kind == "bytes":
+        return bytes_case(rng, WEIGHTS, whole)
+    if kind == "odd":
+        what, header = changed(rng, header)
+        kind = f"header {what}"
+    elif kind == "dtype":
+        header[one]["dtype"] = rng.choice(["I8", "U8", "F8_E4M3", "I64", "C64", "BOOL", "F4", "x"])
+    elif kind == "shape":
+        header[one]["shape"] = rng.choice([[2**40], [0], [2**31] * 2, [], [1] * 2000, [-1]])
+    elif kind == "gone":
+        for name in rng.sample(names, rng.randrange(1, len(names))):
+            del header[name]
+    elif kind == "more":
+        end = max(header[name]["data_offsets"][1] for name in names)
+        header["layers.9.x.weight"] = {"dtype": "F32", "shape": [], "data_offsets": [end, end + 4]}
+        tensors += b"\0" * 4
+    elif kind == "long":
+        header["__metadata__"] = {"a": "x" * 10**6}
+    text = b"[" * 10**5 if kind == "deep" else json.dumps(header).encode()
+    size = rng.choice([0, 2**40, 2**63, len(text) - 1]) if kind == "length" else len(text)
+    return Case(WEIGHTS, f"{kind} of {one}", lambda _: struct.pack("<Q", size) + text + tensors)
+
+
+def merged(file: str, addition: dict[str, Any]) -> Case:
+    """A JSON file with some keys as given."""
+    return Case(
+        file, f"{addition!r:.200}", lambda whole: json.dumps(json.loads(whole) | addition).encode()
+    )
+
+
+def checkpoint_cases(rng: random.Random, folder: Path) -> Iterator[Case]:
+    """The known ones in a new order, then new ones without end."""
+    known = [merged("config.json", one) for one in CONFIGS]
+    known += [merged("tokenizer.json", one) for one in TOKENIZERS]
+    yield from rng.sample(known, len(known))
+    while True:
+        file = rng.choice(["config.json", "config.json", "tokenizer.json", WEIGHTS, *(
+            path.name for path in folder.glob("*.json"))])  # fmt: skip
+        if file == WEIGHTS:
+            yield header_case(rng, (folder / WEIGHTS).read_bytes())
+        else:
+            yield json_case(rng, folder, file)
+
+
+def use_checkpoint(folder: Path) -> None:
+    """All that `layerwise analyze` does with a checkpoint before there are results."""
+    from layerwise.extraction import token_ids
+    from layerwise.extraction.hidden_states import extract
+    from layerwise.extraction.load import load_model
+
+    token_ids.SECONDS = 2
+    texts = ["a" * 200, "Water boils", "An owl"]
+    extract(load_model(str(folder), device="cpu"), texts, texts[:1], folder.parent / "states")
+
+
+# --- one case -----------------------------------------------------------------------------------
+
+
+def attempt(use: Callable[[Path], None], folder: Path) -> str:
+    """How a process that uses a folder ends: `well`, in the words of its refusal, or badly."""
+    from layerwise.errors import LayerwiseError
+
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with contextlib.suppress(BaseException):
+            os.close(reading)
+            signal.alarm(LATE)
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+            resource.setrlimit(resource.RLIMIT_AS, (pages * 4096 + MEMORY,) * 2)
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, 1)
+            os.dup2(null, 2)
+            try:
+                use(folder)
+                said = "well"
+            except LayerwiseError as error:
+                said = f"refused: {error}"
+            except BaseException:
+                said = f"badly: {traceback.format_exc()[-1500:]}"
+            os.write(writing, said.encode("utf-8", "backslashreplace")[:60_000])
+        os._exit(0)
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        said = pipe.read().decode("utf-8", "replace")
+    _, status = os.waitpid(child, 0)
+    return said or f"badly: ended by signal {os.WTERMSIG(status)}"
+
+
+def flaw(said: str, place: str) -> str | None:
+    """What is wrong with how a case ended; None: nothing."""
+    if said == "well":
+        return None
+    if said.startswith("badly"):
+        return said
+    if place not in said:
+        return f"names no place: {said}"
+    if ";" not in said:
+        return f"names no fix: {said}"
+    return None if len(said) < LONGEST else f"{len(said)} characters: {said[:300]}"
+
+
+def main(kind: str, folder: Path, seed: int, seconds: float) -> None:
+    """Try cases, one after the other, until the time is over."""
+    rng = random.Random(seed)
+    cases, use = {"checkpoints": (checkpoint_cases, use_checkpoint)}[kind]
+    ended: Counter[str] = Counter()
+    flaws = []
+    use(folder)  # what it imports every forked process then has
+    until = time.monotonic() + seconds
+    for number, case in enumerate(cases(rng, folder)):
+        if time.monotonic() > until:
+            break
+        work = folder.with_name("tried")
+        spoilt = Path(shutil.copytree(folder, work / folder.name)) / case.file
+        spoilt.write_bytes(case.change(spoilt.read_bytes()))
+        began = time.monotonic()
+        said = attempt(use, work / folder.name)
+        print(f"{time.monotonic() - began:.1f} s: {case.file} {case.what}: {said}", file=sys.stderr)
+        ended[said.partition(":")[0]] += 1
+        if wrong := flaw(said, folder.name):
+            flaws.append({"case": number, "file": case.file, "what": case.what, "wrong": wrong})
+        shutil.rmtree(work)
+    print(json.dumps({"seed": seed, "ended": ended, "flaws": flaws}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]))
