@@ -358,8 +358,10 @@ def test_published_curves_tested_at_once(in_print: Derivation) -> None:
     assert len(late["survives"]) == 5
     assert rows["category_inversion", "multiplicity"]["lost"] == ["pythia-6p9b"]
     singles = in_print.documents["pythia-6p9b"]["rows"]
-    (single,) = [row for row in singles if row["claim"] == "category_inversion"]
+    single, without = (row for row in singles if row["claim"] == "category_inversion")
     other = single["other"]
+    assert without["other"]["label"] == "without ground truth numeric"
+    assert (without["outcome"], round(without["other"]["value"], 4)) == ("lost", -0.6043)
     # nine layers: z = 2.773 for 0.05 / 9, half width z / sqrt(6 - 3)
     assert np.arctanh(other["high"]) - np.arctanh(other["value"]) == pytest.approx(
         stats.norm.isf(0.05 / 18) / np.sqrt(3)

@@ -1,6 +1,6 @@
 """Which headline claims survive choices that the papers did not make, by model and over all models.
 
-Kept apart from the published analyses. Published numbers allow one choice, measured ones all.
+Kept apart from the published analyses. Published numbers allow two choices, measured ones all.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,8 @@
 """The headline claims of Papers 1 and 2 on one model, under choices that the papers did not make.
 
 A claim is a rule on a statistic. Under every choice the same rule is asked of another statistic
-and its interval. On published numbers only one choice can be made: to test all layers at once.
+and its interval. On published numbers two choices can be made: to test all layers at once, and to
+leave a category out.
 """
 
 from collections.abc import Mapping
@@ -13,7 +14,8 @@ from scipy import stats
 from layerwise.analyses.categories import SLUG, ends, n_categories, total_pairs
 from layerwise.analyses.evidence import Entry, Evidence, by_layer
 from layerwise.analyses.pair_curves import PairCurve
-from layerwise.inputs.result_files import BOOTSTRAP
+from layerwise.analyses.validation import weakest
+from layerwise.inputs.result_files import BOOTSTRAP, UA_FILES
 from layerwise.statistics import calibration, curves, phases
 from layerwise.statistics.correlation import pearson_p
 from layerwise.statistics.samples import holm
@@ -21,7 +23,7 @@ from layerwise.statistics.survival import Finding, compare
 
 CHOICES_FILE = "beyond/choices"  # of ours: what `experiments` measured under each choice, by model
 READER = "reader"  # the entry of a model that has no published place
-PUBLISHED, AT_ONCE = "published", "multiplicity"
+PUBLISHED, AT_ONCE, CATEGORY_OUT = "published", "multiplicity", "category_out"
 CLAIMS = {
     "sign_change": "r over the pairs falls from positive in early layers to negative in late ones",
     "late_inversion": "some late layer has a negative r over the pairs",
@@ -49,6 +51,7 @@ CHOICES = {
     "first_token": "first token instead of the mean",
     "clusters": "categories as resampling units",
     AT_ONCE: "all layers tested at once",
+    CATEGORY_OUT: "any one category left out",
     "correct_slices": "correct slices of the weights",
     "without_nan": "layers without a number left out",
     "gain_definition": "the last gain in the papers' other definitions",
@@ -96,6 +99,14 @@ def over_categories(test: Entry) -> Finding:
     return inversion(test.r, ends(test), f"{test.r:+.2f}")
 
 
+def category_out(published: Finding, ua: Entry) -> Row:
+    """Without the category whose loss leaves the least of r; by the p over the others."""
+    left = weakest(ua)
+    holds = bool(left["r"] < 0 and left["significant"])
+    other = Finding(left["r"], holds, f"without {left['category'].replace('_', ' ')}")
+    return compare("category_inversion", CATEGORY_OUT, published, other)
+
+
 def calibrated(test: Entry) -> Finding:
     """Paper 1's rule for a mean UA near zero."""
     label = calibration.paper_status(ends(test), test.cohens_d)
@@ -121,6 +132,8 @@ def rows(m: Entry) -> list[Row]:
         label = over[AT_ONCE].label
         over[AT_ONCE] = at_once(r, last, n_categories(m), m.draws.level, ends(wide), label)
     found += _compared("category_inversion", over)
+    if m.called in UA_FILES and m.evidence.cells.keys(UA_FILES[m.called]):
+        found.append(category_out(over[PUBLISHED], m.of(UA_FILES[m.called])))
     near_zero = {choice: calibrated(test) for choice, test in m.calibration.items()}
     found += _compared("calibration", near_zero, signed=False)
     if "profile" in m:
@@ -175,6 +188,7 @@ def rows_in_print(slug: str, curve: PairCurve, evidence: Evidence) -> list[Row]:
         published = over_categories(tests[last])
         wide = _wide(r, last, n_categories(evidence), level, published.label)
         found.append(compare("category_inversion", AT_ONCE, published, wide))
+        found.append(category_out(published, evidence[UA_FILES[slug]]))
     return found
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -79,6 +79,7 @@ class Headline:
         rule: the name of the rule that graded it, one of RULES.
         parts: what it rests on, {"claim": id, "verdict": word} or {"fact": text, "stands": bool}.
         choices: {text: "survives", "lost" or "not tested"}.
+        asked: the rows of the sensitivity analysis that ask it again.
     """
 
     id: str
@@ -90,6 +91,7 @@ class Headline:
     rule: str
     parts: list[dict[str, Any]]
     choices: dict[str, str]
+    asked: list[str] = field(default_factory=list)
 
     @property
     def claims(self) -> list[str]:
@@ -157,6 +159,7 @@ def _headline(
         parts=[{"claim": record["id"], "verdict": record["verdict"]} for record in wanted]
         + [{"fact": text, "stands": value} for text, value in facts.items()],
         choices={text: OUTCOMES[survives] for text, survives in choices.items()},
+        asked=entry.get("asked", []),
     )
 
 
