@@ -10,12 +10,11 @@ import importlib
 import json
 import shutil
 import sys
-from collections import Counter
 from pathlib import Path
 
 from layerwise.analyses import TABLES
-from layerwise.ledger.verdicts import VERDICTS
-from layerwise.pages.records import analysis_of, answer
+from layerwise.ledger.verdicts import VERDICTS, counted
+from layerwise.pages.records import analysis_of, answer, grades
 
 ROOT = Path(__file__).resolve().parent.parent
 SHOWN = (
@@ -47,25 +46,23 @@ def page(document: dict) -> str:
     lines = [HEAD]
     for paper in (1, 2, 3):
         records = [record for record in document["claims"] if record["paper"] == paper]
-        counts = {name: Counter() for name in (*TABLES, None)}
-        for record in records:
-            counts[analysis_of(record)][record["verdict"]] += 1
+        counts = counted(records, analysis_of)
         lines += [f"## Paper {paper}: {len(records)} claims\n"]
         lines += ["| analysis | what it recomputes | " + " | ".join(SHOWN) + " |"]
         lines += ["|---" * (len(SHOWN) + 2) + "|"]
-        for name, found in counts.items():
-            if found:
-                numbers = " | ".join(str(found[verdict] or "") for verdict in SHOWN)
-                what = title(name) if name else "settings, and what has no rule or value"
-                lines += [f"| {name or ''} | {what} | {numbers} |"]
+        for name in filter(counts.get, (*TABLES, None)):
+            numbers = " | ".join(str(counts[name][verdict] or "") for verdict in SHOWN)
+            what = title(name) if name else "settings, and what has no rule or value"
+            lines += [f"| {name or ''} | {what} | {numbers} |"]
         lines += [""]
     return "\n".join(lines)
 
 
 def headlines(document: dict) -> str:
     """The README's answer: how many central claims hold, and a row for each."""
-    rows = [f"**{answer(document['headlines'])}**", "", "| paper | says | what its numbers say |"]
-    rows += ["|---|---|---|"]
+    meanings = (f"*{word}*: {meaning}" for word, meaning in grades(document["headlines"]).items())
+    rows = [f"**{answer(document['headlines'])}**", f"{'; '.join(meanings)}.", ""]
+    rows += ["| paper | says | what its numbers say |", "|---|---|---|"]
     for headline in document["headlines"]:
         cells = (headline["says"], f"**{headline['grade'].capitalize()}.** {headline['reason']}")
         rows += [

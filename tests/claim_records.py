@@ -63,7 +63,8 @@ SVG = '<svg viewBox="0 0 400 300" width="400" height="300"><text>drawn</text></s
 def headline(name: str, grade: str = "holds", **fields: Any) -> dict[str, Any]:
     """A graded headline of Paper 2."""
     texts = {"says": "r falls.", "where": "abstract", "reason": "It does.", "rule": "every claim"}
-    return {"id": name, "paper": 2, "grade": grade, **texts, "parts": [], "choices": {}} | fields
+    rests = {"parts": [], "choices": {}, "asked": []}
+    return {"id": name, "paper": 2, "grade": grade, **texts, **rests} | fields
 
 
 @dataclass

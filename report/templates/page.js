@@ -60,40 +60,16 @@
     return `${share < 100 ? Number(share.toPrecision(2)) : Math.round(share)} %`;
   }
 
-  // Search, as things are printed: a Unicode minus, stars, "r = -0.874", "Fig. 1"
+  // Search, by the rules and fields of pages/search.py
 
   const plain = (text) =>
-    text.toLowerCase().replace(/[−–‑]/g, "-").replaceAll("*", "").replaceAll("_", " ").replace(/\bfigs?\.?(?=\s*[a-z]?\d)/g, "figure")
-      .replace(/\btabs?\.(?=\s*\d)/g, "table").replace(/\s*([=<>≤≥≈])\s*/g, "$1").replace(/\s+/g, " ").trim();
-  const SEARCHED = ["id", "quantity", "place", "model", "verdict", "cause", "file", "key", "statistic", "published", "recomputed"];
-  const haystacks = new Map(claims.map((claim) => [claim, plain(SEARCHED.map((name) => claim[name] ?? "").join(" | "))]));
-
-  // A test per word, strict ones first: a place ("table 3"), a printed value ("r=-0.874"), else a part of any text.
-  function testsOf(query) {
-    const tests = [];
-    const rest = plain(query).replace(/\b(table|figure|section|appendix) ([a-z]?\d+)\b/g, (place) => {
-      const there = new RegExp(`\\b${place}\\b`);
-      tests.push((claim) => there.test(plain(claim.place)));
-      return " ";
-    });
-    for (const word of rest.split(" ").filter(Boolean)) {
-      const [, name, value] = /^([^=<>≤≥≈]*)[=<>≤≥≈]+(.+)$/.exec(word) ?? [];
-      if (value) {
-        const quantity = name && new RegExp(`(^|[^a-z])${name.replace(/\W/g, "")}([^a-z]|$)`);
-        tests.push((claim) => printed(claim, value) && (!quantity || quantity.test(plain(claim.quantity))));
-      } else if (/^[-+]?\d*\.\d+$/.test(word)) {
-        tests.push((claim) => printed(claim, word) || haystacks.get(claim).includes(word));
-      } else tests.push((claim) => haystacks.get(claim).includes(word));
-    }
-    return tests;
-  }
-
-  function printed(claim, value) { // as digits, or as a number that rounds to it
-    const wanted = value.replace(/^\+/, "");
-    const half = 0.5 * 10 ** -(wanted.split(".")[1] ?? "").length + 1e-12;
-    return plain(claim.published).split(/[^-\w.]+/).filter(Boolean)
-      .some((part) => part.startsWith(wanted) || Math.abs(Number(part) - Number(wanted)) <= half);
-  }
+    data.search.plain.reduce((done, [pattern, meant]) => done.replace(new RegExp(pattern, "g"), meant), text.normalize("NFKC").toLowerCase());
+  const words = (text) => text.split(/\s+/).filter(Boolean);
+  const said = (claim, fields) => {
+    const text = plain(fields.map((name) => claim[name] ?? "").join(" | ")).replaceAll("~", " ");
+    return ` ${words(`${text} ${text.replaceAll("-", " ")}`).join(" ")} `;
+  };
+  const sought = new Map(claims.map((claim) => [claim, [said(claim, data.search.first), said(claim, data.search.all)]]));
 
   // Filters: the form is the state, the address repeats it
 
@@ -135,15 +111,18 @@
     const wanted = FILTERS.map((name) => [name, fields[name].value]).filter(([, value]) => value);
     for (const name of FILTERS) fields[name].classList.toggle("set", Boolean(fields[name].value));
     form.querySelector("summary .count").textContent = wanted.length || "";
-    const tests = testsOf(fields.words.value);
+    const asked = words(plain(fields.words.value)).map((word) => ` ${word.replaceAll("~", " ")}`);
+    const finds = (claim) => asked.every((word) => sought.get(claim)[1].includes(word));
+    const here = (claim) => asked.every((word) => sought.get(claim)[0].includes(`${word.trimEnd()} `));
     const passes = ([name, value], claim) =>
       value.startsWith("file:") ? claim.file === value.slice(5) : String(claim[name]) === value;
-    matching = claims.filter((claim) => wanted.every((one) => passes(one, claim)) && tests.every((test) => test(claim)));
+    matching = claims.filter((claim) => wanted.every((one) => passes(one, claim)) && finds(claim));
     const [key, falling] = fields.order.value.split(" ");
     for (const head of heads) {
       head.setAttribute("aria-sort", head.dataset.key === key ? (falling ? "descending" : "ascending") : "none");
     }
     if (key) matching.sort(comparison(key, Boolean(falling)));
+    else if (asked.length) matching = [...matching.filter(here), ...matching.filter((claim) => !here(claim))];
     body.replaceChildren();
     drawn = 0;
     draw(CHUNK);
@@ -254,6 +233,7 @@
     return make(
       "div", { class: "about-in" }, values,
       claim.cause ? make("p", { class: "cause" }, claim.cause) : null,
+      facts(...(claim.readings || []).map((reading) => ["another reading", reading])),
       make("div", {}, make("h4", {}, "Provenance"), origin, inputsOf(claim)),
       make("div", {}, pictureOf(claim)),
     );

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from layerwise.figures import style
 from layerwise.figures.numbers import NothingToDraw, Numbers
 from layerwise.ledger.findings import ORIGINS, origin
 from layerwise.ledger.headlines import FALLS
-from layerwise.ledger.verdicts import STANDING, VERDICTS
+from layerwise.ledger.verdicts import STANDING, VERDICTS, counted
 
 # of what stands, of what does not, and of what nothing can be said about
 SHADES = (
@@ -30,18 +29,13 @@ LOOKS: Mapping[bool, dict[str, Any]] = {
     True: {"marker": "D", "markersize": 4, "color": style.RED},
 }
 Record = Mapping[str, Any]
+Row = tuple[int, int]  # paper, number of the place
 
 
-def _judged(numbers: Numbers) -> dict[tuple[int, str], list[Record]]:
-    """The claims by paper and place, in that order."""
-    if not numbers.claims:
-        raise NothingToDraw("the papers' claims: not judged here")
-    found: dict[tuple[int, str], list[Record]] = {}
-    for record in numbers.claims:
-        place = ABSTRACT if ABSTRACT in record["where"] else origin(record)
-        found.setdefault((record["paper"], place), []).append(record)
-    places = list(PLACES)
-    return dict(sorted(found.items(), key=lambda item: (item[0][0], places.index(item[0][1]))))
+def _row(record: Record) -> Row:
+    """Paper and place of a claim."""
+    place = ABSTRACT if ABSTRACT in record["where"] else origin(record)
+    return record["paper"], list(PLACES).index(place)
 
 
 def _colours(records: Sequence[Record]) -> dict[str, str]:
@@ -54,10 +48,11 @@ def _colours(records: Sequence[Record]) -> dict[str, str]:
     return colours
 
 
-def _row_names(axes: Axes, rows: Mapping[tuple[int, str], Any]) -> None:
+def _row_names(axes: Axes, rows: Mapping[Row, Any]) -> None:
     """Paper, place, and what the row says of its n."""
+    places = list(PLACES.values())
     style.category_axis(
-        axes, [f"Paper {paper}, {PLACES[place]} (n = {n})" for (paper, place), n in rows.items()]
+        axes, [f"Paper {paper}, {places[place]} (n = {n})" for (paper, place), n in rows.items()]
     )
     axes.tick_params(axis="y", length=0)
 
@@ -67,13 +62,12 @@ def overview(numbers: Numbers) -> Figure:
 
     A bar of equal length per paper and place, with the counts in it; n: claims.
     """
-    counts = {
-        row: Counter(record["verdict"] for record in records)
-        for row, records in _judged(numbers).items()
-    }
+    if not numbers.claims:
+        raise NothingToDraw("the papers' claims: not judged here")
+    counts = dict(sorted(counted(numbers.claims, _row).items()))
     denied = sum(found[word] for found in counts.values() for word in FALLS)
     standing = sum(found[word] for found in counts.values() for word in STANDING)
-    abstracts = sum(counts[row][word] for row in counts if row[1] == ABSTRACT for word in FALLS)
+    abstracts = sum(counts[row][word] for row in counts if not row[1] for word in FALLS)
     title = f"Of {standing + denied} printed values that can be compared {denied} do not stand, "
     title += f"{abstracts} of them in the abstracts"
     figure, grid = style.panels(numbers, title, 1.0 + 0.25 * len(counts))
@@ -101,11 +95,10 @@ def agreement(numbers: Numbers) -> Figure:
     A point per number other than zero (red: it does not stand) that is not equal in every digit.
     Scatter up and down only separates the points.
     """
-    gaps = {
-        row: [(record["verdict"] in FALLS, gap) for record in records for gap in _gaps(record)]
-        for row, records in _judged(numbers).items()
-    }
-    gaps = {row: found for row, found in gaps.items() if found}
+    gaps: dict[Row, list[tuple[bool, float]]] = {}
+    for record in sorted(numbers.claims, key=_row):
+        if found := [(record["verdict"] in FALLS, gap) for gap in _gaps(record)]:
+            gaps.setdefault(_row(record), []).extend(found)
     if not gaps:
         raise NothingToDraw("the papers' claims: no number was computed again")
     denied = [gap for found in gaps.values() for is_denied, gap in found if is_denied]

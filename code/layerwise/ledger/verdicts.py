@@ -7,7 +7,8 @@ differs, or was not measured: VERDICTS says what each word means.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -31,8 +32,9 @@ VERDICTS = {  # and what each means, in the order of lists
     "not checkable": "no rule, or nothing was saved to compare with",
     "declared": "a setting, not a result",
 }
-UNCOMPARED = ("not measured", "needs weights", "not checkable", "contradicted", "declared")
 UNSHOWN = ("needs weights", "not checkable", "contradicted", "declared")
+UNCOMPARED = ("not measured", *UNSHOWN)
+RECORDED = ("id", "paper", "where", "quantity", "model", "unit", "kind", "decimals")
 COUNTED = (DATASET, PROMPTS)  # whose numbers are counts of ours
 STANDING = ("agrees", "reproduced", "follows")  # those that confirm a claim
 
@@ -191,63 +193,27 @@ def judge(
     Raises:
         LayerwiseError: if the claim's tolerance class is unknown or its selection ambiguous.
     """
-    if claim.tolerance not in TOLERANCES:
-        raise LayerwiseError(
-            f"claim {claim.id}: tolerance must be one of {', '.join(TOLERANCES)}, "
-            f"found {claim.tolerance!r}"
-        )
-    value = select(claim, statistics)
-    absent = value is None and claim.statistic is not None
-    if statistics.source == "published" and absent and not claim.unpublished:
-        raise LayerwiseError(
-            f"claim {claim.id}: the selection {claim.statistic} matches no statistic; correct "
-            "it, or mark the claim `unpublished` if published numbers cannot give it"
-        )
-    inputs = [] if value is None else statistics.inputs(claim.statistic or "")
-    is_published, tables = statistics.source == "published", statistics.published
-    is_derived = value is not None and statistics.derived_from(claim.statistic) is not None
-    if claim.same and is_published and tables and not is_derived:
-        value = tables[claim.same["file"], claim.same["key"]]
-        inputs = [f"{claim.same['file']}#{claim.same['key']}"]
-    if statistics.origins and claim.tolerance in OF_HALF:
-        runs = map(statistics.origins.settings, statistics.origins.runs(inputs))
-        dtypes = {run.get("dtype") for run in runs}
-        claim = replace(claim, tolerance="float32") if dtypes == {"float32"} else claim
-    rule = _judge_published if is_published else _judge_measured
+    published, origins = statistics.source == "published", statistics.origins
+    value, inputs, derived = _answer(claim, statistics)
+    claim = replace(claim, tolerance=_band(claim, inputs, origins))
+    rule = _judge_published if published else _judge_measured
     verdict, cause = rule(claim, value, statistics)
     random = None if control is None else select(claim, control)
-    if verdict == "reproduced" and _judge_measured(claim, random, statistics)[0] == verdict:
+    if verdict == "reproduced" and rule(claim, random, statistics)[0] == verdict:
         verdict = AS_RANDOM
-    if verdict == "not measured" and value is None:
-        cause = cause or statistics.why_not(claim)
-    others = {text: select(claim, statistics, other) for text, other in claim.readings.items()}
-    readings = [
-        {
-            "text": text,
-            "value": other,
-            "gives": other is not None and gives(claim.printed, other, digits(claim)),
-        }
-        for text, other in others.items()
-    ]
-    if verdict == "differs":
-        cause = difference(claim, value, readings, cause)
-    shown = value if not isinstance(value, dict) else None
-    if statistics.source == "published" and verdict in UNSHOWN:
-        shown = shown if is_derived else None  # a published number is not its own recomputation
+    readings = [_reading(claim, text, statistics) for text in claim.readings]
+    if verdict == "differs":  # the values say how; the cause says why, where that is known
+        giving = " and ".join(reading["text"] for reading in readings if reading["gives"])
+        known = (cause, f"{giving} would give what is printed" if giving else None, claim.why)
+        cause = "; ".join(filter(None, known)) or None
+    hidden = published and verdict in UNSHOWN and not derived  # print is not its own recomputation
+    shown = None if hidden or isinstance(value, dict) else value
     inputs = [] if shown is None else inputs
-    measured = {"runs": statistics.origins.runs(inputs)} if statistics.origins else {}
     return {
-        "id": claim.id,
-        "paper": claim.paper,
-        "where": claim.where,
-        "quantity": claim.quantity,
-        "model": claim.model,
-        "unit": claim.unit,
-        "kind": claim.kind,
-        "decimals": claim.decimals,
+        **{name: getattr(claim, name) for name in RECORDED},
         "published": claim.printed,
         "recomputed": shown,
-        **({"control": random} if statistics.origins else {}),
+        **({"control": random} if origins else {}),
         "verdict": verdict,
         "tolerance": claim.tolerance,
         "cause": cause,
@@ -257,9 +223,43 @@ def judge(
             "key": claim.source_key,
             "statistic": claim.statistic,
             "inputs": inputs,
-            **measured,
+            **({"runs": origins.runs(inputs)} if origins else {}),
         },
     }
+
+
+def _answer(claim: Claim, statistics: Statistics) -> tuple[Any, list[str], bool]:
+    """What answers a claim, the cells behind it, and whether it was derived from them."""
+    value, published = select(claim, statistics), statistics.source == "published"
+    if published and value is None and claim.statistic and not claim.unpublished:
+        raise LayerwiseError(
+            f"claim {claim.id}: the selection {claim.statistic} matches no statistic; correct "
+            "it, or mark the claim `unpublished` if published numbers cannot give it"
+        )
+    derived = value is not None and statistics.derived_from(claim.statistic) is not None
+    if published and claim.same and statistics.published and not derived:
+        file, key = claim.same["file"], claim.same["key"]
+        return statistics.published[file, key], [f"{file}#{key}"], False
+    return value, [] if value is None else statistics.inputs(claim.statistic or ""), derived
+
+
+def _band(claim: Claim, inputs: Sequence[str], origins: Origins | None) -> str:
+    """The tolerance class of a claim: a narrower one if all of it was measured in float32."""
+    if claim.tolerance not in TOLERANCES:
+        raise LayerwiseError(
+            f"claim {claim.id}: tolerance must be one of {', '.join(TOLERANCES)}, "
+            f"found {claim.tolerance!r}"
+        )
+    if origins is None or claim.tolerance not in OF_HALF:
+        return claim.tolerance
+    dtypes = {origins.settings(run).get("dtype") for run in origins.runs(inputs)}
+    return "float32" if dtypes == {"float32"} else claim.tolerance
+
+
+def _reading(claim: Claim, text: str, statistics: Statistics) -> dict[str, Any]:
+    value = select(claim, statistics, claim.readings[text])
+    as_printed = value is not None and gives(claim.printed, value, digits(claim))
+    return {"text": text, "value": value, "gives": as_printed}
 
 
 def _judge_published(claim: Claim, value: Any, statistics: Statistics) -> tuple[str, str | None]:
@@ -299,8 +299,9 @@ def _judge_measured(claim: Claim, value: Any, statistics: Statistics) -> tuple[s
         return stated
     if value is None:
         none = None if claim.unmeasured else statistics.why_none(claim.statistic or "")
-        lost = none is not None and claim.printed is not None
-        return ("differs", none) if lost else ("not measured", claim.unmeasured)
+        if none is not None and claim.printed is not None:
+            return "differs", f"the stated method gives nothing: {none}" if none else None
+        return "not measured", claim.unmeasured or statistics.why_not(claim)
     if claim.printed is None:
         return "not checkable", claim.why
     decimals = None if claim.decimals == FULL else digits(claim)
@@ -312,6 +313,14 @@ def _judge_measured(claim: Claim, value: Any, statistics: Statistics) -> tuple[s
 def counts(decimals: int | str | None, tolerance: str) -> bool:
     """Whether a printed number is a count, which is no rounding of anything."""
     return decimals in (0, None) and tolerance == "exact"
+
+
+def counted(records: Iterable[Mapping[str, Any]], group: Callable[[Any], Any]) -> dict[Any, Any]:
+    """How often each verdict was given, by what `group` says of a record."""
+    found: dict[Any, Counter[str]] = {}
+    for record in records:
+        found.setdefault(group(record), Counter())[record["verdict"]] += 1
+    return found
 
 
 def digits(claim: Claim) -> int | str | None:
@@ -368,22 +377,3 @@ def tolerance_used(record: Mapping[str, Any], source: str) -> str:
 def gives(printed: Any, value: Any, decimals: int | str | None) -> bool:
     """Whether a value would give what is printed."""
     return equal(printed, value, decimals, STORED)
-
-
-def difference(
-    claim: Claim, value: Any, readings: Sequence[Mapping[str, Any]], none: str | None = None
-) -> str:
-    """One line: what is printed, what the stated method gives, which other reading gives print.
-
-    `none` says why it gives nothing.
-    """
-    gives = repr(value) if value is not None else f"none ({none})" if none else "none"
-    line = f"printed {claim.printed!r}, the stated method gives {gives}"
-    giving = [reading["text"] for reading in readings if reading["gives"]]
-    if giving:
-        line += f"; {' and '.join(giving)} would give what is printed"
-    else:
-        known = [reading for reading in readings if reading["value"] is not None]
-        others = [f"{reading['text']} gives {reading['value']!r}" for reading in known]
-        line += f"; {', '.join(others)}" if others else ""
-    return f"{line}; {claim.why}" if claim.why else line

@@ -14,6 +14,7 @@ from typing import Any
 from markupsafe import Markup
 
 import layerwise
+from layerwise.analyses.survival import CLAIMS
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published
 from layerwise.inputs.upstream import Registry
@@ -21,7 +22,8 @@ from layerwise.ledger.sentences import NOTHING
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.html import embedded, fill, inlined, policy, seen
 from layerwise.pages.pictures import Figures
-from layerwise.pages.records import AGAIN, answer, bands, beside, counts, view
+from layerwise.pages.records import AGAIN, answer, bands, beside, grades, view
+from layerwise.pages.search import FIRST, PLAIN, REST
 from layerwise.pages.values import shown
 
 TEMPLATE = "index.html.j2"
@@ -73,21 +75,24 @@ def page(
         "files": files_of(document, registry),
         "statistics": document["statistics"],
         "runs": {run: ", ".join(_flat(how)) for run, how in document.get("runs", {}).items()},
+        "search": {"plain": PLAIN, "first": FIRST, "all": FIRST + REST},
         **behind(records, views, published if source == "published" else None),
     }
+    headlines = [
+        {**one, "claims": [part["claim"] for part in one["parts"] if "claim" in part]}
+        for one in document["headlines"]
+    ]
     context = {
         "source": source,
         "random": figures.random_weights,
         "again": again,
         "records": views,
-        "headlines": [
-            seen({**one, "claims": [part["claim"] for part in one["parts"] if "claim" in part]})
-            for one in document["headlines"]
-        ],
+        "headlines": seen(headlines),
+        "grades": grades(headlines),
         "findings": [] if figures.random_weights else seen(document["findings"]),
         "no_value": NOTHING,
-        "choices": matrix(choices["rows"]),
-        "counts": counts(records),
+        "choices": matrix(choices["rows"], headlines),
+        "counts": document["counts"],
         "verdicts": {word: VERDICTS[word] for word in VERDICTS if word in used},
         "tolerances": data["tolerances"],
         "runs": data["runs"],
@@ -107,12 +112,22 @@ def page(
     return fill([templates], TEMPLATE, context)
 
 
-def matrix(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The sensitivity of every claim to every choice: names of rows and columns, and the cells."""
+def matrix(
+    rows: Sequence[Mapping[str, Any]], headlines: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Every claim under every choice that was tested: names of rows and columns, and the cells; of
+    each row the central claims that it asks again, and what these rest on.
+    """
+    asking = {name: [one for one in headlines if name in one["asked"]] for name in CLAIMS}
     return {
-        "rows": {row["claim"]: row["claim_text"] for row in rows},
+        "rows": CLAIMS,
         "columns": {row["choice"]: row["choice_text"] for row in rows},
         "cells": {(row["claim"], row["choice"]): row for row in rows},
+        "headlines": {name: [one["id"] for one in found] for name, found in asking.items()},
+        "claims": {
+            name: list(dict.fromkeys(claim for one in found for claim in one["claims"]))
+            for name, found in asking.items()
+        },
     }
 
 

@@ -12,7 +12,7 @@ from layerwise.ledger.sentences import NOTHING
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.latex import render
 from layerwise.pages.pictures import Figures
-from layerwise.pages.records import AGAIN, answer, counts
+from layerwise.pages.records import AGAIN, answer, grades, readings
 from layerwise.pages.typed_numbers import refuse_typed_numbers
 
 REPORT = "report"
@@ -65,6 +65,7 @@ def write_source(
         "random": drawn.random_weights,
         "again": AGAIN[source],
         "claims": records,
+        "readings": readings,
         "headlines": document["headlines"],
         # of measured numbers what has no entry of its own is in the supplement
         "findings": [
@@ -75,7 +76,8 @@ def write_source(
         "answer": answer(document["headlines"]),
         "no_value": NOTHING,
         "choices": choices,
-        "counts": counts(records),
+        "grades": grades(document["headlines"]),
+        "counts": document["counts"],
         "verdicts": {word: meaning for word, meaning in VERDICTS.items() if word in used},
         "care": CARE,
         "figures": places,

@@ -8,12 +8,12 @@ from typing import Any
 
 from layerwise.errors import LayerwiseError
 from layerwise.ledger.findings import origin, relative_difference
-from layerwise.ledger.headlines import HOLDS, IN_PART, NOT, ONE_CHOICE, UNTESTED
+from layerwise.ledger.headlines import GRADES, HOLDS, IN_PART, NOT, ONE_CHOICE, UNTESTED
 from layerwise.ledger.verdicts import TOLERANCES, VERDICTS
 from layerwise.pages.values import brief, shown
 
 AGAIN = {"published": "recomputed", "measured": "measured"}
-_DOCUMENT = ("source", "statistics", "inputs", "claims", "headlines", "findings")
+_DOCUMENT = ("source", "counts", "statistics", "inputs", "claims", "headlines", "findings")
 _TYPES = {"id": str, "paper": int, "verdict": str, "tolerance": str, "where": str, "quantity": str}
 _FIELDS = ("model", "unit", "kind", "decimals", "published", "recomputed", "cause")
 _VIEWED = ("id", "paper", "verdict", "tolerance", "quantity", "model", "unit", "kind", "cause")
@@ -78,12 +78,26 @@ def answer(headlines: Sequence[Mapping[str, Any]]) -> str:
     return f"Of {len(headlines)} central claims {listed}."
 
 
-def counts(records: Sequence[Mapping[str, Any]]) -> dict[int, dict[str, int]]:
-    """Claims by paper and verdict."""
-    found: dict[int, Counter[str]] = {}
-    for record in records:
-        found.setdefault(record["paper"], Counter())[record["verdict"]] += 1
-    return {paper: dict(found[paper]) for paper in sorted(found)}
+def grades(headlines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The grades that were given, and what each means."""
+    given = {headline["grade"] for headline in headlines}
+    return {word: meaning for word, meaning in GRADES.items() if word in given}
+
+
+def place(record: Mapping[str, Any]) -> str:
+    """Paper and place of a claim; some places begin with the paper."""
+    where: str = record["where"]
+    return where if where.startswith("Paper ") else f"Paper {record['paper']}, {where}"
+
+
+def readings(record: Mapping[str, Any]) -> list[str]:
+    """What other readings of a claim's rule give, in words."""
+    return [
+        f"{one['text'].rstrip(',')}: {brief(one['value'], None)}"
+        + (", as printed" if one["gives"] else "")
+        for one in record["readings"]
+        if one["value"] is not None
+    ]
 
 
 def analysis_of(record: Mapping[str, Any]) -> str | None:
@@ -94,16 +108,15 @@ def analysis_of(record: Mapping[str, Any]) -> str | None:
 
 def view(record: Mapping[str, Any]) -> dict[str, Any]:
     """A record as the page shows it: values as text, what is empty left out."""
-    decimals, differs = record["decimals"], record["verdict"] == "differs"
-    # two more digits tell a rounding from another value
-    closer = decimals + 2 if differs and isinstance(decimals, int) else decimals
+    decimals = record["decimals"]
     gap = relative_difference(record["published"], record["recomputed"])
-    provenance, where = record["provenance"], record["where"]
+    provenance = record["provenance"]
     one = {
-        "place": where if where.startswith("Paper") else f"Paper {record['paper']}, {where}",
+        "place": place(record),
         **{name: record[name] for name in _VIEWED},
         "published": brief(record["published"], decimals),
-        "recomputed": brief(record["recomputed"], closer),
+        "recomputed": brief(record["recomputed"], closer(record)),
+        "readings": readings(record) or None,
         "control": None if record.get("control") is None else shown(record["control"]),
         # JSON has no infinity; three digits are more than the page shows
         "difference": None if gap is None else float(f"{min(gap, 1e305):.3g}"),
@@ -114,7 +127,21 @@ def view(record: Mapping[str, Any]) -> dict[str, Any]:
     for name, places in (("published", decimals), ("recomputed", None)):
         if (text := shown(record[name], places)) != one[name]:
             one[f"{name}_full"] = text
+    numbers = [record[name] for name in ("published", "recomputed")]
+    one["rounded"] = (
+        " ".join(  # as somebody may search it
+            dict.fromkeys(f"{x:.{n}f}" for x in numbers if isinstance(x, float) for n in (2, 3))
+        )
+        or None
+    )
     return {name: value for name, value in one.items() if value is not None}
+
+
+def closer(record: Mapping[str, Any]) -> Any:
+    """The decimals of what was computed again: two more tell a rounding from another value."""
+    decimals = record["decimals"]
+    more = record["verdict"] == "differs" and isinstance(decimals, int)
+    return max(decimals, 0) + 2 if more else decimals
 
 
 def beside(records: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:

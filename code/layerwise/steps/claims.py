@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 import shutil
 import textwrap
-import unicodedata
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -17,12 +15,10 @@ from tabulate import tabulate
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, revealed
 from layerwise.ledger.verdicts import VERDICTS
-from layerwise.pages.records import analysis_of
-from layerwise.pages.values import brief
+from layerwise.pages.records import analysis_of, grades, view
+from layerwise.pages.search import found
 
 Record = dict[str, Any]
-MINUS = str.maketrans(dict.fromkeys("−–‐‑", "-") | {"*": "", "×": "x", "’": "'"})
-NUMBER = re.compile(r"(?:([a-z]+) ?= ?)?([-+]?\d*\.?\d+)")  # `r = -0.874`, `-0.17`
 COLUMNS = ("quantity", "where", "printed", "recomputed", "verdict")
 OF_CSV = ("id", "paper", "where", "quantity", "model", "unit", "published", "recomputed", "verdict")
 
@@ -88,66 +84,6 @@ def list_claims(
     return chosen if search is None else found(chosen, search)
 
 
-def found(records: list[Record], query: str) -> list[Record]:
-    """The records that a query finds, those first whose place or print it is.
-
-    A number is found as it is printed or recomputed, rounded to the query's decimals; `r = ` before
-    it asks for that quantity. Words are found wherever a record says them, all of them.
-    """
-    wanted = plain(query)
-    if number := NUMBER.fullmatch(wanted):
-        symbol, digits = number.groups()
-        hits = [record for record in records if _has(record, float(digits), digits)]
-        hits.sort(key=lambda record: digits.lstrip("+") != _printed(record))
-        named = [
-            record for record in hits if re.search(rf"\b{symbol}\b", plain(record["quantity"]))
-        ]
-        return named if symbol and named else hits
-    whole = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)")
-    said = {record["id"]: _haystack(record) for record in records}
-    hits = [
-        record
-        for record in records
-        if all(
-            re.search(rf"(?<![\w.]){re.escape(word)}", said[record["id"]])
-            for word in wanted.split()
-        )
-    ]
-    phrase = [record for record in hits if whole.search(said[record["id"]])]
-    first = [
-        record
-        for record in phrase
-        if whole.search(plain(record["where"])) or wanted == plain(str(record["published"]))
-    ]
-    ids = {record["id"] for record in first}
-    return first + [record for record in (phrase or hits) if record["id"] not in ids]
-
-
-def plain(text: str) -> str:
-    """Small letters, one kind of minus and of space, no stars, figures spelled out."""
-    text = unicodedata.normalize("NFKC", text).translate(MINUS).lower()
-    text = re.sub(r"\bfigs?\.? ?", "figure ", text)
-    text = re.sub(r" ?(<=|>=|[<>=]) ?", r" \1 ", text)
-    return " ".join(text.split())
-
-
-def _haystack(record: Record) -> str:
-    parts = (record[name] for name in ("id", "where", "quantity", "model", "published"))
-    return plain(" ; ".join(str(part) for part in parts if part is not None))
-
-
-def _has(record: Record, number: float, digits: str) -> bool:
-    decimals = len(digits.partition(".")[2])
-    values = (record["published"], record["recomputed"])
-    numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
-    return any(abs(value - number) <= 0.5 * 10.0**-decimals * (1 + 1e-9) for value in numbers)
-
-
-def _printed(record: Record) -> str:
-    decimals = record["decimals"]
-    return brief(record["published"], max(decimals, 0) if isinstance(decimals, int) else decimals)
-
-
 def as_table(records: list[Record]) -> str:
     """The records for a terminal, as wide as it is; the id below each quantity."""
     if not records:
@@ -156,30 +92,12 @@ def as_table(records: list[Record]) -> str:
     numbers, verdict = 12, 14
     rest = width - 2 * numbers - verdict - 2 * len(COLUMNS)
     widths = [rest * 3 // 5, rest * 2 // 5, numbers, numbers, verdict]
-    rows = [
-        [
-            _wrapped(cell, width)
-            for cell, width in zip(
-                (
-                    f"{record['quantity']}\n{record['id']}",
-                    f"Paper {record['paper']}, {record['where']}",
-                    brief(record["published"], record["decimals"]),
-                    brief(record["recomputed"], _closer(record)),
-                    record["verdict"],
-                ),
-                widths,
-                strict=True,
-            )
-        ]
-        for record in records
-    ]
+    rows = []
+    for one in map(view, records):
+        cells = [f"{one['quantity']}\n{one['id']}"]
+        cells += [one[name] for name in ("place", "published", "recomputed", "verdict")]
+        rows.append([_wrapped(*cell) for cell in zip(cells, widths, strict=True)])
     return tabulate(rows, headers=COLUMNS, tablefmt="simple", disable_numparse=True)
-
-
-def _closer(record: Record) -> Any:
-    """Two more digits tell a rounding from another value."""
-    decimals = record["decimals"]
-    return max(decimals, 0) + 2 if isinstance(decimals, int) else decimals
 
 
 def _wrapped(cell: str, width: int) -> str:
@@ -208,4 +126,6 @@ def headlines_as_text(graded: list[Record]) -> str:
             lines += textwrap.wrap(
                 headline["reason"], width, initial_indent=" " * 6, subsequent_indent=" " * 6
             )
+    lines.append("Grades")
+    lines += [f"  {word.upper()}: {meaning}" for word, meaning in grades(graded).items()]
     return "\n".join(map(revealed, lines))

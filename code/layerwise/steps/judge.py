@@ -16,7 +16,7 @@ from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.findings import findings, read_findings
 from layerwise.ledger.headlines import headlines, read_headlines
 from layerwise.ledger.origins import Origins
-from layerwise.ledger.verdicts import Statistics, judge
+from layerwise.ledger.verdicts import Statistics, counted, judge
 from layerwise.steps import Place, Source, program
 
 PARTS = ("derived", "given", "undefined", "missing")  # of a statistics file, by statistic
@@ -54,7 +54,7 @@ def run(
     published: Place = Path("published"),
     models: Place = Path("models.yaml"),
 ) -> str:
-    """Judge every claim; counts per paper and verdict go to `verdicts.json` beside the records.
+    """Judge every claim; counts of verdicts and grades go to `verdicts.json` beside the records.
 
     Of a measured source NUMBERS is the folder of the models' measurements: the records name the
     runs that their inputs come from, `runs` what measured them, `absent` what could not be.
@@ -67,10 +67,7 @@ def run(
     beside = statistics / CONTROL
     control = read_statistics(source, beside, tables) if beside.is_dir() else None
     records = [judge(claim, results, control) for claim in read_ledger(claims, tables)]
-    counts: dict[str, dict[str, int]] = {}
-    for record in records:
-        paper = counts.setdefault(f"paper{record['paper']}", Counter())
-        paper[record["verdict"]] += 1
+    counts = counted(records, lambda record: f"paper{record['paper']}")
     document: dict[str, Any] = {
         "source": source,
         "counts": counts,
@@ -93,7 +90,8 @@ def run(
     document["findings"] = [asdict(finding) for finding in facts]
     with together(out.parent) as part:
         write_json(part / out.name, {**document, "claims": records})
-        write_json(part / "verdicts.json", counts)
+        grades = Counter(headline.grade for headline in graded)
+        write_json(part / "verdicts.json", {**counts, "headlines": grades})
     return f"{len(records)} claims judged in {out}"
 
 

@@ -17,6 +17,7 @@ from layerwise.files import revealed, sha256_of
 from layerwise.inputs.published import read_published
 from layerwise.ledger.claims import statistic_parts
 from layerwise.ledger.verdicts import tolerance_used
+from layerwise.pages.records import place, readings
 from layerwise.pages.values import brief
 from layerwise.steps import choices
 from layerwise.steps.claims import read_judged
@@ -153,13 +154,13 @@ def as_text(record: dict[str, Any]) -> str:
     control = record.get("control")
     fields: list[tuple[str, Any]] = [
         ("quantity", record["quantity"]),
-        ("where", f"paper {record['paper']}, {record['where']}"),
+        ("where", place(record)),
         ("printed", f"{brief(record['published'], record['decimals'])}{unit}"),
         ("recomputed", f"{_every_digit(record['recomputed'])}{unit}"),
         ("control", None if control is None else f"{_every_digit(control)} by random weights"),
         ("verdict", f"{record['verdict']}; compared: {record['compared']}"),
         ("cause", record["cause"]),
-        *(("reading", _reading(one)) for one in record["readings"] if one["value"] is not None),
+        *(("reading", text) for text in readings(record)),
         ("print from", " ".join(filter(None, (origin["file"], origin["key"])))),
         ("statistic", origin["statistic"]),
         *(
@@ -187,11 +188,6 @@ def as_text(record: dict[str, Any]) -> str:
             lines.append(f"  {name if name != before else '':<10}  {text}")
             before = name
     return "\n".join(map(revealed, lines))  # a line break in a text makes no line
-
-
-def _reading(reading: dict[str, Any]) -> str:
-    gives = ", as printed" if reading["gives"] else ""
-    return f"{reading['text']}: {_every_digit(reading['value'])}{gives}"
 
 
 def _every_digit(value: Any) -> str:

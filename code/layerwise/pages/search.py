@@ -1,0 +1,59 @@
+"""Search, the same on the page and in the terminal: what is written otherwise and meant alike.
+
+Every word of a query must begin a word of what a claim says; claims whose place or print has all
+of them as whole words come first. The page's script does the same with the same rules and fields.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from layerwise.pages.records import view
+
+# Regular expressions in the order in which they are replaced, read alike by Python and JavaScript.
+# "~" is a space that parts no words: "table 3" is not table 30, "r = 0.5" is no other letter's.
+PLAIN = (
+    (r"[−–‐‑]", "-"),
+    (r"×", "x"),
+    (r"’", "'"),
+    (r"[*_\"“”(),;:/#]+", " "),
+    (r" ?(<=|>=|[<>≤≥≈]) ?", " $1"),
+    (r"([a-z]+) ?= ?", "$1~ "),
+    (r"(^| )\+(?=[.\d])", "$1"),
+    (r"\.(?=[a-z])", "~"),
+    (r"\bfigs?\b[.~]* ?(?=[a-z]?\d)", "figure "),
+    (r"\btabs?\b[.~]* ?(?=\d)", "table "),
+    (r"\b(table|figure|section|appendix|equation) ([a-z]?\d+(?:\.\d+)*)", "$1~$2~"),
+)
+FIRST = ("place", "published")
+REST = ("quantity", "model", "unit", "id", "verdict", "recomputed", "rounded", "cause", "file")
+
+
+def found(records: list[dict[str, Any]], query: str) -> list[dict[str, Any]]:
+    """The records that a query finds, first those whose place or print it is."""
+    words = [f" {word.replace('~', ' ')}" for word in plain(query).split()]
+    hits = [
+        (all(f"{word.rstrip()} " in said(one, FIRST) for word in words), record)
+        for record, one in zip(records, map(view, records), strict=True)
+        if all(word in said(one, FIRST + REST) for word in words)
+    ]
+    return [record for _, record in sorted(hits, key=lambda hit: not hit[0])]
+
+
+def said(one: Mapping[str, Any], fields: Sequence[str]) -> str:
+    """What the fields of a claim, as the page shows it, say; each word after one space, and what is
+    joined by a hyphen or has a minus also without it.
+    """
+    text = plain(" | ".join(one.get(name) or "" for name in fields)).replace("~", " ")
+    return f" {' '.join([*text.split(), *text.replace('-', ' ').split()])} "
+
+
+def plain(text: str) -> str:
+    """Small letters and one way of writing signs, places and numbers."""
+    text = unicodedata.normalize("NFKC", text).lower()
+    for pattern, meant in PLAIN:
+        text = re.sub(pattern, meant.replace("$", "\\"), text)
+    return text
