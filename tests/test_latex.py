@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from layerwise.errors import LayerwiseError
 from layerwise.pages.latex import escape, number, render, short, shown
 from layerwise.pages.typed_numbers import unbacked_digits
-from layerwise.pages.typeset import build_pdf
+from layerwise.pages.typeset import NoLatexError, build_pdf
 
 needs_latex = pytest.mark.skipif(
     shutil.which("latexmk") is None, reason="latexmk is missing: apt-get install latexmk"
@@ -166,8 +166,19 @@ def test_build_pdf_iv_without_latexmk_names_the_packages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(LayerwiseError, match=r"needs latexmk.*apt-get install texlive-latex-rec"):
+    with pytest.raises(NoLatexError, match=r"no latexmk and no pdflatex .*apt-get install texlive"):
         build_pdf(document(tmp_path, "x"), "main")
+
+
+@needs_latex
+def test_build_pdf_tells_a_missing_package_from_a_missing_picture(tmp_path: Path) -> None:
+    document(tmp_path, "x")
+    source = tmp_path / "main.tex"
+    for line, kind in (("\\usepackage{nosuch}", NoLatexError), ("\\input{nosuch}", LayerwiseError)):
+        source.write_text(f"\\documentclass{{article}}{line}\\begin{{document}}x\\end{{document}}")
+        with pytest.raises(LayerwiseError) as error:
+            build_pdf(tmp_path, "main")
+        assert type(error.value) is kind
 
 
 @needs_latex

@@ -182,6 +182,7 @@ stages:
       cmd: python write.py ${key}
       outs: ["report/${key}"]
 """
+TYPESET = run.typeset
 WRITE = """import pathlib, sys
 print("words of a stage")
 if sys.argv[1].startswith("broken"):
@@ -207,13 +208,7 @@ def small(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture
-def latex(monkeypatch):
-    """A machine that has it."""
-    monkeypatch.setattr(run.shutil, "which", lambda name: f"/usr/bin/{name}")
-
-
-def test_a_run_counts_its_stages_and_ends_with_the_answer(small, latex, capfd):
+def test_a_run_counts_its_stages_and_ends_with_the_answer(small, capfd):
     assert run.run("published") == "the answer of published"
     shown = capfd.readouterr().out.splitlines()
     assert [line[:25] for line in shown] == [f"layerwise: stage {n} of 2: " for n in (1, 2)]
@@ -222,15 +217,15 @@ def test_a_run_counts_its_stages_and_ends_with_the_answer(small, latex, capfd):
     assert capfd.readouterr() == ("", "")  # nothing changed, nothing ran
 
 
-def test_a_run_of_all_begins_with_published(small, latex, capfd):
+def test_a_run_of_all_begins_with_published(small, capfd):
     assert run.run("all") == "the answer of published\nthe answer of measured"
     shown = capfd.readouterr().out
     assert re.findall(r": \w+@(\w+):", shown) == ["published"] * 2 + ["measured"] * 2
     assert "words of a stage" not in shown
 
 
-def test_the_pdf_follows_its_latex(tmp_path, latex, monkeypatch, capfd):
-    """It is made where it is missing or older; without latexmk there is a sentence."""
+def test_the_pdf_follows_its_latex(tmp_path, monkeypatch):
+    """It is made where it is missing or older."""
 
     def build(folder, name):
         (folder / f"{name}.pdf").write_text((folder / f"{name}.tex").read_text())
@@ -250,12 +245,22 @@ def test_the_pdf_follows_its_latex(tmp_path, latex, monkeypatch, capfd):
         assert pdf.read_text() == expected
     assert sorted(path.name for path in tex.parent.iterdir()) == ["report.tex", "supplement.tex"]
     assert (tmp_path / "paper" / "published-supplement.pdf").read_text() == "more"
-    monkeypatch.setattr(run.shutil, "which", lambda name: None)
-    run.typeset("published", tmp_path)
-    assert capfd.readouterr().out == f"layerwise: no latexmk, so no PDF; for one: {run.APT}\n"
 
 
-def test_a_stage_that_fails_shows_its_log_and_no_advice_of_dvc_iv(small, latex, capfd):
+def test_without_latex_a_sentence_and_the_answer(small, monkeypatch, capfd):
+    tex = small / "paper" / "generated" / "published"
+    tex.mkdir(parents=True)
+    for name in ("report", "supplement"):
+        (tex / f"{name}.tex").write_text("x")
+    monkeypatch.setattr(run, "typeset", TYPESET)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    assert run.run("published") == "the answer of published"
+    said = capfd.readouterr().out.splitlines()[-1]
+    assert re.fullmatch("layerwise: no paper/published.pdf: .* no latexmk .*; install it: .*", said)
+    assert not (small / "paper" / "published.pdf").exists()
+
+
+def test_a_stage_that_fails_shows_its_log_and_no_advice_of_dvc_iv(small, capfd):
     path = small / "dvc.yaml"
     path.write_text(PIPELINE.replace("write.py ${item}", "write.py broken"))
     with pytest.raises(

@@ -175,7 +175,7 @@ def latex(root: Path) -> Finding:
     done = subprocess.run(["kpsewhich", *files], capture_output=True, text=True, check=False)
     found = {Path(line).name for line in done.stdout.splitlines()}
     if absent := [file for file in files if file not in found]:
-        return Finding(f"latexmk, but no {some(absent)}", APT, TARGETS)
+        return Finding(f"latexmk, but no {some(absent)}: the papers stay LaTeX source", APT)
     return Finding("latexmk and every package of the paper")
 
 

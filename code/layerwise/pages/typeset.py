@@ -16,17 +16,23 @@ EPOCH = "1767225600"  # 2026-01-01, unless SOURCE_DATE_EPOCH says otherwise
 # LaTeX reads and writes below the document's folder only, whatever the machine's settings allow.
 CONFINED = {"FORCE_SOURCE_DATE": "1", "openin_any": "p", "openout_any": "p", "shell_escape": "f"}
 APT = "apt-get install texlive-latex-recommended texlive-latex-extra texlive-science latexmk"
+_ABSENT = re.compile(r"File `\S+\.(sty|cls|def|fd|cfg)' not found")  # of a package, not of ours
+
+
+class NoLatexError(LayerwiseError):
+    """LaTeX or a part of it is not installed, which is no fault of the document."""
 
 
 def build_pdf(tex_folder: Path, name: str) -> Path:
     """Typeset `tex_folder/name.tex` to `tex_folder/name.pdf`; auxiliary files go elsewhere.
 
     Raises:
-        LayerwiseError: if latexmk is missing, LaTeX stops, or a reference stays undefined.
+        NoLatexError: if latexmk, pdflatex or a package is missing.
+        LayerwiseError: if LaTeX stops, or a reference stays undefined.
     """
     latexmk = shutil.which("latexmk")
-    if latexmk is None:
-        raise LayerwiseError(f"typesetting needs latexmk, it is not on PATH; install it: {APT}")
+    if absent := [name for name in ("latexmk", "pdflatex") if not shutil.which(name)]:
+        raise NoLatexError(f"there is no {' and no '.join(absent)} on PATH; install it: {APT}")
     if not (tex_folder / f"{name}.tex").is_file():
         raise LayerwiseError(f"{tex_folder}: there is no {name}.tex here; render the report first")
     variables = {"SOURCE_DATE_EPOCH": EPOCH} | os.environ | CONFINED
@@ -34,7 +40,7 @@ def build_pdf(tex_folder: Path, name: str) -> Path:
     options.append("-latexoption=-no-shell-escape")
     with tempfile.TemporaryDirectory(prefix="layerwise-tex-") as scratch:
         done = subprocess.run(
-            [latexmk, *options, f"-outdir={scratch}", f"{name}.tex"],
+            [str(latexmk), *options, f"-outdir={scratch}", f"{name}.tex"],
             cwd=tex_folder,
             env=variables,
             capture_output=True,
@@ -48,6 +54,8 @@ def build_pdf(tex_folder: Path, name: str) -> Path:
             lines += done.stderr.splitlines()
             failed = [line for line in lines if re.match(r"! |\S+:\d+: ", line)]
             reason = failed[0] if failed else (done.stderr or done.stdout).strip()[-300:]
+            if missing := _ABSENT.search(reason):
+                raise NoLatexError(f"LaTeX says {missing[0]}; install it: {APT}")
             raise LayerwiseError(f"{tex_folder / name}.tex: LaTeX stopped: {reason}")
         undefined = [line for line in lines if re.search(r"(Reference|Citation) .*undefined", line)]
         if undefined:

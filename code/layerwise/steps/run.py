@@ -23,7 +23,7 @@ from layerwise.files import atomic_path
 from layerwise.inputs.dvc_lock import protected
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.paper import DOCUMENTS, REPORT
-from layerwise.pages.typeset import APT, build_pdf
+from layerwise.pages.typeset import NoLatexError, build_pdf
 from layerwise.progress import meter
 from layerwise.steps import Source, program
 from layerwise.steps.claims import read_judged
@@ -69,22 +69,23 @@ def run(
 
 
 def typeset(source: Source, root: Path = Path()) -> None:
-    """Bring `paper/SOURCE.pdf` and its supplement up to date with their LaTeX, if latexmk is there.
+    """Bring `paper/SOURCE.pdf` and its supplement up to date with their LaTeX.
 
-    No stage has them: their bytes are those of a TeX, which need not be there.
+    No stage has them: their bytes are those of a TeX. Where there is none, one sentence says so.
 
     Raises:
         LayerwiseError: if LaTeX stops, or a reference stays undefined.
     """
-    if not shutil.which("latexmk"):
-        print(f"layerwise: no latexmk, so no PDF; for one: {APT}", flush=True)
-        return
     tex = root / "paper" / "generated" / source
     for name in DOCUMENTS.values():
         pdf = root / "paper" / f"{source}{'' if name == REPORT else f'-{name}'}.pdf"
         if not pdf.is_file() or pdf.stat().st_mtime < (tex / f"{name}.tex").stat().st_mtime:
-            with meter(f"typesetting {tex / name}.tex"), atomic_path(pdf) as part:
-                shutil.move(build_pdf(tex, name), part)
+            try:
+                with meter(f"typesetting {tex / name}.tex"), atomic_path(pdf) as part:
+                    shutil.move(build_pdf(tex, name), part)
+            except NoLatexError as error:
+                print(f"layerwise: no {pdf}: {error}", flush=True)
+                return
 
 
 def summary(source: Source, root: Path = Path()) -> str:
