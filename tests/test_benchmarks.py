@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from layerwise.extraction import needs
 from layerwise.extraction.hidden_states import extract
+from layerwise.inputs.models import read_models
 from tiny_checkpoints import TEXTS, twin_checkpoint
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
@@ -16,6 +18,7 @@ sys.path.insert(0, str(BENCHMARKS))
 
 import extraction  # noqa: E402
 import gpu  # noqa: E402
+import memory  # noqa: E402
 import peers  # noqa: E402
 
 
@@ -76,6 +79,22 @@ def test_noise_is_what_the_batches_change(tmp_path: Path, monkeypatch: pytest.Mo
     assert moved[1]["one_minus_cosine"] > 1e-3
     assert moved[1]["asymmetry"] > 1e-3
     assert moved[0]["states"] == moved[2]["states"] == moved["before_norm"]["states"] == 0
+
+
+@pytest.mark.parametrize("slug", memory.SHAPES)
+def test_memory_of_a_pass_at_true_width_is_within_the_estimate(slug: str) -> None:
+    """Two blocks: weights counted by hand from the shapes, and what a batch takes beside them."""
+    model = read_models(memory.MODELS)[slug]
+    dtype, own = memory.SHAPES[slug]
+    config = memory.config_of(model, own)
+    config.num_hidden_layers = 2
+    config.layer_types = None
+    found = memory.measure(config, dtype)
+    words = 2 * config.vocab_size * config.hidden_size
+    blocks = (model.parameters * 1e9 - words) / model.shape.n_layers * 2
+    assert found["weights"] == pytest.approx((words + blocks) * needs.BYTES[dtype], rel=1e-3)
+    estimated = needs.memory(model, dtype) - needs.weight_bytes(model, dtype)
+    assert 0.2 * estimated < found["pass"] < estimated
 
 
 def test_needed_flop_against_counting_by_hand() -> None:

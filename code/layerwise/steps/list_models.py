@@ -18,7 +18,7 @@ NOTES = """\
 {n_models} models. {n_skipped} are not measured, and their claims stay `not measured`:
 {skipped}
 GB: weights in the usual dtype, plus a batch of 2048 tokens inside a block and the logits scored
-at once (2048 * 16 * hidden size, and 256 rows of 256,000 float32 numbers); widest: in the widest
+at once (2048 * 40 * hidden size, and 256 rows of 256,000 float32 numbers); widest: in the widest
 dtype that an experiment asks for; what ran in 4 bits is measured in float16.
 time: an estimate. 2 * parameters * tokens at {tflops:g} TFLOP/s (--tflops), and weights
 read at 1 GB/s once per dtype; download and singular values of weights come on top."""

@@ -1,0 +1,121 @@
+"""Peak memory of the largest models at their true shape: no weights, no GPU, a minute.
+
+    python benchmarks/memory.py
+
+FakeTensorMode runs everything on tensors that have shape and dtype and no numbers: random weights
+are drawn, and a full batch goes through them as in an extraction; what is alive is added up. What a
+GPU takes beside it: its context (about 0.5 GB), and what torch's allocator cannot use again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import weakref
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import torch
+import transformers
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from extraction import checkpoint_of
+from layerwise.extraction import hidden_states, needs
+from layerwise.extraction.batches import Batch
+from layerwise.extraction.load import attention_kernel
+from layerwise.extraction.provenance import states_kernel
+from layerwise.inputs.models import Model, read_models
+
+MODELS = Path(__file__).parent.parent / "models.yaml"
+LENGTH = 8  # tokens of a statement
+# Of config.json on the hub, what models.yaml does not declare.
+SHAPES: dict[str, tuple[str, dict[str, Any]]] = {
+    "pythia-12b": ("float16", {"intermediate_size": 20480, "vocab_size": 50688}),
+    "apertus-8b": ("float32", {"intermediate_size": 21504, "vocab_size": 131072}),
+}
+
+
+def config_of(model: Model, own: dict[str, Any]) -> Any:
+    """The configuration of a model at its true shape."""
+    shape = model.shape
+    return transformers.AutoConfig.for_model(
+        model.family,
+        hidden_size=shape.hidden_size,
+        num_hidden_layers=shape.n_layers,
+        num_attention_heads=shape.n_heads,
+        num_key_value_heads=shape.kv_heads,
+        **own,
+    )
+
+
+class Alive(TorchDispatchMode):
+    """Counts bytes that tensors made in its block hold: now, and the most there were."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = self.most = 0
+        self.known: set[int] = set()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run an operator; count what it made."""
+        made = func(*args, **(kwargs or {}))
+        for one in tree_leaves(made):
+            if isinstance(one, torch.Tensor) and id(one.untyped_storage()) not in self.known:
+                self._count(one.untyped_storage())
+        return made
+
+    def _count(self, storage: torch.UntypedStorage) -> None:
+        self.known.add(id(storage))
+        self.now += storage.nbytes()
+        self.most = max(self.most, self.now)
+        weakref.finalize(storage, self._forget, id(storage), storage.nbytes())
+
+    def _forget(self, key: int, n_bytes: int) -> None:
+        self.known.discard(key)
+        self.now -= n_bytes
+
+
+def measure(config: Any, dtype: str) -> dict[str, float]:
+    """Bytes of the weights, and of a pass over a full batch beside them."""
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        network: Any = transformers.AutoModelForCausalLM.from_config(
+            config, dtype=getattr(torch, dtype), attn_implementation="eager"
+        )
+        weights = sum(one.numel() * one.element_size() for one in network.parameters())
+        checkpoint = checkpoint_of(network, config.model_type)
+        members = tuple(range(needs.BATCH_TOKENS // LENGTH))
+        ids = [np.zeros(LENGTH, np.int32)] * len(members)
+        alive = Alive()
+        alive.known |= {id(one.untyped_storage()) for one in network.parameters()}
+        with (
+            mock.patch.object(hidden_states, "require_sound"),  # asks for numbers
+            mock.patch.object(hidden_states, "_to_numpy", lambda of: np.empty(of.shape)),
+            attention_kernel(network, states_kernel(checkpoint)),
+            alive,
+        ):
+            hidden_states._run(
+                checkpoint, Batch("statements", members, LENGTH), [""] * len(members), ids
+            )
+    return {"weights": weights, "pass": alive.most}
+
+
+def main() -> None:
+    """Print both beside the estimate of `layerwise models` and preflight."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="as without: it takes a minute")
+    parser.parse_args()
+    registry = read_models(MODELS)
+    for slug, (dtype, own) in SHAPES.items():
+        model = registry[slug]
+        found, estimate = measure(config_of(model, own), dtype), needs.memory(model, dtype)
+        print(
+            f"{slug} in {dtype}: weights {found['weights'] / 1e9:.1f} GB, a batch "
+            f"{found['pass'] / 1e9:.1f} GB more; estimated {estimate / 1e9:.1f} GB"
+        )
+
+
+if __name__ == "__main__":
+    main()
