@@ -118,11 +118,13 @@ def gpus(*gigabytes: int) -> dict[str, Any]:
 
 
 def closed(*slugs: str, error: type[Exception] = LayerwiseError) -> dict[str, Any]:
-    def require(model: Any) -> None:
+    def require(model: Any) -> dict[str, int]:
         if model.slug in slugs or not slugs:
             raise error(f"{model.slug}: accept its licence")
+        pickled = model.family == "opt"
+        return {"pytorch_model.bin" if pickled else "model.safetensors": int(GB)}
 
-    return {"layerwise.extraction.hub.require_hub": require}
+    return {"layerwise.extraction.hub.look_up": require}
 
 
 # check, what is there, what is said, the fix, what it stops
@@ -168,10 +170,11 @@ OUTCOMES: dict[str, tuple[Any, dict[str, Any], str, str, tuple[str, ...]]] = {
     "memory-of-gpu-small": (measuring.memory, gpus(8, 24), "24.0 GB, too little for pythia-6p9b",
         "take a larger machine", ()),
     "memory-without-gpu": (measuring.memory, gpus(), "8.0 GB, too little", "a `skip`", ()),
-    "models": (measuring.models, closed("none"), "29 of 29 can be had", "", ()),
-    "models-gated": (measuring.models, closed("gemma-7b"), "28 of 29 can be had, not gemma-7b",
+    "models": (measuring.models, closed("none"), 
+        "29 of 29 can be had; opt-125m, opt-350m, opt-1p3b, opt-2p7b and 1 more as", "", ()),
+    "models-gated": (measuring.models, closed("gemma-7b"), "safetensors once; not gemma-7b",
         "accept its licence; or give it a `skip`", ()),
-    "models-none": (measuring.models, closed(), "0 of 29 can be had, not pythia-70m, ",
+    "models-none": (measuring.models, closed(), "0 of 29 can be had; not pythia-70m, ",
         "accept its licence", (FULL,)),
     "models-no-network": (measuring.models, closed(error=TryAgainError), "pythia-70m: accept",
         "fill the cache", (FULL,)),
@@ -295,7 +298,7 @@ def test_run_here(offline, root):
     unseen = [name for name, check in by_name.items() if "could not be" in check["found"]]
     assert unseen == ["upstream's data"]
     assert code == (0 if found["can_run"][REPRODUCE] else 2)
-    assert by_name["models"]["found"].startswith("0 of 29 can be had, not pythia-70m, ")
+    assert by_name["models"]["found"].startswith("0 of 29 can be had; not pythia-70m, ")
     models = [model for model in read_models(root / "models.yaml").values() if not model.skipped]
     needed = sum(needs.weight_bytes(model, model.dtype) for model in models)
     assert f", {needed / 1e9:.1f} GB needed" in by_name["disk of the hub"]["found"]

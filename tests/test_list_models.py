@@ -120,23 +120,23 @@ def snapshot(cache: Path, *names: str, index: dict | None = None) -> None:
 
 
 def test_cached_looks_for_every_weight(cache: Path):
-    model = some_model()
-    assert cached(model) == "no"
+    assert cached("org/some", COMMIT) == "no"
     snapshot(cache, "config.json")
-    assert cached(model) == "part"
-    snapshot(cache, "model-1.safetensors", index={"a": "model-1.safetensors", "b": "m-2"})
-    assert cached(model) == "part"
-    snapshot(cache, "m-2")
-    assert cached(model) == "yes"
-    assert cached(some_model(revision="f" * 40)) == "no"
+    assert cached("org/some", COMMIT) == "part"
+    snapshot(
+        cache, "model-1.safetensors", index={"a": "model-1.safetensors", "b": "m-2.safetensors"}
+    )
+    assert cached("org/some", COMMIT) == "part"
+    snapshot(cache, "m-2.safetensors")
+    assert cached("org/some", COMMIT) == "yes"
+    assert cached("org/some", "f" * 40) == "no"
 
 
 def test_cached_in_one_file_and_without_a_recorded_revision(cache: Path):
     snapshot(cache, "config.json", "model.safetensors")
-    assert cached(some_model()) == "yes"
-    unresolved = some_model(revision=None)
-    assert cached(unresolved) == "no"  # no branch points at the snapshot
+    assert cached("org/some", COMMIT) == "yes"
+    assert cached("org/some", None) == "no"  # no branch points at the snapshot
     refs = cache / "models--org--some" / "refs"
     refs.mkdir()
     (refs / "main").write_text(COMMIT)
-    assert cached(unresolved) == "yes"
+    assert cached("org/some", None) == "yes"

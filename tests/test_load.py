@@ -1,6 +1,4 @@
-import errno
 import json
-import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +8,9 @@ import huggingface_hub
 import numpy as np
 import pytest
 import torch
-from huggingface_hub import errors as hub_errors
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction import load as weights
-from layerwise.extraction.hub import require_hub
 from layerwise.extraction.load import (
     as_declared,
     load_hub,
@@ -26,6 +22,7 @@ from layerwise.extraction.load import (
 from layerwise.extraction.projections import Weights
 from layerwise.extraction.twins import twin_of
 from layerwise.inputs.models import Model
+from layerwise.rehearsal.cache import keep
 from tiny_checkpoints import twin_checkpoint, twin_folder, twinned_model
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -134,14 +131,9 @@ def test_registered_iv() -> None:
 @pytest.fixture
 def hub_cache(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache filled by commit: blobs, a snapshot of links, no refs/main; and no network."""
-    model = tmp_path / "hub" / "models--org--tiny"
-    snapshot = model / "snapshots" / COMMIT
-    snapshot.mkdir(parents=True)
-    (model / "blobs").mkdir()
-    for number, file in enumerate(sorted(tiny.iterdir())):
-        blob = model / "blobs" / f"{number:040x}"
-        shutil.copy(file, blob)
-        (snapshot / file.name).symlink_to(os.path.relpath(blob, snapshot))
+    home = tmp_path / "hub" / "models--org--tiny"
+    snapshot = keep(Path(shutil.copytree(tiny, home / "built")), home, COMMIT)
+    (home / "refs" / "main").unlink()
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     return snapshot
@@ -181,12 +173,6 @@ def test_hub_not_in_cache(hub_cache: Path) -> None:
             load_hub(name, revision, device="cpu")
     with pytest.raises(LayerwiseError, match="no such folder, and not a model id"):
         load_hub("a/b/c", "main")
-
-
-def test_hub_snapshot_without_weights(hub_cache: Path) -> None:
-    (hub_cache / "model.safetensors").unlink()
-    with pytest.raises(LayerwiseError, match=r"model\.safetensors is missing"):
-        load_hub("org/tiny", COMMIT, device="cpu")
 
 
 def test_bos_is_told_from_a_word() -> None:
@@ -251,68 +237,6 @@ def test_broken_checkpoints(tiny: Path, tmp_path: Path) -> None:
         load_local(folder, device="cpu")
 
 
-RESPONSE = SimpleNamespace(headers={}, request=None)
-REFUSED = SimpleNamespace(headers={}, request=None, status_code=401)
-ANSWERS = {
-    "gated": hub_errors.GatedRepoError("no", response=RESPONSE),
-    "unknown": hub_errors.RepositoryNotFoundError("no", response=RESPONSE),
-    "revision": hub_errors.RevisionNotFoundError("no", response=RESPONSE),
-    "broken": hub_errors.HfHubHTTPError("no", response=RESPONSE),
-    "token": hub_errors.HfHubHTTPError("no", response=REFUSED),
-    "full": OSError(errno.ENOSPC, "No space left on device"),
-    "proxy": type("ProxyError", (Exception,), {"__module__": "httpx"})("no"),
-}
-
-
-@pytest.mark.parametrize("first", ["config.json", "weights"])
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        ("gated", "org/tiny is gated: accept its licence .* HF_TOKEN"),
-        ("unknown", "neither a local folder nor a model on the hub"),
-        ("revision", "no revision 'v2'; take a commit, tag or branch from the history"),
-        ("broken", "the hub cannot be reached .* connect to the network"),
-        ("token", r"refuses this user \(HTTP 401\); log in again .* or correct HF_TOKEN"),
-        ("full", "no room for it in .*; make room, or set HF_HOME to a folder on another disk"),
-        ("proxy", r"the hub cannot be reached \(ProxyError\)"),
-    ],
-)
-def test_hub_refuses(
-    hub_cache: Path, monkeypatch: pytest.MonkeyPatch, first: str, answer: str, message: str
-) -> None:
-    """At once, or when config.json is there and the weights are not to be had."""
-
-    def download(hub_id: str, revision: str, allow_patterns: list[str]) -> str:
-        if first == "weights" and allow_patterns == ["config.json"]:
-            return str(hub_cache)
-        raise ANSWERS[answer]
-
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
-    with pytest.raises(LayerwiseError, match=message):
-        load_hub("org/tiny", "v2", device="cpu")
-
-
-def test_bugs_are_not_taken_for_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object, **__: object) -> None:
-        raise TypeError("a bug")
-
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", broken)
-    with pytest.raises(TypeError, match="a bug"):
-        load_hub("org/tiny", COMMIT)
-
-
-def test_hub_with_pickled_weights_only(hub_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (hub_cache / "model.safetensors").unlink()
-    names = ["config.json", "pytorch_model.bin", "flax_model.msgpack"]
-    monkeypatch.setattr(
-        huggingface_hub.HfApi, "list_repo_files", lambda self, hub_id, revision: names
-    )
-    with pytest.raises(
-        LayerwiseError, match=r"pickled weights only \(pytorch_model.bin\), .* never loaded; record"
-    ):
-        load_hub("org/tiny", COMMIT, device="cpu")
-
-
 def test_code_of_the_checkpoint_is_never_run(copy: Path) -> None:
     """An unknown architecture with code of its own is refused, a known one needs none of it."""
     config = json.loads((copy / "config.json").read_text())
@@ -331,44 +255,3 @@ def test_code_of_the_checkpoint_is_never_run(copy: Path) -> None:
     ):  # fmt: skip
         load_local(copy, device="cpu")
     assert not (copy / "ran").exists()
-
-
-def test_unknown_architecture_is_refused_before_its_weights_arrive(
-    hub_cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (hub_cache / "config.json").unlink()
-    (hub_cache / "config.json").write_text('{"model_type": "mamba"}')
-    asked = []
-
-    def download(hub_id: str, revision: str, allow_patterns: list[str]) -> str:
-        asked.append(allow_patterns)
-        return str(hub_cache)
-
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
-    with pytest.raises(LayerwiseError, match="no known layout for the architecture 'mamba'"):
-        load_hub("org/tiny", COMMIT, device="cpu")
-    assert asked == [["config.json"]]
-
-
-def test_require_hub(hub_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cached = registered(hub="org/tiny", revision=COMMIT)
-    other = cached.model_copy(update={"hub": "org/other"})
-    require_hub(cached)
-    with pytest.raises(
-        LayerwiseError, match=r"org/other at .* not in the local cache .* unset HF_H"
-    ):
-        require_hub(other)
-    asked = []
-    monkeypatch.setattr(
-        huggingface_hub.HfApi, "model_info", lambda self, hub, **_: asked.append(hub)
-    )
-    require_hub(other)
-
-    def refuse(self: object, hub: str) -> None:
-        raise ANSWERS["gated"]
-
-    monkeypatch.setattr(huggingface_hub.HfApi, "auth_check", refuse)
-    require_hub(other)
-    with pytest.raises(LayerwiseError, match="org/other is gated: accept its licence"):
-        require_hub(other.model_copy(update={"gated": True}))
-    assert asked == ["org/other"] * 3

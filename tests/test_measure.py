@@ -68,7 +68,7 @@ def step(twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         return load_local(twin, dtype, device)
 
     monkeypatch.setattr(measure, "load_registered", load)
-    monkeypatch.setattr("layerwise.extraction.hub.require_hub", lambda model: None)
+    monkeypatch.setattr("layerwise.extraction.hub.look_up", lambda model: {})
     monkeypatch.setattr(measure.upstream, "verify_data", lambda folder: None)
     data, params = tmp_path / "data", tmp_path / "params.yaml"
     data.mkdir()
@@ -139,7 +139,7 @@ def test_a_model_that_cannot_be_had_says_why_and_nothing_is_loaded(
     def gate(model: Any) -> None:
         raise LayerwiseError("it is gated: accept its licence")
 
-    monkeypatch.setattr("layerwise.extraction.hub.require_hub", gate)
+    monkeypatch.setattr("layerwise.extraction.hub.look_up", gate)
     said = step.run()
     assert "0 runs" in said
     assert "aniso: it is gated: accept its licence" in said
@@ -152,7 +152,7 @@ def test_without_network_nothing_is_written(step: Any, monkeypatch: pytest.Monke
     def unreachable(model: Any) -> None:
         raise TryAgainError("the hub cannot be reached")
 
-    monkeypatch.setattr("layerwise.extraction.hub.require_hub", unreachable)
+    monkeypatch.setattr("layerwise.extraction.hub.look_up", unreachable)
     with pytest.raises(TryAgainError):
         step.run()
     assert not (step.folder / "models").exists()

@@ -26,7 +26,7 @@ def here(tmp_path, root, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     monkeypatch.setattr(preflight.upstream, "verify_data", lambda folder: None)
-    monkeypatch.setattr("layerwise.extraction.hub.require_hub", lambda model: None)
+    monkeypatch.setattr("layerwise.extraction.hub.look_up", lambda model: {})
     return tmp_path
 
 
@@ -60,7 +60,7 @@ def test_without_the_hub(here, monkeypatch):
     def unreachable(model):
         raise TryAgainError("the hub cannot be reached; connect to the network")
 
-    monkeypatch.setattr("layerwise.extraction.hub.require_hub", unreachable)
+    monkeypatch.setattr("layerwise.extraction.hub.look_up", unreachable)
     refused(here, "the hub cannot be reached")
 
 
@@ -68,13 +68,14 @@ def test_a_gate_stops_no_other_model(here, root, monkeypatch):
     def gated(model):
         if model.slug == "pythia-410m":
             raise LayerwiseError("it is gated: accept its licence")
+        return {"model.safetensors": 1}
 
-    monkeypatch.setattr("layerwise.extraction.hub.require_hub", gated)
-    refused(here, "0 of 1 can be had, not pythia-410m .it is gated: accept its licence")
+    monkeypatch.setattr("layerwise.extraction.hub.look_up", gated)
+    refused(here, "0 of 1 can be had; not pythia-410m .it is gated: accept its licence")
     registry = yaml.safe_load((root / "models.yaml").read_text())["models"]
     models = {slug: registry[slug] for slug in ("pythia-410m", "gpt2")}
     (here / "models.yaml").write_text(yaml.safe_dump({"models": models}))
-    assert "1 of 2 can be had, not pythia-410m" in run(here)
+    assert "1 of 2 can be had; not pythia-410m" in run(here)
 
 
 def test_without_the_data(here, monkeypatch, tmp_path):

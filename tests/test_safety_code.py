@@ -19,7 +19,7 @@ LOCKS = sorted([*(ROOT / "requirements").glob("*.lock"), ROOT / "benchmarks" / "
 BUILT_IN = {"eval", "exec", "compile", "__import__"}
 IMPORTED = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve", "xmlrpc"}
 CALLED = {
-    *("torch.load", "yaml.load", "yaml.unsafe_load", "yaml.full_load", "yaml.load_all"),
+    *("yaml.load", "yaml.unsafe_load", "yaml.full_load", "yaml.load_all"),
     *("os.system", "os.popen", "tempfile.mktemp", "shutil.unpack_archive", "torch.hub.load"),
     *("runpy.run_path", "runpy.run_module"),
 }
@@ -30,6 +30,7 @@ FIXED = {
     "trust_remote_code": False,
     "use_safetensors": True,
     "verify": True,
+    "weights_only": True,
 }
 # What a loader must be told, as its own default could be another in the next version.
 TOLD = {
@@ -51,7 +52,11 @@ def _dangers(node: ast.AST) -> Iterator[str]:
         module = node.module or ""
         if module.split(".")[0] in IMPORTED:
             yield module
-        yield from (f"{module}.{a.name}" for a in node.names if f"{module}.{a.name}" in CALLED)
+        yield from (
+            f"{module}.{a.name}"
+            for a in node.names
+            if f"{module}.{a.name}" in {*CALLED, "torch.load"}
+        )
     elif isinstance(node, ast.Name) and node.id in BUILT_IN:
         yield node.id
     elif isinstance(node, ast.Attribute) and ast.unparse(node) in CALLED:
@@ -70,6 +75,8 @@ def _arguments(call: ast.Call) -> Iterator[str]:
             if not (isinstance(value, ast.Constant) and value.value is FIXED[keyword.arg]):
                 yield f"{keyword.arg}={ast.unparse(value)}"
     called = ast.unparse(call.func)
+    if called == "torch.load" and "weights_only" not in given:
+        yield called
     if called.endswith(".from_pretrained"):
         loader = called.split(".")[-2]
         missing = sorted(TOLD[loader] - given) if loader in TOLD else [f"no rule for {loader}"]
@@ -92,7 +99,8 @@ def test_no_module_runs_data_as_code() -> None:
         "__import__(name)",
         "import pickle",
         "from pickle import loads",
-        "import torch\ntorch.load(path, weights_only=True)",
+        "torch.load(path)",
+        "torch.load(path, weights_only=strict)",
         "from torch import load",
         "yaml.load(text, yaml.Loader)",
         "yaml.load(text, Loader=yaml.SafeLoader)",
@@ -120,6 +128,7 @@ re.compile(pattern)
 ast.literal_eval(node)
 yaml.safe_load(text)
 np.load(path, allow_pickle=False)
+torch.load(path, weights_only=True)
 subprocess.run([program, text])
 t.AutoTokenizer.from_pretrained(p, trust_remote_code=False, local_files_only=True)
 """

@@ -86,20 +86,27 @@ def _wanted(root: Path) -> list[Any]:
 
 
 def models(root: Path) -> Finding:
-    """The models that are in the cache, or that the hub gives to this user."""
-    from layerwise.extraction.hub import unavailable
+    """The models that the cache has, or the hub at their commits, for this user; and their form."""
+    from layerwise.extraction import hub
 
     wanted = _wanted(root)
-    try:
-        reasons = {model.slug: why for model in wanted if (why := unavailable(model))}
-    except TryAgainError as error:
-        return Finding(str(error), "fill the cache where there is a network", (FULL,))
+    pickled, reasons = [], {}
+    for model in wanted:
+        try:
+            if hub.is_pickled(hub.look_up(model)):
+                pickled.append(model.slug)
+        except TryAgainError as error:
+            return Finding(str(error), "fill the cache where there is a network", (FULL,))
+        except LayerwiseError as error:
+            reasons[model.slug] = str(error)
     found = f"{len(wanted) - len(reasons)} of {len(wanted)} can be had"
+    if pickled:
+        found += f"; {some(pickled)} as pickles, made into safetensors once"
     if not reasons:
         return Finding(found)
     fix = f"{next(iter(reasons.values()))}; or give it a `skip` in models.yaml"
     none_left = len(reasons) == len(wanted)
-    return Finding(f"{found}, not {some(list(reasons))}", fix, (FULL,) if none_left else ())
+    return Finding(f"{found}; not {some(list(reasons))}", fix, (FULL,) if none_left else ())
 
 
 def memory(root: Path) -> Finding:
@@ -121,15 +128,22 @@ def memory(root: Path) -> Finding:
 
 
 def disk_of_hub(root: Path) -> Finding:
-    """Room for the weights that are not in the cache yet."""
+    """Room for what is not in the cache yet: by the hub's list of files, else by estimate."""
     from huggingface_hub import constants
 
     from layerwise.extraction import hub, needs
 
-    absent = [model for model in _wanted(root) if hub.cached(model) != "yes"]
-    needed = sum((needs.weight_bytes(model, model.dtype) for model in absent), 0.0)
+    absent = [m for m in _wanted(root) if hub.cached(m.hub, m.revision) != "yes"]
+    needed = {model.slug: needs.weight_bytes(model, model.dtype) for model in absent}
+    for model in absent:
+        try:
+            needed[model.slug] = float(hub.disk_bytes(hub.look_up(model)))
+        except TryAgainError:
+            break  # nor will it tell of the others
+        except LayerwiseError:
+            continue
     fix = "make room, or set HF_HOME to a folder on another disk"
-    return room(Path(constants.HF_HUB_CACHE), needed, fix, ())
+    return room(Path(constants.HF_HUB_CACHE), sum(needed.values()), fix, ())
 
 
 CHECKS: dict[str, Check] = {

@@ -1,6 +1,7 @@
 """A checkpoint -> hidden states, traces and weight matrices. The only room that imports torch.
 
-families, checkpoint_folder, hub, load   which parts a model has; getting and checking one
+families, checkpoint_folder, load        which parts a model has; checking and loading one
+hub, hub_answers, pickles                getting one; what the hub says; pickles made safetensors
 forward, batches, packed                 a pass through it, and what goes through together
 hidden_states, partial, store            all statements, streamed to disk, resumable
 tracing, projections                     one text with everything kept; one weight matrix at a time

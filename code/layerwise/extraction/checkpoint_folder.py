@@ -5,17 +5,18 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import safetensors
 
 from layerwise.errors import LayerwiseError
-from layerwise.extraction.families import FAMILIES
+from layerwise.extraction.families import FAMILIES, heads_of
 from layerwise.files import read_json, require_name
+from layerwise.inputs.models import Model
 
-WEIGHTS = "model.safetensors"
-INDEX = f"{WEIGHTS}.index.json"
+WEIGHTS, PICKLED = "model.safetensors", "pytorch_model.bin"
 LARGEST_SIZE = 2**24  # more than any position or vocabulary; a list of so many still fits
 MOST_GROWTH = 1000  # characters that a tokenizer may make of one
 _TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json")
@@ -32,7 +33,7 @@ REFUSED = {
     "_attn_implementation": _KERNEL,
     "_attn_implementation_internal": _KERNEL,
     # it would be read in place of the files that are checked
-    "transformers_weights": f"weights are read from {WEIGHTS} or the shards of {INDEX}; remove it",
+    "transformers_weights": f"weights come from {WEIGHTS} or the shards of its index; remove it",
 }
 
 
@@ -132,6 +133,46 @@ def in_words(place: object, problem: str, fix: str) -> Iterator[None]:
         raise LayerwiseError(f"{place}: {problem} ({said:.300}); {fix}") from None
 
 
+def declared(path: Path) -> Any:
+    """What config.json says, as transformers takes it.
+
+    Raises:
+        LayerwiseError: if it does not.
+    """
+    import transformers  # and torch, which the rest of this module does without
+
+    with in_words(path / "config.json", "transformers does not take it", "correct it"):
+        return transformers.AutoConfig.from_pretrained(
+            path, trust_remote_code=False, local_files_only=True
+        )
+
+
+def check_declared(model: Model, path: Path) -> None:
+    """Refuse a config.json that describes another model than the one declared.
+
+    Raises:
+        LayerwiseError: naming what differs, in both.
+    """
+    config = declared(path)
+    found = {"family": config.model_type, "n_layers": config.num_hidden_layers}
+    require_declared(model, found | asdict(heads_of(config)))
+
+
+def require_declared(model: Model, found: dict[str, Any]) -> None:
+    """Refuse what is not as the registry declares a model.
+
+    Raises:
+        LayerwiseError: naming the first that differs, in both.
+    """
+    declared = {"family": model.family} | model.shape.model_dump()
+    for key, value in found.items():
+        if declared[key] != value:
+            raise LayerwiseError(
+                f"{model.slug}: declared {key} {declared[key]}, the checkpoint has {value}; "
+                "correct the registry or the revision"
+            )
+
+
 def _named(auto_map: Any) -> str:
     values = auto_map.values() if isinstance(auto_map, dict) else [auto_map]
     return f"{', '.join(sorted({str(value) for value in values})):.200}"
@@ -168,7 +209,7 @@ def weight_files(path: Path) -> list[Path]:
         LayerwiseError: if a file is not there, or the index has another shape or lists a file
             that is not a safetensors file of this folder.
     """
-    files = [path / name for name in _shard_names(path)]
+    files = shards(path)
     for file in files:
         if not file.is_file():  # a device or a pipe never ends
             others = sorted(p.name for p in (*path.glob("*.bin"), *path.glob("*.pt")))
@@ -180,24 +221,30 @@ def weight_files(path: Path) -> list[Path]:
     return files
 
 
-def _shard_names(path: Path) -> list[str]:
-    if (path / WEIGHTS).is_file() or not (path / INDEX).is_file():
-        return [WEIGHTS]
-    index = read_json(path / INDEX)
+def shards(path: Path, weights: str = WEIGHTS) -> list[Path]:
+    """Where the weights are: one file, or those that its index lists; they may be missing.
+
+    Raises:
+        LayerwiseError: as for `weight_files`, but for a missing one.
+    """
+    file, suffix = path / f"{weights}.index.json", Path(weights).suffix
+    if (path / weights).is_file() or not file.is_file():
+        return [path / weights]
+    index = read_json(file)
     listed = index.get("weight_map") if isinstance(index, dict) else None
     if not isinstance(listed, dict) or not listed:
         raise LayerwiseError(
-            f"{path / INDEX}: an index names the file of every weight in `weight_map`, this one "
+            f"{file}: an index names the file of every weight in `weight_map`, this one "
             "has none; save the model again with safetensors"
         )
     for name in listed.values():
         plain = isinstance(name, str) and name.isprintable() and not {"/", "\\"} & set(name)
-        if not plain or not name.endswith(".safetensors"):
+        if not plain or not name.endswith(suffix):
             raise LayerwiseError(
-                f"{path / INDEX}: a shard must be a *.safetensors file of the same folder, found "
+                f"{file}: a shard must be a *{suffix} file of the same folder, found "
                 f"{name!r:.80}; save the model again with safetensors"
             )
-    return sorted(set(listed.values()))
+    return [path / name for name in sorted(set(listed.values()))]
 
 
 def stored_tensors(files: list[Path]) -> list[Stored]:

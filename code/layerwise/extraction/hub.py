@@ -1,45 +1,54 @@
-"""Checkpoints on the hub: fetched into the local cache, with a sentence for each way to fail."""
+"""Checkpoints on the hub: looked up, fetched into the local cache, and held to what was announced.
+
+In the folder that the hub's client keeps of a model we add two things: `converted/COMMIT`, which is
+safetensors made of a commit that has pickles only, and a note of the blobs whose bytes were right.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import errno
+import hashlib
+import os
 import re
-from collections.abc import Iterator
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatch
 from pathlib import Path
 
 import huggingface_hub
-from huggingface_hub import errors as hub_errors
 
 from layerwise.errors import LayerwiseError, TryAgainError
-from layerwise.extraction.checkpoint_folder import INDEX, WEIGHTS, check_config
-from layerwise.files import read_json
+from layerwise.extraction.checkpoint_folder import (
+    PICKLED,
+    WEIGHTS,
+    check_config,
+    check_declared,
+    shards,
+)
+from layerwise.extraction.hub_answers import explained
+from layerwise.files import read_json, sha256_of, together, write_json
 from layerwise.inputs.models import Model
+from layerwise.progress import track
 
-_FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]
-_PICKLED = (".bin", ".pt", ".pth", ".ckpt")
-# What the hub answers, the narrower before the wider.
-_ANSWERS: dict[type[Exception], str] = {
-    hub_errors.GatedRepoError: "{hub} is gated: accept its licence on its model page, then log in "
-    "with `hf auth login` or set HF_TOKEN",
-    hub_errors.RepositoryNotFoundError: "{hub}: neither a local folder nor a model on the hub (or "
-    "a private one); check the spelling, or log in with `hf auth login`",
-    hub_errors.RevisionNotFoundError: "{hub}: the hub has no revision {revision!r}; take a commit, "
-    "tag or branch from the history on its model page",
-    hub_errors.HFValidationError: "{hub}: no such folder, and not a model id `organisation/name` "
-    "({error}); check the path",
-}
+ANSWER = 10  # seconds that the hub may take to answer
+_SAFE, _PICKLES = "*.safetensors", "pytorch_model*.bin"
+_BESIDE = ("*.json", "*.txt", "*.model", "*.jinja")
+_CHECKED = "layerwise-checked.json"  # blob: its size and time when its bytes were right
 
 
-def fetch(hub_id: str, revision: str) -> Path:
-    """The snapshot folder with config, tokenizer and safetensors weights, nothing else.
+def fetch(hub_id: str, revision: str, declared: Model | None = None) -> Path:
+    """The folder with config, tokenizer and safetensors weights, nothing else.
 
-    config.json comes first: it can be refused before gigabytes arrive.
+    config.json comes first: it can be refused before gigabytes arrive. A `declared` model, which is
+    at a pinned commit, is held to its declaration, and may have pickled weights: they are converted
+    once.
 
     Raises:
         LayerwiseError: if the model is not to be had: no network, gated, no such model or
             revision, a revision that is no name, an architecture that is not known, pickled
-            weights only, or no room in the cache.
+            weights that nobody declared, wrong bytes, or no room in the cache.
     """
     # The client joins a revision to the cache's path; what climbs out of it must not get there.
     plain = not {"", ".", ".."} & set(revision.split("/"))
@@ -48,31 +57,82 @@ def fetch(hub_id: str, revision: str) -> Path:
             f"{hub_id}: a revision is a commit, tag or branch of letters, digits and . _ + - /, "
             f"found {revision!r:.80}; take one from the history on its model page"
         )
-    with _explained(hub_id, revision):
-        check_config(_download(hub_id, revision, ["config.json"]))
-        snapshot = _download(hub_id, revision, _FILES)
-    if not any(snapshot.glob("*.safetensors")):
-        _refuse_pickles(hub_id, revision)
-    return snapshot
+    weights, folder = _look_up(hub_id, revision, declared)
+    if _converted(folder).is_dir():
+        return _converted(folder)
+    pickled = is_pickled(weights)
+    if pickled and declared is None:
+        raise LayerwiseError(
+            f"{hub_id} at {revision} has pickled weights only ({', '.join(sorted(weights)[:3])}), "
+            "which can run code and are not loaded; take a revision that has *.safetensors (often "
+            "a pull request of the hub's converter), or save it as safetensors once and give that "
+            "folder"
+        )
+    patterns = [*_BESIDE, _PICKLES if pickled else _SAFE]
+    if not sys.stderr.isatty():
+        huggingface_hub.utils.disable_progress_bars()
+    with explained(hub_id, revision):
+        snapshot = Path(
+            huggingface_hub.snapshot_download(hub_id, revision=revision, allow_patterns=patterns)
+        )
+    check_bytes(snapshot, patterns)
+    return _convert(snapshot) if pickled else snapshot
 
 
-def _download(hub_id: str, revision: str, patterns: list[str]) -> Path:
-    return Path(
-        huggingface_hub.snapshot_download(hub_id, revision=revision, allow_patterns=patterns)
+def look_up(model: Model) -> dict[str, int]:
+    """The files of a model's weights, and their bytes; nothing but config.json is downloaded.
+
+    The hub is asked unless all of it is in the cache: whether it has the commit, gives it to this
+    user, and what is there.
+
+    Raises:
+        LayerwiseError: as for `fetch`, or if config.json is not as declared.
+    """
+    return _look_up(model.hub, str(model.revision), model)[0]
+
+
+def _look_up(hub_id: str, revision: str, declared: Model | None) -> tuple[dict[str, int], Path]:
+    with explained(hub_id, revision):
+        whole = cached(hub_id, revision) == "yes"
+        sizes = {} if whole else _ask(hub_id, revision)
+        config = huggingface_hub.hf_hub_download(hub_id, "config.json", revision=revision)
+    folder = Path(config).parent
+    check_config(folder)
+    if declared is not None:
+        check_declared(declared, folder)
+    if whole:
+        there = _converted(folder) if _converted(folder).is_dir() else folder
+        sizes = {file.name: file.stat().st_size for file in there.iterdir() if file.is_file()}
+    for pattern in (_SAFE, _PICKLES):  # of the top folder: a * is no slash
+        if weights := {name: n for name, n in sizes.items() if _is_one(name, pattern)}:
+            return weights, folder
+    raise LayerwiseError(
+        f"{hub_id} at {revision}: weights are {_SAFE} or {_PICKLES}, this commit has neither; take "
+        "another from the history on its model page"
     )
 
 
-def require_hub(model: Model) -> None:
-    """The model is in the local cache, or the hub gives it to this user.
+def _ask(hub_id: str, revision: str) -> dict[str, int]:
+    """Every file of a commit, and its bytes, if the hub gives them to this user."""
+    api = huggingface_hub.HfApi()
+    info = api.model_info(hub_id, revision=revision, files_metadata=True, timeout=ANSWER)
+    if info.gated:  # whose list of files everybody may see
+        api.auth_check(hub_id)
+    return {file.rfilename: file.size or 0 for file in info.siblings or ()}
 
-    Raises:
-        LayerwiseError: if neither; a gated one without access among them.
-    """
-    with _explained(model.hub, str(model.revision)):
-        if _cached_file(model, "config.json") is None:
-            huggingface_hub.HfApi().model_info(model.hub, revision=model.revision, timeout=10)
-            if model.gated:  # whose page everybody may see
-                huggingface_hub.HfApi().auth_check(model.hub)
+
+def _is_one(name: str, pattern: str) -> bool:
+    return "/" not in name and fnmatch(name, pattern)
+
+
+def is_pickled(weights: Iterable[str]) -> bool:
+    """Whether files of weights are pickles, all of them: `look_up` names no others beside."""
+    return all(name.endswith(".bin") for name in weights)
+
+
+def disk_bytes(weights: Mapping[str, int]) -> int:
+    """What the files of `look_up` take in the cache: pickles stand there twice."""
+    return sum(weights.values()) * (2 if is_pickled(weights) else 1)
 
 
 def unavailable(model: Model) -> str | None:
@@ -84,7 +144,7 @@ def unavailable(model: Model) -> str | None:
     if model.skipped:
         return model.skipped
     try:
-        require_hub(model)
+        look_up(model)
     except TryAgainError:
         raise
     except LayerwiseError as error:
@@ -92,66 +152,101 @@ def unavailable(model: Model) -> str | None:
     return None
 
 
-def cached(model: Model) -> str:
+def cached(hub_id: str, revision: str | None) -> str:
     """`yes`, `no`, or `part` where only weights are missing; the network is not asked."""
-    if _cached_file(model, "config.json") is None:
+    config = huggingface_hub.try_to_load_from_cache(hub_id, "config.json", revision=revision)
+    if not isinstance(config, str):
         return "no"
-    index = _cached_file(model, INDEX)
-    names = set(read_json(index)["weight_map"].values()) if index else {WEIGHTS}
-    there = _cached_file(model, WEIGHTS) or all(_cached_file(model, name) for name in names)
-    return "yes" if there else "part"
+    snapshot = Path(config).parent
+    with contextlib.suppress(LayerwiseError):  # of an index that is none
+        stored = (shards(snapshot, weights) for weights in (WEIGHTS, PICKLED))
+        if _converted(snapshot).is_dir() or any(all(map(Path.is_file, of)) for of in stored):
+            return "yes"
+    return "part"
 
 
-def _cached_file(model: Model, name: str) -> Path | None:
-    found = huggingface_hub.try_to_load_from_cache(model.hub, name, revision=model.revision)
-    return Path(found) if isinstance(found, str) else None
+def check_bytes(snapshot: Path, patterns: Iterable[str]) -> None:
+    """Compare files of the cache with their names there: sha256, or git's sha1 of small ones.
 
+    It is done once per blob: size and time of those that were right are noted in the cache, where
+    that can be written. A cache without links has no such names, and is taken as it is.
 
-def _refuse_pickles(hub_id: str, revision: str) -> None:
+    Raises:
+        LayerwiseError: for bytes that are not the hub's.
+    """
+    note = snapshot.parents[1] / _CHECKED
     try:
-        names = huggingface_hub.HfApi().list_repo_files(hub_id, revision=revision)
-    except (hub_errors.HfHubHTTPError, hub_errors.OfflineModeIsEnabled, OSError):
-        return  # the folder will be refused for having no weights
-    if pickled := sorted(name for name in names if name.endswith(_PICKLED)):
+        known = read_json(note)
+    except LayerwiseError:
+        known = {}
+    links = [
+        file for file in sorted(snapshot.iterdir())
+        if file.is_symlink() and file.is_file() and any(_is_one(file.name, p) for p in patterns)
+    ]  # fmt: skip
+    right = dict(known) if isinstance(known, dict) else {}
+    for file in track(links, "comparing bytes", "files", len(links)):
+        blob, status = file.readlink().name, file.stat()
+        if right.get(blob) == (mark := [status.st_size, status.st_mtime_ns]):
+            continue
+        if (found := _name_of(file, len(blob))) != blob:
+            raise LayerwiseError(
+                f"{file}: wrong bytes, the hub's have the digest {blob}, found {found}; remove "
+                f"{snapshot.parents[1] / 'blobs' / blob}, then run it again to fetch it anew"
+            )
+        right[blob] = mark
+    if right != known:
+        with contextlib.suppress(OSError, LayerwiseError):  # a cache that only others may write
+            write_json(note, right)
+
+
+def _name_of(file: Path, length: int) -> str:
+    """What the hub calls a blob: its sha256 (64 digits), or that of git (40)."""
+    if length == 64:
+        return sha256_of(file)
+    content = file.read_bytes()
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+# --- pickles ------------------------------------------------------------------------------------
+
+
+def _converted(snapshot: Path) -> Path:
+    """Where a commit's pickles stand as safetensors, once that is done: whole or not at all."""
+    return snapshot.parents[1] / "converted" / snapshot.name
+
+
+def _convert(snapshot: Path) -> Path:
+    """The folder of a snapshot whose pickles, known by sha256, are made into safetensors.
+
+    A process of its own reads them, which is given no token: what it leaves is safetensors.
+    """
+    pickles = shards(snapshot, PICKLED)
+    if named := [file.name for file in pickles if not _has_sha256(file)]:
         raise LayerwiseError(
-            f"{hub_id} at {revision} has pickled weights only ({', '.join(pickled[:3])}), which "
-            "can run code and are never loaded; record a revision that has *.safetensors (often "
-            "a pull request of the hub's converter), or save it as safetensors once and give "
-            "that folder"
+            f"{snapshot}: pickles are read only if the cache says by a link what their sha256 is, "
+            f"{', '.join(named)} is none; fetch them into a cache on a disk that has links"
         )
+    place = _converted(snapshot)
+    with together(place.parent) as part:
+        folder = part / place.name
+        folder.mkdir()
+        for file in snapshot.iterdir():
+            if any(_is_one(file.name, pattern) for pattern in _BESIDE):
+                shutil.copyfile(file, folder / file.name)
+        done = subprocess.run(
+            [sys.executable, "-m", "layerwise.extraction.pickles", folder, *pickles],
+            env={name: value for name, value in os.environ.items() if "TOKEN" not in name},
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+        if done.returncode:
+            said = (done.stderr.splitlines() or [f"ended by signal {-done.returncode}"])[-1]
+            raise LayerwiseError(
+                f"{snapshot}: its pickles must hold tensors and nothing else, and could not be "
+                f"made into safetensors ({said:.300}); make room if that is missing, or take a "
+                "revision that has *.safetensors"
+            )
+    return place
 
 
-@contextlib.contextmanager
-def _explained(hub_id: str, revision: str) -> Iterator[None]:
-    """Inside the block, what the hub answers becomes one sentence with the next step."""
-    try:
-        yield
-    except Exception as error:
-        for kind, said in _ANSWERS.items():
-            if isinstance(error, kind):
-                told = said.format(hub=hub_id, revision=revision, error=error)
-                raise LayerwiseError(told) from None
-        # of the client's own errors only some are OSErrors
-        if isinstance(error, OSError) or type(error).__module__.startswith("httpx"):
-            raise _not_reached(hub_id, revision, error) from None
-        raise
-
-
-def _not_reached(hub_id: str, revision: str, error: Exception) -> LayerwiseError:
-    status = getattr(getattr(error, "response", None), "status_code", None)
-    if status in (401, 403):
-        return LayerwiseError(
-            f"{hub_id} at {revision}: the hub refuses this user (HTTP {status}); log in again "
-            "with `hf auth login`, or correct HF_TOKEN"
-        )
-    if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
-        return TryAgainError(
-            f"{hub_id} at {revision}: no room for it in {huggingface_hub.constants.HF_HUB_CACHE}; "
-            "make room, or set HF_HOME to a folder on another disk"
-        )
-    offline = isinstance(error, hub_errors.OfflineModeIsEnabled)
-    return (LayerwiseError if offline else TryAgainError)(
-        f"{hub_id} at {revision} is not in the local cache and the hub cannot be reached "
-        f"({type(error).__name__}); connect to the network, unset HF_HUB_OFFLINE, or give a "
-        "checkpoint folder that exists"
-    )
+def _has_sha256(file: Path) -> bool:
+    return file.is_symlink() and len(file.readlink().name) == 64

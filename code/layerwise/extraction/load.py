@@ -27,7 +27,9 @@ from layerwise.extraction.checkpoint_folder import (
     Stored,
     check_blocks,
     check_folder,
+    declared,
     in_words,
+    require_declared,
     stored_tensors,
     weight_files,
 )
@@ -153,21 +155,15 @@ def load_local(path: Path, dtype: str = "float32", device: str | None = None) ->
 
 
 def load_hub(
-    hub_id: str,
-    revision: str,
-    dtype: str = "float32",
-    device: str | None = None,
-    *,
-    control: bool = False,
+    hub_id: str, revision: str, dtype: str = "float32", device: str | None = None
 ) -> Checkpoint:
     """Load `organisation/name` at a revision; config, tokenizer and weights from one snapshot.
 
     Only JSON, tokenizer and safetensors files are downloaded; no remote code runs. The revision
     recorded is the commit that was resolved.
     """
-    with quiet():
-        snapshot = fetch(hub_id, revision)
-    return _load(snapshot, hub_id, snapshot.name, dtype, device, control=control)
+    snapshot = fetch(hub_id, revision)
+    return _load(snapshot, hub_id, snapshot.name, dtype, device)
 
 
 def load_model(
@@ -206,7 +202,9 @@ def load_registered(
             f"{model.slug}: no revision is recorded for {model.hub} (revision: unresolved); "
             "look the commit up, write it into the registry, then load it"
         )
-    return as_declared(model, load_hub(model.hub, model.revision, dtype, device, control=control))
+    folder = fetch(model.hub, model.revision, model)
+    loaded = _load(folder, model.hub, folder.name, dtype, device, control=control)
+    return as_declared(model, loaded)
 
 
 def require_accelerator(device: str | None = None) -> None:
@@ -227,14 +225,8 @@ def as_declared(model: Model, loaded: Checkpoint) -> Checkpoint:
         LayerwiseError: for a declared family or size that differs from the loaded one; both are
             named.
     """
-    declared = {"family": model.family} | model.shape.model_dump()
     found = {"family": loaded.family, "n_layers": loaded.n_layers, "adds_bos": loaded.adds_bos}
-    for key, value in (found | asdict(heads_of(loaded.model.config))).items():
-        if declared[key] != value:
-            raise LayerwiseError(
-                f"{model.slug}: declared {key} {declared[key]}, the loaded checkpoint has {value}; "
-                "correct the registry or the revision"
-            )
+    require_declared(model, found | asdict(heads_of(loaded.model.config)))
     return replace(loaded, display=model.display)
 
 
@@ -290,18 +282,6 @@ def _device(wanted: str | None) -> str:
             f"{os.environ['WORLD_SIZE']}; start it without a launcher"
         )
     return default_device() if device == "cuda" else device  # every process has its own
-
-
-def declared(path: Path) -> Any:
-    """What config.json says, as transformers takes it.
-
-    Raises:
-        LayerwiseError: if it does not.
-    """
-    with in_words(path / "config.json", "transformers does not take it", "correct it"):
-        return transformers.AutoConfig.from_pretrained(
-            path, trust_remote_code=False, local_files_only=True
-        )
 
 
 def _size(path: Path, config: Any, tensors: list[Stored], dtype: str) -> int:

@@ -22,11 +22,12 @@ from layerwise.errors import LayerwiseError
 from layerwise.extraction.checkpoint_folder import (
     Stored,
     check_config,
+    declared,
     stored_tensors,
     weight_files,
 )
 from layerwise.extraction.families import FAMILIES, Family, Heads, Rows, heads_of
-from layerwise.extraction.load import Checkpoint, declared
+from layerwise.extraction.load import Checkpoint
 
 Matrix = Float32[np.ndarray, "out in"]
 ROWS_AT_ONCE = 4096  # their copies in other dtypes stay small

@@ -41,17 +41,22 @@ def place(model: Model, texts: Sequence[str], cache: Path) -> Path:
     assert model.revision is not None
     home = _home(model, cache)
     shutil.rmtree(home, ignore_errors=True)
-    built = build_twin(model, texts, home / "built")
-    snapshot, blobs = home / "snapshots" / model.revision, home / "blobs"
+    snapshot = keep(build_twin(model, texts, home / "built"), home, model.revision)
+    write_text(home / _STAMP, recipe(model, texts))  # last: what has it is whole
+    return snapshot
+
+
+def keep(folder: Path, home: Path, revision: str) -> Path:
+    """Move a checkpoint's files into HOME as the hub's client keeps them; gives the snapshot."""
+    snapshot, blobs = home / "snapshots" / revision, home / "blobs"
     snapshot.mkdir(parents=True)
     blobs.mkdir()
-    for file in sorted(built.iterdir()):
+    for file in sorted(folder.iterdir()):
         blob = blobs / sha256_of(file)
         os.replace(file, blob)
         (snapshot / file.name).symlink_to(Path("..", "..", "blobs", blob.name))
-    built.rmdir()
-    write_text(home / "refs" / "main", model.revision)
-    write_text(home / _STAMP, recipe(model, texts))  # last: what has it is whole
+    folder.rmdir()
+    write_text(home / "refs" / "main", revision)
     return snapshot
 
 

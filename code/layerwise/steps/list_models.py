@@ -55,7 +55,7 @@ def _entry(model: Model, tflops: float) -> dict[str, Any]:
         "gated": model.gated,
         "revision": model.revision,
         "skipped": model.skipped,
-        "cached": cached(model),
+        "cached": cached(model.hub, model.revision),
         "estimated_seconds": round(needs.seconds(model, tflops), 1),
         "experiments": of_pairs | dict(model.experiments),
     }

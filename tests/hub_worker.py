@@ -1,0 +1,46 @@
+"""A process with the hub's real client, which reads HF_ENDPOINT when it is imported.
+
+    HF_ENDPOINT=... HF_HOME=... python hub_worker.py MODELS.yaml      all its models at once
+
+prints, as JSON, what `look_up` and `fetch` gave for each slug, or their errors. A slug that begins
+with `reader` is fetched as nobody's declaration. The client's waits between tries are cut short.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import transformers
+
+from layerwise.errors import LayerwiseError
+from layerwise.extraction import hub
+from layerwise.inputs.models import Model, read_models
+
+really_sleep = time.sleep
+transformers.AutoConfig  # noqa: B018, a first import in several threads at once finds half of it
+
+
+def outcomes(model: Model) -> list[object]:
+    declared = None if model.slug.startswith("reader") else model
+    return [
+        outcome(lambda: hub.look_up(model)),
+        outcome(lambda: str(hub.fetch(model.hub, str(model.revision), declared))),
+    ]
+
+
+def outcome(action: Callable[[], object]) -> object:
+    try:
+        return action()
+    except LayerwiseError as error:
+        return f"{type(error).__name__}: {error}"
+
+
+if __name__ == "__main__":
+    time.sleep = lambda seconds: really_sleep(seconds / 50)
+    models = read_models(Path(sys.argv[1]))
+    with ThreadPoolExecutor(32) as pool:
+        found = pool.map(outcomes, models.values())
+        print(json.dumps(dict(zip(models, found, strict=True))))
