@@ -48,6 +48,10 @@ def anisotropy(numbers: Numbers) -> Figure:
         name, unit = SERIES[key]
         axes.set_ylabel(unit)
         axes.set_title(name)
+    of_series = zip(grid.flat, series, strict=False)
+    style.beside(
+        [(axes, numbers.beside.get(key, {})) for axes, key in of_series], document["n_layers"]
+    )
     return figure
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from layerwise.analyses.depth_curves import CATEGORIES
 from layerwise.figures import style
 from layerwise.figures.numbers import Numbers
 from layerwise.statistics.correlation import pearson_r
@@ -144,6 +145,7 @@ def layers(numbers: Numbers) -> Figure:
     row[0].set_ylabel("r(UA, preference)")
     row[0].set_title(f"{numbers.names[model]}, n = {document['n_categories']} categories")
     _poolings(row[1], found["strategies"])
+    style.beside([(row[0], numbers.beside.get(CATEGORIES, {}))], max(map(int, results)))
     return figure
 
 

@@ -13,6 +13,7 @@ from layerwise.figures import (
     calibration,
     categories,
     gains,
+    own,
     pairs,
     sensitivity,
     verdicts,
@@ -43,7 +44,15 @@ READS: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
     anisotropy.anisotropy: ("anisotropy",),
     anisotropy.anisotropy_spectra: ("anisotropy",),
 }
-FIGURES = {function.__name__: function for function in READS}
+# Of readers' own models alone: of one model, and across several.
+OF_READER: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
+    own.gains: ("gains",),
+    own.spectral: ("spectral",),
+    own.by_depth: ("layers", "category_bootstrap", "pairs", "anisotropy", "gains"),
+    own.last_layer: ("category_bootstrap",),
+}
+_ALL = {function.__name__: (function, reads) for function, reads in (READS | OF_READER).items()}
+FIGURES = [function.__name__ for function in READS]
 
 
 @dataclass(frozen=True)
@@ -58,12 +67,12 @@ class Drawn:
     @property
     def analysis(self) -> str:
         """The analysis beside whose claims it is shown."""
-        return READS[FIGURES[self.name]][0]
+        return _ALL[self.name][1][0]
 
     @property
     def caption(self) -> str:
         """What it shows and how to read it, for any numbers."""
-        return " ".join((FIGURES[self.name].__doc__ or "").split())
+        return " ".join((_ALL[self.name][0].__doc__ or "").split())
 
     @property
     def entry(self) -> dict[str, Any]:
@@ -78,8 +87,8 @@ def draw(name: str, numbers: Numbers) -> Drawn:
     Raises:
         LayerwiseError: for numbers that are there and cannot be drawn.
     """
-    function = FIGURES[name]
-    known = {of: numbers.statistics[of] for of in READS[function] if of in numbers.statistics}
+    function, reads = _ALL[name]
+    known = {of: numbers.statistics[of] for of in reads if of in numbers.statistics}
     try:
         with house_style():
             figure = function(replace(numbers, statistics=known, missing=[]))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from layerwise.analyses.depth_curves import Curves
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.inputs.models import read_models
@@ -29,6 +30,7 @@ class Numbers:
         names: {document: name as labels show it}, for documents about one model.
         claims: the records of the judged claims.
         random_weights: measured on stand-ins with random weights: the numbers mean nothing.
+        beside: the papers' curves, for the figures of readers' own models.
         missing: what was asked for and is not there.
     """
 
@@ -37,6 +39,7 @@ class Numbers:
     names: Mapping[str, str]
     claims: Sequence[Mapping[str, Any]] = ()
     random_weights: bool = False
+    beside: Curves = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
 
     @property

@@ -50,6 +50,8 @@ def pairs(numbers: Numbers) -> Figure:
     for axes in grid[:, 0]:
         axes.set_ylabel(f"{numbers.names[model]}\nr(metric, preference)")
     grid[0, 0].set_ylim(-1, 1)
+    of_metrics = zip(grid.flat, metrics, strict=False)
+    style.beside([(axes, numbers.beside.get(metric, {})) for axes, metric in of_metrics], last)
     return figure
 
 

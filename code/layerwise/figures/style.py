@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
+from layerwise.analyses.depth_curves import Curve
 from layerwise.errors import LayerwiseError
 from layerwise.figures.numbers import OWN, Numbers
 from layerwise.figures.svg import as_svg
@@ -27,6 +28,7 @@ from layerwise.files import atomic_path, write_text
 WIDTH = 6.3  # inches: the text width of the paper
 LINE, TITLE_LINE = 108, 80  # characters of a line of the footer and of the title at that width
 ROW, TITLE_ROW = 0.16, 0.18  # inches for such a line
+LETTER = 4.9  # points: the mean width of one at 8 pt
 TALLEST = 7.5  # inches: a page less its caption; taller figures would be scaled down in print
 # Okabe and Ito's colours: told apart under every common form of colour blindness.
 COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#D55E00")
@@ -231,6 +233,48 @@ def name_points(axes: Axes, points: Mapping[str, tuple[float, float]]) -> None:
         for _, label, _ in boxes:
             if label is not kept:
                 label.remove()
+
+
+def beside(panels: Sequence[tuple[Axes, Mapping[str, Curve]]], n_layers: int = 1) -> None:
+    """The papers' curves in grey behind a reader's own, each with its name at its end.
+
+    To be called last: the axes get room for the names, which take no part in the layout.
+
+    Arguments:
+        n_layers: what relative depth 1 is on the axes.
+    """
+    shown = [(axes, curves) for axes, curves in panels if curves]
+    for axes, curves in shown:
+        for curve in curves.values():
+            x, y = zip(*curve, strict=True)
+            axes.plot(n_layers * np.array(x), y, color=GREY, alpha=0.5, lw=0.8, zorder=0.5)
+    if shown:
+        shown[0][0].get_figure(root=True).draw_without_rendering()  # type: ignore[union-attr]
+    for axes, curves in shown:
+        point = axes.get_figure(root=True).dpi / 72  # type: ignore[union-attr]
+        room = (LETTER * max(map(len, curves)) + 4) * point / axes.bbox.width
+        ticks = [tick for tick in axes.get_xticks() if 0 <= tick <= 1.001 * n_layers]
+        axes.set_xlim(-0.04 * n_layers, n_layers / (1 - min(room, 0.6)))
+        axes.set_xticks(ticks)
+        ends = sorted(
+            (float(axes.transData.transform((0, curve[-1][1]))[1]), name)
+            for name, curve in curves.items()
+        )
+        places = _apart([at for at, _ in ends], 10 * point, axes.bbox.y0 + 6 * point)
+        for (_, name), at in zip(ends, places, strict=True):
+            y = axes.transAxes.inverted().transform((0, at))[1]
+            across = axes.get_xaxis_transform()
+            label = axes.text(1.03 * n_layers, y, name, color=GREY, va="center", transform=across)
+            label.set_in_layout(False)
+
+
+def _apart(places: Sequence[float], gap: float, lowest: float) -> list[float]:
+    """Ascending places, each a gap above the one before, moved as little as that takes."""
+    found: list[float] = []
+    for place in places:
+        found.append(max(place, found[-1] + gap) if found else place)
+    shift = min(float(np.mean(found) - np.mean(places)), found[0] - lowest)
+    return [place - shift for place in found]
 
 
 def save(figure: Figure, folder: Path, name: str) -> str:

@@ -1,0 +1,376 @@
+"""Which of the papers' claims a reader's own model shows, and under which choices.
+
+A claim says where a number lies: above a limit, below one, between two. It is asked of the result
+documents of one model, as the papers asked it and under every other choice that was computed, and
+one rule (`word`) turns each estimate into a word. Beside it stands the same number of the papers'
+own models, from the numbers published with them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from layerwise.analyses.calibration import MODELS as CALIBRATED
+from layerwise.analyses.calibration import asymmetries
+from layerwise.analyses.categories import NUMERIC
+from layerwise.analyses.evidence import Evidence, by_layer
+from layerwise.analyses.gain_files import gain, models
+from layerwise.analyses.pair_curves import CURVES, METRIC
+from layerwise.analyses.survival import CHOICES, PUBLISHED
+from layerwise.inputs.result_files import PROFILES, SCALING, SPECTRAL, SWEEP
+from layerwise.statistics import calibration, curves, phases
+from layerwise.statistics.correlation import pearson, pearson_p
+from layerwise.statistics.gains import depth_bound
+
+Results = Mapping[str, Mapping[str, Any]]  # the result documents of one model, by analysis
+LEVEL = 0.05
+FEWEST = 5  # points: resamples of fewer hold at most two different ones in a tenth of the draws
+WORDS = SHOWN, OPPOSITE, UNCLEAR, TOO_FEW = "shown", "opposite", "unclear", "too few"
+MEANINGS = {
+    SHOWN: "the 95% interval lies where the claim says; of an r over the categories, p < 0.05 too",
+    OPPOSITE: "it lies wholly where the claim says that it does not",
+    UNCLEAR: "neither: these data cannot tell",
+    TOO_FEW: f"fewer than {FEWEST} points",
+}
+NAMES = {"pythia-6p9b": "Pythia-6.9B", "llama-3p1-8b": "Llama-3.1-8B", "apertus-8b": "Apertus-8B",
+         "gemma-2b": "Gemma-2B"}  # fmt: skip
+READINGS = {
+    "penultimate": "second-last block, last token (the papers' gain without the final norm)",
+    "final_norm": "last block and final norm, last token (the papers' gain with it)",
+    "last_block": "last block, last token, before the final norm",
+    "last_block_rounded": "the same, norms rounded to the model's dtype",
+    "sequence": "last block, all tokens together, before the final norm",
+    "sequence_final_norm": "the same, behind the final norm",
+    "token": "last block, mean over the tokens' norms, before the final norm",
+    "token_final_norm": "the same, behind the final norm",
+    "total_amplification": "last block against the first, last token, before the final norm",
+}
+OTHERS = {  # choices that are made here, of what was computed for other ends
+    "left_out": "any one category left out",
+    "random_bins": "random bins of pairs instead of categories",
+    "frobenius": "Frobenius norms",
+    "largest_block": "the block of the largest gain",
+    "without_last": "without the last layer",
+}
+CHOICE_TEXTS = CHOICES | READINGS | OTHERS
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with the ends of its 95% interval, the points it rests on, and perhaps a p."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+    p: float | None = None
+    where: str = ""  # the layer that it is about
+
+
+@dataclass(frozen=True)
+class Question:
+    """A claim in words, the number it is about, and where that lies if the claim is right."""
+
+    name: str
+    paper: int
+    says: str
+    number: str
+    unit: str  # of what n counts
+    own: Callable[[Results], Mapping[str, Estimate]]  # by choice
+    published: Callable[[Evidence], Mapping[str, float]]  # by model
+    above: float = -math.inf
+    below: float = math.inf
+
+    def word(self, estimate: Estimate) -> str:
+        """What an estimate says of the claim."""
+        return word(estimate, self.above, self.below)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A claim on one model: the papers' way, the other choices, the papers' models."""
+
+    question: Question
+    estimate: Estimate
+    others: Mapping[str, Estimate]
+    published: Mapping[str, float]
+
+    @property
+    def word(self) -> str:
+        """Of the papers' way."""
+        return self.question.word(self.estimate)
+
+    @property
+    def words(self) -> dict[str, str]:
+        """Of the other choices."""
+        return {choice: self.question.word(one) for choice, one in self.others.items()}
+
+
+def word(estimate: Estimate, above: float, below: float) -> str:
+    """One of `WORDS`: a claim is shown by an interval that lies in its range, never by a value."""
+    if estimate.n < FEWEST:
+        return TOO_FEW
+    if estimate.p is not None and estimate.p >= LEVEL:
+        return UNCLEAR
+    if above < estimate.low and estimate.high < below:
+        return SHOWN
+    return OPPOSITE if estimate.high <= above or estimate.low >= below else UNCLEAR
+
+
+def answers(results: Results, evidence: Evidence) -> list[Answer]:
+    """Every claim that these documents can answer, in the papers' order.
+
+    Arguments:
+        evidence: the published numbers.
+    """
+    found = []
+    for question in QUESTIONS:
+        own = dict(question.own(results))
+        if PUBLISHED in own:
+            asked = own.pop(PUBLISHED)
+            found.append(Answer(question, asked, own, question.published(evidence)))
+    return found
+
+
+# --- estimates of one model ---------------------------------------------------------------------
+
+
+def of_rows(results: Results, claim: str, n: int, p: Mapping[str, float]) -> dict[str, Estimate]:
+    """The findings of `sensitivity` on a claim that have an interval."""
+    found = {}
+    for row in results["sensitivity"]["rows"]:
+        if row["claim"] == claim:
+            for choice, of in ((PUBLISHED, row["published"]), (row["choice"], row["other"])):
+                points = n_categories(results) if choice == "clusters" else n
+                found[choice] = Estimate(
+                    of["value"], of["low"], of["high"], points, p.get(choice), of["label"]
+                )
+    return found
+
+
+def over_pairs(results: Results, claim: str) -> dict[str, Estimate]:
+    """Findings on the curve of r over the pairs."""
+    return of_rows(results, claim, results["pairs"]["n_pairs"], {})
+
+
+def n_categories(results: Results) -> int:
+    """Categories of the statement pairs."""
+    return int(results["category_bootstrap"]["n_categories"])
+
+
+def mean_of(results: Results, phase: str) -> dict[str, Estimate]:
+    """Mean r of a phase; its ends are the means of the layers' ends, no nearer than its own."""
+    by_layers = {
+        PUBLISHED: (results["pairs"]["results"], results["pairs"]["n_pairs"]),
+        "clusters": (results["sensitivity"]["pairs_by_category"], n_categories(results)),
+    }
+    if len(results["pairs"]["results"]) < len(phases.PHASES):
+        return {}
+    layers = phases.thirds_of_list(sorted(map(int, results["pairs"]["results"])))[phase]
+    where = f"layers {phases.span(layers)}" if len(layers) > 1 else f"layer {layers[0]}"
+    found = {}
+    for choice, (tests, n) in by_layers.items():
+        of = [tests[str(layer)][METRIC] for layer in layers]
+        r, low, high = (
+            float(np.mean([test[key] for test in of])) for key in ("r", "ci_lower", "ci_upper")
+        )
+        found[choice] = Estimate(r, low, high, n, where=where)
+    return found
+
+
+def inversion(results: Results) -> dict[str, Estimate]:
+    """r over the categories at the last layer; without a category, the r that is left least."""
+    n, tests = n_categories(results), results["category_bootstrap"]["layer_results"]
+    holm, last = results["sensitivity"]["holm"], max(map(int, tests))
+    found = of_rows(results, "category_inversion", n, {"multiplicity": holm[str(last)]["p_holm"]})
+    found = {
+        choice: replace(one, p=float(pearson_p(one.value, n))) if one.p is None else one
+        for choice, one in found.items()
+    }
+    of = [one for name, one in results["validation"].items() if not name.startswith("_")]
+    points = np.array([(one["asymmetry"], one["output_preference"]) for one in of])
+    left = [np.delete(points, row, axis=0) for row in range(n)] if n > FEWEST else []
+    if left and all(np.ptp(rest, axis=0).all() for rest in left):
+        r, p = min((pearson(*rest.T) for rest in left), key=lambda one: abs(one.r))
+        found["left_out"] = Estimate(r, *phases.fisher_interval(r, n - 1), n - 1, p)
+    bins = results["bins"]["bootstrap_results"][str(last)]
+    ends = bins["ci_lower"], bins["ci_upper"]
+    found["random_bins"] = Estimate(bins["r"], *ends, bins["n_bins"], bins["p_value"])
+    return found
+
+
+def calibrated(results: Results) -> dict[str, Estimate]:
+    """Mean UA of the neutral categories."""
+    names = [one for one in results["validation"] if not one.startswith("_") and one != NUMERIC]
+    return of_rows(results, "calibration", len(names), {})
+
+
+def slope(shares: Sequence[float], *, rise: bool) -> Estimate:
+    """Of the line up to the peak, or from the peak on, by Student's t."""
+    peak = int(np.argmax(shares))
+    part = shares[:peak] if rise else shares[peak:]
+    value, r = curves.line_fit(part)
+    freedom = len(part) - 2
+    if freedom < 1 or r == 0:
+        return Estimate(value, -math.inf, math.inf, len(part), where=f"peak at layer {peak}")
+    error = abs(value) * math.sqrt((1 / r**2 - 1) / freedom)
+    half = float(stats.t.isf(LEVEL / 2, freedom)) * error
+    return Estimate(value, value - half, value + half, len(part), where=f"peak at layer {peak}")
+
+
+def bell(results: Results, *, rise: bool) -> dict[str, Estimate]:
+    """Slope of the first component's share before its peak, or from it on."""
+    if "anisotropy" not in results:
+        return {}
+    shares = results["anisotropy"]["intrinsic_dim_ratio"]
+    before = results["sensitivity"].get("anisotropy_before_norm")
+    series = {PUBLISHED: shares, "without_last": shares[:-1]}
+    if before:
+        series["before_norm"] = [*shares[:-1], before["last_share"]]
+    return {choice: slope(of, rise=rise) for choice, of in series.items()}
+
+
+def mean(values: Sequence[float], where: str = "") -> Estimate:
+    """With its interval by Student's t."""
+    return of_moments(float(np.mean(values)), float(np.std(values)), len(values), where)
+
+
+def of_moments(value: float, spread: float, n: int, where: str = "") -> Estimate:
+    """A mean from the population deviation of its n values."""
+    half = float(stats.t.isf(LEVEL / 2, n - 1)) * spread / math.sqrt(n - 1) if n > 1 else math.inf
+    return Estimate(value, value - half, value + half, n, where=where)
+
+
+def gains(results: Results, *, bounded: bool) -> dict[str, Estimate]:
+    """The last gain over the prompts, in every definition; over 10^(1/L) where bounded."""
+    if "gains" not in results:
+        return {}
+    document = results["gains"]
+    by = depth_bound(document["n_layers"]) if bounded else 1.0
+    found = {
+        PUBLISHED if name == "penultimate" else name: mean([one / by for one in of["all"]])
+        for name, of in document["readings"].items()
+        if not (bounded and name == "total_amplification")
+    }
+    if bounded:
+        block = int(np.argmax(document["all_layer_gains"]))
+        value, spread = (
+            document[key][block] / by for key in ("all_layer_gains", "all_layer_gains_std")
+        )
+        found["largest_block"] = of_moments(value, spread, document["n_prompts"], f"block {block}")
+    return found
+
+
+def norms(results: Results) -> dict[str, Estimate]:
+    """W_V over W_O, geometric mean over the blocks."""
+    if "spectral" not in results:
+        return {}
+    found = {}
+    for choice, kind in ((PUBLISHED, "spectral_norm"), ("frobenius", "frobenius_norm")):
+        first, second = (np.log(results["spectral"][f"{name}_{kind}"]) for name in ("W_V", "W_O"))
+        one = mean((first - second).tolist())
+        value, low, high = np.exp([one.value, one.low, one.high]).tolist()
+        found[choice] = Estimate(value, low, high, one.n)
+    return found
+
+
+# --- the same of the papers' models -------------------------------------------------------------
+
+
+def in_print(of_curve: Callable[[Any], float]) -> Callable[[Evidence], dict[str, float]]:
+    """A number of every published curve of r over the pairs."""
+    return lambda e: {NAMES[slug]: of_curve(CURVES[slug].of(e)) for slug in NAMES}
+
+
+def last_r(e: Evidence) -> dict[str, float]:
+    """r over the categories at the last layer of the Pythia sizes."""
+    sizes = e[SCALING].models.items()
+    return {name: list(by_layer(of.layer_results).values())[-1].correlation for name, of in sizes}
+
+
+def slopes_in_print(e: Evidence, *, rise: bool) -> dict[str, float]:
+    """Slopes of the two published profiles."""
+    return {
+        NAMES[slug]: slope(e[file].intrinsic_dim_ratio[:].tolist(), rise=rise).value
+        for slug, file in PROFILES.items()
+    }
+
+
+def norms_in_print(e: Evidence) -> dict[str, float]:
+    """Geometric means of W_V over W_O, with the papers' slices."""
+    return {
+        m.model.rpartition("/")[2]: float(
+            np.exp(np.mean(np.log(m.W_V_spectral_norm[:] / m.W_O_spectral_norm[:])))
+        )
+        for m in e[SPECTRAL].results
+    }
+
+
+QUESTIONS = (
+    Question(
+        "calibration", 1, "On neutral statements the asymmetry is near zero, within ±0.015.",
+        "mean UA of the neutral categories", "categories", calibrated,
+        lambda e: {
+            e[file]._metadata.model_display: float(asymmetries(e[file]).mean())
+            for file in CALIBRATED.values()
+        },
+        above=-calibration.BAND, below=calibration.BAND,
+    ),
+    Question(
+        "early", 2, "In early layers a pair's asymmetry and preference correlate positively.",
+        "mean r of the early third", "pairs", partial(mean_of, phase="early"),
+        in_print(lambda curve: curve.mean("early")), above=0.0,
+    ),
+    Question(
+        "late", 2, "In late layers they correlate negatively.",
+        "mean r of the late third", "pairs", partial(mean_of, phase="late"),
+        in_print(lambda curve: curve.mean("late")), below=0.0,
+    ),
+    Question(
+        "sign_change", 2, "From early to late layers r falls.",
+        "late minus early mean r", "pairs", partial(over_pairs, claim="sign_change"),
+        in_print(lambda curve: curve.mean("late") - curve.mean("early")), below=0.0,
+    ),
+    Question(
+        "late_inversion", 2, "Some late layer has a negative r.",
+        "r of the lowest late layer", "pairs", partial(over_pairs, claim="late_inversion"),
+        in_print(lambda curve: min(curve.r(curve.phase("late")).values())), below=0.0,
+    ),
+    Question(
+        "category_inversion", 2, "Over the categories asymmetry and preference are opposed at the "
+        "last layer.", "r over the categories", "categories", inversion, last_r, below=0.0,
+    ),
+    Question(
+        "damping", 3, "The second-last block damps the residual stream: its gain is below 1.",
+        "mean gain", "prompts", partial(gains, bounded=False),
+        lambda e: {name: gain(m) for name, m in models(e[SWEEP]).items()}, below=1.0,
+    ),
+    Question(
+        "bound", 3, "No gain exceeds 10^(1/L), with L blocks.",
+        "mean gain over that bound", "prompts", partial(gains, bounded=True),
+        lambda e: {
+            name: gain(m) / depth_bound(len(m.all_layer_gains))
+            for name, m in models(e[SWEEP]).items()
+        },
+        below=1.0,
+    ),
+    Question(
+        "rise", 3, "Anisotropy rises to one layer, L* ...", "slope of the first component's share",
+        "layers", partial(bell, rise=True), partial(slopes_in_print, rise=True), above=0.0,
+    ),
+    Question(
+        "fall", 3, "... and falls from there on.", "slope of the first component's share",
+        "layers", partial(bell, rise=False), partial(slopes_in_print, rise=False), below=0.0,
+    ),
+    Question(
+        "spectral_norms", 3, "W_V stretches more than W_O.",
+        "ratio of the spectral norms", "blocks", norms, norms_in_print, above=1.0,
+    ),
+)  # fmt: skip

@@ -1,0 +1,180 @@
+"""Readers' own models over relative depth, the papers' in grey beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from layerwise.analyses.depth_curves import CATEGORIES, GAIN, MATRICES, PAIRWISE, Curve, own
+from layerwise.figures import style
+from layerwise.figures.numbers import Numbers
+from layerwise.statistics.gains import depth_bound
+
+QUANTITIES = {
+    CATEGORIES: "r over the categories",
+    PAIRWISE: "r over the pairs (centroid asymmetry)",
+    "intrinsic_dim_ratio": "first component's share",
+    GAIN: "gain of each block",
+}
+PRINTED = "Grey: the papers' models, from the numbers published with them."
+
+
+def gains(numbers: Numbers) -> Figure:
+    """Gain of every block over relative depth, and gain of the second-last block against depth.
+
+    Left: means over the prompts; the last block's has the final norm in it. Right: mean and
+    population standard deviation over the prompts, and the claimed bound 10^(1/L). Grey: the eight
+    Pythia sizes of Paper 3.
+    """
+    documents = numbers.models("gains", "all_layer_gains", "residual_gain_all", "n_layers")
+    means = {name: float(np.mean(of["residual_gain_all"])) for name, of in documents.items()}
+    over = [name for name, of in documents.items() if means[name] > depth_bound(of["n_layers"])]
+    title = f"The second-last block's mean gain is {_values(numbers, means)}: {len(over)} of "
+    title += f"{len(means)} over the claimed bound 10^(1/L)"
+    figure, (row,) = style.panels(numbers, title, 3.2, PRINTED, columns=2)
+    curves = {name: own({"layers": of, "gains": of})[GAIN] for name, of in documents.items()}
+    style.log_axis(row[0], "y")
+    _curves(row[0], numbers, curves)
+    row[0].axhline(1, **style.REFERENCE)
+    row[0].set_ylabel("gain")
+    row[0].set_title("by block")
+    _against_depth(row[1], numbers, documents, means)
+    _legend(np.array([row]), curves)
+    style.beside([(row[0], numbers.beside.get(GAIN, {}))])
+    return figure
+
+
+def _against_depth(
+    axes: Axes, numbers: Numbers, documents: Mapping[str, Any], means: Mapping[str, float]
+) -> None:
+    printed = {
+        name: (len(curve), curve[-2][1]) for name, curve in numbers.beside.get(GAIN, {}).items()
+    }
+    deepest = max([40, *(of["n_layers"] for of in documents.values())])
+    depths = range(4, deepest + 1)
+    axes.plot(depths, [depth_bound(at) for at in depths], color=style.GREY)
+    axes.annotate("10^(1/L)", (28, depth_bound(28)), (0, 4), textcoords="offset points")
+    axes.axhline(1, **style.REFERENCE)
+    for at in printed.values():
+        axes.plot(*at, "o", color=style.GREY, mfc="none", markersize=4)
+    for number, (name, of) in enumerate(documents.items()):
+        spread = float(np.std(of["residual_gain_all"]))
+        axes.errorbar(of["n_layers"], means[name], yerr=spread, zorder=3, **style.look(number))
+    axes.set_xlabel("depth L (blocks)")
+    axes.set_title("second-last block")
+    style.name_points(axes, {name.removeprefix("pythia-"): at for name, at in printed.items()})
+
+
+def spectral(numbers: Numbers) -> Figure:
+    """Spectral norms of the attention projections over relative depth, logarithmic.
+
+    Grey: the papers' models; the papers cut the fused matrices of Pythia and BLOOM at other rows.
+    """
+    documents = numbers.models("spectral", *(f"{matrix}_spectral_norm" for matrix in MATRICES))
+    ratio = {
+        name: float(np.mean(of["W_V_spectral_norm"]) / np.mean(of["W_O_spectral_norm"]))
+        for name, of in documents.items()
+    }
+    title = f"The mean spectral norm of W_V over that of W_O is {_values(numbers, ratio)}"
+    shape: dict[str, Any] = {"rows": 2, "columns": 2, "sharey": True}
+    figure, grid = style.panels(numbers, title, 4.6, PRINTED, **shape)
+    found = {name: own({"layers": of, "spectral": of}) for name, of in documents.items()}
+    for axes, matrix in zip(grid.flat, MATRICES, strict=True):
+        style.log_axis(axes, "y")
+        _curves(axes, numbers, {name: of[matrix] for name, of in found.items()})
+        axes.set_title(matrix)
+    for axes in grid[:, 0]:
+        axes.set_ylabel("spectral norm")
+    _legend(grid, found)
+    pairs = zip(grid.flat, MATRICES, strict=True)
+    style.beside([(axes, numbers.beside.get(matrix, {})) for axes, matrix in pairs])
+    return figure
+
+
+def by_depth(numbers: Numbers) -> Figure:
+    """Correlations, anisotropy and gain over relative depth, a line per model.
+
+    Grey: the papers' models.
+    """
+    models = numbers.models("layers", "n_layers")
+    found = {
+        name: own({of: by[name] for of, by in numbers.statistics.items() if name in by})
+        for name in models
+    }
+    there = [of for of in QUANTITIES if any(of in curves for curves in found.values())]
+    last = {name: curves[CATEGORIES][-1][1] for name, curves in found.items()}
+    negative = sum(r < 0 for r in last.values())
+    title = f"At the last layer r over the categories is negative in {negative} of {len(last)} "
+    title += "models"
+    rows = -(-len(there) // 2)
+    figure, grid = style.panels(
+        numbers, title, 2.3 * rows + 0.3, PRINTED, rows=rows, columns=min(2, len(there))
+    )
+    for axes, of in zip(grid.flat, there, strict=False):
+        _curves(axes, numbers, {name: c[of] for name, c in found.items() if of in c})
+        if of == GAIN:
+            style.log_axis(axes, "y")
+        axes.axhline(1 if of == GAIN else 0, **style.REFERENCE)
+        axes.set_title(QUANTITIES[of])
+    for spare in list(grid.flat)[len(there) :]:
+        spare.set_axis_off()
+    _legend(grid, found)
+    pairs = zip(grid.flat, there, strict=False)
+    style.beside([(axes, numbers.beside.get(of, {})) for axes, of in pairs])
+    return figure
+
+
+def last_layer(numbers: Numbers) -> Figure:
+    """r of UA and preference over the categories at the last layer, with bootstrap intervals.
+
+    A cross where the interval holds zero. Grey: the papers' Pythia sizes, without intervals.
+    """
+    documents = numbers.models("category_bootstrap", "layer_results", "n_categories")
+    rows = {
+        numbers.names[name]: style.interval(of["layer_results"][max(of["layer_results"], key=int)])
+        for name, of in documents.items()
+    }
+    printed = {name: curve[-1][1] for name, curve in numbers.beside.get(CATEGORIES, {}).items()}
+    clear = sum(not holds_zero for *_, holds_zero in rows.values())
+    title = f"The interval of r at the last layer excludes zero in {clear} of {len(rows)} models"
+    figure, grid = style.panels(
+        numbers, title, 0.8 + 0.22 * (len(rows) + len(printed)), f"{style.HOLDS_ZERO} {PRINTED}"
+    )
+    axes = grid[0, 0]
+    counts = [f"{numbers.names[name]}, n = {of['n_categories']}" for name, of in documents.items()]
+    style.category_axis(axes, [*counts, *printed])
+    for place, (r, low, high, holds_zero) in enumerate(rows.values()):
+        colour = style.look(place)["color"]
+        axes.hlines(place, low, high, color=colour)
+        axes.plot(r, place, "x" if holds_zero else "o", color=colour)
+    for place, r in enumerate(printed.values(), start=len(rows)):
+        axes.plot(r, place, "o", color=style.GREY, mfc="none")
+    axes.axvline(0, **style.REFERENCE)
+    axes.set_xlim(-1.05, 1.05)
+    axes.set_xlabel("r(UA, preference)")
+    return figure
+
+
+def _curves(axes: Axes, numbers: Numbers, found: Mapping[str, Curve]) -> None:
+    """Own curves in colour."""
+    for number, (name, curve) in enumerate(found.items()):
+        look: dict[str, Any] = {**style.look(number), "zorder": 3, "markersize": 3.5}
+        axes.plot(*zip(*curve, strict=True), label=numbers.names[name], **look)
+    axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
+    axes.set_xlabel("relative depth (layer / L)")
+
+
+def _legend(grid: Any, found: Mapping[str, Any]) -> None:
+    if len(found) > 1:
+        style.legend_below(grid, 3)
+
+
+def _values(numbers: Numbers, values: Mapping[str, float]) -> str:
+    """A number of each model; of many their range."""
+    if len(values) > 2:
+        return f"{min(values.values()):.3f} to {max(values.values()):.3f}"
+    return ", ".join(f"{value:.3f} in {numbers.names[name]}" for name, value in values.items())
