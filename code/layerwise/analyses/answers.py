@@ -26,15 +26,16 @@ from layerwise.analyses.pair_curves import CURVES, METRIC
 from layerwise.analyses.survival import CHOICES, PUBLISHED
 from layerwise.inputs.result_files import PROFILES, SCALING, SPECTRAL, SWEEP
 from layerwise.statistics import calibration, curves, phases
-from layerwise.statistics.correlation import pearson, pearson_p
+from layerwise.statistics.correlation import MIN_POINTS, pearson, pearson_p
 from layerwise.statistics.gains import depth_bound
 
 Results = Mapping[str, Mapping[str, Any]]  # the result documents of one model, by analysis
 LEVEL = 0.05
+EVERYTHING = -math.inf, math.inf  # the ends where there is no interval
 FEWEST = 5  # points: resamples of fewer hold at most two different ones in a tenth of the draws
 WORDS = SHOWN, OPPOSITE, UNCLEAR, TOO_FEW = "shown", "opposite", "unclear", "too few"
 MEANINGS = {
-    SHOWN: "the 95% interval lies where the claim says; of an r over the categories, p < 0.05 too",
+    SHOWN: "the 95% interval lies where the claim says; of r over few points, p < 0.05 as well",
     OPPOSITE: "it lies wholly where the claim says that it does not",
     UNCLEAR: "neither: these data cannot tell",
     TOO_FEW: f"fewer than {FEWEST} points",
@@ -83,7 +84,8 @@ class Question:
     says: str
     number: str
     unit: str  # of what n counts
-    own: Callable[[Results], Mapping[str, Estimate]]  # by choice
+    needs: tuple[str, ...]  # result documents
+    own: Callable[[Any], Mapping[str, Estimate]]  # by choice, of the results of one model or all
     published: Callable[[Evidence], Mapping[str, float]]  # by model
     above: float = -math.inf
     below: float = math.inf
@@ -130,8 +132,22 @@ def answers(results: Results, evidence: Evidence) -> list[Answer]:
     Arguments:
         evidence: the published numbers.
     """
+    asked = [question for question in QUESTIONS if set(question.needs) <= set(results)]
+    return _answered(asked, results, evidence)
+
+
+def over_models(models: Mapping[str, Results], evidence: Evidence) -> list[Answer]:
+    """Every claim that needs several models, of those that have what it is about."""
     found = []
-    for question in QUESTIONS:
+    for question in OVER_MODELS:
+        there = {name: of for name, of in models.items() if set(question.needs) <= set(of)}
+        found += _answered([question], there, evidence)
+    return found
+
+
+def _answered(questions: Sequence[Question], results: Any, evidence: Evidence) -> list[Answer]:
+    found = []
+    for question in questions:
         own = dict(question.own(results))
         if PUBLISHED in own:
             asked = own.pop(PUBLISHED)
@@ -142,22 +158,26 @@ def answers(results: Results, evidence: Evidence) -> list[Answer]:
 # --- estimates of one model ---------------------------------------------------------------------
 
 
-def of_rows(results: Results, claim: str, n: int, p: Mapping[str, float]) -> dict[str, Estimate]:
-    """The findings of `sensitivity` on a claim that have an interval."""
+def of_rows(
+    results: Results, claim: str, n: int, p: Mapping[str, float], *, labels: bool = False
+) -> dict[str, Estimate]:
+    """The findings of `sensitivity` on a claim; their labels where these name a layer."""
     found = {}
     for row in results["sensitivity"]["rows"]:
         if row["claim"] == claim:
             for choice, of in ((PUBLISHED, row["published"]), (row["choice"], row["other"])):
                 points = n_categories(results) if choice == "clusters" else n
+                ends = of["value"], of["low"], of["high"]
                 found[choice] = Estimate(
-                    of["value"], of["low"], of["high"], points, p.get(choice), of["label"]
+                    *ends, points, p.get(choice), of["label"] if labels else ""
                 )
     return found
 
 
 def over_pairs(results: Results, claim: str) -> dict[str, Estimate]:
     """Findings on the curve of r over the pairs."""
-    return of_rows(results, claim, results["pairs"]["n_pairs"], {})
+    n = int(results["pairs"]["n_pairs"])
+    return of_rows(results, claim, n, {}, labels=claim == "late_inversion")
 
 
 def n_categories(results: Results) -> int:
@@ -199,11 +219,17 @@ def inversion(results: Results) -> dict[str, Estimate]:
     left = [np.delete(points, row, axis=0) for row in range(n)] if n > FEWEST else []
     if left and all(np.ptp(rest, axis=0).all() for rest in left):
         r, p = min((pearson(*rest.T) for rest in left), key=lambda one: abs(one.r))
-        found["left_out"] = Estimate(r, *phases.fisher_interval(r, n - 1), n - 1, p)
+        found["left_out"] = of_r(r, n - 1, p)
     bins = results["bins"]["bootstrap_results"][str(last)]
     ends = bins["ci_lower"], bins["ci_upper"]
     found["random_bins"] = Estimate(bins["r"], *ends, bins["n_bins"], bins["p_value"])
     return found
+
+
+def of_r(r: float, n: int, p: float) -> Estimate:
+    """With Fisher's interval, which takes four points."""
+    known = n > MIN_POINTS and abs(r) < 1
+    return Estimate(r, *(phases.fisher_interval(r, n) if known else EVERYTHING), n, p)
 
 
 def calibrated(results: Results) -> dict[str, Estimate]:
@@ -219,7 +245,7 @@ def slope(shares: Sequence[float], *, rise: bool) -> Estimate:
     value, r = curves.line_fit(part)
     freedom = len(part) - 2
     if freedom < 1 or r == 0:
-        return Estimate(value, -math.inf, math.inf, len(part), where=f"peak at layer {peak}")
+        return Estimate(value, *EVERYTHING, len(part), where=f"peak at layer {peak}")
     error = abs(value) * math.sqrt((1 / r**2 - 1) / freedom)
     half = float(stats.t.isf(LEVEL / 2, freedom)) * error
     return Estimate(value, value - half, value + half, len(part), where=f"peak at layer {peak}")
@@ -227,8 +253,6 @@ def slope(shares: Sequence[float], *, rise: bool) -> Estimate:
 
 def bell(results: Results, *, rise: bool) -> dict[str, Estimate]:
     """Slope of the first component's share before its peak, or from it on."""
-    if "anisotropy" not in results:
-        return {}
     shares = results["anisotropy"]["intrinsic_dim_ratio"]
     before = results["sensitivity"].get("anisotropy_before_norm")
     series = {PUBLISHED: shares, "without_last": shares[:-1]}
@@ -250,8 +274,6 @@ def of_moments(value: float, spread: float, n: int, where: str = "") -> Estimate
 
 def gains(results: Results, *, bounded: bool) -> dict[str, Estimate]:
     """The last gain over the prompts, in every definition; over 10^(1/L) where bounded."""
-    if "gains" not in results:
-        return {}
     document = results["gains"]
     by = depth_bound(document["n_layers"]) if bounded else 1.0
     found = {
@@ -270,8 +292,6 @@ def gains(results: Results, *, bounded: bool) -> dict[str, Estimate]:
 
 def norms(results: Results) -> dict[str, Estimate]:
     """W_V over W_O, geometric mean over the blocks."""
-    if "spectral" not in results:
-        return {}
     found = {}
     for choice, kind in ((PUBLISHED, "spectral_norm"), ("frobenius", "frobenius_norm")):
         first, second = (np.log(results["spectral"][f"{name}_{kind}"]) for name in ("W_V", "W_O"))
@@ -313,10 +333,40 @@ def norms_in_print(e: Evidence) -> dict[str, float]:
     }
 
 
+# --- over several models ------------------------------------------------------------------------
+
+
+def depth_gain(models: Mapping[str, Results]) -> dict[str, Estimate]:
+    """r of depth and mean gain; of fewer than three models there is none."""
+    of = [results["gains"] for results in models.values()]
+    depth = np.array([one["n_layers"] for one in of], dtype=float)
+    found = {}
+    for choice, key in ((PUBLISHED, "residual_gain_mean"), ("final_norm", "gain_with_ln_mean")):
+        gain_of = np.array([one[key] for one in of], dtype=float)
+        if len(of) >= MIN_POINTS and np.ptp(depth) and np.ptp(gain_of):
+            r, p = pearson(depth, gain_of)
+            found[choice] = of_r(r, len(of), p)
+    return found
+
+
+def depth_gain_in_print(e: Evidence) -> dict[str, float]:
+    """The same of the Pythia sizes."""
+    sizes = [(len(m.all_layer_gains), gain(m)) for m in models(e[SWEEP]).values()]
+    return {"the eight Pythia sizes": pearson(*np.array(sizes, dtype=float).T).r}
+
+
+OF_PAIRS = ("pairs", "sensitivity", "category_bootstrap")
+OF_CATEGORIES = ("validation", "sensitivity", "category_bootstrap")
+OVER_MODELS = (
+    Question(
+        "depth_gain", 3, "The deeper a model, the smaller its gain.", "r of depth and mean gain",
+        "models", ("gains",), depth_gain, depth_gain_in_print, below=0.0,
+    ),
+)  # fmt: skip
 QUESTIONS = (
     Question(
         "calibration", 1, "On neutral statements the asymmetry is near zero, within ±0.015.",
-        "mean UA of the neutral categories", "categories", calibrated,
+        "mean UA of the neutral categories", "categories", OF_CATEGORIES, calibrated,
         lambda e: {
             e[file]._metadata.model_display: float(asymmetries(e[file]).mean())
             for file in CALIBRATED.values()
@@ -325,36 +375,38 @@ QUESTIONS = (
     ),
     Question(
         "early", 2, "In early layers a pair's asymmetry and preference correlate positively.",
-        "mean r of the early third", "pairs", partial(mean_of, phase="early"),
+        "mean r of the early third", "pairs", OF_PAIRS, partial(mean_of, phase="early"),
         in_print(lambda curve: curve.mean("early")), above=0.0,
     ),
     Question(
         "late", 2, "In late layers they correlate negatively.",
-        "mean r of the late third", "pairs", partial(mean_of, phase="late"),
+        "mean r of the late third", "pairs", OF_PAIRS, partial(mean_of, phase="late"),
         in_print(lambda curve: curve.mean("late")), below=0.0,
     ),
     Question(
         "sign_change", 2, "From early to late layers r falls.",
-        "late minus early mean r", "pairs", partial(over_pairs, claim="sign_change"),
+        "late minus early mean r", "pairs", OF_PAIRS, partial(over_pairs, claim="sign_change"),
         in_print(lambda curve: curve.mean("late") - curve.mean("early")), below=0.0,
     ),
     Question(
         "late_inversion", 2, "Some late layer has a negative r.",
-        "r of the lowest late layer", "pairs", partial(over_pairs, claim="late_inversion"),
+        "r of the lowest late layer", "pairs", OF_PAIRS,
+        partial(over_pairs, claim="late_inversion"),
         in_print(lambda curve: min(curve.r(curve.phase("late")).values())), below=0.0,
     ),
     Question(
         "category_inversion", 2, "Over the categories asymmetry and preference are opposed at the "
-        "last layer.", "r over the categories", "categories", inversion, last_r, below=0.0,
+        "last layer.", "r over the categories", "categories", (*OF_CATEGORIES, "bins"), inversion,
+        last_r, below=0.0,
     ),
     Question(
         "damping", 3, "The second-last block damps the residual stream: its gain is below 1.",
-        "mean gain", "prompts", partial(gains, bounded=False),
+        "mean gain", "prompts", ("gains",), partial(gains, bounded=False),
         lambda e: {name: gain(m) for name, m in models(e[SWEEP]).items()}, below=1.0,
     ),
     Question(
         "bound", 3, "No gain exceeds 10^(1/L), with L blocks.",
-        "mean gain over that bound", "prompts", partial(gains, bounded=True),
+        "mean gain over that bound", "prompts", ("gains",), partial(gains, bounded=True),
         lambda e: {
             name: gain(m) / depth_bound(len(m.all_layer_gains))
             for name, m in models(e[SWEEP]).items()
@@ -363,14 +415,16 @@ QUESTIONS = (
     ),
     Question(
         "rise", 3, "Anisotropy rises to one layer, L* ...", "slope of the first component's share",
-        "layers", partial(bell, rise=True), partial(slopes_in_print, rise=True), above=0.0,
+        "layers", ("anisotropy", "sensitivity"), partial(bell, rise=True),
+        partial(slopes_in_print, rise=True), above=0.0,
     ),
     Question(
         "fall", 3, "... and falls from there on.", "slope of the first component's share",
-        "layers", partial(bell, rise=False), partial(slopes_in_print, rise=False), below=0.0,
+        "layers", ("anisotropy", "sensitivity"), partial(bell, rise=False),
+        partial(slopes_in_print, rise=False), below=0.0,
     ),
     Question(
         "spectral_norms", 3, "W_V stretches more than W_O.",
-        "ratio of the spectral norms", "blocks", norms, norms_in_print, above=1.0,
+        "ratio of the spectral norms", "blocks", ("spectral",), norms, norms_in_print, above=1.0,
     ),
 )  # fmt: skip

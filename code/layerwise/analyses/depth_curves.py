@@ -73,9 +73,11 @@ def published(evidence: Evidence) -> Curves:
 def own(results: Results) -> dict[str, Curve]:
     """Of one reader's model: a curve of each quantity that was measured."""
     n = results["layers"]["n_layers"]
+    strategies = results["layers"].get("strategies", {}).items()
     of_layers = {
-        int(layer): test["r"]
-        for layer, test in results.get("category_bootstrap", {}).get("layer_results", {}).items()
+        int(name.removeprefix("layer_")): of["correlation"]
+        for name, of in strategies
+        if name.startswith("layer_")
     }
     tests = results.get("pairs", {}).get("results", {})
     found = {

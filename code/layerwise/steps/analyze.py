@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 import layerwise
-from layerwise.analyses import of_reader
-from layerwise.analyses.evidence import Draws
+from layerwise.analyses import depth_curves, of_reader
+from layerwise.analyses.answers import answers
+from layerwise.analyses.evidence import Draws, Evidence
 from layerwise.errors import LayerwiseError, TextError
 from layerwise.experiments import own_weights
 from layerwise.experiments.of_pairs import reader
@@ -22,8 +23,8 @@ from layerwise.extraction.load import Checkpoint, load_model
 from layerwise.extraction.partial import partial_of
 from layerwise.extraction.store import HiddenStates
 from layerwise.figures.drawing import Drawn
-from layerwise.figures.style import RANDOM, save
-from layerwise.files import dated, locked, together, write_json, write_text
+from layerwise.figures.style import RANDOM
+from layerwise.files import dated, locked, together, write_json
 from layerwise.inputs.measured import alone
 from layerwise.inputs.pairs import StatementPairs, place_of, read_pairs
 from layerwise.inputs.prompts import read_prompts
@@ -31,7 +32,8 @@ from layerwise.inputs.published import read_published
 from layerwise.measures.values import Values, sampled_layers
 from layerwise.pages.own_model import OF_WEIGHTS, figures, page
 from layerwise.pages.own_model.cautions import cautions
-from layerwise.pages.pictures import Picture
+from layerwise.pages.own_model.sections import sections_of
+from layerwise.pages.own_model.tables import by_pair
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES
 
 STATES = "hidden_states"
@@ -75,18 +77,26 @@ def run(
         try:
             values = measure(states, statement_pairs, layers=sampled, seed=seed)
             draws = Draws(N_RESAMPLES, LEVEL, seed)
-            drawn = reader.numbers(values, draws, read_published(page.ROOT / "published"))
-            results = of_reader(alone(drawn.files), draws)
+            published = read_published(page.ROOT / "published")
+            drawn = reader.numbers(values, draws, published)
             further, absent = _of_weights(checkpoint, texts, without)
+            results = {**of_reader(alone(drawn.files), draws), **further}
             is_random = checkpoint.has_random_weights
-            pictures = figures.draw(results, checkpoint.display, random_weights=is_random)
-            own = _own(values, drawn, states, statement_pairs, {**results, **further}, absent)
+            own = _own(values, drawn, states, statement_pairs, results, absent)
             if is_random:
-                own = replace(own, cautions=[f"{RANDOM.capitalize()}.", *own.cautions])
+                warned = [f"{RANDOM.capitalize()}.", *own.cautions]
+                own = replace(own, cautions=warned, random_weights=True)
+            in_print = Evidence(published, draws)
+            own = replace(own, answers=answers(results, in_print))
+            pictures = figures.draw(
+                {own.display: results},
+                random_weights=is_random,
+                beside=depth_curves.published(in_print),
+            )
         except LayerwiseError as error:
             raise LayerwiseError(f"{pairs} with {model}: {error}") from None
-        _write({**results, **further}, own, pictures, out)
-    return _said({**results, **further}, own, out)
+        _write(results, own, pictures, out)
+    return _said(results, own, out)
 
 
 @contextlib.contextmanager
@@ -163,8 +173,10 @@ def _own(
         n_resamples=draws["n_bootstrap"],
         level=draws["ci_level"],
     )
-    display = str(index["display"])
-    return page.Own(display, list(settings.items()), warned, absent, page.sections_of(results))
+    return page.Own(
+        str(index["display"]), list(settings.items()), warned, absent, sections_of(results),
+        further=[by_pair(values)],
+    )  # fmt: skip
 
 
 def _write(
@@ -174,13 +186,7 @@ def _write(
     with together(out) as part:
         for name, result in results.items():
             write_json(part / f"{name}.json", dated(result))
-        pictures = []
-        for one in drawn:
-            if one.figure is not None:
-                svg = save(one.figure, part / "figures", one.name)
-                pictures.append(Picture(one.name, one.analysis, one.caption, svg))
-        write_text(part / "tables.tex", page.tex(own))
-        write_text(part / "index.html", page.html(own, pictures))
+        page.write(own, drawn, part, Path(), "index.html")
     for name in own.absent:
         (out / f"{name}.json").unlink(missing_ok=True)
 
@@ -188,7 +194,8 @@ def _write(
 def _said(results: Mapping[str, Any], own: page.Own, out: Path) -> str:
     lines = [
         f"{', '.join(f'{name}.json' for name in results)} in {out}",
-        f"the page: {out / 'index.html'}; tables: {out / 'tables.tex'}; figures: {out / 'figures'}",
+        f"the page: {out / 'index.html'}; tables: {out / 'tables'}, {out / 'tables.tex'}; figures: "
+        f"{out / 'figures'}",
         *(f"warning: {caution}" for caution in own.cautions),
         *(f"no {name}.json: {reason}" for name, reason in own.absent.items()),
     ]

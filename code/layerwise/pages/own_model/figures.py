@@ -1,4 +1,4 @@
-"""The pipeline's figures of one own model, its names made harmless for matplotlib."""
+"""The figures of readers' own models, their names made harmless for matplotlib."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import Any
 
 from matplotlib import font_manager
 
+from layerwise.analyses.depth_curves import Curves
 from layerwise.figures import style
 from layerwise.figures.drawing import Drawn, draw_all
 from layerwise.figures.numbers import OWN, Numbers
 
-MODEL = "model"  # the one document of each analysis
+OF_ONE = ("validation", "layers", "bins", "pairs", "anisotropy", "anisotropy_spectra", "gains",
+          "spectral")  # fmt: skip
+ACROSS = ("by_depth", "last_layer", "gains", "spectral")
 LONGEST = 26  # characters of a name: three fit beside each other below a panel
 NO_GLYPH = "\u25a1"
 
@@ -35,23 +38,30 @@ def labels(names: Sequence[str]) -> dict[str, str]:
 
 
 def draw(
-    results: Mapping[str, Mapping[str, Any]], display: str, *, random_weights: bool = False
+    models: Mapping[str, Mapping[str, Mapping[str, Any]]],
+    names: Sequence[str] = OF_ONE,
+    *,
+    random_weights: bool = False,
+    beside: Curves | None = None,
 ) -> list[Drawn]:
-    """Every figure, or the reason why the result documents do not allow it.
+    """The figures of these names, or the reason why the result documents do not allow them.
 
     Arguments:
-        results: by analysis, as the JSON files hold them.
-        display: the model's name.
+        models: by display name, then by analysis, as the JSON files hold them.
         random_weights: mark each: its numbers mean nothing.
+        beside: the papers' curves.
 
     Raises:
         LayerwiseError: for a document that a figure cannot draw.
     """
-    documents = {**results, "validation": _validation(results["validation"])}
-    statistics = {analysis: {MODEL: document} for analysis, document in documents.items()}
-    names = {MODEL: label(display)}
-    numbers = Numbers(OWN, statistics, names, random_weights=random_weights)
-    return list(draw_all(numbers))
+    statistics: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for display, documents in models.items():
+        for analysis, document in documents.items():
+            named = _validation(document) if analysis == "validation" else document
+            statistics.setdefault(analysis, {})[display] = named
+    displays = labels(list(models))
+    numbers = Numbers(OWN, statistics, displays, random_weights=random_weights, beside=beside or {})
+    return list(draw_all(numbers, names))
 
 
 def _validation(document: Mapping[str, Any]) -> dict[str, Any]:

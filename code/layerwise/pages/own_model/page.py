@@ -1,44 +1,49 @@
-"""The tables of an own model as one HTML page and as LaTeX, by the pipeline's renderers."""
+"""A reader's own models as one HTML page, LaTeX tables, figures and CSV files."""
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 import layerwise
+from layerwise.analyses.answers import (
+    CHOICE_TEXTS,
+    MEANINGS,
+    OPPOSITE,
+    SHOWN,
+    TOO_FEW,
+    UNCLEAR,
+    WORDS,
+    Answer,
+    Estimate,
+)
 from layerwise.errors import LayerwiseError
+from layerwise.figures.drawing import Drawn
+from layerwise.figures.style import save
+from layerwise.files import write_text
 from layerwise.pages import latex
 from layerwise.pages.html import fill, inlined, policy
-from layerwise.pages.own_model import sections, sections_paper3
-from layerwise.pages.own_model.tables import Section
-from layerwise.pages.pictures import Figures, Picture
-from layerwise.pages.values import rounded, shown
+from layerwise.pages.own_model.tables import Section, Table, significant
+from layerwise.pages.pictures import Picture
 
 ROOT = Path(layerwise.__file__).resolve().parents[2]  # of the repository: installed with -e
 HTML, LATEX = "index.html.j2", "tables.tex.j2"
 STYLES = ("report/templates/page.css", "report/own_model/own.css")
 LONGEST_FLOAT = 40  # rows: more do not fit on one page
-BUILDERS = {
-    "validation": sections.validation,
-    "layers": sections.layers,
-    "category_bootstrap": sections.category_bootstrap,
-    "bins": sections.bins,
-    "pairs": sections.pairs,
-    "anisotropy": sections_paper3.anisotropy,
-    "gains": sections_paper3.gains,
-    "spectral": sections_paper3.spectral,
-    "sensitivity": sections.sensitivity,
-}
+LISTED = 4  # models named beside a claim; of more, the range
+STRIP = (190, 26)  # width and height of a claim's drawing
 
 
 @dataclass(frozen=True)
 class Own:
-    """All that the page and the LaTeX file say.
+    """All that the page and the files beside it say.
 
     settings: what was measured and how, as (name, value); absent: {analysis: why it is not there}.
     """
@@ -48,6 +53,23 @@ class Own:
     cautions: Sequence[str]
     absent: Mapping[str, str]
     sections: Sequence[Section]
+    answers: Sequence[Answer] = ()
+    matrix: Table | None = None  # the claims by model, of several
+    further: Sequence[Table] = field(default=())  # as CSV files only
+    random_weights: bool = False
+    lead: str = (
+        "The analyses of the three papers on the dynamics of transformers, of one model and the "
+        "reader’s own statements. Nothing on this page was published by the papers but what is "
+        "drawn in grey."
+    )
+
+    @property
+    def tables(self) -> list[Table]:
+        """Of the page, and those beside it."""
+        of_page = [table for section in self.sections for table in section.tables]
+        asked = [claims(self.answers), choices(self.answers)] if self.answers else []
+        asked += [self.matrix] if self.matrix else []
+        return [*asked, *of_page, *self.further]
 
 
 def require_templates(root: Path = ROOT) -> None:
@@ -65,12 +87,28 @@ def require_templates(root: Path = ROOT) -> None:
         )
 
 
-def sections_of(results: Mapping[str, Mapping[str, Any]]) -> list[Section]:
-    """A section per result document, in the papers' order."""
-    return [build(results[name]) for name, build in BUILDERS.items() if name in results]
+def write(own: Own, drawn: Sequence[Drawn], folder: Path, part: Path, index: str) -> None:
+    """The page, its figures and its tables, into `folder`.
+
+    Arguments:
+        part: the folder of figures and tables below it, itself perhaps.
+        index: name of the page's file.
+
+    Raises:
+        LayerwiseError: for a broken template.
+    """
+    pictures = []
+    for one in drawn:
+        if one.figure is not None:
+            svg = save(one.figure, folder / part / "figures", one.name)
+            pictures.append(Picture(one.name, one.analysis, one.caption, svg))
+    for table in own.tables:
+        write_text(folder / part / "tables" / f"{table.name}.csv", table.csv)
+    write_text(folder / part / "tables.tex", tex(own))
+    write_text(folder / index, html(own, pictures, part.as_posix()))
 
 
-def html(own: Own, pictures: Sequence[Picture], root: Path = ROOT) -> str:
+def html(own: Own, pictures: Sequence[Picture], part: str = ".", root: Path = ROOT) -> str:
     """The page: one text that opens from disk and asks for nothing.
 
     Raises:
@@ -79,8 +117,11 @@ def html(own: Own, pictures: Sequence[Picture], root: Path = ROOT) -> str:
     css = "\n".join(inlined(root / name) for name in STYLES)
     context = {
         "own": own,
-        "figures": Figures(pictures, {}, random_weights=False).by_analysis(),
-        "shown": lambda cell: shown(cell.value, cell.decimals, number=rounded),
+        "answer": answer(own.answers),
+        "answers": [view(one) for one in own.answers],
+        "meanings": MEANINGS,
+        "pictures": pictures,
+        "at": "" if part == "." else f"{part}/",
         "style": Markup(css),
         "policy": policy(css),
     }
@@ -100,3 +141,113 @@ def tex(own: Own, root: Path = ROOT) -> str:
         "claims": [],  # of the papers: none is quoted
     }
     return latex.render(root / "paper/own_model", LATEX, context)
+
+
+# --- what came out ------------------------------------------------------------------------------
+
+
+def answer(answers: Sequence[Answer]) -> str:
+    """How the claims fare, in one sentence."""
+    counts = Counter(one.word for one in answers)
+    said = {TOO_FEW: "too few points for {}", OPPOSITE: "the opposite of {}"}
+    parts = [said.get(word, f"{{}} {word}").format(counts[word]) for word in WORDS if counts[word]]
+    return f"Of {len(answers)} claims of the papers: {', '.join(parts)}." if parts else ""
+
+
+def view(one: Answer) -> dict[str, Any]:
+    """An answer as the page shows it."""
+    question, words = one.question, one.words
+    same = sum(word == one.word for word in words.values())
+    grade = {SHOWN: "holds" if same == len(words) else "holds-in-part", OPPOSITE: "does-not-follow",
+             UNCLEAR: "only-under-one-choice", TOO_FEW: "untested-without-weights"}  # fmt: skip
+    printed = [f"{name} {significant(value, 3)}" for name, value in one.published.items()]
+    if len(printed) > LISTED:
+        ends = (significant(end(one.published.values()), 3) for end in (min, max))
+        printed = [f"{' to '.join(ends)} in {len(printed)} models"]
+    return {
+        "question": question,
+        "printed": ", ".join(printed),
+        "value": significant(one.estimate.value, 3),
+        "interval": interval(one.estimate),
+        "n": f"n = {one.estimate.n} {question.unit}",
+        "where": one.estimate.where,
+        "word": one.word,
+        "grade": grade[one.word],
+        "same": f"{one.word} under {same} of {len(words)}",
+        "others": [
+            (CHOICE_TEXTS[choice], words[choice], f"{significant(of.value, 3)} {interval(of)}")
+            for choice, of in one.others.items()
+        ],
+        "strip": strip(one),
+    }
+
+
+def interval(estimate: Estimate) -> str:
+    """[low, high], or nothing where there is none."""
+    ends = estimate.low, estimate.high
+    if not all(map(math.isfinite, ends)):
+        return ""
+    return "[{}, {}]".format(*(significant(end, 3) for end in ends))
+
+
+def strip(one: Answer) -> dict[str, Any]:
+    """Where interval, value, the papers' models and the claim's range lie on a line."""
+    asked, own = one.question, one.estimate
+    limits = [at for at in (asked.above, asked.below) if math.isfinite(at)]
+    ends = [at for at in (own.low, own.high) if math.isfinite(at)]
+    every = [own.value, *ends, *limits, *one.published.values()]
+    low, high = min(every), max(every)
+    pad = 0.08 * (high - low) or 1.0
+    width, height = STRIP
+
+    def place(at: float) -> float:
+        share = (min(max(at, low - pad), high + pad) - low + pad) / (high - low + 2 * pad)
+        return round(share * width, 1)
+
+    start, stop = place(asked.above), place(asked.below)
+    return {
+        "width": width,
+        "height": height,
+        "range": (start, round(stop - start, 1)),
+        "limits": [place(at) for at in limits],
+        "printed": [place(at) for at in one.published.values()],
+        "ends": [place(at) for at in (own.low, own.high)] if ends else [],
+        "value": place(own.value),
+    }
+
+
+def claims(answers: Sequence[Answer]) -> Table:
+    """Every claim with its word, as a table."""
+    return Table(
+        "claims",
+        "The papers' claims on this model: the number a claim is about, its 95% interval, and what "
+        "follows.",
+        {"claim": None, "value": None, "low": None, "high": None, "n": None, "outcome": None,
+         "papers' lowest": None, "papers' highest": None},
+        [
+            [f"{one.question.says} ({one.question.number}, n: {one.question.unit})",
+             *_cells(one.estimate), one.word, min(one.published.values()),
+             max(one.published.values())]
+            for one in answers
+        ],
+    )  # fmt: skip
+
+
+def choices(answers: Sequence[Answer]) -> Table:
+    """Every claim under every other choice."""
+    return Table(
+        "choices",
+        "Each claim, asked again under a choice that the papers did not make.",
+        {"claim": None, "other choice": None, "value": None, "low": None, "high": None, "n": None,
+         "outcome": None},
+        [
+            [one.question.says, CHOICE_TEXTS[choice], *_cells(of), one.words[choice]]
+            for one in answers
+            for choice, of in one.others.items()
+        ],
+    )  # fmt: skip
+
+
+def _cells(of: Estimate) -> list[float | int | None]:
+    ends = (end if math.isfinite(end) else None for end in (of.low, of.high))
+    return [of.value, *ends, of.n]

@@ -1,121 +1,97 @@
-"""Papers 1 and 2 on an own model, and other choices: a section of tables per result document."""
+"""The result documents of one model as tables, a section per analysis."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from layerwise.analyses.answers import READINGS
+from layerwise.analyses.depth_curves import MATRICES
 from layerwise.analyses.layers import PREFIX
-from layerwise.analyses.survival import CHOICES, CLAIMS, STATISTICS
-from layerwise.pages.own_model.tables import (
-    INTERVAL,
-    Document,
-    Section,
-    Table,
-    Value,
-    facts,
-    interval,
-    table,
-)
-from layerwise.statistics.bootstrap import MIN_KEPT
+from layerwise.pages.own_model.tables import Document, Section, Table, Value, facts
 from layerwise.statistics.correlation import MIN_POINTS
 
-_READINGS = {"mean_pooled": "mean over tokens", "last_token": "last token"}
-_READINGS["first_token"] = "first token"
+PAPERS_DEPTH = 32  # blocks of Pythia-6.9B, whose layer numbers the notebooks typed in
+POOLINGS = {
+    "mean_pooled": "mean over tokens",
+    "last_token": "last token",
+    "first_token": "first token",
+}
+INTERVAL: Mapping[str, int | None] = {
+    "r": 3, "low": 3, "high": 3, "p": 4, "excludes zero": None
+}  # fmt: skip
 
 
-def validation(document: Document) -> Section:
+def interval(result: Document) -> list[Value]:
+    """The cells of `INTERVAL`."""
+    ends = [result["r"], result["ci_lower"], result["ci_upper"]]
+    return [*ends, result["p_value"], not result["includes_zero"]]
+
+
+def validation(document: Document) -> list[Table]:
     """UA and preference by category, and over the categories."""
-    categories = [name for name in document if not name.startswith("_")]
-    keys = ("n_pairs", "uniformity_a", "uniformity_b", "asymmetry", "output_preference")
-    aligned = document["_verdicts"]["aligned"]
-    by_category = table(
-        "categories",
-        "Mean pairwise cosine of each side's states, their difference (UA), and what the model "
-        "prefers, by category.",
-        [("category", None), ("pairs", None), ("uniformity A", 4), ("uniformity B", 4), ("UA", 4),
-         ("preference (nats)", 4), ("prefers A (%)", 1), ("aligned", None)],
-        [
-            [name, *(document[name][key] for key in (*keys, "pct_prefer_a")), aligned[name]]
-            for name in categories
-        ],
-        ["Aligned: UA and preference have the same sign, or both are near zero."],
-    )  # fmt: skip
+    categories = {name: of for name, of in document.items() if not name.startswith("_")}
+    keys = {
+        "n_pairs": ("pairs", None),
+        "uniformity_a": ("uniformity A", 4),
+        "uniformity_b": ("uniformity B", 4),
+        "asymmetry": ("UA", 4),
+        "output_preference": ("preference (nats)", 4),
+        "pct_prefer_a": ("prefers A (%)", 1),
+    }
     found = document["_global_stats"]
-    over = facts(
-        "over-categories",
-        "Statistics over the categories, each with the same weight.",
-        [
-            ("pairs", found["total_pairs"], None),
-            ("mean UA", found["mean_asymmetry"], 4),
-            ("lower end of its 95% interval", found["bootstrap_95ci"][0], 4),
-            ("upper end of its 95% interval", found["bootstrap_95ci"][1], 4),
-            ("population SD of UA", found["std_asymmetry"], 4),
-            ("Cohen's d of UA against zero", found["cohens_d"], 3),
-            ("mean preference (nats)", found["mean_output_preference"], 4),
-            ("r of UA and preference", found["ua_output_correlation"], 3),
-        ],
-    )
-    return Section(
-        "validation",
-        "Asymmetry and preference",
-        "Are the states of one side of the pairs closer together than those of the other, and does "
-        "that go with what the model prefers to say? States of the last layer, behind the final "
-        "norm.",
-        (by_category, over),
-    )
+    return [
+        Table(
+            "categories",
+            "Mean pairwise cosine of each side's states, their difference (UA), and what the model "
+            "prefers, by category.",
+            {"category": None, **dict(keys.values())},
+            [[name, *(of[key] for key in keys)] for name, of in categories.items()],
+        ),
+        facts("over-categories", "Over the categories, each with the same weight.", {
+            "pairs": found["total_pairs"],
+            "mean UA": found["mean_asymmetry"],
+            "lower end of its 95% interval": found["bootstrap_95ci"][0],
+            "upper end of its 95% interval": found["bootstrap_95ci"][1],
+            "population SD of UA": found["std_asymmetry"],
+            "Cohen's d of UA against zero": found["cohens_d"],
+            "mean preference (nats)": found["mean_output_preference"],
+            "r of UA and preference": found["ua_output_correlation"],
+        }),
+    ]  # fmt: skip
 
 
-def layers(document: Document) -> Section:
+def layers(document: Document) -> list[Table]:
     """r by layer and by pooling."""
-    strategies, words = document["strategies"], document["summary"]["bands"]
+    strategies, changes = document["strategies"], document["summary"]["sign_changes"]
     notes = [
-        f"No r for the {_READINGS[name]}: it has the same state in every statement, as where the "
+        f"No r for the {POOLINGS[name]}: it has the same state in every statement, as where the "
         "tokenizer puts the same token before each text."
         for name, found in strategies.items()
         if found["correlation"] is None
     ]
-    changes = document["summary"]["sign_changes"]
     where = ", ".join(f"{change['layer_before']} and {change['layer_after']}" for change in changes)
-    notes.append(
-        f"The sign of r changes between layers {where}."
-        if changes
-        else "The sign of r does not change over the sampled layers."
-    )
-    rows: list[list[Value]] = [
-        [
-            _READINGS.get(name, f"layer {name.removeprefix(PREFIX)}"),
-            found["correlation"],
-            found["p_value"],
-            words[name],
-        ]
-        for name, found in strategies.items()
+    notes.append(f"The sign of r changes between layers {where}." if changes
+                 else "The sign of r does not change over the sampled layers.")  # fmt: skip
+    rows = [
+        [POOLINGS.get(name, f"layer {name.removeprefix(PREFIX)}"), of["correlation"], of["p_value"]]
+        for name, of in strategies.items()
     ]
-    columns = [("reading", None), ("r", 4), ("p", 4), ("the notebook's word", None)]
     caption = "Correlation of UA and preference over the categories, by reading of the states."
-    return Section(
-        "layers",
-        "The correlation, layer by layer",
-        "Does the relation of asymmetry and preference change along the depth of the model? The "
-        "first three readings are of the last layer.",
-        (table("layers", caption, columns, rows, notes),),
-    )
+    return [Table("layers", caption, {"reading": None, "r": 4, "p": 4}, rows, notes)]
 
 
-def category_bootstrap(document: Document) -> Section:
+def category_bootstrap(document: Document) -> list[Table]:
     """r over the categories with its interval."""
-    n, level = document["n_categories"], document["ci_level"]
-    rows = [[int(layer), *interval(found)] for layer, found in document["layer_results"].items()]
     caption = (
-        f"Correlation over {n} categories with its {level:.0%} interval from "
-        f"{document['n_bootstrap']} resamples of the categories."
+        f"Correlation over {document['n_categories']} categories with its "
+        f"{document['ci_level']:.0%} interval from {document['n_bootstrap']} resamples of them."
     )
-    return Section(
-        "category_bootstrap",
-        "Intervals over the categories",
-        "How far can the correlation be trusted when each category is one point?",
-        (table("intervals", caption, [("layer", None), *INTERVAL], rows),),
-    )
+    rows = [[int(layer), *interval(of)] for layer, of in document["layer_results"].items()]
+    return [Table("intervals", caption, {"layer": None, **INTERVAL}, rows)]
 
 
-def bins(document: Document) -> Section:
+def bins(document: Document) -> list[Table]:
     """r over random bins, and the sweep over their number."""
     rows, scarce = [], []
     for layer, found in document["bootstrap_results"].items():
@@ -123,102 +99,184 @@ def bins(document: Document) -> Section:
         if found["n_bins"] < MIN_POINTS:
             scarce.append(layer)
             cells = [None] * len(cells)
-        rows.append([int(layer), *cells, found["n_bins"], document["change"][layer]])
+        rows.append([int(layer), *cells, found["n_bins"]])
     notes = [
         f"No r where fewer than {MIN_POINTS} bins hold two pairs (layer {', '.join(scarce)}); the "
         "JSON file has the notebook's placeholders there, r = 0 in [-1, 1]."
     ] * bool(scarce)
-    columns = [("layer", None), *INTERVAL, ("bins", None), ("against categories", None)]
     caption = f"Correlation over {document['k_bins']} random bins with its interval."
-    return Section(
-        "bins",
-        "Random bins instead of categories",
-        "Do more points, the pairs thrown into bins at random, tell more than the categories? They "
-        "answer another question: bins cut across the categories.",
-        (table("bins", caption, columns, rows, notes), *_sweeps(document)),
-    )
+    stable = Table("bins", caption, {"layer": None, **INTERVAL, "bins": None}, rows, notes)
+    return [stable, _sweep(document, "r"), _sweep(document, "p")]
 
 
-def _sweeps(document: Document) -> list[Table]:
+def _sweep(document: Document, what: str) -> Table:
     by_k = document["results_by_k"]
-    columns = [("layer", None), *((f"k = {k}", 3) for k in by_k)]
-    empty = sorted({int(k) for k in by_k if not all(f["n_valid"] for f in by_k[k].values())})
+    empty = [k for k in by_k if not all(of["n_valid"] for of in by_k[k].values())]
     notes = [
-        f"No value for k = {', '.join(map(str, empty))}: no binning left {MIN_POINTS} bins with "
-        "two pairs; the JSON file has the notebook's placeholders there, r = 0 and p = 1."
+        f"No value for k = {', '.join(sorted(empty, key=int))}: no binning left {MIN_POINTS} bins "
+        "with two pairs; the JSON file has the notebook's placeholders there, r = 0 and p = 1."
     ] * bool(empty)
-    made = []
-    for name, key, what in (("sweep-r", "r_mean", "r"), ("sweep-p", "p_mean", "p")):
-        rows = [
-            [
-                int(layer),
-                *(
-                    found[layer][key] if found[layer]["n_valid"] else None
-                    for found in by_k.values()
-                ),
-            ]
-            for layer in document["bootstrap_results"]
-        ]
-        caption = f"Mean {what} over {document['n_permutations']} binnings into k bins."
-        made.append(table(name, caption, columns, rows, notes))
-    return made
+    rows: list[list[Value]] = []
+    for layer in document["bootstrap_results"]:
+        of_k = [of[layer] for of in by_k.values()]
+        rows.append([int(layer), *(of[f"{what}_mean"] if of["n_valid"] else None for of in of_k)])
+    columns: dict[str, int | None] = {"layer": None, **{f"k = {k}": 3 for k in by_k}}
+    caption = f"Mean {what} over {document['n_permutations']} binnings into k bins."
+    return Table(f"sweep-{what}", caption, columns, rows, notes)
 
 
-def pairs(document: Document) -> Section:
+def pairs(document: Document) -> list[Table]:
     """r of five measures of single pairs."""
+    counts = document["summary"]
+    notes = [
+        f"{counts['significant_tests']} of {counts['total_tests']} intervals exclude zero. Nothing "
+        "is corrected for the number of tests, and pairs of one category are not independent."
+    ]
     rows = [
         [int(layer), metric.replace("_", " "), *interval(found)]
         for layer, of_layer in document["results"].items()
         for metric, found in of_layer.items()
     ]
-    counts = document["summary"]
-    notes = [
-        f"{counts['significant_tests']} of {counts['total_tests']} intervals exclude zero. Nothing "
-        "is corrected for the number of tests, and pairs of one category are not independent: see "
-        "the other choices below."
-    ]
     caption = f"Correlation of five measures with preference over {document['n_pairs']} pairs."
-    columns = [("layer", None), ("measure", None), *INTERVAL]
-    return Section(
-        "pairs",
+    return [Table("pairs", caption, {"layer": None, "measure": None, **INTERVAL}, rows, notes)]
+
+
+def anisotropy(document: Document) -> list[Table]:
+    """The bell test and the profile over the layers."""
+    l_star, n_layers = document["L_star_anisotropy"], document["n_layers"]
+    before, after = l_star >= 2, l_star < n_layers
+    said = {
+        "No slope before the peak: a line needs two layers.": not before,
+        "No slope from the peak on: it is the last layer, and a line needs two.": not after,
+        "anisotropy.json compares the peak with a layer of Pythia-6.9B, as the notebook does "
+        f"(L_star_paper2, gap, match_verdict); that says nothing of a model of {n_layers} "
+        "blocks.": n_layers != PAPERS_DEPTH,
+    }
+    bell = facts("bell", "The bell test of the first component's share.", {
+        "layer of the largest share": l_star,
+        "rises to it and falls from there": document["is_bell_curve"],
+        "slope before it": document["phase1_slope"] if before else None,
+        "slope from it on": document["phase2_slope"] if after else None,
+        "layer of the smallest effective rank": document["effective_rank_min_layer"],
+    }, [note for note, holds in said.items() if holds])  # fmt: skip
+    series = (document[key] for key in ("intrinsic_dim_ratio", "effective_rank", "avg_cos_sim"))
+    caption = (
+        "Share of the first principal component, effective rank, and mean cosine to the mean of "
+        f"all tokens of {document['n_prompts']} prompts."
+    )
+    columns = {"layer": None, "first-PC share": 4, "effective rank": 2, "mean cosine": 4}
+    rows = list(zip(range(n_layers + 1), *series, strict=True))
+    return [bell, Table("profile", caption, columns, rows)]
+
+
+def gains(document: Document) -> list[Table]:
+    """Gain by block and in every reading."""
+    over = f"over {document['n_prompts']} prompts"
+    readings = [
+        [READINGS[name], found["mean"], found["std"]]
+        for name, found in document["readings"].items()
+    ]
+    series = document["all_layer_gains"], document["all_layer_gains_std"]
+    by_block = list(zip(range(document["n_layers"]), *series, strict=True))
+    spread = {"mean": 4, "SD": 4}
+    return [
+        facts("gain", f"Paper 3's gain {over}, and the shape it is set against.", {
+            "gain of the second-last block": document["residual_gain_mean"],
+            "gain of the last block and the final norm": document["gain_with_ln_mean"],
+            "heads": document["n_heads"],
+            "hidden size": document["d_model"],
+            "heads over head size": document["rho"],
+        }),
+        Table("readings", f"The last gain in every reading of Paper 3: mean and population SD "
+              f"{over}.", {"reading": None, **spread}, readings),
+        Table("gain-by-block", f"Gain of the last token by block: mean and population SD {over}.",
+              {"block": None, **spread}, by_block,
+              ["The last block's gain has the final norm in it."]),
+    ]  # fmt: skip
+
+
+def spectral(document: Document) -> list[Table]:
+    """Means of the norms, and spectral norms by block."""
+    names = {name: name.replace("_", " ") for name in MATRICES}
+    means = [
+        [
+            called,
+            document[f"{name}_mean_spectral"],
+            document[f"{name}_std_spectral"],
+            *(
+                sum(document[f"{name}_{of}"]) / document["n_layers"]
+                for of in ("frobenius_norm", "effective_rank")
+            ),
+        ]
+        for name, called in names.items()
+    ]
+    norms = (document[f"{name}_spectral_norm"] for name in names)
+    by_block = list(zip(range(document["n_layers"]), *norms, strict=True))
+    columns = {"spectral norm": 3, "SD": 3, "Frobenius norm": 3, "effective rank": 2}
+    return [
+        Table("projections", "Means over the blocks.", {"matrix": None, **columns}, means,
+              ["The papers' notebooks cut the fused matrices of GPT-NeoX and BLOOM at other rows: "
+               "published norms of such models are of those."]),
+        Table("projections-by-block", "Spectral norm by block.",
+              {"block": None, **dict.fromkeys(names.values(), 3)}, by_block),
+    ]  # fmt: skip
+
+
+# by analysis: title, question, and its tables
+SECTIONS: Mapping[str, tuple[str, str, Callable[[Document], list[Table]]]] = {
+    "validation": (
+        "Asymmetry and preference",
+        "Are the states of one side of the pairs closer together than those of the other, and does "
+        "that go with what the model prefers to say? States of the last layer, behind the final "
+        "norm.",
+        validation,
+    ),
+    "layers": (
+        "The correlation, layer by layer",
+        "Does the relation of asymmetry and preference change along the depth of the model? The "
+        "first three readings are of the last layer.",
+        layers,
+    ),
+    "category_bootstrap": (
+        "Intervals over the categories",
+        "How far can the correlation be trusted when each category is one point?",
+        category_bootstrap,
+    ),
+    "bins": (
+        "Random bins instead of categories",
+        "Do more points, the pairs thrown into bins at random, tell more than the categories? They "
+        "answer another question: bins cut across the categories.",
+        bins,
+    ),
+    "pairs": (
         "Five measures per pair",
         "Does a measure of a single pair go with the model's preference in that pair?",
-        (table("pairs", caption, columns, rows, notes),),
-    )
+        pairs,
+    ),
+    "anisotropy": (
+        "Anisotropy over depth",
+        "Do the states of the prompts' tokens crowd into few directions, and at which layer most?",
+        anisotropy,
+    ),
+    "gains": (
+        "Residual gains",
+        "Does a block lengthen the residual stream (gain above 1) or damp it? A gain is the norm "
+        "behind the block over the norm before it.",
+        gains,
+    ),
+    "spectral": (
+        "Spectral norms of the attention projections",
+        "How much can each projection stretch a state? Without biases, of the rows that the model "
+        "computes with.",
+        spectral,
+    ),
+}
 
 
-def sensitivity(document: Document) -> Section:
-    """The headline claims under the papers' choices and under others."""
-    rows = document["rows"]
-    outcomes = table(
-        "choices",
-        "Each headline claim, asked again under a choice that the papers did not make.",
-        [("claim", None), ("other choice", None), ("outcome", None), ("what follows", None)],
-        [
-            [CLAIMS[row["claim"]], CHOICES[row["choice"]], row["outcome"], row["conclusion"]]
-            for row in rows
-        ],
-        ["As published: by the papers' choice, on this model. Survives, lost: the claim holds so, "
-         "and under the other choice or not. Appears: under the other choice only. Absent: neither "
-         "way."],
-    )  # fmt: skip
-    ends = ("value", "low", "high")
-    numbers = table(
-        "choices-numbers",
-        "The statistic of each claim with its interval, by the papers' choice and by the other.",
-        [("statistic", None), ("other choice", None), ("papers'", 3), ("low", 3), ("high", 3),
-         ("other", 3), ("low", 3), ("high", 3)],
-        [
-            [STATISTICS[row["claim"]], CHOICES[row["choice"]]]
-            + [row[side][end] for side in ("published", "other") for end in ends]
-            for row in rows
-        ],
-        ["A slope has no interval."] * any(row["published"]["low"] is None for row in rows),
-    )  # fmt: skip
-    return Section(
-        "sensitivity",
-        "Which claims survive other choices",
-        "Would the papers' headline claims hold for this model, and do they rest on how it was "
-        f"asked? An interval needs {MIN_KEPT} usable resamples; these have streams of their own.",
-        (outcomes, numbers),
-    )
+def sections_of(results: Mapping[str, Mapping[str, Any]]) -> list[Section]:
+    """A section per result document, in the papers' order."""
+    return [
+        Section(name, title, about, build(results[name]))
+        for name, (title, about, build) in SECTIONS.items()
+        if name in results
+    ]

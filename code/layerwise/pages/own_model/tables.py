@@ -1,99 +1,102 @@
-"""Result documents of one model as tables: what the page and the LaTeX file print."""
+"""Tables of a reader's own models: what the page, the LaTeX file and the CSV files print."""
 
 from __future__ import annotations
 
+import csv
+import io
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-Value = str | bool | int | float | None
+from layerwise.measures.pairwise import METRICS
+from layerwise.measures.values import Values
+from layerwise.pages.values import rounded, shown
+
+Value = str | bool | int | float | None  # None: does not exist, which a note explains
 Document = Mapping[str, Any]
 LONG = 24  # characters: a column with a longer text is broken into lines
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A value and its decimals; None is a value that does not exist, which a note explains."""
-
-    value: Value
-    decimals: int | None = None
-
-    @property
-    def is_number(self) -> bool:
-        return isinstance(self.value, int | float) and not isinstance(self.value, bool)
+SIGNIFICANT = 4  # digits, where a column has no decimals of its own
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells, one per heading."""
+    """Rows of values; columns are {heading: decimals}."""
 
     name: str
     caption: str
-    headings: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    notes: tuple[str, ...] = ()
+    columns: Mapping[str, int | None]
+    rows: Sequence[Sequence[Value]]
+    notes: Sequence[str] = ()
 
     @property
-    def kinds(self) -> tuple[str, ...]:
+    def kinds(self) -> list[str]:
         """Of each column: `number`, `long` (a text that needs several lines) or `text`."""
-        columns = [[row[place] for row in self.rows] for place in range(len(self.headings))]
-        return tuple(map(_kind, columns))
+        return [_kind([row[place] for row in self.rows]) for place in range(len(self.columns))]
+
+    @property
+    def texts(self) -> list[list[str]]:
+        """The cells as the page shows them."""
+        decimals = list(self.columns.values())
+        return [
+            [shown(value, of, number=_number) for value, of in zip(row, decimals, strict=True)]
+            for row in self.rows
+        ]
+
+    @property
+    def csv(self) -> str:
+        """Every row with every digit."""
+        out = io.StringIO()
+        rows = csv.writer(out, lineterminator="\n")
+        rows.writerow(self.columns)
+        rows.writerows(["" if value is None else value for value in row] for row in self.rows)
+        return out.getvalue()
 
 
 @dataclass(frozen=True)
 class Section:
-    """One analysis: its JSON file is `name`.json."""
+    """The tables of one analysis; its JSON file is `name`.json."""
 
     name: str
     title: str
     about: str
-    tables: tuple[Table, ...]
+    tables: Sequence[Table]
 
 
-def _kind(column: Sequence[Cell]) -> str:
-    if any(cell.is_number for cell in column):
+def _kind(column: Sequence[Value]) -> str:
+    if any(isinstance(value, int | float) and not isinstance(value, bool) for value in column):
         return "number"
-    texts = [cell.value for cell in column if isinstance(cell.value, str)]
-    return "long" if any(len(text) > LONG for text in texts) else "text"
+    return "long" if any(len(text) > LONG for text in column if isinstance(text, str)) else "text"
 
 
-def table(
-    name: str,
-    caption: str,
-    columns: Sequence[tuple[str, int | None]],
-    rows: Sequence[Sequence[Value]],
-    notes: Sequence[str] = (),
-) -> Table:
-    """A table whose columns are (heading, decimals)."""
-    return Table(
-        name,
-        caption,
-        tuple(heading for heading, _ in columns),
-        tuple(
-            tuple(Cell(value, places) for value, (_, places) in zip(row, columns, strict=True))
-            for row in rows
-        ),
-        tuple(notes),
-    )
+def _number(value: float | int, decimals: int | None) -> str:
+    return significant(value) if decimals is None else rounded(value, decimals)
 
 
-def facts(
-    name: str,
-    caption: str,
-    entries: Sequence[tuple[str, Value, int | None]],
-    notes: Sequence[str] = (),
-) -> Table:
-    """A table of single statistics: (what, value, decimals)."""
-    rows = tuple((Cell(what), Cell(value, places)) for what, value, places in entries)
-    return Table(name, caption, ("statistic", "value"), rows, tuple(notes))
+def significant(value: float | int, digits: int = SIGNIFICANT) -> str:
+    """A number with so many digits that count, never as a power of ten; a whole one as it is."""
+    if isinstance(value, int):
+        return str(value)
+    whole = 1 + math.floor(math.log10(abs(value))) if value else 1
+    return rounded(value, max(0, digits - whole))
 
 
-INTERVAL: list[tuple[str, int | None]] = [
-    ("r", 3), ("low", 3), ("high", 3), ("p", 4), ("excludes zero", None)
-]  # fmt: skip
+def facts(name: str, caption: str, of: Mapping[str, Value], notes: Sequence[str] = ()) -> Table:
+    """A table of single statistics."""
+    return Table(name, caption, {"statistic": None, "value": None}, list(of.items()), notes)
 
 
-def interval(result: Document) -> list[Value]:
-    """The cells of `INTERVAL`."""
-    ends = [result["r"], result["ci_lower"], result["ci_upper"]]
-    return [*ends, result["p_value"], not result["includes_zero"]]
+def by_pair(values: Values) -> Table:
+    """A row per pair: what the statements themselves gave; their texts stay where they are."""
+    last = values.pair_metrics[-1]
+    first: dict[int, int] = {}
+    rows = []
+    for pair, category in enumerate(values.category_of_pair.tolist()):
+        number = pair - first.setdefault(category, pair)
+        nll = values.nll[:, pair].tolist()
+        of_pair = [*nll, float(values.preferences[pair]), *last[:, pair].tolist()]
+        rows.append([values.categories[category], number, *of_pair])
+    columns = ("category", "pair", "NLL A (nats)", "NLL B (nats)", "preference (nats)")
+    metrics = [f"{name.replace('_', ' ')} (layer {values.layers[-1]})" for name in METRICS]
+    caption = "Every pair, numbered from 0 within its category as in the file of the pairs."
+    return Table("by-pair", caption, dict.fromkeys((*columns, *metrics)), rows)

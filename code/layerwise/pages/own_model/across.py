@@ -1,0 +1,121 @@
+"""Several of a reader's models on one page, with the papers' families beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from layerwise.analyses import depth_curves
+from layerwise.analyses.answers import QUESTIONS, Results, answers, over_models
+from layerwise.analyses.derivation import derive
+from layerwise.analyses.evidence import Evidence
+from layerwise.analyses.scaling import READER
+from layerwise.pages.own_model.page import Own, interval
+from layerwise.pages.own_model.tables import Section, Table, Value, significant
+
+PEAKS = {
+    "n_layers": ("blocks", None),
+    "max_pos_r": ("largest r", 3),
+    "max_pos_pct": ("at % of depth", 0),
+    "max_neg_r": ("smallest r", 3),
+    "max_neg_pct": ("at % of depth ", 0),
+    "n_sign_changes": ("sign changes", None),
+    "final_r": ("last r", 3),
+}
+
+
+def page_of(
+    models: Mapping[str, Results], comparison: Mapping[str, Any], evidence: Evidence
+) -> Own:
+    """What the page across models says.
+
+    Arguments:
+        models: result documents by display name.
+        comparison: the document of `scaling.json`.
+        evidence: the published numbers.
+    """
+    printed = derive({"": READER}, evidence).documents[""]
+    curves = depth_curves.published(evidence)
+    peaks = _peaks(models, comparison, printed)
+    about = (
+        "At which layer does the correlation of asymmetry and preference peak, where does it end, "
+        "and does that move with size? Below the own models the papers’."
+    )
+    lead = (
+        "Several of the reader’s own models, each by `layerwise analyze`, and the models of the "
+        "papers (in grey, and below the own ones in tables) from the numbers published with them."
+    )
+    return Own(
+        ", ".join(models),
+        [(name, of["layers"]["model"]) for name, of in models.items()],
+        [],
+        {},
+        [Section("scaling", "The correlation across models", about, [peaks])],
+        answers=over_models(models, evidence),
+        matrix=_matrix(models, evidence),
+        further=[_curves(models, curves)],
+        lead=lead,
+    )
+
+
+def _matrix(models: Mapping[str, Results], evidence: Evidence) -> Table | None:
+    """Claims by model: outcome, value and interval."""
+    found = {
+        name: {one.question.name: one for one in answers(of, evidence)}
+        for name, of in models.items()
+    }
+    rows = []
+    for question in QUESTIONS:
+        asked = [of.get(question.name) for of in found.values()]
+        if any(asked):
+            cells = [
+                f"{one.word}: {significant(one.estimate.value, 3)} {interval(one.estimate)}"
+                if one
+                else None
+                for one in asked
+            ]
+            rows.append([f"{question.says} ({question.number})", *cells])
+    if not rows:
+        return None
+    caption = "The papers' claims on each model: outcome, number and its 95% interval."
+    return Table("claims-by-model", caption, {"claim": None, **dict.fromkeys(models)}, rows)
+
+
+def _peaks(
+    models: Mapping[str, Results], comparison: Mapping[str, Any], printed: Mapping[str, Any]
+) -> Table:
+    rows = []
+    for document in (comparison, printed):
+        for row in document["summary"]:
+            of = models.get(row["model"], {}) if document is comparison else {}
+            tests = of.get("category_bootstrap", {}).get("layer_results", {})
+            last = tests[max(tests, key=int)] if tests else {}
+            ends = (last.get(key) for key in ("ci_lower", "ci_upper", "p_value"))
+            n = of.get("category_bootstrap", {}).get("n_categories")
+            whose = "own" if document is comparison else "papers'"
+            rows.append([row["model"], whose, *(row[key] for key in PEAKS), *ends, n])
+    columns = {"low": 3, "high": 3, "p": 4, "n": None}
+    caption = (
+        "r of UA and preference over the categories: its largest and smallest value over the "
+        "sampled layers, and that of the last with its 95% interval."
+    )
+    names = {"model": None, "whose": None, **dict(PEAKS.values()), **columns}
+    return Table("peaks", caption, names, rows, ["No intervals were published by family."])
+
+
+def _curves(models: Mapping[str, Results], printed: depth_curves.Curves) -> Table:
+    """Every curve, point by point."""
+    rows: list[list[Value]] = [
+        [name, "own", quantity, depth, value]
+        for name, of in models.items()
+        for quantity, curve in depth_curves.own(of).items()
+        for depth, value in curve
+    ]
+    rows += [
+        [name, "papers'", quantity, depth, value]
+        for quantity, of_models in printed.items()
+        for name, curve in of_models.items()
+        for depth, value in curve
+    ]
+    names = ("model", "whose", "quantity", "relative depth", "value")
+    return Table("curves", "Every curve over relative depth.", dict.fromkeys(names), rows)
