@@ -1,7 +1,9 @@
-"""A reader's own model: every number on the page is a file's, and its names are only text."""
+"""Readers' own models: no word without a test, every number a file's, names only text."""
 
 from __future__ import annotations
 
+import csv
+import io
 import itertools
 import json
 import re
@@ -23,7 +25,8 @@ from matplotlib.text import Text
 
 from hostile import MARKUP, TEX
 from layerwise import cli
-from layerwise.analyses import READER, of_reader
+from layerwise.analyses import READER, depth_curves, of_reader
+from layerwise.analyses.evidence import Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.experiments import own_weights
 from layerwise.experiments.reduction import measure
@@ -36,21 +39,21 @@ from layerwise.figures.numbers import OWN, Numbers
 from layerwise.inputs.measured import alone
 from layerwise.inputs.pairs import read_pairs
 from layerwise.inputs.prompts import read_prompts
+from layerwise.inputs.published import Published
 from layerwise.measures.values import Values
-from layerwise.pages.own_model import figures, page, sections, sections_paper3
+from layerwise.pages.own_model import figures, page, sections
 from layerwise.pages.own_model.cautions import cautions, share_of_two
-from layerwise.pages.own_model.tables import Section
+from layerwise.pages.own_model.tables import Section, Table, significant
 from layerwise.pages.pictures import Picture
 from layerwise.pages.typeset import build_pdf
-from layerwise.steps import analyze
+from layerwise.steps import analyze, scaling
 from random_states import DRAWS, numbers_of, some_pairs, write_states
 from tiny_checkpoints import twinned_model
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = {"pairs": ROOT / "examples" / "pairs.json", "prompts": ROOT / "examples" / "prompts.json"}
 DOCUMENTS = (*READER, "gains", "spectral")
-FIGURES = ["sensitivity", "validation", "layers", "bins", "pairs", "anisotropy",
-           "anisotropy_spectra"]  # fmt: skip
+FIGURES = [*figures.OF_ONE]
 FEW: dict[str, Any] = {"layers": [0, 4, 8, 10], "k_values": [10], "n_permutations": 20}
 HOSTILE = (MARKUP[0], MARKUP[6], TEX[0], TEX[5], "$x^2$ & $\\frac{$", "größe 語 \u2588")
 HARMLESS = ("one", "two", "three", "four", "five", "six")
@@ -93,6 +96,7 @@ class Page(HTMLParser):
         super().__init__()
         self.addresses: list[str] = []
         self.cells: dict[str, list[str]] = {}
+        self.sections: list[str] = []
         self.words: list[str] = []
         self.policy = ""
         self._section = ""
@@ -106,6 +110,7 @@ class Page(HTMLParser):
             self.policy = str(dict(attrs)["content"])
         if tag == "section":
             self._section = str(dict(attrs)["id"])
+            self.sections.append(self._section)
         self._cell = tag == "td"
         if self._cell:
             self.cells.setdefault(self._section, []).append("")
@@ -138,7 +143,7 @@ def leaves(document: Any) -> Iterator[float]:
         yield document
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
+@pytest.mark.parametrize("name", sections.SECTIONS)
 def test_every_number_of_a_table_is_in_the_json_file_beside_it(out: Path, name: str) -> None:
     document = json.loads((out / f"{name}.json").read_text())
     cells = Page((out / "index.html").read_text()).cells[name]
@@ -171,13 +176,25 @@ def test_the_page_asks_for_nothing_and_links_what_is_there(out: Path) -> None:
     text = (out / "index.html").read_text()
     addresses = Page(text).addresses
     files = [one for one in addresses if not one.startswith(("#", "data:"))]
-    assert {f"{name}.json" for name in DOCUMENTS} <= set(files)
+    assert {f"{name}.json" for name in sections.SECTIONS} <= set(files)
+    assert {path.relative_to(out).as_posix() for path in out.glob("tables*")} - {"tables"} <= set(
+        files
+    )
+    assert {f"tables/{path.name}" for path in (out / "tables").iterdir()} <= set(files)
     assert all((out / one).is_file() and ".." not in one for one in files)
     assert Page(text).policy.startswith("default-src 'none'; img-src data:; ")
     assert "<script" not in text
-    assert text.count("<svg ") == len(FIGURES)
+    assert text.count('<svg role="img"') == len(FIGURES)
     kinds = Counter(path.suffix for path in (out / "figures").iterdir())
     assert kinds == dict.fromkeys((".pdf", ".svg"), len(FIGURES))
+
+
+def test_the_page_begins_with_what_came_out_and_ends_with_its_data(out: Path) -> None:
+    page_of = Page((out / "index.html").read_text())
+    assert page_of.sections == ["answers", "figures", *sections.SECTIONS, "data"]
+    words = "".join(page_of.words)
+    assert "INVERSE" not in words  # the notebook's word for any r under -0.5
+    assert words.index("Of 11 claims of the papers") < words.index("sha256:")
 
 
 def test_the_page_says_what_was_measured(out: Path) -> None:
@@ -286,7 +303,7 @@ def made(folder: Path, categories: tuple[str, ...], display: str) -> tuple[page.
     drawn = numbers_of(values)
     results = of_reader(alone(drawn.files), DRAWS)
     warned = cautions(values, drawn, 40, n_resamples=10000, level=0.95)
-    built = page.sections_of(results)
+    built = sections.sections_of(results)
     return page.Own(display, [("model", display)], warned, {"gains": display}, built), results
 
 
@@ -313,7 +330,7 @@ def test_the_tables_are_typeset_with_the_packages_they_name(tmp_path: Path, host
             str(layer): next(iter(results["pairs"]["results"].values())) for layer in range(30)
         },
     }
-    own = page.Own(own.display, [], [], {}, page.sections_of({**results, "pairs": tall}))
+    own = page.Own(own.display, [], [], {}, sections.sections_of({**results, "pairs": tall}))
     tex = page.tex(own)
     (packages,) = re.findall(r"% The preamble needs: (\\usepackage\{[a-z,]+\})", tex)
     assert r"\begin{longtable}" in tex  # of 150 rows
@@ -324,8 +341,8 @@ def test_the_tables_are_typeset_with_the_packages_they_name(tmp_path: Path, host
 
 
 def test_hostile_names_are_words_in_figures(hostile: Any, tmp_path: Path) -> None:
-    drawn = {one.name: one.figure for one in figures.draw(hostile[1], MODEL) if one.figure}
-    assert list(drawn) == FIGURES
+    drawn = {one.name: one.figure for one in figures.draw({MODEL: hostile[1]}) if one.figure}
+    assert list(drawn) == FIGURES[:-2]  # no weights were measured
     assert cbook.is_math_text("$x$")
     for name, figure in drawn.items():
         texts = [text for text in figure.findobj(Text) if text.get_text()]
@@ -347,34 +364,30 @@ def test_labels_are_short_drawable_and_one_for_each_name() -> None:
 # --- what has no value --------------------------------------------------------------------------
 
 
-def rows_of(section: Section, place: int = 0) -> list[list[Any]]:
-    return [[cell.value for cell in row] for row in section.tables[place].rows]
-
-
 def test_a_reading_without_r_says_why(harmless: Any) -> None:
     document = json.loads(json.dumps(harmless[1]["layers"]))
-    usual = sections.layers(document)
-    assert not any("No r" in note for note in usual.tables[0].notes)
+    (usual,) = sections.layers(document)
+    assert not any("No r" in note for note in usual.notes)
     document["strategies"]["first_token"] |= {"correlation": None, "p_value": None}
-    document["summary"]["bands"]["first_token"] = None
-    section = sections.layers(document)
-    assert ["first token", None, None, None] in rows_of(section)
-    assert section.tables[0].notes[0].startswith("No r for the first token: it has the same state")
-    own = page.Own("m", [], [], {}, [section])
-    assert ["first token", "–", "–", "–"] in batched(Page(page.html(own, [])).cells["layers"], 4)
-    assert "first token & -- & -- & --" in page.tex(own)
+    (table,) = sections.layers(document)
+    assert ["first token", None, None] in table.rows
+    assert table.notes[0].startswith("No r for the first token: it has the same state")
+    own = page.Own("m", [], [], {}, [Section("layers", "t", "a", [table])])
+    assert ["first token", "–", "–"] in batched(Page(page.html(own, [])).cells["layers"], 3)
+    assert "first token & -- & --" in page.tex(own)
+    assert "first token,,\n" in table.csv
 
 
 def test_placeholders_of_the_bins_are_not_shown_as_numbers(harmless: Any) -> None:
     document = json.loads(json.dumps(harmless[1]["bins"]))
-    assert all(row[1] is not None for row in rows_of(sections.bins(document)))
+    assert all(row[1] is not None for row in sections.bins(document)[0].rows)
     document["bootstrap_results"]["4"] |= {"n_bins": 2, "r": 0.0, "ci_lower": -1.0}
     document["results_by_k"]["10"]["8"] |= {"n_valid": 0, "r_mean": 0.0}
-    section = sections.bins(document)
-    assert rows_of(section)[1][:6] == [4, None, None, None, None, None]
-    assert "fewer than 3 bins hold two pairs (layer 4)" in section.tables[0].notes[0]
-    assert rows_of(section, 1)[2] == [8, None]
-    assert section.tables[1].notes[0].startswith("No value for k = 10: no binning")
+    stable, sweep, _ = sections.bins(document)
+    assert stable.rows[1][:6] == [4, None, None, None, None, None]
+    assert "fewer than 3 bins hold two pairs (layer 4)" in stable.notes[0]
+    assert sweep.rows[2] == [8, None]
+    assert sweep.notes[0].startswith("No value for k = 10: no binning")
 
 
 @pytest.mark.parametrize(
@@ -382,8 +395,8 @@ def test_placeholders_of_the_bins_are_not_shown_as_numbers(harmless: Any) -> Non
 )
 def test_a_slope_of_one_layer_is_none(harmless: Any, peak: int, known: tuple[bool, bool]) -> None:
     document = {**harmless[1]["anisotropy"], "L_star_anisotropy": peak}
-    (bell, _) = sections_paper3.anisotropy(document).tables
-    slopes = [row[1].value for row in bell.rows if str(row[0].value).startswith("slope")]
+    bell, _ = sections.anisotropy(document)
+    slopes = [value for what, value in bell.rows if str(what).startswith("slope")]
     assert tuple(slope is not None for slope in slopes) == known
     assert sum("No slope" in note for note in bell.notes) == 2 - sum(known)
 
@@ -391,11 +404,89 @@ def test_a_slope_of_one_layer_is_none(harmless: Any, peak: int, known: tuple[boo
 def test_layer_numbers_of_the_papers_model_are_marked(harmless: Any) -> None:
     document = harmless[1]["anisotropy"]
     said = "says nothing of a model of 10 blocks"
-    assert said in " ".join(sections_paper3.anisotropy(document).tables[0].notes)
+    assert said in " ".join(sections.anisotropy(document)[0].notes)
     deep = {**document, "n_layers": 32}
     for key in ("intrinsic_dim_ratio", "effective_rank", "avg_cos_sim"):
         deep[key] = [0.5] * 33
-    assert "says nothing" not in " ".join(sections_paper3.anisotropy(deep).tables[0].notes)
+    assert "says nothing" not in " ".join(sections.anisotropy(deep)[0].notes)
+
+
+# --- tables as files ----------------------------------------------------------------------------
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as handle:
+        return list(csv.DictReader(handle))
+
+
+def test_a_row_per_pair_and_no_statement_in_any_file(out: Path) -> None:
+    rows = read_csv(out / "tables" / "by-pair.csv")
+    assert [(row["category"], row["pair"]) for row in rows] == [
+        (name, str(n)) for name in ("weather", "kitchen", "travel") for n in range(6)
+    ]
+    nll = [[float(row[f"NLL {side} (nats)"]) for side in "AB"] for row in rows]
+    preferences = [float(row["preference (nats)"]) for row in rows]
+    assert preferences == pytest.approx([b - a for a, b in nll], abs=1e-12)
+    document = json.loads((out / "pairs.json").read_text())["results"]["5"]["within_pair_sim"]
+    similarity = [float(row["within pair sim (layer 5)"]) for row in rows]
+    assert np.corrcoef(similarity, preferences)[0, 1] == pytest.approx(document["r"])
+    written = [path.read_bytes() for path in out.rglob("*") if path.is_file()]
+    assert not [text for text in texts() for one in written if text.encode() in one]
+
+
+def test_csv_has_every_digit_and_quotes_what_needs_it() -> None:
+    table = Table("t", "", {"a": None, "b": 2}, [['x,"y"\n', 1 / 3], [None, True]])
+    assert list(csv.reader(io.StringIO(table.csv))) == [
+        ["a", "b"], ['x,"y"\n', repr(1 / 3)], ["", "True"]
+    ]  # fmt: skip
+    assert table.texts == [['x,"y"\n', "0.33"], ["–", "yes"]]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.012345, "0.01235"), (-123456.7, "-123457"), (1.0, "1.000"), (0.0, "0.000"), (7, "7")],
+)
+def test_significant_digits(value: float | int, text: str) -> None:
+    assert significant(value) == text
+
+
+# --- several models -----------------------------------------------------------------------------
+
+
+def test_scaling_writes_a_page_beside_its_data(out: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(out, other)
+    for path in other.glob("*.json"):
+        path.write_text(path.read_text().replace('"tiny"', '"another"'))
+    said = scaling.run([out, other], tmp_path / "both")
+    assert "the page: " in said
+    text = (tmp_path / "both" / "scaling.html").read_text()
+    links = [one for one in Page(text).addresses if not one.startswith(("#", "data:"))]
+    assert {"scaling.json", "scaling/tables/peaks.csv", "scaling/tables.tex"} <= set(links)
+    assert all((tmp_path / "both" / one).is_file() for one in links)
+    assert text.count('<svg role="img"') == len(figures.ACROSS)
+    assert "These numbers mean nothing." in text
+    rows = read_csv(tmp_path / "both" / "scaling" / "tables" / "peaks.csv")
+    assert [row["model"] for row in rows[:2]] == ["tiny", "another"]
+    bootstrap = json.loads((out / "category_bootstrap.json").read_text())["layer_results"]["5"]
+    assert float(rows[0]["low"]) == bootstrap["ci_lower"]
+    assert {row["whose"] for row in rows[2:]} == {"papers'"}
+    claims = read_csv(tmp_path / "both" / "scaling" / "tables" / "claims-by-model.csv")
+    assert len(claims) == 11
+    assert all(row["tiny"] == row["another"] for row in claims)
+
+
+def test_scaling_of_a_broken_file_iv(out: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        shutil.copytree(out, tmp_path / name)
+    layers = tmp_path / "two" / "layers.json"
+    layers.write_text(layers.read_text().replace('"tiny"', '"another"'))
+    (tmp_path / "two" / "gains.json").write_text('{"n_layers": 5}')
+    with pytest.raises(
+        LayerwiseError, match="two lacks 'residual_gain_mean'; run `layerwise analyze` for"
+    ):
+        scaling.run([tmp_path / "one", tmp_path / "two"], tmp_path / "both")
+    assert not (tmp_path / "both").exists()
 
 
 # --- warnings -----------------------------------------------------------------------------------
@@ -444,7 +535,7 @@ def test_too_few_bins_give_the_whole_range_and_say_so(tmp_path: Path) -> None:
     assert np.isfinite(values.stable_preference).sum() < 3
     document = of_reader(alone(numbers_of(values).files), DRAWS)["bins"]
     assert {row["ci_lower"] for row in document["bootstrap_results"].values()} == {-1.0}
-    assert {row[1] for row in rows_of(sections.bins(document))} == {None}
+    assert {row[1] for row in sections.bins(document)[0].rows} == {None}
     said = [one for one in warnings(values, 1000) if "of the random bins" in one]
     assert said == [
         "Under 100 of 10000 resamples of the random bins have an r at some layer: its interval is "
@@ -482,6 +573,31 @@ def test_many_categories_stay_apart_and_fit(tmp_path: Path) -> None:
         named = [line for line in points if line.get_label() in rows]
         assert len({(line.get_marker(), line.get_color()) for line in named}) == len(rows)
         style.save(figure, tmp_path, "validation")
+
+
+def test_the_papers_curves_lie_behind_an_own_one_and_only_there(
+    harmless: Any, published: Published
+) -> None:
+    curves = depth_curves.published(Evidence(published, DRAWS))
+    pairs = {"m": {"pairs": harmless[1]["pairs"]}}
+    for beside in (curves, {}):
+        (drawn,) = figures.draw(pairs, ["pairs"], beside=beside)
+        assert drawn.figure is not None
+        first, last = drawn.figure.axes[0], drawn.figure.axes[4]
+        named = {text.get_text() for text in first.texts}
+        assert named == set(beside.get("centroid_asymmetry", {}))
+        grey = [line for line in last.lines if line.get_alpha() == 0.5]
+        assert len(grey) == len(beside.get("margin_asymmetry", {}))
+        for line in grey:  # Pythia-6.9B's last layer stands at this model's last
+            expected = {(10 * x, y) for x, y in curves["margin_asymmetry"]["Pythia-6.9B"]}
+            assert {tuple(at) for at in line.get_xydata().tolist()} == expected
+
+
+def test_names_of_curves_stay_apart_and_in_the_axes() -> None:
+    assert style._apart([10.0, 12.0, 40.0], 10.0, 0.0) == pytest.approx([22 / 3, 52 / 3, 112 / 3])
+    moved = style._apart([5.0, 5.0, 5.0], 10.0, 3.0)
+    assert np.diff(moved).tolist() == [10, 10]
+    assert moved[0] >= 3
 
 
 def test_a_figure_that_is_not_whole_iv(harmless: Any) -> None:

@@ -10,14 +10,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from layerwise.analyses.answers import NAMES, Results
+from layerwise.analyses.categories import SLUG
 from layerwise.analyses.evidence import Evidence, by_layer
 from layerwise.analyses.gain_files import models
 from layerwise.analyses.pair_curves import CURVES
-from layerwise.inputs.result_files import LLAMA, PAIRS, PROFILES, SCALING, SPECTRAL, SWEEP
+from layerwise.inputs import result_files as files
 
 Curve = list[tuple[float, float]]
 Curves = Mapping[str, Mapping[str, Curve]]
-CATEGORIES, PAIRWISE, GAIN = "categories", "centroid_asymmetry", "gain"
+CATEGORIES, BINS, PAIRWISE, GAIN = "categories", "random bins", "centroid_asymmetry", "gain"
 PROFILE = ("intrinsic_dim_ratio", "effective_rank", "avg_cos_sim")
 MATRICES = ("W_V", "W_O", "W_Q", "W_K")
 
@@ -41,31 +42,37 @@ def profile(values: Iterable[Any]) -> Curve:
 
 def published(evidence: Evidence) -> Curves:
     """Of the papers' models."""
-    last = {slug: CURVES[slug].of(evidence) for slug in NAMES}
+    first = NAMES[SLUG]
+    bins = by_layer(evidence[files.BINS].bootstrap_results)
     found: dict[str, dict[str, Curve]] = {
         CATEGORIES: {
             name: over(
                 {n: test.correlation for n, test in by_layer(of.layer_results).items()}, of.n_layers
             )
-            for name, of in evidence[SCALING].models.items()
+            for name, of in evidence[files.SCALING].models.items()
         },
-        PAIRWISE: {NAMES[slug]: over(of.r(), of.layers[-1]) for slug, of in last.items()},
-        GAIN: {name: behind(m.all_layer_gains[:]) for name, m in models(evidence[SWEEP]).items()},
+        BINS: {first: over({n: test.r for n, test in bins.items()}, max(bins))},
+        PAIRWISE: {
+            name: over(curve.r(), curve.layers[-1])
+            for slug, name in NAMES.items()
+            for curve in [CURVES[slug].of(evidence)]
+        },
+        GAIN: {
+            name: behind(m.all_layer_gains[:]) for name, m in models(evidence[files.SWEEP]).items()
+        },
     }
-    for slug, file in (("pythia-6p9b", PAIRS), ("llama-3p1-8b", LLAMA)):
-        group = "results" if file == PAIRS else "pair_level_results"
-        tests = by_layer(evidence[file][group])
-        for metric in tests[0]:
-            curve = over({n: test[metric].r for n, test in tests.items()}, max(tests))
-            found.setdefault(metric, {}).setdefault(NAMES[slug], curve)
+    tests = by_layer(evidence[files.PAIRS].results)
+    for metric in tests[0]:  # the other measures of a pair: of one model alone
+        curve = over({n: test[metric].r for n, test in tests.items()}, max(tests))
+        found.setdefault(metric, {first: curve})
     for key in PROFILE:
-        of_models = {NAMES[slug]: evidence[file][key] for slug, file in PROFILES.items()}
-        found[key] = {name: profile(of[:]) for name, of in of_models.items()}
+        found[key] = {
+            NAMES[slug]: profile(evidence[file][key][:]) for slug, file in files.PROFILES.items()
+        }
     for matrix in MATRICES:
         found[matrix] = {
             m.model.rpartition("/")[2]: behind(m[f"{matrix}_spectral_norm"][:])
-            for m in evidence[SPECTRAL].results
-            if f"{matrix}_spectral_norm" in m
+            for m in evidence[files.SPECTRAL].results
         }
     return found
 

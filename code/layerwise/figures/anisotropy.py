@@ -35,7 +35,7 @@ def anisotropy(numbers: Numbers) -> Figure:
         title,
         2.0 * rows,
         f"{numbers.names[model]}; n: all tokens of {document['n_prompts']} prompts. Red: "
-        f"layer {peak}, where the share is {shares[peak]:.3f}.",
+        f"layer {peak}, where the share is {shares[peak]:.3f}. {numbers.grey}",
         rows=rows,
         columns=columns,
     )

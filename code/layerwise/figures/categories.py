@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from layerwise.analyses.depth_curves import CATEGORIES
+from layerwise.analyses.depth_curves import BINS, CATEGORIES
 from layerwise.figures import style
 from layerwise.figures.numbers import Numbers
 from layerwise.statistics.correlation import pearson_r
@@ -134,7 +134,8 @@ def layers(numbers: Numbers) -> Figure:
     results = document["layer_results"]
     title = f"Over {document['n_categories']} categories the interval of r excludes zero at "
     title += f"{style.n_clear(results)} of {len(results)} layers"
-    remark = f"Bars: {document['ci_level']:.0%} intervals; a cross where it holds zero."
+    remark = f"Bars: {document['ci_level']:.0%} intervals; a cross where it holds zero. "
+    remark += numbers.grey
     shape: dict[str, Any] = {"columns": 2, "width_ratios": (3, 1), "sharey": True}
     figure, (row,) = style.panels(numbers, title, 2.5, remark, **shape)
     for change in found["summary"]["sign_changes"]:
@@ -180,7 +181,8 @@ def bins(numbers: Numbers) -> Figure:
     title = f"Over {k} random bins the interval of r excludes zero at {clear[1]} of "
     title += f"{len(document['bootstrap_results'])} layers, over {n} categories at {clear[0]}"
     shape: dict[str, Any] = {"columns": 3 if sweep else 2, "sharey": True}
-    figure, (row,) = style.panels(numbers, title, 2.7, style.HOLDS_ZERO, **shape)
+    remark = f"{style.HOLDS_ZERO} {numbers.grey}"
+    figure, (row,) = style.panels(numbers, title, 2.7, remark, **shape)
     for axes, (name, place) in zip(row, series.items(), strict=False):
         style.intervals_by_layer(axes, document[place], most=5 if sweep else 10)
         axes.set_title(f"{numbers.names[model]}, n = {name}")
@@ -195,6 +197,9 @@ def bins(numbers: Numbers) -> Figure:
         row[2].set_title(f"mean r of {document['n_permutations']} binnings")
     if sweep:
         style.legend_below(row[2:], len(sweep))
+    curves = [numbers.beside.get(quantity, {}) for quantity in (CATEGORIES, BINS)]
+    last = max(map(int, document["bootstrap_results"]))
+    style.beside(list(zip(row, curves, strict=False)), last)
     return figure
 
 

@@ -47,6 +47,11 @@ class Numbers:
         """What the numbers are: published or measured."""
         return "published" if self.source == "published" else "measured"
 
+    @property
+    def grey(self) -> str:
+        """What grey lines are, where there are any."""
+        return "Grey: the papers' models, as published." * bool(self.beside)
+
     def document(self, analysis: str, name: str, *keys: str) -> Document:
         """One document, once it has what the keys ("a/b" for what is nested) name.
 

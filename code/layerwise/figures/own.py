@@ -20,7 +20,6 @@ QUANTITIES = {
     "intrinsic_dim_ratio": "first component's share",
     GAIN: "gain of each block",
 }
-PRINTED = "Grey: the papers' models, from the numbers published with them."
 
 
 def gains(numbers: Numbers) -> Figure:
@@ -35,7 +34,7 @@ def gains(numbers: Numbers) -> Figure:
     over = [name for name, of in documents.items() if means[name] > depth_bound(of["n_layers"])]
     title = f"The second-last block's mean gain is {_values(numbers, means)}: {len(over)} of "
     title += f"{len(means)} over the claimed bound 10^(1/L)"
-    figure, (row,) = style.panels(numbers, title, 3.2, PRINTED, columns=2)
+    figure, (row,) = style.panels(numbers, title, 3.2, numbers.grey, columns=2)
     curves = {name: own({"layers": of, "gains": of})[GAIN] for name, of in documents.items()}
     style.log_axis(row[0], "y")
     _curves(row[0], numbers, curves)
@@ -52,7 +51,8 @@ def _against_depth(
     axes: Axes, numbers: Numbers, documents: Mapping[str, Any], means: Mapping[str, float]
 ) -> None:
     printed = {
-        name: (len(curve), curve[-2][1]) for name, curve in numbers.beside.get(GAIN, {}).items()
+        name: (float(len(curve)), curve[-2][1])
+        for name, curve in numbers.beside.get(GAIN, {}).items()
     }
     deepest = max([40, *(of["n_layers"] for of in documents.values())])
     depths = range(4, deepest + 1)
@@ -64,6 +64,7 @@ def _against_depth(
     for number, (name, of) in enumerate(documents.items()):
         spread = float(np.std(of["residual_gain_all"]))
         axes.errorbar(of["n_layers"], means[name], yerr=spread, zorder=3, **style.look(number))
+    axes.margins(y=0.1)
     axes.set_xlabel("depth L (blocks)")
     axes.set_title("second-last block")
     style.name_points(axes, {name.removeprefix("pythia-"): at for name, at in printed.items()})
@@ -81,7 +82,7 @@ def spectral(numbers: Numbers) -> Figure:
     }
     title = f"The mean spectral norm of W_V over that of W_O is {_values(numbers, ratio)}"
     shape: dict[str, Any] = {"rows": 2, "columns": 2, "sharey": True}
-    figure, grid = style.panels(numbers, title, 4.6, PRINTED, **shape)
+    figure, grid = style.panels(numbers, title, 4.6, numbers.grey, **shape)
     found = {name: own({"layers": of, "spectral": of}) for name, of in documents.items()}
     for axes, matrix in zip(grid.flat, MATRICES, strict=True):
         style.log_axis(axes, "y")
@@ -112,7 +113,7 @@ def by_depth(numbers: Numbers) -> Figure:
     title += "models"
     rows = -(-len(there) // 2)
     figure, grid = style.panels(
-        numbers, title, 2.3 * rows + 0.3, PRINTED, rows=rows, columns=min(2, len(there))
+        numbers, title, 2.3 * rows + 0.3, numbers.grey, rows=rows, columns=min(2, len(there))
     )
     for axes, of in zip(grid.flat, there, strict=False):
         _curves(axes, numbers, {name: c[of] for name, c in found.items() if of in c})
@@ -142,7 +143,10 @@ def last_layer(numbers: Numbers) -> Figure:
     clear = sum(not holds_zero for *_, holds_zero in rows.values())
     title = f"The interval of r at the last layer excludes zero in {clear} of {len(rows)} models"
     figure, grid = style.panels(
-        numbers, title, 0.8 + 0.22 * (len(rows) + len(printed)), f"{style.HOLDS_ZERO} {PRINTED}"
+        numbers,
+        title,
+        0.8 + 0.22 * (len(rows) + len(printed)),
+        f"{style.HOLDS_ZERO} {numbers.grey}",
     )
     axes = grid[0, 0]
     counts = [f"{numbers.names[name]}, n = {of['n_categories']}" for name, of in documents.items()]

@@ -38,7 +38,7 @@ def pairs(numbers: Numbers) -> Figure:
     ]
     title = f"{len(turning)} of {len(metrics)} metrics have another sign of r at layer {last} "
     title += f"than at layer {first}"
-    remark = f"n = {document['n_pairs']} pairs. {style.HOLDS_ZERO}"
+    remark = f"n = {document['n_pairs']} pairs. {style.HOLDS_ZERO} {numbers.grey}"
     shape: dict[str, Any] = {"rows": -(-len(metrics) // 3), "columns": 3, "sharey": True}
     figure, grid = style.panels(numbers, title, 2.0 * shape["rows"], remark, **shape)
     for axes, metric in zip(grid.flat, metrics, strict=False):

@@ -16,9 +16,9 @@ from layerwise.pages.own_model.tables import Section, Table, Value, significant
 PEAKS = {
     "n_layers": ("blocks", None),
     "max_pos_r": ("largest r", 3),
-    "max_pos_pct": ("at % of depth", 0),
+    "max_pos_pct": ("at (% of depth)", 0),
     "max_neg_r": ("smallest r", 3),
-    "max_neg_pct": ("at % of depth ", 0),
+    "max_neg_pct": ("at (%)", 0),
     "n_sign_changes": ("sign changes", None),
     "final_r": ("last r", 3),
 }
@@ -42,7 +42,7 @@ def page_of(
         "and does that move with size? Below the own models the papers’."
     )
     lead = (
-        "Several of the reader’s own models, each by `layerwise analyze`, and the models of the "
+        "Several of the reader’s own models, each analysed by itself, and the models of the "
         "papers (in grey, and below the own ones in tables) from the numbers published with them."
     )
     return Own(

@@ -151,7 +151,8 @@ def answer(answers: Sequence[Answer]) -> str:
     counts = Counter(one.word for one in answers)
     said = {TOO_FEW: "too few points for {}", OPPOSITE: "the opposite of {}"}
     parts = [said.get(word, f"{{}} {word}").format(counts[word]) for word in WORDS if counts[word]]
-    return f"Of {len(answers)} claims of the papers: {', '.join(parts)}." if parts else ""
+    n = f"{len(answers)} claim{'s' if len(answers) != 1 else ''}"
+    return f"Of {n} of the papers: {', '.join(parts)}." if parts else ""
 
 
 def view(one: Answer) -> dict[str, Any]:

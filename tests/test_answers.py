@@ -1,0 +1,209 @@
+"""The papers' claims on a reader's model: no word without an interval, and the papers' numbers."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from layerwise.analyses import of_reader
+from layerwise.analyses.answers import (
+    OPPOSITE,
+    QUESTIONS,
+    SHOWN,
+    TOO_FEW,
+    UNCLEAR,
+    Answer,
+    Estimate,
+    answers,
+    over_models,
+    slope,
+    word,
+)
+from layerwise.analyses.evidence import Evidence
+from layerwise.experiments.reduction import measure
+from layerwise.inputs.measured import alone
+from random_states import DRAWS, numbers_of, some_pairs, write_states
+
+NEGATIVE = {"above": -math.inf, "below": 0.0}
+ZONE = {"above": -0.015, "below": 0.015}
+GAINS = np.array([0.91, 0.95, 0.9, 0.97, 0.93, 0.94])
+
+
+@pytest.fixture(scope="module")
+def evidence(published: Any) -> Evidence:
+    return Evidence(published, DRAWS)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The documents of random states over six categories, with gains and norms."""
+    states = write_states(tmp_path_factory.mktemp("states") / "s")
+    values = measure(
+        states,
+        some_pairs(categories=tuple("abcdef")),
+        layers=[0, 4, 8, 10],
+        k_values=[10],
+        n_permutations=20,
+    )
+    documents = of_reader(alone(numbers_of(values).files), DRAWS)
+    rng = np.random.default_rng(0)
+    norms = {f"{name}_{kind}_norm": rng.uniform(1, 2, 10).tolist() for name in ("W_V", "W_O")
+             for kind in ("spectral", "frobenius")}  # fmt: skip
+    gains = {
+        "n_layers": 10,
+        "n_prompts": 6,
+        "readings": {"penultimate": {"all": GAINS.tolist()}, "final_norm": {"all": [2.0, 3.0] * 3}},
+        "all_layer_gains": [3.0, *[0.9] * 9],
+        "all_layer_gains_std": [0.1] * 10,
+        "residual_gain_mean": 0.93,
+        "gain_with_ln_mean": 2.5,
+    }
+    return {**documents, "gains": gains, "spectral": norms}
+
+
+@pytest.fixture(scope="module")
+def found(results: dict[str, Any], evidence: Evidence) -> dict[str, Answer]:
+    return {one.question.name: one for one in answers(results, evidence)}
+
+
+@pytest.mark.parametrize(
+    ("estimate", "limits", "expected"),
+    [
+        ((-0.85, -1.0, -0.2, 3, 0.36), NEGATIVE, TOO_FEW),
+        ((-0.85, -1.0, -0.2, 6, 0.36), NEGATIVE, UNCLEAR),  # the resamples of few points mislead
+        ((-0.85, -1.0, -0.2, 6, 0.03), NEGATIVE, SHOWN),
+        ((-0.85, -1.0, 0.1, 6, 0.03), NEGATIVE, UNCLEAR),
+        ((0.85, 0.2, 1.0, 6, 0.03), NEGATIVE, OPPOSITE),
+        ((-0.2, -0.3, -0.1, 230, None), NEGATIVE, SHOWN),
+        ((-0.2, -math.inf, math.inf, 9, None), NEGATIVE, UNCLEAR),
+        ((0.0, -0.01, 0.01, 5, None), ZONE, SHOWN),
+        ((0.0, -0.4, 0.4, 5, None), ZONE, UNCLEAR),  # "includes zero" is no evidence of zero
+        ((0.1, 0.015, 0.4, 5, None), ZONE, OPPOSITE),
+    ],
+)
+def test_word(estimate: tuple[Any, ...], limits: dict[str, float], expected: str) -> None:
+    assert word(Estimate(*estimate), **limits) == expected
+
+
+def test_a_wider_interval_or_a_larger_p_never_says_more() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        low, high = sorted(rng.normal(size=2).tolist())
+        p = float(rng.uniform())
+        said = word(Estimate(low, low, high, 9, p), **NEGATIVE)
+        wider = word(Estimate(low, low - 1, high + 1, 9, p), **NEGATIVE)
+        doubted = word(Estimate(low, low, high, 9, p + 0.05), **NEGATIVE)
+        assert wider in (said, UNCLEAR)
+        assert doubted in (said, UNCLEAR)
+
+
+def test_every_claim_is_asked_and_named_once(found: dict[str, Answer]) -> None:
+    assert list(found) == [question.name for question in QUESTIONS]
+    assert all(one.published for one in found.values())
+    assert len({question.says for question in QUESTIONS}) == len(QUESTIONS)
+
+
+def test_gains_against_scipy(found: dict[str, Answer]) -> None:
+    low, high = stats.ttest_1samp(GAINS, 0).confidence_interval(0.95)
+    asked = found["damping"].estimate
+    assert (asked.low, asked.high) == pytest.approx((low, high))
+    assert asked.value == pytest.approx(GAINS.mean())
+    assert (found["damping"].word, found["damping"].words["final_norm"]) == (SHOWN, OPPOSITE)
+    assert found["bound"].estimate.value == pytest.approx(GAINS.mean() / 10**0.1)
+    assert found["bound"].words["largest_block"] == OPPOSITE
+    assert found["bound"].others["largest_block"].where == "block 0"
+
+
+def test_slopes_against_scipy() -> None:
+    shares = [0.1, 0.15, 0.22, 0.24, 0.35, 0.4, 0.9, 0.8, 0.72, 0.6, 0.55, 0.5]
+    for rise, part in ((True, shares[:6]), (False, shares[6:])):
+        line = stats.linregress(range(6), part)
+        asked = slope(shares, rise=rise)
+        half = float(stats.t.ppf(0.975, 4)) * line.stderr
+        assert (asked.value, asked.high - asked.value) == pytest.approx((line.slope, half))
+        assert asked.where == "peak at layer 6"
+    assert not math.isfinite(slope(shares[:7], rise=False).high)  # one layer has no slope
+
+
+def test_norms_are_compared_block_by_block(found: dict[str, Answer], results: Any) -> None:
+    first, second = (np.log(results["spectral"][f"{of}_spectral_norm"]) for of in ("W_V", "W_O"))
+    test = stats.ttest_rel(first, second)
+    low, high = np.exp(test.confidence_interval(0.95))
+    asked = found["spectral_norms"].estimate
+    assert (asked.low, asked.high) == pytest.approx((low, high))
+
+
+def test_without_a_category_the_weakest_r_is_asked(found: dict[str, Answer], results: Any) -> None:
+    of = [one for name, one in results["validation"].items() if not name.startswith("_")]
+    x, y = np.array([(one["asymmetry"], one["output_preference"]) for one in of]).T
+    tests = [stats.pearsonr(np.delete(x, row), np.delete(y, row)) for row in range(6)]
+    weakest = min(tests, key=lambda test: abs(test.statistic))
+    asked = found["category_inversion"].others["left_out"]
+    assert (asked.value, asked.p) == pytest.approx((weakest.statistic, weakest.pvalue))
+    low, high = weakest.confidence_interval(0.95)
+    assert (asked.low, asked.high, asked.n) == pytest.approx((low, high, 5))
+
+
+def test_all_layers_at_once_takes_their_p(found: dict[str, Answer], results: Any) -> None:
+    asked = found["category_inversion"]
+    holm = results["sensitivity"]["holm"]["10"]
+    assert asked.estimate.p == pytest.approx(holm["p_value"])
+    assert asked.others["multiplicity"].p == holm["p_holm"] >= holm["p_value"]
+    clusters = [one.others["clusters"].n for one in found.values() if "clusters" in one.others]
+    assert clusters == [6] * 4
+
+
+def test_planted_effects_are_found_and_their_opposite(results: Any, evidence: Evidence) -> None:
+    for sign, expected in ((1, SHOWN), (-1, OPPOSITE)):
+        planted = json.loads(json.dumps(results))
+        for layer, at in (("0", 0.5 * sign), ("8", -0.5 * sign), ("10", -0.5 * sign)):
+            ends = {"r": at, "ci_lower": at - 0.1, "ci_upper": at + 0.1}
+            planted["pairs"]["results"][layer]["centroid_asymmetry"] |= ends
+        said = {one.question.name: one.word for one in answers(planted, evidence)}
+        assert (said["early"], said["late"]) == (expected, expected)
+
+
+def test_the_papers_models_against_their_statistics(found: dict[str, Answer], works: Any) -> None:
+    phases = works["phases"].documents
+    early = found["early"].published
+    assert early["Pythia-6.9B"] == phases["pythia-6p9b"]["means"]["early"]
+    assert found["late"].published["Gemma-2B"] == phases["gemma-2b"]["means"]["late"]
+    profile = works["anisotropy"].documents["pythia-6p9b"]
+    assert found["fall"].published["Pythia-6.9B"] == profile["phase2_slope"]
+    sizes = works["depth_gain"].documents["family"]["models"]
+    assert found["damping"].published == {
+        row["model"]: pytest.approx(row["residual_gain_mean"]) for row in sizes
+    }
+    assert {name for name, ratio in found["bound"].published.items() if ratio > 1} == {"pythia-1b"}
+    assert found["category_inversion"].published["Pythia-6.9B"] == pytest.approx(-0.874, abs=5e-4)
+
+
+def test_depth_and_gain_over_models(results: Any, evidence: Evidence, works: Any) -> None:
+    def model(n_layers: int, gain: float) -> dict[str, Any]:
+        made = {"n_layers": n_layers, "residual_gain_mean": gain, "gain_with_ln_mean": -gain}
+        return {"gains": {**results["gains"], **made}}
+
+    sizes = {6: 1.2, 12: 1.16, 16: 1.1, 24: 0.98, 32: 0.97}
+    models = {f"model {n}": model(n, gain) for n, gain in sizes.items()}
+    (asked,) = over_models(models, evidence)
+    test = stats.pearsonr(list(sizes), list(sizes.values()))
+    assert (asked.estimate.value, asked.estimate.p) == pytest.approx((test[0], test[1]))
+    assert (asked.word, asked.words) == (SHOWN, {"final_norm": OPPOSITE})
+    (printed,) = asked.published.values()
+    assert printed == pytest.approx(
+        works["depth_gain"].documents["family"]["depth_gain"]["depth"]["r"]
+    )
+    assert over_models(dict(list(models.items())[:2]), evidence) == []
+    assert over_models({"no gains": {}}, evidence) == []
+
+
+def test_claims_of_documents_that_are_not_there_are_not_asked(
+    results: Any, evidence: Evidence
+) -> None:
+    some = {name: results[name] for name in ("gains", "validation")}
+    assert [one.question.name for one in answers(some, evidence)] == ["damping", "bound"]
