@@ -5,6 +5,7 @@ style      what all share: the message, the footer, intervals, colours; `svg`, `
 drawing    the table of all figures: what draws each, and which analyses it reads
 verdicts, sensitivity, calibration, categories, pairs, gains, weights, anisotropy
            a function per figure: its name is the file's and the label's, its docstring the caption
+own        the same for readers' own models, the papers' in grey beside them
 """
 
 INDEX = "figures.json"  # beside the figures: what they show, and what is left out and why

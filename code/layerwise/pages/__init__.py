@@ -3,5 +3,5 @@
 values, records, pictures             what every page shows: read and checked
 html, page                            the HTML page: one file, offline
 latex, typed_numbers, paper, typeset  the LaTeX paper: templates, the gate, the folder, the PDF
-own_model                             page and tables of a reader's own model
+own_model                             pages of a reader's own models: claims, figures, tables
 """

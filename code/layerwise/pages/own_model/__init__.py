@@ -1,3 +1,3 @@
-"""A reader's own model: what Paper 3 measures of it, its tables, warnings, page and LaTeX."""
+"""Readers' own models: `sections` (documents -> tables), `cautions`, `figures`, `page`, `across`."""
 
 OF_WEIGHTS = ("gains", "spectral")  # what `of_weights` measures, which can be left out
