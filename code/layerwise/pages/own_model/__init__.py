@@ -1,3 +1,3 @@
-"""Readers' own models: `sections` (documents -> tables), `cautions`, `figures`, `page`, `across`."""
+"""Readers' own models: documents -> `sections`, `cautions`, `figures`, a `page`; several `across`."""
 
 OF_WEIGHTS = ("gains", "spectral")  # what `of_weights` measures, which can be left out
