@@ -233,7 +233,7 @@
     return make(
       "div", { class: "about-in" }, values,
       claim.cause ? make("p", { class: "cause" }, claim.cause) : null,
-      facts(...(claim.readings || []).map((reading) => ["another reading", reading])),
+      claim.readings ? make("div", { class: "readings" }, facts(...claim.readings.map((reading) => ["another reading", reading]))) : null,
       make("div", {}, make("h4", {}, "Provenance"), origin, inputsOf(claim)),
       make("div", {}, pictureOf(claim)),
     );

@@ -43,11 +43,12 @@ def sensitivity(numbers: Numbers) -> Figure:
         f"{', '.join(names[:6])}{', ...' if len(names) > 6 else ''}",
     )
     axes = grid[0, 0]
-    style.category_axis(axes, [claim.replace("_", " ") for claim in CLAIMS])
+    style.category_axis(axes, [claim.replace("_", "\n") for claim in CLAIMS])
     for row, claim in enumerate(CLAIMS):
         for column, choice in enumerate(CHOICES):
             _cell(axes, column, row, outcomes.get((claim, choice), Counter()))
-    axes.set_xticks(range(len(CHOICES)), [choice.replace("_", "\n") for choice in CHOICES])
+    words = [choice.replace("_", "\n").replace("multip", "multi-\np") for choice in CHOICES]
+    axes.set_xticks(range(len(CHOICES)), words)
     axes.set_xlim(-0.5, len(CHOICES) - 0.5)
     axes.tick_params(length=0)
     axes.grid(visible=False)

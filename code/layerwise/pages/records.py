@@ -91,12 +91,13 @@ def place(record: Mapping[str, Any]) -> str:
 
 
 def readings(record: Mapping[str, Any]) -> list[str]:
-    """What other readings of a claim's rule give, in words."""
+    """What other readings of a claim's rule give, in words; not what its cause already says."""
+    told = record["verdict"] == "differs"
     return [
         f"{one['text'].rstrip(',')}: {brief(one['value'], None)}"
         + (", as printed" if one["gives"] else "")
         for one in record["readings"]
-        if one["value"] is not None
+        if one["value"] is not None and not (told and one["gives"])
     ]
 
 
