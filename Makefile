@@ -32,8 +32,8 @@ reproduce: setup  ## recompute what follows from the published numbers: offline,
 rehearse: setup  ## run the measured pipeline on random-weight twins in a scratch copy: offline, no GPU
 	@python -m layerwise.steps.rehearse
 
-reproduce-full: setup  ## measure every number again from the weights: network, GPU, LaTeX (`dvc repro`)
-	@python -m layerwise.steps.run all
+reproduce-full: setup  ## measure every number again from the weights: network, GPU (AGAIN=1: what failed, once more)
+	@python -m layerwise.steps.run all $(if $(AGAIN),--again)
 
 verify-lock: setup  ## prove from a bare clone that dvc.lock fits code and parameters; runs no stage
 	@python tests/lock_proof.py

@@ -28,6 +28,7 @@ from layerwise.doctor import (
 )
 from layerwise.errors import LayerwiseError, TryAgainError
 from layerwise.extraction import needs
+from layerwise.extraction.provenance import smi
 from layerwise.inputs import upstream
 from layerwise.inputs.models import read_models
 from layerwise.steps import doctor
@@ -103,7 +104,10 @@ def which(*absent: str) -> dict[str, Any]:
 
 def driver(version: str, cuda: str | None = "13.0", sees: bool = False) -> dict[str, Any]:
     return {
-        "measuring.smi": lambda: (version, ["NVIDIA H200, 143771 MiB"] if version else []),
+        "layerwise.extraction.provenance.smi": lambda: (
+            version,
+            ["NVIDIA H200, 143771 MiB"] if version else [],
+        ),
         "torch.version.cuda": cuda,
         "torch.cuda.is_available": lambda: sees,
     }
@@ -267,11 +271,11 @@ def test_nvidia_smi_is_asked(tmp_path, monkeypatch):
         ("", ("", [])),
     ):
         program(tmp_path, monkeypatch, "nvidia-smi", f"{asked} && echo '{said}'")
-        assert measuring.smi() == expected
+        assert smi() == expected
     program(tmp_path, monkeypatch, "nvidia-smi", "exit 9")  # a driver that does not answer
-    assert measuring.smi() == ("", [])
+    assert smi() == ("", [])
     monkeypatch.setenv("PATH", str(tmp_path / "none"))
-    assert measuring.smi() == ("", [])
+    assert smi() == ("", [])
 
 
 def test_packages_of_the_paper_are_looked_for(tmp_path, monkeypatch):

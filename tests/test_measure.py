@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 from functools import partial
@@ -10,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 import yaml
 from torch.multiprocessing.reductions import StorageWeakRef
 
@@ -28,7 +30,7 @@ from layerwise.inputs.prompts import read_prompts
 from layerwise.inputs.published import Published
 from layerwise.inputs.result_files import SWEEP
 from layerwise.ledger.origins import Origins
-from layerwise.steps import measure
+from layerwise.steps import measure, places
 
 ROOT = Path(__file__).resolve().parent.parent
 STAND_INS = ROOT / "code" / "layerwise" / "inputs" / "rehearsal"
@@ -68,17 +70,17 @@ def step(twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         return load_local(twin, dtype, device)
 
     monkeypatch.setattr(measure, "load_registered", load)
-    monkeypatch.setattr("layerwise.extraction.hub.look_up", lambda model: {})
     monkeypatch.setattr(measure.upstream, "verify_data", lambda folder: None)
     data, params = tmp_path / "data", tmp_path / "params.yaml"
     data.mkdir()
     shutil.copy(STAND_INS / "pairs.json", data / "dataset.json")
     shutil.copy(STAND_INS / "prompts.json", data / "prompts.json")
     params.write_text(yaml.safe_dump({"measure": CHOICES, "analyse": DRAWS}))
+    places.run(tmp_path / "places.json", ROOT / "published")
 
     def run(slug: str = SLUG) -> str:
         places = {"out": tmp_path / "models" / slug, "scratch": tmp_path / "scratch"}
-        kept = {"published": ROOT / "published", "models": ROOT / "models.yaml"}
+        kept = {"places": tmp_path / "places.json", "models": ROOT / "models.yaml"}
         return measure.run(slug, **places, data=data, params=params, **kept)
 
     return SimpleNamespace(run=run, loaded=loaded, folder=tmp_path)
@@ -128,34 +130,45 @@ def test_a_killed_run_goes_on_from_its_hidden_states(
     assert {path: path.stat().st_mtime_ns for path in states.rglob("*.safetensors")} == before
 
 
-def test_a_model_that_cannot_be_had_says_why_and_nothing_is_loaded(
-    step: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_that_is_left_out_says_why_and_nothing_is_loaded(step: Any) -> None:
     step.run("llama-2-7b")  # nobody recorded a commit
     found = read_measurements(step.folder / "models")["llama-2-7b"]
     assert set(found["absent"]) == set(MODELS["llama-2-7b"].experiments)
     assert {*found["absent"].values()} == {MODELS["llama-2-7b"].skipped}
-
-    def gate(model: Any) -> None:
-        raise LayerwiseError("it is gated: accept its licence")
-
-    monkeypatch.setattr("layerwise.extraction.hub.look_up", gate)
-    said = step.run()
-    assert "0 runs" in said
-    assert "aniso: it is gated: accept its licence" in said
     assert step.loaded == []
 
 
-def test_without_network_nothing_is_written(step: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hub that cannot be asked is no property of the model: the stage fails, and is run again."""
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (LayerwiseError("it is gated: accept its licence"), "it is gated: accept its licence"),
+        (TryAgainError("the hub cannot be reached"), "the hub cannot be reached"),
+        (MemoryError("20 GiB"), "out of memory (20 GiB); measure it where there is more"),
+        (
+            torch.OutOfMemoryError("CUDA out of memory.\nTried"),
+            "out of memory (CUDA out of memory.)",
+        ),
+        (OSError(28, "No space left on device", "cache"), "cache: No space left on device; make"),
+        (KeyError("rope"), "it broke off (KeyError: 'rope'); the log has the place"),
+    ],
+)
+def test_a_model_that_cannot_be_loaded_says_why_and_its_stage_ends_well_iv(
+    step: Any, monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
+) -> None:
+    """And so stops no other, whatever it was; no control takes its place."""
 
-    def unreachable(model: Any) -> None:
-        raise TryAgainError("the hub cannot be reached")
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
 
-    monkeypatch.setattr("layerwise.extraction.hub.look_up", unreachable)
-    with pytest.raises(TryAgainError):
-        step.run()
-    assert not (step.folder / "models").exists()
+    monkeypatch.setattr(measure, "load_registered", fail)
+    params = step.folder / "params.yaml"
+    params.write_text(params.read_text().replace("control: false", "control: true"))
+    said = step.run()
+    assert "0 runs" in said
+    assert f"aniso: {reason}" in said
+    found = read_measurements(step.folder / "models")[SLUG]
+    assert set(found["absent"]) == {SLUG, *MODELS[SLUG].experiments}
+    assert found["control"] == {"runs": {}, "absent": {}}
 
 
 def test_the_device_is_asked_for_first_iv(step: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,13 +183,18 @@ def test_the_device_is_asked_for_first_iv(step: Any, monkeypatch: pytest.MonkeyP
 def measured_with(
     monkeypatch: pytest.MonkeyPatch, published: Published, texts: Texts, twin: Path, tmp_path: Path
 ) -> Any:
-    """Measures as if three experiments ran in two dtypes; `scaling` overflows."""
-    experiments = {"sweep": "float16", "scaling": "float16", "hunt": "float32"}
+    """Measures as if experiments ran in two dtypes; one overflows, one breaks, one is infinite."""
+    half = dict.fromkeys(("sweep", "scaling", "bench", "clean"), "float16")
+    experiments = {**half, "hunt": "float32"}
     model = MODELS[SLUG].model_copy(update={"extractions": {}, "experiments": experiments})
 
     def fragments(name: str, subject: Any) -> dict[str, Any]:
         if name == "scaling":
             raise LayerwiseError("states overflow; try bfloat16")
+        if name == "bench":
+            raise RuntimeError("CUDA error: device-side assert triggered")
+        if name == "clean":
+            return {"file": {"/clean": {"gains": [1.0, math.nan, math.inf]}}}
         return {"file": {f"/{name}": 1.5}}
 
     def run(
@@ -196,7 +214,13 @@ def measured_with(
 
 def test_a_run_that_fails_leaves_the_others_alone(measured_with: Any) -> None:
     found = measured_with({})
-    assert found.absent == {"scaling": "states overflow; try bfloat16"}
+    assert found.absent == {
+        "scaling": "states overflow; try bfloat16",
+        "bench": "it broke off (RuntimeError: CUDA error: device-side assert triggered); "
+        "the log has the place",
+        "clean": "clean of gemma-2b in float16: numbers must be finite, file#/clean/gains/2 is "
+        "inf; give it another dtype under the model's name in models.yaml",
+    }
     dtypes = {name: run["dtype"] for name, run in found.runs.items()}
     assert dtypes == {"sweep": "float16", "hunt": "float32"}
 
@@ -205,8 +229,6 @@ def test_a_dtype_that_does_not_fit_leaves_the_other_alone(measured_with: Any) ->
     found = measured_with({"float32": LayerwiseError("it needs 80 GiB, 40 GiB are there")})
     assert list(found.runs) == ["sweep"]
     assert found.absent["hunt"] == "it needs 80 GiB, 40 GiB are there"
-    with pytest.raises(TryAgainError):
-        measured_with({"float32": TryAgainError("the transfer broke off")})
 
 
 @pytest.mark.parametrize("control", [False, True])
@@ -240,7 +262,7 @@ def test_there_are_never_two_models_at_once(
     loading = partial(load._load, twin, SLUG, "", device="cpu", control=control)
     found = measured_with({}, loading, fragments)
     assert len(there) > 20
-    assert set(found.runs) | set(found.absent) == {"sweep", "scaling", "hunt"}
+    assert {*found.runs, *found.absent} == {"sweep", "scaling", "bench", "clean", "hunt"}
     assert bool(found.runs) is not bool(fails)
 
 
@@ -254,6 +276,7 @@ def origins(published: Published) -> Origins:
     measurements = {
         "pythia-70m": {"runs": {"sweep": run}, "absent": {}},
         "pythia-12b": {"runs": {}, "absent": {"sweep": "too large", "scaling": "too large"}},
+        "llama-3p1-8b": {"runs": {}, "absent": {"p1_ua": "a gate"}},
     }  # fmt: skip
     return Origins(measurements, MODELS, published)
 
@@ -271,6 +294,7 @@ def test_a_cell_is_traced_to_the_run_that_measured_it(origins: Origins) -> None:
     [
         (f"{SWEEP}#/models/7/rho", None, r"pythia-12b: sweep, scaling: too large\)$"),
         (None, "Pythia-12B", r"^no experiment measures it \(pythia-12b: sweep, scaling: too"),
+        ("Results/results_llama.json#/x", "llama", r"not measured \(llama-3p1-8b: p1_ua: a gate\)"),
         ("f.json#/twin/pythia-12b/base", None, r"\(pythia-12b: "),
         (f"{SWEEP}#/models/0/rho", None, r"/models/0/rho was not measured$"),
     ],

@@ -16,9 +16,11 @@ import yaml
 from dvc.repo import Repo
 
 from layerwise.doctor import here
+from layerwise.files import write_text
 from layerwise.inputs import dvc_lock
 from layerwise.inputs.models import read_models
-from layerwise.steps import run
+from layerwise.rehearsal import scratch
+from layerwise.steps import places, run
 
 ROOT = Path(__file__).resolve().parent.parent
 CODE = ROOT / "code"
@@ -68,9 +70,18 @@ def covered(path, deps):
     return any(path == dep or path.startswith(f"{dep}/") for dep in deps)
 
 
+# What words, reads, writes and fetches. No number of a measurement passes through it but as it is,
+# so mending it must not ask for 250 GB of weights again.
+WORDS = re.compile(
+    r"code/layerwise/((errors|progress|files|steps/__init__)\.py|inputs/(__init__|upstream|mirrors|notebooks)\.py)"
+)
+
+
 @pytest.mark.parametrize("name", sorted(stages()))
 def test_deps_are_what_the_step_imports(name):
     deps, modules = deps_of(stages()[name]), reached(step_of(stages()[name]))
+    if name.startswith("measure@"):
+        modules = {path for path in modules if not WORDS.fullmatch(path)}
     missing = sorted(path for path in modules if not covered(path, deps))
     assert not missing, f"{name} imports {missing}, name them or their folder in its deps"
     code = [dep for dep in deps if dep.startswith("code/")]
@@ -98,6 +109,62 @@ def test_outs_are_disjoint():
     outs = sorted(out.def_path for stage in stages().values() for out in stage.outs)
     for first, second in pairwise(outs):
         assert not covered(second, [first]), f"{second} is written by two stages"
+
+
+MODELS = ("gpt2", "pythia-12b")
+
+
+@pytest.fixture(scope="module")
+def recorded(root, tmp_path_factory):
+    """A copy of the repository in which two models are measured, as far as DVC can tell."""
+    folder = tmp_path_factory.mktemp("recorded")
+    scratch.copy_repository(root, folder)
+    (folder / ".dvc").mkdir()
+    (folder / ".dvc" / "config").write_text(scratch.DVC_CONFIG)
+    there = folder / "results" / "measured"
+    places.run(there / "places.json", folder / "published")
+    made = [f"models/{slug}/measured.json" for slug in MODELS]
+    for path in ("data.json", "environment.json", *made):
+        write_text(there / path, "{}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)  # DVC reads the files of a stage from where it is
+        with Repo() as repo:
+            for slug in MODELS:
+                repo.commit(f"measure@{slug}", force=True)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("path", "words", "others", "stale"),
+    [
+        ("code/layerwise/errors.py", "the likely fix", "the fix", ()),
+        ("code/layerwise/progress.py", '"""', '"""Progress. ', ()),
+        ("code/layerwise/inputs/mirrors.py", '"""', '"""Mirrors. ', ()),
+        ("published/paper1.csv", "/business/uniformity_a,0", "/business/uniformity_a,1", ()),
+        ("claims/paper1.yaml", "decimals: 3", "decimals: 4", ()),
+        ("models.yaml", "{display: Pythia-12B", "{skip: large, display: A", ("pythia-12b",)),
+        ("models.yaml", "{display: GPT-2,", "{display: GPT,", ("gpt2",)),
+        ("code/layerwise/measures/spectral.py", '"""', '"""Norms. ', MODELS),
+        ("params.yaml", "tokens_per_batch: 2048", "tokens_per_batch: 4096", MODELS),
+    ],
+)
+def test_a_model_is_measured_again_only_for_what_can_change_its_numbers(
+    recorded, monkeypatch, path, words, others, stale
+):
+    """Of a published table that is where numbers stand, and what its entries are called."""
+    file, there = recorded / path, recorded / "results" / "measured" / "places.json"
+    before, known = file.read_text(), there.read_bytes()
+    monkeypatch.chdir(recorded)
+    assert words in before
+    file.write_text(before.replace(words, others, 1))
+    try:
+        places.run(there, recorded / "published")
+        with Repo() as repo:
+            changed = repo.status([f"measure@{slug}" for slug in MODELS])
+    finally:
+        file.write_text(before)
+        there.write_bytes(known)
+    assert set(changed) == {f"measure@{slug}" for slug in stale}
 
 
 def test_the_house_rules_of_the_pipeline():
@@ -163,48 +230,58 @@ def test_published_needs_nothing_of_measured():
 PIPELINE = """vars: [models.yaml]
 stages:
   page:
-    foreach: [published, measured]
+    foreach: &sources {published: {of: write.py}, measured: {of: all}}
     do:
       desc: a page
-      cmd: python write.py ${item}
-      deps: [write.py]
-      outs: ["report/${item}"]
+      cmd: python write.py ${key}
+      deps: ["${item.of}"]
+      outs: ["report/${key}"]
   paper:
-    foreach: [published, measured]
+    foreach: *sources
     do:
       desc: a paper
-      cmd: python write.py ${item}.pdf
-      outs: ["report/${item}.pdf"]
+      cmd: python write.py ${key}.pdf
+      deps: ["${item.of}"]
+      outs: ["report/${key}.pdf"]
+  judge:
+    desc: all models
+    cmd: cat report/one/index.html report/two/index.html > all
+    deps: [report/one, report/two]
+    outs: [all]
   measure:
     foreach: ${models}
     do:
       desc: a model
       cmd: python write.py ${key}
+      params: [models.yaml: ["models.${key}"]]
       outs: ["report/${key}"]
 """
 TYPESET = run.typeset
-WRITE = """import pathlib, sys
+WRITE = """import pathlib, sys, time
 print("words of a stage")
 if sys.argv[1].startswith("broken"):
     sys.exit(print("layerwise page: a rule; a fix", file=sys.stderr) or 2)
+if pathlib.Path("killed-" + sys.argv[1]).exists():
+    sys.exit(print("Killed", file=sys.stderr) or 137)
 path = pathlib.Path("report") / sys.argv[1] / "index.html"
 path.parent.mkdir(parents=True)
-path.write_text("")
+path.write_text(str(time.time()))
 """
 
 
 @pytest.fixture
 def small(tmp_path, monkeypatch):
-    """A pipeline of a page per source and one model."""
+    """A pipeline of a page per source and two models."""
     subprocess.run(
         [sys.executable, "-m", "dvc", "init", "-q", "--no-scm"], cwd=tmp_path, check=True
     )
     (tmp_path / "dvc.yaml").write_text(PIPELINE)
-    (tmp_path / "models.yaml").write_text("models: {one: {}}\n")
+    (tmp_path / "models.yaml").write_text("models: {one: {}, two: {}}\n")
     (tmp_path / "write.py").write_text(WRITE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(run, "summary", lambda source: f"the answer of {source}")
     monkeypatch.setattr(run, "typeset", lambda source: None)
+    monkeypatch.setattr(run, "judged", lambda source: {})
     return tmp_path
 
 
@@ -220,8 +297,49 @@ def test_a_run_counts_its_stages_and_ends_with_the_answer(small, capfd):
 def test_a_run_of_all_begins_with_published(small, capfd):
     assert run.run("all") == "the answer of published\nthe answer of measured"
     shown = capfd.readouterr().out
-    assert re.findall(r": \w+@(\w+):", shown) == ["published"] * 2 + ["measured"] * 2
+    order = re.findall(r" (\d) of 7: (\w+)", shown)
+    assert [int(number) for number, _ in order] == [*range(1, 8)]
+    assert {name for _, name in order[:2]} == {"page", "paper"}
+    assert [name for _, name in order[2:5]] == ["measure", "measure", "judge"]
     assert "words of a stage" not in shown
+
+
+def measured(small):
+    """What was written of each model, and the page."""
+    return [small / "report" / name / "index.html" for name in ("one", "two", "measured")]
+
+
+def test_a_model_that_is_killed_stops_what_needs_it_alone_iv(small, capfd):
+    """Its stage ends with an error; the next run goes on there, and measures no other again."""
+    one, two, page = measured(small)
+    (small / "killed-one").touch()
+    with pytest.raises(run.LayerwiseError, match=r"^stage measure@one failed; mend that, then run"):
+        run.run("all")
+    shown = capfd.readouterr()
+    assert shown.err == "Killed\n"
+    assert shown.out.count("words of a stage") == 1
+    before = two.read_text()
+    assert (small / "report" / "published").exists()
+    assert not page.exists()
+    (small / "killed-one").unlink()
+    assert run.run("all") == "the answer of published\nthe answer of measured"
+    assert one.exists()
+    assert two.read_text() == before
+
+
+def test_what_failed_is_no_success_and_is_measured_again_when_asked(small, monkeypatch):
+    """DVC calls the stage done, as the page is to be made; a plain run leaves it alone."""
+    files = measured(small)
+    monkeypatch.setattr(run, "judged", lambda source: {"failed": {"one": {}}})
+    said = ("the answer of published\nthe answer of measured", 1)
+    assert run.run("all") == said
+    before = [path.read_text() for path in files]
+    assert run.run("all") == said
+    assert [path.read_text() for path in files] == before
+    assert run.run("all", again=True) == said
+    assert [path.read_text() != text for path, text in zip(files, before, strict=True)] == [
+        True, False, True,
+    ]  # fmt: skip
 
 
 def test_the_pdf_follows_its_latex(tmp_path, monkeypatch):
@@ -262,14 +380,14 @@ def test_without_latex_a_sentence_and_the_answer(small, monkeypatch, capfd):
 
 def test_a_stage_that_fails_shows_its_log_and_no_advice_of_dvc_iv(small, capfd):
     path = small / "dvc.yaml"
-    path.write_text(PIPELINE.replace("write.py ${item}", "write.py broken"))
+    path.write_text(PIPELINE.replace("write.py ${key}", "write.py broken"))
     with pytest.raises(
-        run.LayerwiseError, match=r"stage p\w+@published failed; mend that, then run"
+        run.LayerwiseError, match=r"^stage p\w+@published and p\w+@published failed; mend that"
     ):
         run.run("published")
     shown = capfd.readouterr()
     assert "words of a stage" in shown.out
-    assert shown.err == "layerwise page: a rule; a fix\n"
+    assert shown.err == "layerwise page: a rule; a fix\n" * 2
 
 
 # --- dvc.lock -----------------------------------------------------------------------------------

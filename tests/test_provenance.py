@@ -6,6 +6,7 @@ import pytest
 import torch
 import transformers
 
+from layerwise.extraction import provenance
 from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import RANDOM
 from layerwise.extraction.provenance import describe, describe_environment
@@ -54,8 +55,14 @@ def test_an_extraction_carries_it_and_its_batches(tmp_path: Path) -> None:
     assert (index["tokens_per_batch"], index["smaller_batches"]) == (2048, {})
 
 
-def test_environment_lists_hardware_and_versions() -> None:
-    found = describe_environment()
-    assert len(found["gpus"]) == torch.cuda.device_count()
-    assert found["torch"] == torch.__version__
-    assert found["python"].startswith("3.")
+def test_a_gpu_is_named_with_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the record of what it measured; the environment has kinds of GPU, however many."""
+    monkeypatch.setattr(provenance, "devices", lambda model: [torch.device("cuda:1")])
+    monkeypatch.setattr(provenance, "smi", lambda: ("580.65.06", ["NVIDIA H100, 81559 MiB"]))
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "NVIDIA H100")
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 8)
+    provenance.driver.cache_clear()
+    found = describe(twin_checkpoint("gpt_neox"))
+    assert (found["device"], found["driver"]) == ("NVIDIA H100", "580.65.06")
+    provenance.driver.cache_clear()
+    assert describe_environment() == {"gpus": ["NVIDIA H100"], **provenance.versions()}

@@ -23,8 +23,8 @@ from layerwise.inputs.prompts import read_prompts
 from layerwise.ledger.verdicts import AS_RANDOM
 from layerwise.rehearsal import cache, default_folder, scratch
 from layerwise.rehearsal.outcome import NO_STATISTIC, WEIGHT_FREE, kind_of, outcome, silent
-from layerwise.rehearsal.running import Pipeline
-from layerwise.steps import analyse, judge, measure
+from layerwise.rehearsal.running import Pipeline, environment
+from layerwise.steps import analyse, judge, measure, places
 
 # --- the copy -----------------------------------------------------------------------------------
 
@@ -153,11 +153,12 @@ def claims(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[st
         patch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(work / "hub"))
         patch.setattr(upstream, "verify_data", lambda folder: None)  # of the copy
         upstream.fetch(work / "data", copy / scratch.MIRROR, published=copy / "published")
+        places.run(work / "places.json", copy / "published")
         for slug in FEW:
             cache.place(models[slug], texts, work / "hub")
             measure.run(
                 slug, work / "measured" / slug, work / "scratch", work / "data",
-                copy / "published", copy / "models.yaml", params,
+                work / "places.json", copy / "models.yaml", params,
             )  # fmt: skip
     return claims_of(copy, work / "measured", work)
 
@@ -191,6 +192,46 @@ def test_random_weights_reproduce_nothing_but_by_chance(claims):
     assert runs == set(FEW)
     assert silent(claims) == []
     assert len(numbered) > 150
+
+
+def test_a_killed_measurement_gives_the_same_numbers_when_it_goes_on(copy, tmp_path):
+    """By SIGKILL and by Ctrl-C, while hidden states are extracted."""
+    slug = "gemma-2b"
+    model = read_models(copy / "models.yaml")[slug]
+    texts = [*read_pairs(scratch.OUR_PAIRS).statements, *read_prompts(scratch.OUR_PROMPTS)]
+    cache.place(model, texts, copy / scratch.CACHE)
+    upstream.fetch(copy / "data", copy / scratch.MIRROR, published=copy / "published")
+    places.run(tmp_path / "places.json", copy / "published")
+    few = (copy / "params.yaml").read_text().replace("n_resamples: 10000", "n_resamples: 100")
+    (tmp_path / "params.yaml").write_text(few.replace("control: true", "control: false"))
+
+    def begin(name: str) -> subprocess.Popen[str]:
+        folders = ("--out", tmp_path / name, "--scratch", tmp_path / f"scratch-{name}")
+        return subprocess.Popen(
+            [sys.executable, "-m", "layerwise.steps.measure", slug, *map(str, folders),
+             "--places", str(tmp_path / "places.json"), "--params", str(tmp_path / "params.yaml")],
+            cwd=copy, env=environment(copy), stdout=-1, stderr=-1, text=True,
+        )  # fmt: skip
+
+    def finished(name: str) -> bytes:
+        said, errors = (process := begin(name)).communicate()
+        assert process.returncode == 0, errors
+        assert ", 0 absent" in said
+        return (tmp_path / name / "measured.json").read_bytes()
+
+    whole = finished("whole")
+    states = tmp_path / "scratch-killed" / slug / f"{slug}.partial"
+    for batches, by in ((1, signal.SIGKILL), (6, signal.SIGINT)):
+        with begin("killed") as process:
+            while process.poll() is None and len(list(states.glob("*.safetensors"))) < batches:
+                time.sleep(0.01)
+            process.send_signal(by)
+            process.communicate()
+        assert process.returncode != 0
+        assert states.exists()
+        assert not (tmp_path / "killed").exists()
+    assert finished("killed") == whole
+    assert not list((tmp_path / "scratch-killed").iterdir())
 
 
 # --- its stages ---------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ def gpu(root: Path) -> Finding:
     import torch
 
     from layerwise.extraction.load import require_accelerator
+    from layerwise.extraction.provenance import smi
 
     device = yaml.safe_load((root / "params.yaml").read_text("utf-8"))["measure"]["device"]
     driver, names = smi()
@@ -45,21 +45,6 @@ def gpu(root: Path) -> Finding:
     else:
         fix = "look at CUDA_VISIBLE_DEVICES, and in a container at `--gpus all`"
     return Finding(found, fix, (FULL,))
-
-
-def smi() -> tuple[str, list[str]]:
-    """The driver, and name and memory of every GPU; empty where nvidia-smi does not answer."""
-    command = [
-        "nvidia-smi",
-        "--query-gpu=driver_version,name,memory.total",
-        "--format=csv,noheader",
-    ]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20)
-    except (OSError, subprocess.SubprocessError):
-        return "", []
-    rows = [line.partition(", ") for line in done.stdout.splitlines() if line]
-    return (rows[0][0] if rows else ""), [name for _, _, name in rows]
 
 
 def data(root: Path) -> Finding:

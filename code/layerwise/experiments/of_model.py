@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import math
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,19 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.analyses.evidence import Draws
-from layerwise.errors import LayerwiseError, TryAgainError
+from layerwise.errors import LayerwiseError, refused
 from layerwise.experiments import Subject
 from layerwise.experiments.of_pairs import fill
 from layerwise.experiments.reduction import measure
 from layerwise.experiments.table import measure_experiment
 from layerwise.extraction import tracing
+from layerwise.extraction.batches import is_out_of_memory
 from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint
 from layerwise.extraction.projections import Weights
 from layerwise.extraction.provenance import describe
 from layerwise.inputs.models import PACKED, Model
 from layerwise.inputs.pairs import StatementPairs
-from layerwise.inputs.published import Published
+from layerwise.inputs.published import Published, leaves
 from layerwise.progress import Advance, meter, say
 
 # Of an extraction's index: how its states were made, beside the model and the dtype.
@@ -65,8 +68,7 @@ def measure_model(
     """Run every extraction and experiment of a model; what fails leaves the others alone.
 
     Args:
-        load: gives the model in a dtype; what it raises is why all of that dtype is absent, but
-            for what another try may have: that is raised.
+        load: gives the model in a dtype; what it raises is why all of that dtype is absent.
         published: gives the places of fragments, never a value.
         scratch: folder of hidden states, from which a run that was killed goes on.
         choices: of `extract` and `measure`: `tokens_per_batch`, `seed`, `bins`.
@@ -82,11 +84,9 @@ def measure_model(
         try:
             checkpoint = load(dtype)
             weights = Weights.of(checkpoint)
-        except TryAgainError:
-            raise
-        except LayerwiseError as error:
-            found.absent.update(dict.fromkeys(wanted, str(error)))
-            advance(len(wanted), str(error))
+        except Exception as error:
+            found.absent.update(dict.fromkeys(wanted, reason := why(error)))
+            advance(len(wanted), reason)
             return
         trace = partial(tracing.trace, checkpoint)
         subject = Subject(model, trace, weights, texts.sets, published)
@@ -98,11 +98,12 @@ def measure_model(
                     if name in model.extractions
                     else {"fragments": measure_experiment(name, subject)}
                 )
+                require_finite(f"{name} of {model.slug} in {dtype}", run["fragments"])
                 found.runs[name] = {**describe(checkpoint), **run}
-            except LayerwiseError as error:
-                found.absent[name] = str(error)
+            except Exception as error:
+                found.absent[name] = why(error)
                 if shown:
-                    say(f"{model.slug}: {name} failed: {error}")
+                    say(f"{model.slug}: {name} failed: {found.absent[name]}")
             advance()
             gc.collect()
 
@@ -110,6 +111,35 @@ def measure_model(
         for dtype in model.dtypes:
             in_dtype(dtype, advance)  # its model goes with its names: two do not fit together
     return found
+
+
+def why(error: Exception) -> str:
+    """Why something gave nothing, in one sentence; what nobody foresaw is shown whole as well."""
+    if isinstance(error, LayerwiseError):
+        return str(error)
+    said = next(iter(str(error).splitlines()), "")
+    if is_out_of_memory(error):
+        return f"out of memory ({said}); measure it where there is more"
+    if isinstance(error, OSError):
+        return refused(error)
+    traceback.print_exception(error)
+    return f"it broke off ({type(error).__name__}: {said}); the log has the place"
+
+
+def require_finite(name: str, fragments: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse an infinity; NaN is what the papers' half precision leaves of some layers.
+
+    Raises:
+        LayerwiseError: naming the experiment and the place.
+    """
+    for file, parts in fragments.items():
+        for place, part in parts.items():
+            for key, value in leaves(place, part):
+                if isinstance(value, float) and math.isinf(value):
+                    raise LayerwiseError(
+                        f"{name}: numbers must be finite, {file}#{key} is {value}; give it "
+                        "another dtype under the model's name in models.yaml"
+                    )
 
 
 def _wanted(model: Model, dtype: str) -> list[str]:

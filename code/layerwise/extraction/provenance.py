@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import platform
+import subprocess
+from functools import cache
 from typing import Any
 
 import torch
@@ -28,6 +29,7 @@ def describe(checkpoint: Checkpoint) -> dict[str, Any]:
             "traces": kernel_of(model, "sdpa"),
             "maps": "eager",
         },
+        "driver": driver() if "cuda" in {one.type for one in devices(model)} else None,
         **versions(),
     }
     return found | ({RANDOM: True} if checkpoint.has_random_weights else {})
@@ -47,9 +49,35 @@ def device_name(model: torch.nn.Module) -> str:
     cpu = f"cpu ({torch.backends.cpu.get_cpu_capability()})"
     names = (
         torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-        for device in dict.fromkeys(weight.device for weight in model.parameters())
+        for device in devices(model)
     )  # `meta`: what does not fit is kept elsewhere
     return " and ".join(dict.fromkeys(cpu if name == "cpu" else name for name in names))
+
+
+def devices(model: torch.nn.Module) -> list[torch.device]:
+    """The devices that hold a model's weights."""
+    return list(dict.fromkeys(weight.device for weight in model.parameters()))
+
+
+@cache
+def driver() -> str:
+    """Of the GPUs."""
+    return smi()[0]
+
+
+def smi() -> tuple[str, list[str]]:
+    """The driver, and name and memory of every GPU; empty where nvidia-smi does not answer."""
+    command = [
+        "nvidia-smi",
+        "--query-gpu=driver_version,name,memory.total",
+        "--format=csv,noheader",
+    ]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20)
+    except (OSError, subprocess.SubprocessError):
+        return "", []
+    rows = [line.partition(", ") for line in done.stdout.splitlines() if line]
+    return (rows[0][0] if rows else ""), [name for _, _, name in rows]
 
 
 def versions() -> dict[str, Any]:
@@ -62,6 +90,6 @@ def versions() -> dict[str, Any]:
 
 
 def describe_environment() -> dict[str, Any]:
-    """Hardware and versions of this machine."""
-    gpus = [torch.cuda.get_device_name(gpu) for gpu in range(torch.cuda.device_count())]
-    return {"gpus": gpus, **versions(), "python": platform.python_version()}
+    """Kinds of GPU and versions: what numbers can depend on, and so what they are measured for."""
+    gpus = {torch.cuda.get_device_name(gpu) for gpu in range(torch.cuda.device_count())}
+    return {"gpus": sorted(gpus), **versions()}

@@ -54,6 +54,21 @@ def merge(fragments: Iterable[Fragments]) -> dict[str, dict[str, Any]]:
     return merged
 
 
+def places(published: Published) -> Published:
+    """The published structure with names and settings alone: None in the place of a number."""
+    cells = {
+        (file, key): value if is_identity(key) or is_setting(file, key) else None
+        for (file, key), value in published.cells.items()
+    }
+    return Published(cells)
+
+
+def read_places(path: Path) -> Published:
+    """What the stage `places` wrote: all that a measurement knows of the published files."""
+    found = read_json(path)
+    return Published({(file, key): value for file in found for key, value in found[file].items()})
+
+
 def measured(published: Published, fragments: Fragments) -> Published:
     """Tables of the published structure with the measured numbers in their places.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from layerwise.files import sha256_of
-from layerwise.inputs.measured import NAME, is_identity
+from layerwise.inputs.measured import CONTROL, NAME, is_identity
 from layerwise.inputs.models import Model
 from layerwise.inputs.published import Cell, Published, split_pointer
 
@@ -46,7 +46,7 @@ class Origins:
         return {
             _plain(name): slug
             for slug, model in self.models.items()
-            for name in (slug, model.display, model.hub)
+            for name in (slug, model.display, model.hub, *_short(model))
         }
 
     def runs(self, cells: Iterable[str]) -> list[str]:
@@ -63,25 +63,40 @@ class Origins:
         one = self.measurements[slug]
         return {key: value for key, value in one["runs"][name].items() if key != "fragments"}
 
-    def document(self, records: Iterable[Mapping[str, Any]], folder: Path) -> dict[str, Any]:
-        """Of judged claims: their `inputs` by hash, their `runs`, and what is `absent`."""
+    def document(self, records: Sequence[Mapping[str, Any]], folder: Path) -> dict[str, Any]:
+        """Of judged claims: their `inputs` by hash, their `runs`, and what is absent.
+
+        `failed` and `left_out` are {slug: {"reasons": {name: reason}, "claims": how many wait}}.
+        """
         used = sorted({run for record in records for run in record["provenance"]["runs"]})
         files = (folder / slug / NAME for slug in dict.fromkeys(run.split("/")[0] for run in used))
+        found: dict[str, dict[str, Any]] = {"failed": {}, "left_out": {}}
+        for slug, one in self.measurements.items():
+            of_control = {
+                f"{name} ({CONTROL})": why
+                for name, why in one.get(CONTROL, {}).get("absent", {}).items()
+                if name in one["runs"]
+            }
+            reasons = one["absent"] | of_control
+            if reasons:
+                skipped = slug in self.models and self.models[slug].skipped
+                found["left_out" if skipped else "failed"][slug] = {
+                    "reasons": reasons,
+                    "claims": sum(f" ({slug}: " in (record["cause"] or "") for record in records),
+                }
         return {
             "inputs": {path.as_posix(): sha256_of(path) for path in files},
             "runs": {run: self.settings(run) for run in used},
-            "absent": {
-                slug: one["absent"] for slug, one in self.measurements.items() if one["absent"]
-            },
+            **found,
         }
 
     def why_not(self, cell: str | None, model: str | None) -> str:
         """Why a cell was not measured; `model` is whom a claim is about."""
         slug = self._model_of(cell) if cell else None
         slug = slug or self._names.get(_plain(model or ""))
-        absent = dict(self.measurements.get(slug or "", {}).get("absent", {}))
-        reasons = "; ".join(f"{', '.join(n)}: {why}" for why, n in _by_value(absent).items())
         what = f"{cell} was not measured" if cell else "no experiment measures it"
+        absent = self.measurements.get(slug or "", {}).get("absent", {})
+        reasons = "; ".join(f"{', '.join(n)}: {why}" for why, n in by_reason(absent).items())
         return f"{what} ({slug}: {reasons})" if reasons else what
 
     def _model_of(self, cell: str) -> str | None:
@@ -117,9 +132,15 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.rpartition("/")[2].lower())
 
 
-def _by_value(found: Mapping[str, str]) -> dict[str, list[str]]:
-    """Keys by their value."""
-    turned: dict[str, list[str]] = {}
-    for key, value in found.items():
-        turned.setdefault(value, []).append(key)
-    return turned
+def _short(model: Model) -> list[str]:
+    """What Paper 1 calls a model: llama is Llama-3.1-8B."""
+    named = any("p1_ua" in one.experiments for one in model.extractions.values())
+    return [model.slug.partition("-")[0]] if named else []
+
+
+def by_reason(absent: Mapping[str, str]) -> dict[str, list[str]]:
+    """The names of what is absent, by the reason."""
+    found: dict[str, list[str]] = {}
+    for name, reason in absent.items():
+        found.setdefault(reason, []).append(name)
+    return found

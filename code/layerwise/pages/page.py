@@ -16,8 +16,10 @@ from markupsafe import Markup
 import layerwise
 from layerwise.analyses.survival import CLAIMS
 from layerwise.errors import LayerwiseError
+from layerwise.inputs.measured import RANDOM
 from layerwise.inputs.published import Published
 from layerwise.inputs.upstream import Registry
+from layerwise.ledger.origins import by_reason
 from layerwise.ledger.sentences import NOTHING
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.html import embedded, fill, inlined, policy, seen
@@ -35,6 +37,9 @@ ENVIRONMENT = {
     "layerwise": layerwise.__version__,
     "Python and packages": "requirements/cpu.lock, cuda.lock or cuda12.lock, by hash",
 }
+
+MACHINE = ("device", "driver", "torch", "cuda", "transformers")  # of a run
+ABSENT = {"failed": "What could not be measured", "left_out": "Models that were left out"}
 
 
 def page(
@@ -95,14 +100,17 @@ def page(
         "counts": document["counts"],
         "verdicts": {word: VERDICTS[word] for word in VERDICTS if word in used},
         "tolerances": data["tolerances"],
-        "runs": data["runs"],
         "figures": others.by_analysis(),
         "placed": placed,
         "answer": answer(document["headlines"]),
         "groups": groups,
         "left_out": figures.left_out,
         "beside": BESIDE,
-        "environment": ENVIRONMENT,
+        "environment": ENVIRONMENT | seen(machine(document.get("runs", {}))),
+        "measured": seen(
+            {title: by_model(document.get(kind, {})) for kind, title in ABSENT.items()}
+            | {"What was measured": models(document.get("runs", {}))}
+        ),
         "hashes": {**document["statistics"], **data["files"], **hashes},
         "style": Markup(style),
         "script": Markup(script),
@@ -177,6 +185,36 @@ def columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             if len(of) < len(values) / 2:
                 found[name] = {"of": list(of), "at": [of[value] for value in values]}
     return found
+
+
+def machine(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """What measured: every device, driver and version that a run names."""
+    found = {name: {str(run[name]) for run in runs.values() if run.get(name)} for name in MACHINE}
+    return {name: " and ".join(sorted(of)) for name, of in found.items() if of}
+
+
+def models(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
+    """By slug: commit and dtype, and what was measured so."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for name, run in runs.items():
+        slug, _, of = name.partition("/")
+        how = " ".join(str(run[key]) for key in ("model", "revision", "dtype") if key in run)
+        how += " (random weights)" if run.get(RANDOM) else ""
+        found.setdefault(slug, {}).setdefault(how, []).append(of)
+    return {
+        slug: [f"{how}: {', '.join(names)}" for how, names in of.items()]
+        for slug, of in found.items()
+    }
+
+
+def by_model(absent: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
+    """By slug, how many claims wait, and every reason."""
+    return {
+        f"{slug}, {one['claims']} claims": [
+            f"{', '.join(names)}: {why}" for why, names in by_reason(one["reasons"]).items()
+        ]
+        for slug, one in absent.items()
+    }
 
 
 def _flat(settings: Mapping[str, Any]) -> Iterator[str]:

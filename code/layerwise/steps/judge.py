@@ -57,7 +57,8 @@ def run(
     """Judge every claim; counts of verdicts and grades go to `verdicts.json` beside the records.
 
     Of a measured source NUMBERS is the folder of the models' measurements: the records name the
-    runs that their inputs come from, `runs` what measured them, `absent` what could not be.
+    runs that their inputs come from, `runs` what measured them, `failed` and `left_out` what was
+    not, and how many claims wait for it.
     """
     tables = read_published(published)
     origins = None

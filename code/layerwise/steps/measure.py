@@ -7,15 +7,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 from layerwise.experiments.of_model import Measurement, Texts, measure_model
-from layerwise.extraction.hub import unavailable
 from layerwise.extraction.load import load_registered, require_accelerator
 from layerwise.files import read_json
 from layerwise.inputs import upstream
-from layerwise.inputs.measured import CONTROL, NAME, write_fragments
+from layerwise.inputs.measured import CONTROL, NAME, read_places, write_fragments
 from layerwise.inputs.models import find_model, read_models
 from layerwise.inputs.pairs import read_pairs
 from layerwise.inputs.prompts import read_prompts
-from layerwise.inputs.published import read_published
 from layerwise.steps import Place, choices, program
 
 
@@ -24,7 +22,7 @@ def run(
     out: Place,
     scratch: Place = Path("results/scratch"),
     data: Place = Path("data"),
-    published: Place = Path("published"),
+    places: Place = Path("results/measured/places.json"),
     models: Place = Path("models.yaml"),
     params: Place = Path("params.yaml"),
 ) -> str:
@@ -33,8 +31,9 @@ def run(
     Beside it stands the `control`: the same, of random weights of the same architecture. A number
     that these give too says nothing of the model.
 
-    A model that cannot be had stops no other: its reason is written, and its claims stay `not
-    measured`. Hidden states wait in SCRATCH/SLUG until all of it is done.
+    What fails stops nothing else: its reason is written as `absent`, its claims stay `not
+    measured`, and the end of the run says how to ask for it again. Hidden states wait in
+    SCRATCH/SLUG until all of it is done.
 
     Raises:
         LayerwiseError: without the device of params.yaml, or if the data are not the pinned ones.
@@ -43,8 +42,8 @@ def run(
     require_accelerator(device := chosen["device"])
     upstream.verify_data(data)
     found, control = Measurement(), Measurement()
-    if reason := unavailable(model):
-        found.absent = dict.fromkeys((*model.extractions, *model.experiments), reason)
+    if model.skipped:
+        found.absent = dict.fromkeys((*model.extractions, *model.experiments), model.skipped)
     else:
         texts = Texts(
             read_pairs(data / upstream.DATASET),
@@ -57,14 +56,14 @@ def run(
                 model,
                 lambda dtype: load_registered(model, dtype, device=device, control=control),
                 texts,
-                read_published(published),
+                read_places(places),
                 scratch / slug / (CONTROL if control else ""),
                 choices=chosen,
                 draws=choices(params, "analyse"),
             )
 
         found = measured(False)
-        control = measured(True) if chosen[CONTROL] else control
+        control = measured(True) if chosen[CONTROL] and found.runs else control
     document = {"model": slug, "hub": model.hub, **asdict(found), CONTROL: asdict(control)}
     write_fragments(out / NAME, document)
     shutil.rmtree(scratch / slug, ignore_errors=True)

@@ -21,6 +21,7 @@ from tabulate import tabulate
 from layerwise.errors import LayerwiseError
 from layerwise.files import atomic_path
 from layerwise.inputs.dvc_lock import protected
+from layerwise.ledger.origins import by_reason
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.paper import DOCUMENTS, REPORT
 from layerwise.pages.typeset import NoLatexError, build_pdf
@@ -29,20 +30,27 @@ from layerwise.steps import Source, program
 from layerwise.steps.claims import read_judged
 
 BEGUN = re.compile(r"(?:Running stage|Stage) '(.+?)'")
-DVC_ONLY_REPEATS = "failed to run: "  # what the stage itself has said
-AGAIN = "dvc repro --force --single-item measure@"
+FAILED = "ERROR: failed to reproduce "  # 'a', or stages: 'a', 'b' and 'c'
+DVC_ONLY_REPEATS = ("failed to run: ", "failed to reproduce ", " due to this failure")
+NEXT = """\
+  once a reason is gone: make reproduce-full AGAIN=1
+  to leave a model out, or to try another dtype: say so in its entry of models.yaml (`skip: why`,
+  or the dtype under `experiments` or `extractions`), then make reproduce-full; others stay"""
 
 
 def run(
     what: Literal["published", "all"],
     force: Annotated[bool, typer.Option(help="run also what did not change")] = False,
-) -> str:
+    again: Annotated[bool, typer.Option(help="measure again the models that failed")] = False,
+) -> str | tuple[str, int]:
     """Bring the source `published` up to date, or all sources.
 
-    A stage whose inputs are as they were is left alone; its log is shown only if it fails.
+    A stage whose inputs are as they were is left alone; its log is shown only if it fails. One
+    that fails stops only what needs it. Exit code 1 where all ran, and something could not be
+    measured.
 
     Raises:
-        LayerwiseError: naming the stage that failed.
+        LayerwiseError: naming the stages that failed.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
     sources: list[Source] = ["published"] if what == "published" else ["published", "measured"]
@@ -53,19 +61,28 @@ def run(
     }
     done: list[str] = []
     for source in sources:  # one after the other: DVC has an order of its own for its targets
+        if again and source == "measured":
+            once_more = [f"measure@{slug}" for slug in judged(source).get("failed", {})]
+            if once_more:
+                _repro(["--force", "--single-item", *once_more], wanted, done)
         targets = [f"page@{source}", f"paper@{source}"]
-        command = [sys.executable, "-m", "dvc", "repro", *(["--force"] if force else []), *targets]
-        with (
-            protected(Path("dvc.lock")),
-            subprocess.Popen(command, stdout=-1, stderr=-1, text=True, errors="replace") as dvc,
-        ):
-            try:
-                _follow(dvc, wanted, done)
-            except KeyboardInterrupt:
-                _stop(dvc)
-                raise
+        _repro([*(["--force"] if force else []), *targets], wanted, done)
         typeset(source)
-    return "\n".join(map(summary, sources))
+    said = "\n".join(map(summary, sources))
+    return (said, 1) if what == "all" and judged("measured").get("failed") else said
+
+
+def _repro(arguments: list[str], wanted: dict[str, str], done: list[str]) -> None:
+    command = [sys.executable, "-m", "dvc", "repro", "--keep-going", *arguments]
+    with (
+        protected(Path("dvc.lock")),
+        subprocess.Popen(command, stdout=-1, stderr=-1, text=True, errors="replace") as dvc,
+    ):
+        try:
+            _follow(dvc, wanted, done)
+        except KeyboardInterrupt:
+            _stop(dvc)
+            raise
 
 
 def typeset(source: Source, root: Path = Path()) -> None:
@@ -89,14 +106,14 @@ def typeset(source: Source, root: Path = Path()) -> None:
 
 
 def summary(source: Source, root: Path = Path()) -> str:
-    """What could not be measured; counts of verdicts, a column per paper; page and paper."""
-    document = read_judged(source, root / "results")
+    """What was not measured; counts of verdicts, a column per paper; page and paper."""
+    document = judged(source, root)
     counts = document["counts"]
     used = [verdict for verdict in VERDICTS if any(verdict in count for count in counts.values())]
     rows = [[verdict, *(count.get(verdict, 0) for count in counts.values())] for verdict in used]
     table = tabulate(rows, headers=["", *counts], tablefmt="plain")
     lines = [
-        *_absences(document.get("absent", {})),
+        *absences(document),
         f"\n{len(document['claims'])} claims, source {source}",
         *(f"  {line}" for line in table.splitlines()),
     ]
@@ -105,17 +122,22 @@ def summary(source: Source, root: Path = Path()) -> str:
     return "\n".join(lines)
 
 
-def _absences(absent: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """A line per model and reason, and how to measure one again."""
-    lines = [
-        f"  {slug}: {', '.join(name for name, why in runs.items() if why == reason)}: {reason}"
-        for slug, runs in absent.items()
-        for reason in dict.fromkeys(runs.values())
-    ]
-    if not lines:
-        return []
-    again = f"  once a reason is gone: {AGAIN}MODEL, then run this again"
-    return [f"\nnot measured, of {len(absent)} models:", *lines, again]
+def judged(source: Source, root: Path = Path()) -> Mapping[str, Any]:
+    """The judged claims of a source."""
+    return read_judged(source, root / "results")
+
+
+def absences(document: Mapping[str, Any]) -> list[str]:
+    """What failed and what was left out, by model and reason; how many claims wait; what to do."""
+    lines = []
+    for kind, title in (("failed", "could not be measured"), ("left_out", "left out")):
+        found = document.get(kind) or {}
+        lines += [f"\n{title}, of {len(found)} models:"] if found else []
+        for slug, one in found.items():
+            lines.append(f"  {slug} ({one['claims']} claims wait for it)")
+            for reason, names in by_reason(one["reasons"]).items():
+                lines.append(f"    {', '.join(names)}: {reason}")
+    return [*lines, NEXT] if document.get("failed") else lines
 
 
 def _stages(path: Path) -> Iterator[tuple[str, str]]:
@@ -135,25 +157,30 @@ def _stages(path: Path) -> Iterator[tuple[str, str]]:
 
 def _follow(dvc: subprocess.Popen[str], stages: dict[str, str], done: list[str]) -> None:
     """Say which stage runs, counted in `done`; leave out what DVC says, and stages that succeed."""
-    log: list[str] = []
-    errors = threading.Thread(target=_pass_on, args=(dvc,), daemon=True)
+    logs: dict[str, list[str]] = {}
+    failed: list[str] = []
+    errors = threading.Thread(target=_pass_on, args=(dvc, failed), daemon=True)
     errors.start()
     name = ""
     for line in dvc.stdout or ():
         if begun := BEGUN.match(line):
-            name, log = begun[1], []
-            done += [name] if name in stages else []
+            name = begun[1]
+            done += [name] if name in stages and name not in done else []
             if line.startswith("Running"):
                 print(
                     f"layerwise: stage {len(done)} of {len(stages)}: {name}: {stages.get(name)}",
                     flush=True,
                 )
         else:
-            log.append(line)
+            logs.setdefault(name, []).append(line)
     errors.join()
     if dvc.wait():
-        sys.stdout.writelines(log)
-        raise LayerwiseError(f"stage {name} failed; mend that, then run it again to go on")
+        failed = failed or [name]
+        for one in failed:
+            sys.stdout.writelines(logs.get(one, []))
+        raise LayerwiseError(
+            f"stage {' and '.join(failed)} failed; mend that, then run it again to go on"
+        )
 
 
 def _stop(dvc: subprocess.Popen[str]) -> None:
@@ -168,9 +195,11 @@ def _stop(dvc: subprocess.Popen[str]) -> None:
         dvc.wait()
 
 
-def _pass_on(dvc: subprocess.Popen[str]) -> None:
+def _pass_on(dvc: subprocess.Popen[str], failed: list[str]) -> None:
+    """What stages say on stderr, as they say it; the names of those that DVC calls failed."""
     for line in dvc.stderr or ():
-        if DVC_ONLY_REPEATS not in line:
+        failed += re.findall(r"'(.+?)'", line) if line.startswith(FAILED) else []
+        if not any(said in line for said in DVC_ONLY_REPEATS):
             sys.stderr.write(line)
 
 

@@ -1,0 +1,27 @@
+"""the places that measuring may fill <- the published files, without their numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from layerwise.files import write_json
+from layerwise.inputs.measured import places
+from layerwise.inputs.published import Value, read_published
+from layerwise.steps import Place, program
+
+
+def run(out: Place, published: Place = Path("published")) -> str:
+    """Write OUT: {file: {JSON Pointer: name or setting; null for a number}}.
+
+    Models are measured with these alone: a number that is mended in print asks for no measurement.
+    """
+    there = places(read_published(published))
+    found: dict[str, dict[str, Value]] = {}
+    for (file, key), value in there.cells.items():
+        found.setdefault(file, {})[key] = value
+    write_json(out, found)
+    return f"{len(there.cells)} places of {len(found)} files in {out}"
+
+
+if __name__ == "__main__":
+    program(run)
