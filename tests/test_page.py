@@ -19,9 +19,10 @@ from claim_records import HOSTILE, SVG, folders, judged, record
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.result_files import LAYERS
 from layerwise.ledger.findings import is_label, origin, relative_difference
+from layerwise.ledger.headlines import read_headlines
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.html import embedded
-from layerwise.pages.page import columns
+from layerwise.pages.page import columns, matrix
 from layerwise.pages.pictures import Picture
 from layerwise.pages.records import beside, checked, view
 from layerwise.pages.values import brief, shown
@@ -204,6 +205,16 @@ def test_svg_iv() -> None:
     for broken in ("", "<html>", SVG[:-3]):
         with pytest.raises(LayerwiseError, match="figure a: expected a whole SVG"):
             _ = Picture("a", "a", "", broken).inline
+
+
+def test_a_row_of_the_matrix_leads_to_the_claims_that_it_asks_again(root: Path) -> None:
+    late = {"id": "p2.late", "asked": ["late_inversion"], "claims": ["p2.a", "p2.b"]}
+    both = [late, late | {"id": "p2.gemma", "claims": ["p2.b", "p2.c"]}]
+    found = matrix([], both)
+    assert found["headlines"]["late_inversion"] == ["p2.late", "p2.gemma"]
+    assert found["claims"]["late_inversion"] == ["p2.a", "p2.b", "p2.c"]
+    asked = {name for entry in read_headlines(root / "claims") for name in entry.get("asked", [])}
+    assert asked == set(found["rows"])
 
 
 def test_columns_say_the_same_as_the_rows() -> None:
