@@ -175,10 +175,10 @@ OUTCOMES: dict[str, tuple[Any, dict[str, Any], str, str, tuple[str, ...]]] = {
         "take a larger machine", ()),
     "memory-without-gpu": (measuring.memory, gpus(), "8.0 GB, too little", "a `skip`", ()),
     "models": (measuring.models, closed("none"), 
-        "29 of 29 can be had; opt-125m, opt-350m, opt-1p3b, opt-2p7b and 1 more as", "", ()),
+        "35 of 35 can be had; opt-125m, opt-350m, opt-1p3b, opt-2p7b and 1 more as", "", ()),
     "models-gated": (measuring.models, closed("gemma-7b"), "safetensors once; not gemma-7b",
         "accept its licence; or give it a `skip`", ()),
-    "models-none": (measuring.models, closed(), "0 of 29 can be had; not pythia-70m, ",
+    "models-none": (measuring.models, closed(), "0 of 35 can be had; not pythia-70m, ",
         "accept its licence", (FULL,)),
     "models-no-network": (measuring.models, closed(error=TryAgainError), "pythia-70m: accept",
         "fill the cache", (FULL,)),
@@ -302,7 +302,7 @@ def test_run_here(offline, root):
     unseen = [name for name, check in by_name.items() if "could not be" in check["found"]]
     assert unseen == ["upstream's data"]
     assert code == (0 if found["can_run"][REPRODUCE] else 2)
-    assert by_name["models"]["found"].startswith("0 of 29 can be had; not pythia-70m, ")
+    assert by_name["models"]["found"].startswith("0 of 35 can be had; not pythia-70m, ")
     models = [model for model in read_models(root / "models.yaml").values() if not model.skipped]
     needed = sum(needs.weight_bytes(model, model.dtype) for model in models)
     assert f", {needed / 1e9:.1f} GB needed" in by_name["disk of the hub"]["found"]
@@ -340,5 +340,5 @@ def test_it_runs_where_torch_and_numpy_do_not(root, tmp_path):
     assert (done.returncode, done.stderr) == (2, "")
     broken = "no torch, transformers, numpy, scipy, matplotlib (ImportError: no libgomp)"
     assert broken in done.stdout
-    assert "models               0 of 29 can be had" in done.stdout
+    assert "models               0 of 35 can be had" in done.stdout
     assert "make reproduce:      no: imports" in done.stdout

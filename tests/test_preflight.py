@@ -17,7 +17,7 @@ STAND_INS = "code/layerwise/inputs/rehearsal"
 def here(tmp_path, root, monkeypatch):
     """Where all is there: two models of the registry, one of which nobody has a commit of."""
     registry = yaml.safe_load((root / "models.yaml").read_text())["models"]
-    models = {slug: registry[slug] for slug in ("pythia-410m", "llama-2-7b")}
+    models = {slug: registry[slug] for slug in ("pythia-410m", "bloom-1b1")}
     (tmp_path / "models.yaml").write_text(yaml.safe_dump({"models": models}))
     (tmp_path / "params.yaml").write_text("measure: {device: cuda}\n")
     (tmp_path / "data").mkdir()

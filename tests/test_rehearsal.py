@@ -106,7 +106,7 @@ def test_twins_are_loaded_from_the_cache_like_the_papers_models(copy, tmp_path, 
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(hub))
     models = read_models(copy / "models.yaml")
     texts = [*read_pairs(scratch.OUR_PAIRS).statements, *read_prompts(scratch.OUR_PROMPTS)]
-    for slug in ("gemma-2b", "gpt-neo-1p3b"):  # gated; without a recorded commit
+    for slug in ("gemma-2b", "bloom-1b1"):  # gated; without a recorded commit
         assert not cache.is_placed(models[slug], texts, hub)
         snapshot = cache.place(models[slug], texts, hub)
         assert cache.is_placed(models[slug], texts, hub)
