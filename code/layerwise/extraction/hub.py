@@ -19,7 +19,7 @@ from pathlib import Path
 
 import huggingface_hub
 
-from layerwise.errors import LayerwiseError, TryAgainError
+from layerwise.errors import LayerwiseError
 from layerwise.extraction.checkpoint_folder import (
     PICKLED,
     WEIGHTS,
@@ -133,23 +133,6 @@ def is_pickled(weights: Iterable[str]) -> bool:
 def disk_bytes(weights: Mapping[str, int]) -> int:
     """What the files of `look_up` take in the cache: pickles stand there twice."""
     return sum(weights.values()) * (2 if is_pickled(weights) else 1)
-
-
-def unavailable(model: Model) -> str | None:
-    """Why nothing of a model can be measured here; None: it can be had.
-
-    Raises:
-        TryAgainError: if the hub cannot be asked.
-    """
-    if model.skipped:
-        return model.skipped
-    try:
-        look_up(model)
-    except TryAgainError:
-        raise
-    except LayerwiseError as error:
-        return str(error)
-    return None
 
 
 def cached(hub_id: str, revision: str | None) -> str:
