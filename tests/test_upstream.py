@@ -170,13 +170,26 @@ def test_failed_fetch_keeps_what_was_there(site: Path) -> None:
 
 MISSING = None
 ANOTHER = notebook("PROMPT", "another")
-OTHER_PROMPTS = f"path,sha256,bytes\ndataset.json,{sha256(DATASET)},27\nprompts.json,{'0' * 64},1\n"
+OTHER_PROMPTS = (
+    f"path,sha256,bytes\ndataset.json,{sha256(DATASET)},27\nprompts.json,{'0' * 64},656\n"
+)
 
 
 @pytest.mark.parametrize(
     ("kind", "file", "content", "message"),
     [
-        ("mirror", "mirror/prompts.json", b"x" * 10_000, r"prompts\.json: wrong bytes, expected s"),
+        (
+            "mirror",
+            "mirror/dataset.json",
+            DATASET[:-1] + b"]",
+            r"dataset\.json: wrong bytes, expect",
+        ),
+        (
+            "mirror",
+            "mirror/prompts.json",
+            b"x" * 10_000,
+            r"prompts\.json: it has at most \d+ bytes",
+        ),
         ("mirror", "mirror/dataset.json", DATASET[:5], r"dataset\.json: cut off, 5 of 27 bytes c"),
         ("mirror", "mirror/dataset.json", MISSING, r"(no such|has no) file.*(HTTP 404|dataset)"),
         ("mirror", "mirror/prompts.json", MISSING, r"neither prompts\.json nor all the notebooks"),
@@ -309,7 +322,7 @@ def test_a_body_without_end_and_one_that_drips_are_cut_short(
                 time.sleep(0.1)
         return True
 
-    with pytest.raises(LayerwiseError, match="wrong bytes, expected sha256"):
+    with pytest.raises(LayerwiseError, match="at most 27 bytes, and more came; take the file"):
         get(site, serve("mirror", endless))
     monkeypatch.setattr("layerwise.inputs.mirrors.DEADLINE", 1)
     with pytest.raises(LayerwiseError, match="took more than 1 seconds; try again later"):
@@ -322,3 +335,30 @@ def test_a_bad_address_is_a_sentence_without_its_password(site: Path, rest: str)
     with pytest.raises(LayerwiseError) as raised:
         get(site, f"http://me:secret@{rest}")
     assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (b"200\r\nContent-Length: abc\r\n\r\n{}", "cut off, 2 of 27 bytes came"),
+        (b"200\r\nContent-Length: 9, 8\r\n\r\n{}", r"answers so \(InvalidHeader\); check the ad"),
+        (b"200\r\nContent-Length: " + b"9" * 20 + b"\r\n\r\n{}", "the transfer broke off"),
+        (b"200\r\nContent-Encoding: gzip\r\n\r\n{}", "the transfer broke off before the end"),
+        (b"200\r\nX: " + b"y" * 10**5, r"cannot be reached \(ConnectionError\)"),
+        (b"302\r\nLocation: file:///etc/passwd\r\n\r\n", r"answers so \(InvalidSchema\)"),
+        (b"302\r\nLocation: http://me:secret@[::1\r\n\r\n", r"cannot be reached \(ValueError\)"),
+    ],
+)
+def test_an_answer_that_is_none(site: Path, reply: bytes, message: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            with server.accept()[0] as connection:
+                connection.recv(4096)
+                connection.sendall(b"HTTP/1.1 " + reply)
+
+        threading.Thread(target=answer, daemon=True).start()
+        with pytest.raises(LayerwiseError, match=message) as raised:
+            get(site, f"http://me:secret@127.0.0.1:{server.getsockname()[1]}")
+    assert "secret" not in str(raised.value)
+    assert leftovers(site) == []

@@ -10,7 +10,14 @@ from typing import NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 import requests
-from requests.exceptions import ChunkedEncodingError, ContentDecodingError, RequestException
+from requests.exceptions import (
+    ChunkedEncodingError,
+    ContentDecodingError,
+    InvalidHeader,
+    InvalidSchema,
+    RequestException,
+    TooManyRedirects,
+)
 
 from layerwise.errors import LayerwiseError
 from layerwise.progress import within
@@ -34,6 +41,11 @@ class Pin(NamedTuple):
     sha256: str
     size: int | None = None
 
+    @property
+    def most(self) -> int:
+        """Bytes that are worth reading: with one more it is another file."""
+        return self.size or LARGEST
+
     def check(self, place: str, content: bytes) -> bytes:
         """The content, if it is that.
 
@@ -43,6 +55,11 @@ class Pin(NamedTuple):
         found = hashlib.sha256(content).hexdigest()
         if found == self.sha256:
             return content
+        if len(content) > self.most:
+            raise LayerwiseError(
+                f"{place}: it has at most {self.most} bytes, and more came; take the file of the "
+                "pinned commit"
+            )
         if self.size is not None and len(content) < self.size:
             raise LayerwiseError(
                 f"{place}: cut off, {len(content)} of {self.size} bytes came; "
@@ -90,7 +107,8 @@ def read(mirror: Mirror, path: str, pin: Pin, retries: int) -> bytes:
     if isinstance(mirror, Path):
         if not (mirror / path).is_file():
             raise MissingFile(f"the mirror {mirror} has no file {path}; complete the mirror")
-        return pin.check(str(mirror / path), (mirror / path).read_bytes())
+        with (mirror / path).open("rb") as file:
+            return pin.check(str(mirror / path), file.read(pin.most + 1))
     for wait in range(1, retries + 1):
         try:
             return _download(mirror + path, pin)
@@ -116,16 +134,20 @@ def in_time(work: Callable[[], T]) -> T:
 
 
 def _download(url: str, pin: Pin) -> bytes:
-    most, content = pin.size or LARGEST, b""
+    content = b""
     try:
         with requests.get(url, timeout=TIMEOUT, stream=True) as answer:
             if answer.ok:
                 for piece in answer.iter_content(2**16):
                     content += piece
-                    if len(content) > most:  # wrong bytes, however many more would come
+                    if len(content) > pin.most:  # however many more would come
                         break
     except (ChunkedEncodingError, ContentDecodingError):
         raise LayerwiseError(f"{url}: the transfer broke off before the end; try again") from None
+    except (InvalidHeader, InvalidSchema, TooManyRedirects) as error:
+        raise LayerwiseError(
+            f"{url}: no server of files answers so ({type(error).__name__}); check the address"
+        ) from None
     except (RequestException, ValueError) as error:
         raise LayerwiseError(
             f"{url}: cannot be reached ({type(error).__name__}); "
