@@ -19,7 +19,6 @@ sys.path.insert(0, str(BENCHMARKS))
 import extraction  # noqa: E402
 import gpu  # noqa: E402
 import memory  # noqa: E402
-import peers  # noqa: E402
 
 
 def run_gpu(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -49,36 +48,6 @@ def test_gpu_iv(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[s
     assert "no CUDA device was found; run it on a machine with one" in capsys.readouterr().err
     assert run_gpu(monkeypatch, "--device", "cpu") == 2
     assert "--device cpu goes with --quick" in capsys.readouterr().err
-
-
-def test_noise_is_what_the_batches_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """States that differ by a known step: the noise reported is that step."""
-    checkpoint = twin_checkpoint("gpt_neox")
-    states = extract(checkpoint, TEXTS[:6], (), tmp_path / "states")
-
-    class Shifted:
-        folder = tmp_path / "gone"
-        nll = states.nll + np.array([0, 0, 0.25, 0, 0, -0.5])
-
-        def pooled(self, layer: object) -> np.ndarray:
-            moved = states.pooled(layer).copy()
-            moved[3, 1] += 2.0 if layer == 1 else 0.0
-            return moved
-
-    def fake(checkpoint: object, texts: object, prompts: object, folder: Path, **options: int):
-        (tmp_path / "gone").mkdir(exist_ok=True)
-        return states if options["tokens_per_batch"] == 1 else Shifted()
-
-    monkeypatch.setattr(gpu, "extract", fake)
-    monkeypatch.setattr(gpu.shutil, "rmtree", lambda folder: None)
-    found = gpu.noise(checkpoint, list(TEXTS[:6]), tmp_path, 2048)
-    assert found["nll"] == pytest.approx(0.5)
-    moved = {row["layer"]: row for row in found["layers"]}
-    size = np.sqrt(np.mean(np.square(states.pooled(1))))
-    assert moved[1]["states"] == pytest.approx(2 / size, rel=1e-5)
-    assert moved[1]["one_minus_cosine"] > 1e-3
-    assert moved[1]["asymmetry"] > 1e-3
-    assert moved[0]["states"] == moved[2]["states"] == moved["before_norm"]["states"] == 0
 
 
 @pytest.mark.parametrize("slug", memory.SHAPES)
@@ -121,14 +90,6 @@ def test_plain_transformers_as_a_peer_agrees(tmp_path: Path) -> None:
     np.testing.assert_allclose(found["nll"], states.nll[side.order], atol=1e-5)
     ours = np.stack([states.pooled(layer)[side.order] for layer in (1, 2)])
     np.testing.assert_allclose(found["states"], ours, atol=5e-5)
-
-
-def test_peers_alone_says_what_it_is(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["peers.py", "--quick"])
-    peers.main()
-    assert "started by extraction.py, nothing to measure alone" in capsys.readouterr().out
 
 
 def test_loops_compute_what_the_extraction_stores(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from layerwise.inputs.measured import measured, merge
 from layerwise.inputs.models import read_models
 from layerwise.inputs.pairs import StatementPairs, read_pairs
 from layerwise.inputs.prompts import read_prompts
-from layerwise.inputs.published import Published, leaves, pointer, split_pointer
+from layerwise.inputs.published import Published, leaves, pointer
 from layerwise.inputs.result_files import (
     CLASSES,
     CONSOLIDATED,
@@ -35,7 +35,6 @@ from layerwise.inputs.result_files import (
     PHASE_SUMMARY,
     TEMPLATE,
 )
-from layerwise.ledger.claims import read_ledger
 from layerwise.measures.pairwise import METRICS, pair_metrics
 from layerwise.measures.values import Values
 from layerwise.statistics.bootstrap import correlation_interval
@@ -123,21 +122,6 @@ def test_what_follows_from_print_follows_from_measurements(
         if analysis in ANALYSES:
             absent = set(in_print.derived) - set(found[analysis].derived)
             assert absent == (LABELS if analysis == "output_correlation" else set()), analysis
-
-
-def test_every_claim_has_a_number(of_measured: Evidence, published: Published) -> None:
-    """Filled or derived: what the ledger names in these analyses is there."""
-    found, missing = analyse_all(of_measured), set()
-    for claim in read_ledger(ROOT / "claims", published):
-        analysis, _, statistic = (claim.statistic or "").partition(":")
-        if analysis in ANALYSES and statistic not in LABELS:
-            name, key = statistic.split(":", 1)
-            node = found[analysis].documents[name]
-            for step in split_pointer(key):
-                node = node[int(step)] if isinstance(node, list) else node[step]
-            if node is None:
-                missing.add(claim.id)
-    assert missing == set()
 
 
 def test_filled_and_derived_are_disjoint(everything: Fragments, of_measured: Evidence) -> None:

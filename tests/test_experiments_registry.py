@@ -1,24 +1,25 @@
-"""A model that `models.yaml` gives a study in error is refused before anything is measured."""
+"""All experiments: whom they refuse, and that they fill the lowest level and nothing else."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from judged import DRAWS
+from layerwise.analyses import TABLES, analyse
+from layerwise.analyses.derivation import evidence_of
+from layerwise.analyses.evidence import Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.experiments import Experiment, Subject
 from layerwise.experiments.table import EXPERIMENTS, measure_experiment
-from layerwise.inputs.models import Model, read_models
+from layerwise.inputs.measured import is_identity, measured, merge
+from layerwise.inputs.models import Model
 from layerwise.inputs.published import Published
-from layerwise.inputs.result_files import CONTROL, EXTENDED, SWEEP
-from layerwise.ledger.claims import Claim, read_ledger
-from tiny_checkpoints import PROMPTS
-
-ROOT = Path(__file__).parents[1]
-MODELS = read_models(ROOT / "models.yaml")
+from layerwise.inputs.result_files import SWEEP
+from stand_ins import MODELS, found
+from tiny_checkpoints import PROMPTS, PUBLISHED
 
 
 class Read(Exception):
@@ -34,11 +35,6 @@ class Guarded:
 
 def read(text: str, **_: bool) -> Any:
     raise Read
-
-
-@pytest.fixture(scope="module")
-def claims(published: Published) -> list[Claim]:
-    return read_ledger(ROOT / "claims", published)
 
 
 def measure(study: str, model: Model, published: Published) -> None:
@@ -75,16 +71,52 @@ def test_a_number_without_a_place_iv(published: Published) -> None:
         misspelt.fragments("sweep", subject)
 
 
-# --- what cannot be measured --------------------------------------------------------------------
+# --- the lowest level ---------------------------------------------------------------------------
+
+# What no experiment measures: the packed bytes, and what rests on extractions of the pairs.
+ELSEWHERE = {
+    "critical_layer": "calibration:",
+    "sheaf_trace": ("Mistral", "gemma-2b", "pythia-1b", "pythia-2.8b", "pythia-6.9b"),
+    "spectral_norms": "study:/prediction",
+    "anisotropy": "pythia-6p9b:",
+}
+OF_TRACES = (
+    *("anisotropy", "critical_layer", "crowding", "depth_gain", "lab_heritage", "mlp_scaling"),
+    *("sequence_gains", "sheaf_trace", "spectral_norms", "thermodynamic_benchmark", "twins"),
+    "unembedding",
+)
+# Of these experiments the files have no conclusions; they hold a copy, as text, of what stands in
+# the rows, or what no weights give.
+NUMBERS_ALONE = ("spectral", "h4", "lstar", "opt")
+NO_NUMBERS = ("summary", "models_tested", "timestamp")
 
 
-def test_the_ledger_says_why_packed_bytes_are_not_measured(claims: list[Claim]) -> None:
-    of_bytes = [claim for claim in claims if claim.source_file == EXTENDED]
-    assert len(of_bytes) == 10
-    assert all("packed bytes of 4-bit weights" in (claim.unmeasured or "") for claim in of_bytes)
+@pytest.fixture(scope="module")
+def evidence() -> Evidence:
+    """The published files with the numbers of twins in their places."""
+    texts = {"prompts.json": {"/anisotropy/n_prompts": 3}}
+    parts = [found(name, slug) for slug, model in MODELS.items() for name in model.experiments]
+    return evidence_of(measured(PUBLISHED, merge([texts, *parts])), DRAWS, TABLES)
 
 
-def test_the_ledger_says_why_the_neutral_control_is_not_measured(claims: list[Claim]) -> None:
-    control = [claim for claim in claims if claim.source_file == CONTROL]
-    assert len(control) == 8
-    assert all("no file or code" in (claim.unmeasured or "") for claim in control)
+@pytest.mark.parametrize("analysis", OF_TRACES)
+def test_every_statistic_of_the_experiments_is_measured(analysis: str, evidence: Evidence) -> None:
+    wanted, there = (analyse(analysis, of) for of in (Evidence(PUBLISHED, DRAWS), evidence))
+    known = [f"{key}/" for key in (*there.derived, *there.undefined)]
+    elsewhere = ELSEWHERE.get(analysis, ())
+    lost = [key for key in wanted.derived if not any(f"{key}/".startswith(of) for of in known)]
+    assert [key for key in lost if not key.startswith(elsewhere)] == []
+
+
+def test_what_is_filled_and_what_is_derived_are_disjoint_and_cover(evidence: Evidence) -> None:
+    cells = evidence.cells
+    filled = set(cells.cells) - cells.unmeasured - cells.kept
+    assert not filled & evidence.rules.keys()
+    ours = {one.file for name in NUMBERS_ALONE for one in EXPERIMENTS[name]}
+    missing = {
+        (file, key)
+        for file, key in cells.unmeasured
+        if file in ours and (file, key) not in evidence.rules and not is_identity(key)
+        if not any(name in key for name in NO_NUMBERS)
+    }
+    assert not missing

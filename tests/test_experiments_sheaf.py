@@ -3,119 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
-import torch
-import transformers
 
 from judged import analysed
-from layerwise.analyses import TABLES
-from layerwise.analyses.derivation import evidence_of
-from layerwise.analyses.evidence import Draws
-from layerwise.experiments import Fragments, Subject, attention_sheaf, matrices, token_states
+from layerwise.experiments import Subject, attention_sheaf, matrices, token_states
 from layerwise.experiments.attention_sheaf import SLICINGS
 from layerwise.experiments.table import measure_experiment
-from layerwise.extraction.load import load_local
-from layerwise.inputs.measured import is_identity, measured, merge
-from layerwise.inputs.models import read_models
-from layerwise.inputs.published import Published
+from layerwise.inputs.measured import measured
 from layerwise.inputs.result_files import MAPS
 from layerwise.measures import sheaf
 from layerwise.measures.traces import Trace
-from tiny_checkpoints import PROMPTS, PUBLISHED, REPOSITORY, subject_of, twin_folder
+from stand_ins import MODELS, checkpoint, family_of, found, of_texts, passed, subject, w_v
+from tiny_checkpoints import PROMPTS, PUBLISHED
 
-MODELS = read_models(REPOSITORY / "models.yaml")
-SEEDS = {"pythia-410m": 1, "pythia-1p4b": 2}
-FAMILIES = {
-    **dict.fromkeys(("pythia-160m", "pythia-410m", "pythia-1p4b", "pythia-6p9b"), "gpt_neox"),
-    "gpt-neo-125m": "gpt_neo",
-    "opt-125m": "opt",
-    "opt-350m": "opt-350m",
-    "bloom-560m": "bloom",
-    "gpt2": "gpt2",
-    "mistral-7b": "mistral",
-    "gemma-2b": "gemma",
-}
-LAYERS = {"pythia-1p4b": 12}  # the draft looks at its layer 10
 DRAWS = {"n_resamples": 100, "level": 0.95, "seed": 42}
 
 
-def checkpoint_folder(slug: str) -> Path:
-    return twin_folder(FAMILIES[slug], LAYERS.get(slug, 3), SEEDS.get(slug, 0))
-
-
-@cache
-def subject(slug: str, dtype: str) -> Subject:
-    checkpoint = load_local(checkpoint_folder(slug), dtype, "cpu")
-    return subject_of(MODELS[slug], checkpoint)
-
-
-@cache
-def found(experiment: str, slug: str, dtype: str) -> Fragments:
-    return measure_experiment(experiment, subject(slug, dtype))
-
-
-@cache
-def of_texts(measure: Any, slug: str, dtype: str, texts: str) -> dict[str, Any]:
-    """What a measure gives of a twin and a set of texts."""
-    return measure(subject(slug, dtype), PROMPTS[texts]["prompts"])
-
-
-@cache
-def network(slug: str, dtype: str) -> Any:
-    return transformers.AutoModelForCausalLM.from_pretrained(
-        checkpoint_folder(slug), dtype=getattr(torch, dtype), attn_implementation="eager"
-    ).eval()
-
-
-@cache
-def plain(slug: str, dtype: str, text: str) -> Any:
-    """One pass of transformers: attention maps and hidden states."""
-    tokenizer = transformers.AutoTokenizer.from_pretrained(checkpoint_folder(slug))
-    with torch.no_grad():
-        return network(slug, dtype)(
-            torch.tensor([tokenizer(text).input_ids]),
-            output_attentions=True,
-            output_hidden_states=True,
-        )
-
-
 def maps(slug: str, dtype: str, text: str) -> list[np.ndarray]:
-    return [of[0].double().numpy() for of in plain(slug, dtype, text).attentions]
-
-
-@cache
-def w_v(slug: str, dtype: str, block: int, slicing: str) -> np.ndarray:
-    """W_V as the notebooks cut it, or as the modules use it."""
-    weights = {k: v.double().numpy() for k, v in network(slug, dtype).state_dict().items()}
-    own = {k: v for k, v in weights.items() if f".{block}." in k}
-
-    def named(end: str) -> np.ndarray:
-        (matrix,) = (v for k, v in own.items() if k.endswith(end))
-        return matrix
-
-    family = FAMILIES[slug]
-    if family in ("gpt_neox", "bloom"):
-        fused = named("query_key_value.weight")
-        width = len(fused) // 3
-        if slicing == "legacy":
-            return fused[2 * width :]
-        heads = network(slug, dtype).config.num_attention_heads
-        return fused.reshape(heads, 3, width // heads, width)[:, 2].reshape(width, width)
-    if family == "gpt2":
-        fused = named("c_attn.weight")
-        return fused[:, 2 * len(fused) :].T
-    return named("v_proj.weight")
+    return [of[0].double().numpy() for of in passed(slug, dtype, text, maps=True).attentions]
 
 
 def per_head(slug: str, dtype: str, block: int, slicing: str) -> list[np.ndarray]:
     """One slice per query head."""
-    config, matrix = network(slug, dtype).config, w_v(slug, dtype, block, slicing)
+    config, matrix = checkpoint(slug, dtype).model.config, w_v(slug, dtype, block, slicing)
     size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     own = [matrix[i : i + size] for i in range(0, len(matrix), size)]
     shared = config.num_attention_heads // len(own)
@@ -317,7 +231,7 @@ def test_spectral_norms_against_a_decomposition(slug: str) -> None:
             np.testing.assert_allclose(row["W_V_effective_rank"], ranks, rtol=1e-6)
             np.testing.assert_allclose(row["W_V_frobenius_norm"], frobenius, rtol=1e-6)
     legacy, correct = (row["beyond"][slicing] for slicing in SLICINGS)
-    assert (legacy["W_V"] == correct["W_V"]) is (FAMILIES[slug] not in ("gpt_neox", "bloom"))
+    assert (legacy["W_V"] == correct["W_V"]) is (family_of(slug) not in ("gpt_neox", "bloom"))
     assert legacy["W_O"] == correct["W_O"]
 
 
@@ -355,8 +269,7 @@ def test_restriction_maps_with_nan_layers() -> None:
     assert np.isnan(ratios[3])
     assert row["sheaf_laplacian"]["lambda_1"][3] == 0
     assert np.isnan(row["sheaf_laplacian"]["spectral_gaps"][3])
-    file = MAPS
-    fragments = {file: {f"/{part}": row[part] for part in ("restriction_maps", "n_layers")}}
+    fragments = {MAPS: {f"/{part}": row[part] for part in ("restriction_maps", "n_layers")}}
     maps_of = analysed("sheaf_trace", measured(PUBLISHED, fragments), **DRAWS).documents[
         "pythia-1.4b"
     ]
@@ -372,7 +285,7 @@ def test_restriction_maps_with_nan_layers() -> None:
 def test_anisotropy_against_the_whole_covariance(slug: str) -> None:
     texts = PROMPTS["anisotropy"]["prompts"]
     row = token_states.profile(subject(slug, "float16"), texts)
-    passes = [plain(slug, "float16", text).hidden_states for text in texts]
+    passes = [passed(slug, "float16", text, maps=True).hidden_states for text in texts]
     shares, variations = [], []
     for layer in range(4):
         x = np.concatenate([states[layer][0].double().numpy() for states in passes])
@@ -390,67 +303,3 @@ def test_anisotropy_against_the_whole_covariance(slug: str) -> None:
     if slug == "gemma-2b":
         np.testing.assert_allclose(row["norm_cv"], variations, atol=1e-3)
     assert row["beyond"]["last_share_before_norm"] != shares[-1]
-
-
-OF_FLOAT32 = {
-    "spectral": (
-        "pythia-160m", "pythia-410m", "gpt-neo-125m", "opt-125m", "opt-350m", "bloom-560m", "gpt2",
-    ),
-    "h4": ("pythia-160m", "pythia-410m", "opt-125m", "gpt2"),
-}  # fmt: skip
-OF_FLOAT16 = {
-    "lstar": ("pythia-160m", "pythia-410m", "opt-125m", "opt-350m", "bloom-560m", "gpt2"),
-    "opt": ("pythia-160m", "opt-125m", "gpt2"),
-    "rmap": ("pythia-1p4b",),
-    "aniso": ("gemma-2b",),
-}
-# What no experiment here measures: the packed bytes, and other experiments' numbers.
-ELSEWHERE = {
-    "critical_layer": ("calibration:",),
-    "sheaf_trace": ("Mistral", "gemma-2b", "pythia-1b", "pythia-2.8b", "pythia-6.9b"),
-    "spectral_norms": ("study:/prediction",),
-    "anisotropy": ("pythia-6p9b:",),
-}
-
-
-@cache
-def all_measured() -> Published:
-    """The published files with the numbers of twins in their places."""
-    parts = [
-        found(experiment, slug, dtype)
-        for dtype, of in (("float32", OF_FLOAT32), ("float16", OF_FLOAT16))
-        for experiment, slugs in of.items()
-        for slug in slugs
-    ]
-    return measured(PUBLISHED, merge([{"prompts.json": {"/anisotropy/n_prompts": 3}}, *parts]))
-
-
-@pytest.mark.parametrize("analysis", ELSEWHERE)
-def test_every_statistic_of_these_experiments_is_measured(analysis: str) -> None:
-    works = [analysed(analysis, which, **DRAWS) for which in (PUBLISHED, all_measured())]
-    wanted = {key for key in works[0].derived if not key.startswith(ELSEWHERE[analysis])}
-    assert wanted <= set(works[1].derived)
-    elsewhere = {key for key in works[1].derived if key.startswith(ELSEWHERE[analysis])}
-    # the prompts of both profiles are the same, and the depth is no measurement
-    assert elsewhere <= {"pythia-6p9b:/n_prompts", "pythia-6p9b:/n_layers"}
-
-
-# Their files hold a copy, as text, of what stands in the rows, or what no weights give.
-NO_NUMBERS = ("summary", "models_tested", "timestamp")
-
-
-def test_what_is_filled_and_what_is_derived_cover_these_files() -> None:
-    evidence = evidence_of(all_measured(), Draws(**DRAWS), TABLES)
-    cells = evidence.cells
-    files = {file for file, key in cells.cells if (file, key) not in cells.unmeasured | cells.kept}
-    ours = {file for file in files if "/Results/" in file}
-    assert len(ours) == 8
-    missing = {
-        (file, key)
-        for file, key in cells.unmeasured
-        if file in ours and (file, key) not in evidence.rules and not is_identity(key)
-        if not any(name in key for name in NO_NUMBERS)
-    }
-    assert not missing
-    filled = set(cells.cells) - cells.unmeasured - cells.kept
-    assert not filled & set(evidence.rules)

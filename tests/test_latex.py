@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from claim_records import record
 from layerwise.errors import LayerwiseError
 from layerwise.pages.latex import escape, number, render, short, shown
 from layerwise.pages.typed_numbers import unbacked_digits
@@ -20,36 +21,29 @@ needs_latex = pytest.mark.skipif(
 )
 
 
-def record(claim_id: str, **fields: Any) -> dict[str, Any]:
-    return {
-        "id": claim_id,
-        "published": 0.12345,
-        "recomputed": None,
-        "decimals": "full",
-        "verdict": "agrees",
-    } | fields
-
-
-def test_escape_specials_and_signs() -> None:
-    assert escape("a_b & 50% #1 {x} $5") == r"a\_b \& 50\% \#1 \{x\} \$5"
-    assert escape("a\\b~c^d") == r"a\textbackslash{}b\textasciitilde{}c\textasciicircum{}d"
-    assert escape("λ ≤ 3 – it’s") == r"\ensuremath{\lambda} \ensuremath{\le} 3 -- it's"
-
-
-def test_escape_iv_refuses_what_it_does_not_know() -> None:
-    with pytest.raises(LayerwiseError, match=r"printable ASCII or a known sign, found '語'"):
-        escape("日語"[1:])
-    with pytest.raises(LayerwiseError, match=r"found '\\n'"):
-        escape("two\nlines")
-
-
-def test_number_owns_sign_and_decimals() -> None:
-    assert number(0.12345, 3) == r"\num{0.123}"
-    assert number(0.12345, 3, sign=True) == r"\num{+0.123}"
-    assert number(-0.0001, 3, sign=True) == r"\num{0.000}"
-    assert number(-0.5) == r"\num{-0.5}"
-    assert number(3.9e-32) == r"\num{3.9e-32}"
-    assert number(230) == r"\num{230}"
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        (escape("a_b & 50% #1 {x} $5"), r"a\_b \& 50\% \#1 \{x\} \$5"),
+        (escape("a\\b~c^d"), r"a\textbackslash{}b\textasciitilde{}c\textasciicircum{}d"),
+        (escape("λ ≤ 3 – it’s"), r"\ensuremath{\lambda} \ensuremath{\le} 3 -- it's"),
+        (number(0.12345, 3), r"\num{0.123}"),
+        (number(0.12345, 3, sign=True), r"\num{+0.123}"),
+        (number(-0.0001, 3, sign=True), r"\num{0.000}"),
+        (number(3.9e-32), r"\num{3.9e-32}"),
+        (shown(None), "--"),
+        (shown(False), "no"),
+        (shown("NOW_SIGNIFICANT"), r"NOW\_SIGNIFICANT"),
+        (shown(0.25, 1), r"\num{0.2}"),
+        (shown(0.25, "full"), r"\num{0.25}"),
+        (shown(7, 4), r"\num{7}"),
+        (shown([8, 12]), r"\num{8}, \num{12}"),
+        (short([0.123456789, -2], "full"), "0.123457, -2"),
+        (short(None, 2), "--"),
+    ],
+)
+def test_texts_and_numbers(found: str, wanted: str) -> None:
+    assert found == wanted
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
@@ -57,37 +51,33 @@ def test_number_in_full_loses_no_digit(value: float) -> None:
     assert float(number(value).removeprefix(r"\num{").removesuffix("}")) == value
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), True, "1", None])
-def test_number_iv(value: Any) -> None:
-    with pytest.raises(LayerwiseError, match="a number in the paper must be finite"):
-        number(value)
-
-
-def test_shown_by_kind() -> None:
-    assert shown(None) == "--"
-    assert shown(False) == "no"
-    assert shown("NOW_SIGNIFICANT") == r"NOW\_SIGNIFICANT"
-    assert shown(0.25, 1) == r"\num{0.2}"
-    assert shown(0.25, "full") == r"\num{0.25}"
-    assert shown(7, 4) == r"\num{7}"
-    assert shown([8, 12]) == r"\num{8}, \num{12}"
-    assert short([0.123456789, -2], "full") == "0.123457, -2"
-    assert short(None, 2) == "--"
+@pytest.mark.parametrize(
+    ("call", "value", "message"),
+    [
+        (escape, "語", "printable ASCII or a known sign, found '語'"),
+        (escape, "two\nlines", r"found '\\n'"),
+        *((number, value, "a number in the paper must be finite")
+          for value in (float("nan"), float("inf"), True, "1", None)),
+    ],
+)  # fmt: skip
+def test_texts_and_numbers_iv(call: Any, value: Any, message: str) -> None:
+    with pytest.raises(LayerwiseError, match=message):
+        call(value)
 
 
 def filled(folder: Path, template: str, **context: Any) -> str:
     (folder / "t.tex.j2").write_text(template)
-    return render(folder, "t.tex.j2", {"claims": [record("a.r", recomputed=0.5)]} | context)
+    return render(folder, "t.tex.j2", {"claims": [record("p1.r", recomputed=0.5)]} | context)
 
 
 def test_render_keeps_latex_and_fills_the_rest(tmp_path: Path) -> None:
     text = filled(
         tmp_path,
         "{\\bf %d} \\#{gone}\\BLOCK{for n in ns}\\VAR{n|escape};\\BLOCK{endfor}"
-        " \\VAR{recomputed('a.r', 2)} \\VAR{printed('a.r')} \\VAR{has('a.r')}\n",
+        " \\VAR{recomputed('p1.r', 2)} \\VAR{printed('p1.r')} \\VAR{has('p1.r')}\n",
         ns=["a_b", "c"],
     )
-    assert text == "{\\bf %d} a\\_b;c; \\num{0.50} \\num{0.12345} True\n"
+    assert text == "{\\bf %d} a\\_b;c; \\num{0.50} \\num{0.345} True\n"
 
 
 @pytest.mark.parametrize(

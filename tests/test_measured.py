@@ -96,13 +96,6 @@ def test_a_fragment_replaces_the_whole_of_its_place(published: Published) -> Non
         tables[SWEEP, "/models/5/residual_gain_mean"]
 
 
-def test_a_place_is_a_whole_name(published: Published) -> None:
-    tables = measured(published, {SWEEP: {"/models/1": {"residual_gain_mean": 0.5}}})
-    structure = tables.document(SWEEP)["models"]
-    assert len(structure) == 8
-    assert structure[1]["residual_gain_mean"] == 0.5
-
-
 def test_constants_of_the_methods_stay(published: Published, nothing: Published) -> None:
     tables = nothing
     kept = [cell for cell in published.cells if is_setting(*cell)]

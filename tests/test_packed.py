@@ -1,28 +1,20 @@
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from transformers.pytorch_utils import Conv1D
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction import packed
-from layerwise.extraction.packed import choose_linears, packed_linears, packed_tiles, pad_rows
+from layerwise.extraction.packed import choose_linears, packed_linears, packed_tiles
 
 
-@pytest.mark.parametrize("bias", [True, False])
-def test_linear_against_torch(bias: bool) -> None:
-    layer = torch.nn.Linear(24, 40, bias=bias)
-    check_same(layer, 24)
-
-
-def test_conv1d_against_torch() -> None:
-    check_same(Conv1D(40, 24), 24)
-
-
-def check_same(layer: torch.nn.Module, inputs: int) -> None:
+@pytest.mark.parametrize(
+    "layer",
+    [torch.nn.Linear(24, 40), torch.nn.Linear(24, 40, bias=False), Conv1D(40, 24)],
+)
+def test_layers_against_torch(layer: torch.nn.Module) -> None:
     network = torch.nn.Sequential(layer)
     for rows in ((1, 1), (3, 7), (5, 500)):
-        states = torch.randn(*rows, inputs)
+        states = torch.randn(*rows, 24)
         with torch.inference_mode():
             plain = network(states)
             with packed_linears(network, "packed"):
@@ -67,16 +59,6 @@ def test_output_embeddings_in_tiles_against_torch(
             torch.testing.assert_close(network(states), head.__class__.forward(head, states))
         assert packed_tiles(head) is None
         assert "forward" not in vars(head)
-
-
-@given(st.integers(0, 200))
-def test_padded_rows(n_rows: int) -> None:
-    rows = torch.ones(n_rows, 2)
-    padded = pad_rows(rows)
-    assert len(padded) % packed.ROWS_STEP == 0
-    assert 0 <= len(padded) - n_rows < packed.ROWS_STEP
-    assert torch.equal(padded[:n_rows], rows)
-    assert not padded[n_rows:].any()
 
 
 def test_an_error_inside_unpacks_too() -> None:

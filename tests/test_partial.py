@@ -13,7 +13,6 @@ from layerwise.extraction.batches import plan_batches
 from layerwise.extraction.partial import Partial
 from layerwise.extraction.store import POOLINGS, HiddenStates, open_states
 from layerwise.files import Busy
-from tiny_checkpoints import contents
 
 LENGTHS = {"statements": [2, 3, 2], "prompts": [2, 1]}
 
@@ -29,16 +28,6 @@ def test_plan_batches(limit: int) -> None:
     if limit == 12:
         assert [b.members for b in batches] == [(1, 4, 6), (0, 2, 5), (7,), (3,)]
     assert plan_batches("prompts", [], limit) == []
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 8])
-def test_parts_of_a_batch(size: int) -> None:
-    (batch,) = plan_batches("statements", [5] * 7, 100)
-    parts = batch.parts(size)
-    assert [member for part in parts for member in part.members] == list(range(7))
-    assert {part.length for part in parts} == {5}
-    assert all(len(part.members) == min(size, 7) for part in parts[:-1])
-    assert len(parts) == -(-7 // size)
 
 
 def small(folder, fingerprint="mark") -> Partial:
@@ -88,17 +77,6 @@ def test_every_row_is_where_its_text_is(tmp_path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_order_of_batches_does_not_matter(tmp_path) -> None:
-    """Whoever computes a batch, in whatever order and in how many runs, the bytes are the same."""
-    expected = contents(finish(small(tmp_path / "one")).folder)
-    for order in ((3, 2, 1, 0), (1, 3, 0, 2)):
-        work = small(tmp_path / f"other{order[0]}")
-        for done, batch in enumerate(order):
-            assert begin(work) == set(order[:done])
-            save(work, batch)
-        assert contents(finish(work).folder) == expected
-
-
 def test_same_work_is_kept_and_other_is_dropped(tmp_path) -> None:
     one, two = small(tmp_path / "out"), small(tmp_path / "out", "other")
     assert begin(one) == set()
@@ -116,10 +94,6 @@ def test_same_work_is_kept_and_other_is_dropped(tmp_path) -> None:
     two.discard()
     two.discard()
     assert list(tmp_path.iterdir()) == []
-
-
-def test_index_names_smaller_parts(tmp_path) -> None:
-    assert finish(small(tmp_path / "out"), at_a_time=1).index["smaller_batches"] == {"0": 1}
 
 
 def test_another_extraction_is_replaced_and_its_unfinished_work_stays(tmp_path) -> None:

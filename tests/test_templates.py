@@ -68,11 +68,6 @@ def test_none_is_the_statement() -> None:
     assert list(TEMPLATES) == [NONE, PUBLISHED, ONCE]
 
 
-def test_the_date_is_set_and_not_today() -> None:
-    assert "today" not in render(tokenizer_with(), "Ice", PUBLISHED)
-    assert DATE in render(tokenizer_with(), "Ice", ONCE)
-
-
 @pytest.mark.parametrize(
     ("tokenizer", "template", "message"),
     [

@@ -8,11 +8,7 @@ import pytest
 from layerwise.errors import LayerwiseError
 from layerwise.experiments.reduction import measure
 from layerwise.measures.anisotropy import anisotropy
-from layerwise.measures.pairwise import pair_metrics
-from layerwise.measures.random_bins import bin_mean, binner
-from layerwise.measures.uniformity import mean_pairwise_cosine_by_group
 from layerwise.measures.values import ANISOTROPY, sampled_layers
-from layerwise.statistics.random_bins import stable_labels
 from random_states import CATEGORIES, SIZES, some_pairs, write_states
 
 FEW = {"k_values": (5, 8), "n_permutations": 3, "k_stable": 6}
@@ -28,11 +24,6 @@ def values(states):
     return measure(states, some_pairs(), **FEW)
 
 
-def sides(states, layer, pooling="mean"):
-    pooled = states.pooled(layer, pooling)
-    return pooled[: sum(SIZES)], pooled[sum(SIZES) :]
-
-
 def test_what_is_sampled(values):
     assert values.layers == (0, 4, 8, 10)
     assert values.categories == CATEGORIES
@@ -45,43 +36,6 @@ def test_what_is_sampled(values):
         *(f"layer_{layer}_all_tokens" for layer in (0, 4, 8, 10)),
     )
     assert (values.model, values.display, values.n_prompts) == ("some/model", "Some Model", 3)
-
-
-@pytest.mark.parametrize(
-    ("reading", "layer", "pooling"),
-    [
-        ("mean_pooled", 10, "mean"),
-        ("last_token", 10, "last"),
-        ("first_token", 10, "first"),
-        ("layer_4", 4, "mean"),
-        ("layer_10_before_norm", "before_norm", "mean"),
-        ("layer_8_all_tokens", 8, "mean_all"),
-    ],
-)
-def test_uniformity_of_a_reading(values, states, reading, layer, pooling):
-    labels = some_pairs().category_of_pair
-    a, b = sides(states, layer, pooling)
-    expected = np.subtract(*(mean_pairwise_cosine_by_group(side, labels, 6) for side in (a, b)))
-    np.testing.assert_allclose(values.asymmetries(reading), expected, atol=1e-13)
-
-
-def test_preferences_are_nll_of_b_minus_nll_of_a(values, states):
-    nll, n = states.nll, sum(SIZES)
-    np.testing.assert_array_equal(values.preferences, nll[n:] - nll[:n])
-    np.testing.assert_allclose(
-        values.category_preferences()[1], np.mean(values.preferences[9:15]), atol=1e-15
-    )
-
-
-def test_pairs_and_bins_of_a_layer(values, states):
-    a, b = sides(states, 8)
-    np.testing.assert_allclose(values.pair_metrics[2], pair_metrics(a, b), atol=1e-12)
-    stream, size = np.random.RandomState(42), (4, 3, sum(SIZES))
-    labels = [stream.randint(0, k, size) for k in (5, 8)][1][2]
-    np.testing.assert_allclose(values.bin_asymmetry[8][2], binner(a, b)(labels, 8))
-    np.testing.assert_allclose(values.bin_preference[8][2], bin_mean(values.preferences, labels, 8))
-    stable = stable_labels(sum(SIZES), 6, 42)[None]
-    np.testing.assert_allclose(values.stable_asymmetry[2], binner(a, b)(stable, 6)[0])
 
 
 def test_anisotropy_of_every_layer_and_before_the_norm(values, states):
