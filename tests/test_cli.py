@@ -18,7 +18,8 @@ from layerwise.errors import LayerwiseError
 from layerwise.extraction.twins import build_twin
 from layerwise.inputs.prompts import read_prompts
 from layerwise.inputs.result_files import ANISOTROPY, BINS, BOOTSTRAP, LAYERS, PAIRS, UA_FILES
-from layerwise.steps import analyze as analyze_step
+from layerwise.steps import own_model
+from layerwise.steps.results import Result
 from tiny_checkpoints import twinned_model
 
 MINI = Path(str(resources.files("layerwise") / "inputs/rehearsal"))
@@ -376,7 +377,7 @@ def test_interrupt_leaves_a_run_to_go_on_from(capsys, tmp_path, checkpoint, monk
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("layerwise.steps.analyze.measure", stop)
+    monkeypatch.setattr("layerwise.steps.own_model.measure", stop)
     code, _, err = analyze(capsys, checkpoint, tmp_path / "out")
     assert code == 130
     assert "interrupted; run it again" in err
@@ -393,7 +394,7 @@ def test_a_second_run_is_refused_and_leaves_the_first_ones_work(
     capsys, tmp_path, checkpoint, monkeypatch
 ):
     """Also where the first has made nothing yet when the second looks at the folder."""
-    work, extract = tmp_path / "out" / "hidden_states.partial" / "batch", analyze_step.extract
+    work, extract = tmp_path / "out" / "hidden_states.partial" / "batch", own_model.extract
 
     def after_the_first_began(*arguments):
         work.parent.mkdir()
@@ -402,7 +403,7 @@ def test_a_second_run_is_refused_and_leaves_the_first_ones_work(
 
     (tmp_path / "out").mkdir()
     with FileLock(tmp_path / "out" / "hidden_states.lock"), monkeypatch.context() as patch:
-        patch.setattr(analyze_step, "extract", after_the_first_began)
+        patch.setattr(own_model, "extract", after_the_first_began)
         code, _, err = analyze(capsys, checkpoint, tmp_path / "out")
         assert (code, "one run at a time writes" in err) == (2, True)
         assert work.exists() == work.parent.exists()
@@ -411,15 +412,16 @@ def test_a_second_run_is_refused_and_leaves_the_first_ones_work(
 
 
 def test_the_lock_holds_until_the_page_stands(capsys, tmp_path, checkpoint, monkeypatch):
-    write, refused = analyze_step._write, []
+    write, refused = Result.save, []
 
     def watched(*arguments):
-        write(*arguments)
+        saved = write(*arguments)
         with pytest.raises(Timeout):
             FileLock(tmp_path / "hidden_states.lock", timeout=0).acquire()
         refused.append(True)
+        return saved
 
-    monkeypatch.setattr(analyze_step, "_write", watched)
+    monkeypatch.setattr(Result, "save", watched)
     assert analyze(capsys, checkpoint, tmp_path, *QUICK)[0] == 0
     assert refused
     assert not (tmp_path / "hidden_states.lock").exists()

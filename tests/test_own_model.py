@@ -46,7 +46,7 @@ from layerwise.pages.own_model.cautions import cautions, share_of_two
 from layerwise.pages.own_model.tables import Section, Table, significant
 from layerwise.pages.pictures import Picture
 from layerwise.pages.typeset import build_pdf
-from layerwise.steps import analyze, scaling
+from layerwise.steps import analyze, own_model, scaling
 from random_states import DRAWS, numbers_of, some_pairs, write_states
 from tiny_checkpoints import twinned_model
 
@@ -66,8 +66,7 @@ needs_latex = pytest.mark.skipif(
 
 
 def run(model: Path, out: Path, **changed: Any) -> str:
-    usual = {"revision": None, "dtype": "float32", "device": "cpu", "layers": None, "seed": 42}
-    return analyze.run(str(model), out=out, **EXAMPLE, **{**usual, **changed})
+    return analyze.summary(analyze.analyze(model, **EXAMPLE, out=out, **changed))
 
 
 def texts() -> list[str]:
@@ -267,7 +266,7 @@ def test_a_model_without_known_slices_is_told_so(
 
 def test_without_leaves_out_what_it_names(checkpoint: Path) -> None:
     loaded = load_local(checkpoint, "float32", "cpu")
-    found, absent = analyze._of_weights(loaded, ["A text"], ["spectral"])
+    found, absent = own_model._of_weights(loaded, ["A text"], ["spectral"])
     assert list(found) == ["gains"]
     assert absent == {"spectral": "it was left out by --without"}
 

@@ -18,6 +18,32 @@ steps        the stages of the pipeline: read, call one of the above, write
 cli          the reader's verbs
 
 Beside them: `files` (whole or not at all), `errors` (the rule, what came, the fix), `progress`.
+
+In Python: `layerwise.analyze`, `compare` and `claims` (docs/api.md), imported when they are used.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from layerwise.errors import LayerwiseError
+    from layerwise.steps.analyze import analyze
+    from layerwise.steps.results import Result
+
 __version__ = "0.1.0"
+__all__ = ["LayerwiseError", "Result", "analyze"]
+_AT = {
+    "analyze": "steps.analyze",
+    "Result": "steps.results",
+    "LayerwiseError": "errors",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _AT:
+        raise AttributeError(f"module 'layerwise' has no attribute {name!r}")
+    return getattr(import_module(f"layerwise.{_AT[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_AT]

@@ -103,11 +103,13 @@ def analyze(
     ] = None,
 ) -> str:
     """Run the papers' analyses on your own model and statement pairs."""
-    return stage("analyze").run(
-        model, pairs, prompts, out,
+    step = stage("analyze")
+    result = step.analyze(
+        model, pairs, prompts, out=out,
         revision=revision, dtype=dtype, device=device, layers=layers, seed=seed,
         without=without or (),
     )  # fmt: skip
+    return step.summary(result)
 
 
 @verb

@@ -13,6 +13,7 @@ from layerwise.analyses.derivation import Derivation, Document, Table, derive
 from layerwise.analyses.evidence import Draws, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published
+from layerwise.inputs.result_files import ANISOTROPY
 
 # A module per analysis: `DOCUMENTS` of the papers; `READER`, if a reader's own model has it too.
 NAMES = (
@@ -54,7 +55,12 @@ def analyse_all(evidence: Evidence) -> dict[str, Derivation]:
 def of_reader(numbers: Published, draws: Draws) -> dict[str, dict[str, Any]]:
     """`{analysis: document}` of a reader's own model, by the rules of the published files.
 
+    Without prompts there is no profile of anisotropy, and no document of it.
+
     Raises:
         LayerwiseError: if a statistic does not exist.
     """
-    return derive(READER, Evidence(numbers, draws)).documents
+    there = {
+        name: of for name, of in READER.items() if of.of != ANISOTROPY or numbers.keys(ANISOTROPY)
+    }
+    return derive(there, Evidence(numbers, draws)).documents

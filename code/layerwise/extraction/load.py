@@ -36,7 +36,7 @@ from layerwise.extraction.checkpoint_folder import (
 from layerwise.extraction.families import FAMILIES, heads_of
 from layerwise.extraction.hub import fetch
 from layerwise.extraction.needs import spelled
-from layerwise.files import from_environment, sha256_of
+from layerwise.files import from_environment, require_name, sha256_of
 from layerwise.inputs.models import DTYPES, Model
 
 _ONE_MODEL = "save config and weights of one model together"
@@ -56,8 +56,7 @@ class Checkpoint:
     family: str
     n_layers: int
     hidden_size: int
-    folder: Path  # config, tokenizer and weights
-    is_control: bool = False  # its weights are no file's: the folder holds the trained ones
+    folder: Path | None  # config, tokenizer and weights; None: the weights are no file's
 
     @property
     def blocks(self) -> list[Any]:
@@ -187,6 +186,41 @@ def load_model(
     return load_local(Path(name), dtype, device)
 
 
+def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
+    """A model that is loaded already, with its tokenizer, under its `name_or_path`.
+
+    Its dtype and devices stay as they are. The revision recorded is a digest of its weights.
+
+    Raises:
+        LayerwiseError: for what is no causal model of transformers, an architecture without a
+            known layout, weights of another dtype, no tokenizer, or a name that is not printable.
+    """
+    family = getattr(getattr(model, "config", None), "model_type", None)
+    is_model = isinstance(model, transformers.PreTrainedModel)
+    if not is_model or family not in FAMILIES or model.get_output_embeddings() is None:
+        raise LayerwiseError(
+            f"a model must be a folder, a hub id, or a causal language model of transformers of "
+            f"one of the architectures {', '.join(FAMILIES)}, found {type(model).__name__} "
+            f"({family!s:.80})"
+        )
+    dtype = str(model.dtype).removeprefix("torch.")
+    if dtype not in DTYPES:
+        raise LayerwiseError(f"dtype must be one of {', '.join(DTYPES)}, found {dtype!r}")
+    if not callable(tokenizer):
+        raise LayerwiseError(
+            "a loaded model needs its tokenizer beside it: give tokenizer=AutoTokenizer."
+            "from_pretrained(...) of the same checkpoint"
+        )
+    name = str(model.name_or_path or type(model).__name__)
+    name = Path(name).resolve().name if Path(name).exists() else name
+    require_name("the name_or_path of the model", name)
+    digest = hashlib.sha256()
+    for key, weight in model.state_dict().items():
+        digest.update(f"{key} {tuple(weight.shape)} ".encode())
+        digest.update(weight.detach().cpu().reshape(-1).contiguous().view(torch.uint8).numpy())
+    return _checkpoint(model.eval(), tokenizer, name, f"sha256:{digest.hexdigest()}", dtype, None)
+
+
 def load_registered(
     model: Model, dtype: str, *, device: str | None = None, control: bool = False
 ) -> Checkpoint:
@@ -255,6 +289,12 @@ def _load(
         problem = "the model that it declares cannot run"
         with in_words(path / "config.json", problem, _ONE_MODEL), torch.no_grad():
             model(torch.zeros((1, 2), dtype=torch.long, device=model.device))
+    return _checkpoint(model, tokenizer, name, revision, dtype, None if control else path)
+
+
+def _checkpoint(
+    model: Any, tokenizer: Any, name: str, revision: str, dtype: str, folder: Path | None
+) -> Checkpoint:
     return Checkpoint(
         model=model,
         tokenizer=tokenizer,
@@ -265,8 +305,7 @@ def _load(
         family=model.config.model_type,
         n_layers=model.config.num_hidden_layers,
         hidden_size=model.config.hidden_size,
-        folder=path,
-        is_control=control,
+        folder=folder,
     )
 
 

@@ -9,9 +9,11 @@ what the model computes with. For every other architecture both are the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import safetensors
@@ -42,7 +44,7 @@ class Weights:
     loaded the model in half precision.
     """
 
-    folder: Path
+    name: str  # of the folder or the model, for errors
     dtype: str
     layout: Family
     n_layers: int
@@ -52,19 +54,19 @@ class Weights:
     hidden_size: int
     vocab_size: int  # rows of the embedding, those no token uses included
     tied: bool  # the output embeddings are the input embeddings
-    tensors: Mapping[str, Stored]  # by name without base prefix
-    drawn: Mapping[str, torch.Tensor]  # in place of what is stored, by the same names
+    tensors: Mapping[str, Stored | torch.Tensor]  # by name without base prefix
 
     @classmethod
     def of(cls, checkpoint: Checkpoint) -> Weights:
-        """Those of a loaded model; of a control what was drawn, which no file holds."""
-        weights = cls.open(checkpoint.folder, checkpoint.dtype)
-        if not checkpoint.is_control:
-            return weights
-        drawn = {_without_base(key): one for key, one in checkpoint.model.state_dict().items()}
+        """Those of a loaded model: of its files, or from memory where no file holds them."""
+        if checkpoint.folder is not None:
+            return cls.open(checkpoint.folder, checkpoint.dtype)
+        model = checkpoint.model
+        tensors = {_without_base(key): one for key, one in model.state_dict().items()}
         # GPT-NeoX's output embeddings have another name in files than in the model
-        drawn[f"{weights.layout.head}.weight"] = checkpoint.head.weight.detach()
-        return replace(weights, drawn=drawn)
+        head = FAMILIES[checkpoint.family].head
+        tensors[f"{head}.weight"] = checkpoint.head.weight.detach()
+        return cls._of(checkpoint.name, checkpoint.dtype, model.config, tensors)
 
     @classmethod
     def open(cls, folder: Path, dtype: str = "float32") -> Weights:
@@ -76,16 +78,20 @@ class Weights:
         """
         check_config(folder)
         config = declared(folder)
+        stored = {_without_base(one.key): one for one in stored_tensors(weight_files(folder))}
+        return cls._of(str(folder), dtype, config, stored)
+
+    @classmethod
+    def _of(cls, name: str, dtype: str, config: Any, tensors: Mapping[str, Any]) -> Weights:
         return cls(
-            folder=folder,
+            name=name,
             dtype=dtype,
             layout=FAMILIES[config.model_type],
             n_layers=config.num_hidden_layers,
             **vars(heads_of(config)),
             vocab_size=config.vocab_size,
             tied=bool(config.tie_word_embeddings),
-            tensors={_without_base(one.key): one for one in stored_tensors(weight_files(folder))},
-            drawn={},
+            tensors=tensors,
         )
 
     def matrix(self, block: int, name: str, slicing: str) -> Matrix:
@@ -123,18 +129,18 @@ class Weights:
         The file is mapped for this one read only: its pages count as memory while it is.
         """
         if tensor not in self.tensors:
-            raise LayerwiseError(f"{self.folder}: no tensor {tensor} in its safetensors files")
-        file, key, stored_shape = self.tensors[tensor]
-        shape = stored_shape[::-1] if transposed else stored_shape
+            raise LayerwiseError(f"{self.name}: no tensor {tensor} among its weights")
+        found = self.tensors[tensor]
+        shape = tuple(found.shape)[::-1] if transposed else tuple(found.shape)
         if len(shape) != 2 or shape[0] != total:
+            place = f"{found.file}: {found.key}" if isinstance(found, Stored) else tensor
             raise LayerwiseError(
-                f"{file}: {key} has the shape {list(stored_shape)}, config.json asks for "
+                f"{place} has the shape {list(found.shape)}, config.json asks for "
                 f"{total} {'columns' if transposed else 'rows'}; they are of different models"
             )
         out = np.empty((sum(end - start for start, end in rows), shape[1]), np.float32)
         position = 0
-        with safetensors.safe_open(file, framework="pt") as handle:
-            stored = self.drawn[tensor] if self.drawn else handle.get_slice(key)
+        with _opened(found) as stored:
             for first, last in rows:
                 for start in range(first, last, ROWS_AT_ONCE):
                     end = min(start + ROWS_AT_ONCE, last)
@@ -143,6 +149,15 @@ class Weights:
                     out[position : position + end - start] = exact.numpy(force=True)
                     position += end - start
         return out
+
+
+@contextlib.contextmanager
+def _opened(found: Stored | torch.Tensor) -> Iterator[Any]:
+    if isinstance(found, torch.Tensor):
+        yield found
+        return
+    with safetensors.safe_open(found.file, framework="pt") as handle:
+        yield handle.get_slice(found.key)
 
 
 def _without_base(key: str) -> str:

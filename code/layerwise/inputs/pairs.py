@@ -101,7 +101,7 @@ def _of_document(name: str, given: Any) -> Found:
         )
     found: Found = {}
     for number, (category, entry) in enumerate(document.items()):
-        require_name(f"{name}category {number}", category)
+        require_name(f"{name}category {number}", str(category))  # JSON's names are texts
         place = f"{name}category {category!r}"
         pairs = entry.get("pairs") if isinstance(entry, Mapping) else None
         if not isinstance(pairs, list | tuple):
@@ -110,7 +110,7 @@ def _of_document(name: str, given: Any) -> Found:
                 f'{place} must be an object with a list "pairs", found '
                 f"{keys or type(entry).__name__:.200}; {SHAPE}"
             )
-        found[category] = list(_of_list(place, pairs))
+        found[str(category)] = list(_of_list(place, pairs))
     return found
 
 

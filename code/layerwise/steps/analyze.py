@@ -1,113 +1,142 @@
-"""The papers' analyses of a user's own model, pairs and prompts."""
+"""The papers' analyses of a user's own model, pairs and prompts: from Python and as a verb."""
+
+from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-import layerwise
-from layerwise.analyses import depth_curves, of_reader
-from layerwise.analyses.answers import answers
-from layerwise.analyses.evidence import Draws, Evidence
 from layerwise.errors import LayerwiseError, TextError
-from layerwise.experiments import own_weights
-from layerwise.experiments.of_pairs import reader
-from layerwise.experiments.of_pairs.documents import Filled
-from layerwise.experiments.reduction import measure
-from layerwise.extraction.hidden_states import extract
-from layerwise.extraction.load import Checkpoint, load_model
-from layerwise.extraction.partial import partial_of
-from layerwise.extraction.store import HiddenStates
-from layerwise.figures.drawing import Drawn
-from layerwise.figures.style import RANDOM
-from layerwise.files import dated, locked, together, write_json
-from layerwise.inputs.measured import alone
-from layerwise.inputs.pairs import StatementPairs, place_of, read_pairs
+from layerwise.extraction.checkpoint_folder import check_folder, stored_tensors
+from layerwise.files import locked
+from layerwise.inputs.pairs import place_of, read_pairs
 from layerwise.inputs.prompts import read_prompts
-from layerwise.inputs.published import read_published
-from layerwise.measures.values import Values, sampled_layers
-from layerwise.pages.own_model import OF_WEIGHTS, figures, page
-from layerwise.pages.own_model.cautions import cautions
-from layerwise.pages.own_model.sections import sections_of
-from layerwise.pages.own_model.tables import by_pair
-from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES
+from layerwise.pages.own_model import OF_WEIGHTS
+from layerwise.steps.results import Result
 
 STATES = "hidden_states"
-LEFT_OUT = "it was left out by --without"
 
 
-def run(
-    model: str,
-    pairs: str | Path,
-    prompts: str | Path,
-    out: Path,
+def analyze(
+    model: Any,
+    pairs: Any,
+    prompts: Any = None,
     *,
-    revision: str | None,
-    dtype: str,
-    device: str,
-    layers: Sequence[int] | None,
-    seed: int,
+    tokenizer: Any = None,
+    out: str | Path | None = None,
+    revision: str | None = None,
+    dtype: str | None = None,
+    device: str | None = None,
+    layers: Sequence[int] | None = None,
+    seed: int = 42,
     without: Sequence[str] = (),
-) -> str:
-    """Write one result file per analysis to `out`, then their figures, tables and page.
+) -> Result:
+    """The papers' measurements of a model: everything but seed and layers is as published.
 
-    Everything but the seed and the layers is as published. `without` names measurements of
-    `own_weights` to leave out. `out/hidden_states` serves a later run.
+    Args:
+        model: a checkpoint folder, a hub id (safetensors only; no code of a checkpoint is ever
+            run), or a causal language model of transformers that is loaded already.
+        pairs: statement pairs: a file (JSON, CSV, JSON Lines), what JSON holds as a dictionary, a
+            data frame with the columns category, a, b; or `"papers"`, the papers' own 230.
+        prompts: single texts, for gains and anisotropy: a file, a list of texts, a data frame with
+            the column prompt, or `"papers"`; None: these two are left out.
+        tokenizer: of a loaded model.
+        out: the folder of the result files, where a killed run is resumed; None: none are written.
+        revision: commit, tag or branch of a hub id; `main` by default. The commit is recorded.
+        dtype: float32 (the default), float16 or bfloat16; a loaded model has its own.
+        device: cpu (the default), cuda, cuda:1, or auto (several GPUs); a loaded model has its own.
+        layers: numbers from 0 (what enters block 0) to n_layers (behind the final norm); every 4th
+            and the last by default.
+        seed: of every resample.
+        without: gains, spectral or both, to leave out.
 
-    Inputs are checked before the model is loaded. After an error nothing is left behind; after a
-    kill, or on a full disk, the next run goes on from the last finished batch.
+    Raises:
+        LayerwiseError: with the rule, what came and the fix. Texts and checkpoint folder are
+            checked before torch is imported; after an error nothing is left behind.
     """
-    statement_pairs, texts = read_pairs(pairs), read_prompts(prompts)
+    if unknown := sorted(set(without) - set(OF_WEIGHTS)):
+        raise LayerwiseError(
+            f"what can be left out is {' and '.join(OF_WEIGHTS)}, found {unknown[0]!r}"
+        )
+    statement_pairs = read_pairs(pairs)
+    texts = () if prompts is None else read_prompts(prompts)
+    is_loaded = not isinstance(model, str | Path)
+    if is_loaded and (revision, dtype, device) != (None, None, None):
+        raise LayerwiseError(
+            "a loaded model has its revision, dtype and device; load it with those you want"
+        )
+    if not is_loaded and Path(model).exists():
+        stored_tensors(check_folder(Path(model)))
+    if out is not None:
+        _require_place(Path(out))
+    from layerwise.steps import own_model  # and with it torch, now that the inputs are right
+
+    with contextlib.ExitStack() as stack:
+        if out is None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="layerwise-")))
+        else:
+            folder = stack.enter_context(_alone(Path(out)))
+        if is_loaded:
+            stack.callback(model.train, getattr(model, "training", False))
+            checkpoint = own_model.from_memory(model, tokenizer)
+        else:
+            checkpoint = own_model.load_model(
+                str(model), revision=revision, dtype=dtype or "float32", device=device or "cpu"
+            )
+        try:
+            result = own_model.analyzed(
+                checkpoint, statement_pairs, texts, folder / STATES,
+                layers=layers, seed=seed, without=without,
+            )  # fmt: skip
+        except TextError as error:
+            is_pair = error.kind == "statements"
+            place = place_of(statement_pairs, error.number) if is_pair else _named(prompts)
+            raise LayerwiseError(f"{place}: {error}") from None
+        except LayerwiseError as error:
+            raise LayerwiseError(f"{_named(pairs)} with {checkpoint.name}: {error}") from None
+        return result if out is None else result.save(folder)
+
+
+def _named(given: Any) -> str:
+    return str(given) if isinstance(given, str | Path) else f"the given {type(given).__name__}"
+
+
+def summary(result: Result) -> str:
+    """What the verb says in the end."""
+    out, own = result.folder, result.page
+    lines = [
+        f"{', '.join(f'{name}.json' for name in result.documents)} in {out}",
+        f"the page: {out}/index.html; tables: {out}/tables, {out}/tables.tex; figures: "
+        f"{out}/figures",
+        *(f"warning: {caution}" for caution in own.cautions),
+        *(f"no {name}.json: {reason}" for name, reason in own.absent.items()),
+    ]
+    return "\n".join(lines)
+
+
+def _require_place(out: Path) -> None:
+    """Refuse to begin where the results could not be written in the end."""
+    from layerwise.pages.own_model import page
+
     if out.exists() and not out.is_dir():
         raise LayerwiseError(f"{out}: --out must be a folder, found a file; choose another place")
     page.require_templates()
-    with _alone(out):
-        checkpoint = load_model(model, revision=revision, dtype=dtype, device=device)
-        sampled = sampled_layers(checkpoint.n_layers, layers=layers)
-        try:
-            states = extract(checkpoint, statement_pairs.statements, texts, out / STATES)
-        except TextError as error:
-            is_pair = error.kind == "statements"
-            place = place_of(statement_pairs, error.number) if is_pair else str(prompts)
-            raise LayerwiseError(f"{place}: {error}") from None
-        try:
-            values = measure(states, statement_pairs, layers=sampled, seed=seed)
-            draws = Draws(N_RESAMPLES, LEVEL, seed)
-            published = read_published(page.ROOT / "published")
-            drawn = reader.numbers(values, draws, published)
-            further, absent = _of_weights(checkpoint, texts, without)
-            results = {**of_reader(alone(drawn.files), draws), **further}
-            is_random = checkpoint.has_random_weights
-            own = _own(values, drawn, states, statement_pairs, results, absent)
-            if is_random:
-                warned = [f"{RANDOM.capitalize()}.", *own.cautions]
-                own = replace(own, cautions=warned, random_weights=True)
-            in_print = Evidence(published, draws)
-            own = replace(own, answers=answers(results, in_print))
-            pictures = figures.draw(
-                {own.display: results},
-                random_weights=is_random,
-                beside=depth_curves.published(in_print),
-            )
-        except LayerwiseError as error:
-            raise LayerwiseError(f"{pairs} with {model}: {error}") from None
-        _write(results, own, pictures, out)
-    return _said(results, own, out)
 
 
 @contextlib.contextmanager
-def _alone(out: Path) -> Iterator[None]:
+def _alone(out: Path) -> Iterator[Path]:
     """Inside the block this run alone works in `out`; when a rule is broken, what it made goes."""
+    from layerwise.extraction.partial import partial_of
+
     folders = [folder for folder in (out, *out.parents) if not folder.exists()]
     try:
         with locked(out / STATES):
             made = [one for one in (out / STATES, partial_of(out / STATES)) if not one.exists()]
             try:
-                yield
+                yield out
             except LayerwiseError:
                 for one in made:
                     shutil.rmtree(one, ignore_errors=True)
@@ -116,87 +145,3 @@ def _alone(out: Path) -> Iterator[None]:
         for folder in folders:
             with contextlib.suppress(OSError):  # there is something in it, or it never was
                 folder.rmdir()
-
-
-def _of_weights(
-    checkpoint: Checkpoint, texts: Sequence[str], without: Sequence[str]
-) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
-    """What Paper 3 measures, and why the rest of it is not there.
-
-    A model can lack one of them, say slices of the weights that are known, and have all else.
-    """
-    measured = {
-        "gains": lambda: own_weights.gains(checkpoint, texts),
-        "spectral": lambda: own_weights.spectral(checkpoint),
-    }
-    found, absent = {}, {}
-    for name in OF_WEIGHTS:
-        if name in without:
-            absent[name] = LEFT_OUT
-            continue
-        try:
-            found[name] = measured[name]()
-        except LayerwiseError as error:
-            absent[name] = str(error)
-    return found, absent
-
-
-def _own(
-    values: Values,
-    drawn: Filled,
-    states: HiddenStates,
-    pairs: StatementPairs,
-    results: Mapping[str, Mapping[str, Any]],
-    absent: Mapping[str, str],
-) -> page.Own:
-    index, draws = states.index, results["category_bootstrap"]
-    counts = np.bincount(pairs.category_of_pair)
-    by_category = zip(pairs.categories, counts, strict=True)
-    settings = {
-        "model": index["model"],
-        "revision": index["revision"],
-        "dtype": index["dtype"],
-        "device": index["device"],
-        "pairs": "; ".join(f"{name}: {count}" for name, count in by_category),
-        "prompts": str(index["n_prompts"]),
-        "layers": ", ".join(map(str, values.layers)),
-        "seed": str(values.seed),
-        "resamples": f"{draws['n_bootstrap']} for an interval of {draws['ci_level']:.0%}",
-        "layerwise": layerwise.__version__,
-        "torch": index["torch"],
-        "transformers": index["transformers"],
-    }
-    warned = cautions(
-        values,
-        drawn,
-        sum(index["prompt_lengths"]),
-        n_resamples=draws["n_bootstrap"],
-        level=draws["ci_level"],
-    )
-    return page.Own(
-        str(index["display"]), list(settings.items()), warned, absent, sections_of(results),
-        further=[by_pair(values)],
-    )  # fmt: skip
-
-
-def _write(
-    results: Mapping[str, dict[str, Any]], own: page.Own, drawn: Sequence[Drawn], out: Path
-) -> None:
-    """Everything but the hidden states; what an earlier run had and this one has not goes."""
-    with together(out) as part:
-        for name, result in results.items():
-            write_json(part / f"{name}.json", dated(result))
-        page.write(own, drawn, part, Path(), "index.html")
-    for name in own.absent:
-        (out / f"{name}.json").unlink(missing_ok=True)
-
-
-def _said(results: Mapping[str, Any], own: page.Own, out: Path) -> str:
-    lines = [
-        f"{', '.join(f'{name}.json' for name in results)} in {out}",
-        f"the page: {out / 'index.html'}; tables: {out / 'tables'}, {out / 'tables.tex'}; figures: "
-        f"{out / 'figures'}",
-        *(f"warning: {caution}" for caution in own.cautions),
-        *(f"no {name}.json: {reason}" for name, reason in own.absent.items()),
-    ]
-    return "\n".join(lines)

@@ -9,25 +9,71 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from markupsafe import escape
+
+from layerwise.errors import LayerwiseError
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import Values
+from layerwise.pages.html import seen
 from layerwise.pages.values import rounded, shown
 
 Value = str | bool | int | float | None  # None: does not exist, which a note explains
 Document = Mapping[str, Any]
 LONG = 24  # characters: a column with a longer text is broken into lines
+SHOWN = 20  # rows in a notebook
 SIGNIFICANT = 4  # digits, where a column has no decimals of its own
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of values; columns are {heading: decimals}."""
+    """Rows of values.
+
+    Attributes:
+        name: of the table, and of its CSV file.
+        caption: what its numbers are.
+        columns: {heading: decimals}; units stand in the heading, None prints digits that count.
+        rows: a value per column; None is a value that does not exist.
+        notes: why one does not, and how to read the others.
+    """
 
     name: str
     caption: str
     columns: Mapping[str, int | None]
     rows: Sequence[Sequence[Value]]
     notes: Sequence[str] = ()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def records(self) -> list[dict[str, Value]]:
+        """A dictionary per row, by heading, with every digit."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+    def to_pandas(self) -> Any:
+        """The same as a pandas DataFrame.
+
+        Raises:
+            LayerwiseError: where pandas is not installed: it is none of our dependencies.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise LayerwiseError(
+                "to_pandas() needs pandas, which is not installed; `pip install pandas`, or use "
+                "`.records`, a list of dictionaries"
+            ) from None
+        return pandas.DataFrame(self.records, columns=list(self.columns))
+
+    def _repr_html_(self) -> str:
+        head, *body = (
+            f"<tr>{''.join(f'<{tag}>{escape(seen(cell))}</{tag}>' for cell in cells)}</tr>"
+            for tag, cells in [("th", self.columns), *(("td", row) for row in self.texts[:SHOWN])]
+        )
+        more = [f"... and {len(self) - SHOWN} rows more."] if len(self) > SHOWN else []
+        notes = "".join(f"<p>{escape(seen(note))}</p>" for note in (*more, *self.notes))
+        caption = f"<caption>{escape(seen(self.caption))}</caption>"
+        return f"<table>{caption}{head}{''.join(body)}</table>{notes}"
 
     @property
     def kinds(self) -> list[str]:

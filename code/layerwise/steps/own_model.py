@@ -1,0 +1,120 @@
+"""A loaded checkpoint, pairs and prompts -> the papers' analyses of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import layerwise
+from layerwise.analyses import depth_curves, of_reader
+from layerwise.analyses.answers import answers
+from layerwise.analyses.evidence import Draws, Evidence
+from layerwise.errors import LayerwiseError
+from layerwise.experiments import own_weights
+from layerwise.experiments.of_pairs import reader
+from layerwise.experiments.reduction import measure
+from layerwise.extraction.hidden_states import extract
+from layerwise.extraction.load import Checkpoint, from_memory, load_model
+from layerwise.figures.style import RANDOM
+from layerwise.inputs.measured import alone
+from layerwise.inputs.pairs import StatementPairs
+from layerwise.inputs.published import read_published
+from layerwise.measures.values import Values, sampled_layers
+from layerwise.pages.own_model import OF_WEIGHTS, page
+from layerwise.pages.own_model.cautions import cautions
+from layerwise.pages.own_model.sections import sections_of
+from layerwise.pages.own_model.tables import by_pair
+from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES
+from layerwise.steps.results import Result
+
+__all__ = ["analyzed", "from_memory", "load_model"]
+LEFT_OUT = "it was left out by --without"
+NO_PROMPTS = "it needs prompts, and none were given"
+
+
+def analyzed(
+    checkpoint: Checkpoint,
+    pairs: StatementPairs,
+    texts: Sequence[str],
+    folder: Path,
+    *,
+    layers: Sequence[int] | None,
+    seed: int,
+    without: Sequence[str],
+) -> Result:
+    """The papers' documents on a checkpoint; its hidden states stay in `folder`, for a later run.
+
+    Raises:
+        LayerwiseError: for a layer that the model has not, or as for `extract` and `of_reader`.
+    """
+    sampled = sampled_layers(checkpoint.n_layers, layers=layers)
+    states = extract(checkpoint, pairs.statements, texts, folder)
+    values = measure(states, pairs, layers=sampled, seed=seed)
+    draws = Draws(N_RESAMPLES, LEVEL, seed)
+    published = read_published(page.ROOT / "published")
+    drawn = reader.numbers(values, draws, published)
+    further, absent = _of_weights(checkpoint, texts, without)
+    documents = {**of_reader(alone(drawn.files), draws), **further}
+    warned = cautions(
+        values, drawn, sum(states.index["prompt_lengths"]), n_resamples=N_RESAMPLES, level=LEVEL
+    )
+    is_random, in_print = checkpoint.has_random_weights, Evidence(published, draws)
+    own = page.Own(
+        checkpoint.display,
+        _settings(values, states.index, pairs),
+        [f"{RANDOM.capitalize()}."] * is_random + warned,
+        absent,
+        sections_of(documents),
+        answers=answers(documents, in_print),
+        further=[by_pair(values)],
+        random_weights=is_random,
+    )
+    models = {checkpoint.display: documents}
+    return Result(models, documents, own, depth_curves.published(in_print))
+
+
+def _of_weights(
+    checkpoint: Checkpoint, texts: Sequence[str], without: Sequence[str]
+) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """What Paper 3 measures, and why the rest of it is not there.
+
+    A model can lack one of them, say slices of the weights that are known, and have all else.
+    """
+    measured: dict[str, Callable[[], dict[str, Any]]] = {
+        "gains": lambda: own_weights.gains(checkpoint, texts),
+        "spectral": lambda: own_weights.spectral(checkpoint),
+    }
+    found: dict[str, dict[str, Any]] = {}
+    absent = {} if texts else dict.fromkeys(("anisotropy", "gains"), NO_PROMPTS)
+    absent |= dict.fromkeys(without, LEFT_OUT)
+    for name in OF_WEIGHTS:
+        try:
+            if name not in absent:
+                found[name] = measured[name]()
+        except LayerwiseError as error:
+            absent[name] = str(error)
+    return found, absent
+
+
+def _settings(
+    values: Values, index: Mapping[str, Any], pairs: StatementPairs
+) -> list[tuple[str, str]]:
+    counts = np.bincount(pairs.category_of_pair)
+    by_category = zip(pairs.categories, counts, strict=True)
+    return [
+        ("model", index["model"]),
+        ("revision", index["revision"]),
+        ("dtype", index["dtype"]),
+        ("device", index["device"]),
+        ("pairs", "; ".join(f"{name}: {count}" for name, count in by_category)),
+        ("prompts", str(index["n_prompts"])),
+        ("layers", ", ".join(map(str, values.layers))),
+        ("seed", str(values.seed)),
+        ("resamples", f"{N_RESAMPLES} for an interval of {LEVEL:.0%}"),
+        ("layerwise", layerwise.__version__),
+        ("torch", index["torch"]),
+        ("transformers", index["transformers"]),
+    ]

@@ -1,0 +1,96 @@
+"""What the Python interface gives of readers' models: documents, tables, figures, a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from layerwise.files import dated, together, write_json
+
+if TYPE_CHECKING:  # drawing takes its time to import
+    from layerwise.analyses.depth_curves import Curves
+    from layerwise.figures.drawing import Drawn
+    from layerwise.pages.own_model.page import Own
+    from layerwise.pages.own_model.tables import Table
+
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What `analyze` found on a model, or `compare` on several.
+
+    Attributes:
+        models: `{model: {analysis: document}}`: what the result files of `analyze` hold, with the
+            keys of the published ones.
+        documents: `{name: document}`, what `save` writes as NAME.json: of one model its analyses;
+            of several `scaling`.
+        page: what the page says: `settings` (what was measured and how), `cautions`, `answers` (the
+            papers' claims on this model), `absent` (`{analysis: why there is none}`).
+        folder: where the files are; None: nowhere yet.
+    """
+
+    models: Mapping[str, Mapping[str, Document]] = field(repr=False)
+    documents: Mapping[str, Document] = field(repr=False)
+    page: Own = field(repr=False)
+    beside: Curves = field(repr=False)
+    folder: Path | None = None
+
+    @property
+    def is_one(self) -> bool:
+        """Of one model, not of several."""
+        return len(self.models) == 1
+
+    @cached_property
+    def tables(self) -> dict[str, Table]:
+        """Every table of the page, and `by-pair`, by name: `.records`, `.to_pandas()`, `.csv`."""
+        return {table.name: table for table in self.page.tables}
+
+    @cached_property
+    def figures(self) -> dict[str, Drawn]:
+        """Every figure that the documents allow, by name: `.figure` is matplotlib's."""
+        return {one.name: one for one in self._draw() if one.figure is not None}
+
+    def save(self, folder: str | Path) -> Result:
+        """Write the result files, figures, tables and the page, all or none of them.
+
+        Returns:
+            The same result, with its folder.
+
+        Raises:
+            LayerwiseError: if the package is installed without its repository.
+        """
+        from layerwise.pages.own_model import page
+
+        folder = Path(folder)
+        part, index = ("", "index.html") if self.is_one else ("scaling", "scaling.html")
+        with together(folder) as new:
+            for name, document in self.documents.items():
+                write_json(new / f"{name}.json", dated(dict(document)))
+            page.write(self.page, self._draw(), new, Path(part), index)
+        for name in self.page.absent:  # an earlier run may have had them
+            (folder / f"{name}.json").unlink(missing_ok=True)
+        return replace(self, folder=folder)
+
+    def _draw(self) -> list[Drawn]:
+        from layerwise.pages.own_model import figures
+
+        names = figures.OF_ONE if self.is_one else figures.ACROSS
+        is_random = self.page.random_weights
+        return figures.draw(self.models, names, random_weights=is_random, beside=self.beside)
+
+    def _repr_html_(self) -> str:
+        """What came out, then what to know of it."""
+        from markupsafe import escape
+
+        from layerwise.pages.html import seen
+        from layerwise.pages.own_model.page import answer
+
+        first = self.page.matrix or self.tables.get("claims")
+        lines = [answer(self.page.answers), *self.page.cautions]
+        said = "".join(f"<p>{escape(seen(line))}</p>" for line in lines if line)
+        title = f"<h3>{escape(seen(self.page.display))}</h3>"
+        return f"{title}{said}{first._repr_html_() if first else ''}"

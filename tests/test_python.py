@@ -1,0 +1,203 @@
+"""The Python interface: the same as the command line, from files or from memory."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+
+import layerwise
+from layerwise import LayerwiseError
+from layerwise.files import read_json
+from tiny_checkpoints import contents, twin_folder
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+TEXTS = {"pairs": EXAMPLES / "pairs.json", "prompts": EXAMPLES / "prompts.json"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_date() -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOURCE_DATE_EPOCH", "0")
+        yield
+
+
+@pytest.fixture(scope="module")
+def result() -> layerwise.Result:
+    return layerwise.analyze(twin_folder("gpt_neox"), **TEXTS)
+
+
+def loaded(family: str = "gpt_neox", **options: Any) -> tuple[Any, Any]:
+    folder = twin_folder(family)
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, **options)
+    return model, transformers.AutoTokenizer.from_pretrained(folder)
+
+
+def test_the_same_files_as_the_command_line(result: layerwise.Result, tmp_path: Path) -> None:
+    said = [f"--{name}={path}" for name, path in TEXTS.items()]
+    model = f"--model={twin_folder('gpt_neox')}"
+    command = [sys.executable, "-m", "layerwise.cli", "analyze", model, *said]
+    subprocess.run([*command, f"--out={tmp_path / 'verb'}"], check=True, capture_output=True)
+    saved = result.save(tmp_path / "python")
+    assert (result.folder, saved.folder) == (None, tmp_path / "python")
+    verb = contents(tmp_path / "verb")
+    states = {name for name in verb if name.startswith("hidden_states/")}
+    assert states
+    assert contents(tmp_path / "python") == {n: b for n, b in verb.items() if n not in states}
+
+
+@pytest.mark.parametrize("family", ["gpt_neox", "gpt2", "bloom"])
+def test_a_loaded_model_gives_what_its_folder_gives(family: str) -> None:
+    model, tokenizer = loaded(family)
+    model.train()
+    of_folder = layerwise.analyze(twin_folder(family), **TEXTS)
+    found = layerwise.analyze(model, **TEXTS, tokenizer=tokenizer)
+    assert found.documents == of_folder.documents
+    assert list(found.models) == list(of_folder.models)
+    assert found.page.random_weights
+    assert model.training
+    with torch.no_grad():
+        model.get_input_embeddings().weight[3] += 1
+    changed = layerwise.analyze(model, **TEXTS, tokenizer=tokenizer, without=["spectral"])
+    revisions = {dict(one.page.settings)["revision"] for one in (of_folder, found, changed)}
+    assert len(revisions) == 3
+
+
+def test_texts_from_memory_and_no_prompts(result: layerwise.Result) -> None:
+    documents = {name: read_json(path) for name, path in TEXTS.items()}
+    model = twin_folder("gpt_neox")
+    assert layerwise.analyze(model, **documents).documents == result.documents
+    without = layerwise.analyze(model, documents["pairs"])
+    left = {"anisotropy", "gains"}
+    assert set(without.page.absent) == left
+    assert set(without.documents) == set(result.documents) - left
+    assert without.documents["pairs"] == result.documents["pairs"]
+
+
+def test_a_result_is_frozen_and_its_tables_are_records(result: layerwise.Result) -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.folder = Path()  # type: ignore[misc]
+    table = result.tables["intervals"]
+    rows = result.documents["category_bootstrap"]["layer_results"]
+    assert [row["layer"] for row in table.records] == list(map(int, rows))
+    assert [row["r"] for row in table.records] == [row["r"] for row in rows.values()]
+    assert (list(table.columns), len(table)) == (list(table.records[0]), len(rows))
+    assert len(result.tables["by-pair"]) == 18
+    assert {"validation", "layers", "pairs", "anisotropy"} <= set(result.figures)
+    assert result.figures["layers"].figure.axes
+
+
+def test_a_notebook_shows_the_outcome_first_and_names_as_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("layerwise.pages.own_model.tables.SHOWN", 4)
+    pairs = read_json(TEXTS["pairs"])
+    pairs["<b>x</b>"] = pairs.pop("kitchen")
+    found = layerwise.analyze(twin_folder("gpt_neox"), pairs, without=["spectral"])
+    shown = found.tables["categories"]._repr_html_()
+    assert "<b>" not in shown
+    assert "<td>&lt;b&gt;x&lt;/b&gt;</td>" in shown
+    outcome, caution, claims = (
+        found._repr_html_().find(of) for of in ("claims of the papers", "Random w", "<table>")
+    )
+    assert 0 < outcome < caution < claims
+    assert "... and 6 rows more." in found.tables["pairs"]._repr_html_()
+
+
+def test_pandas_is_no_dependency(result: layerwise.Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = result.tables["intervals"]
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(
+        LayerwiseError, match=r"needs pandas, .*; `pip install pandas`, or use `.rec"
+    ):
+        table.to_pandas()
+
+    class Pandas:
+        @staticmethod
+        def DataFrame(rows: Any, columns: Any) -> Any:
+            return rows, columns
+
+    monkeypatch.setitem(sys.modules, "pandas", Pandas)
+    assert table.to_pandas() == (table.records, list(table.columns))
+
+
+# --- what is refused, and when ------------------------------------------------------------------
+
+LAZY = """
+import sys, time
+began = time.process_time()
+import layerwise
+took = time.process_time() - began
+assert took < 0.1, took
+assert not {{"numpy", "torch", "typer"}} & set(sys.modules)
+assert {{"analyze", "Result"}} <= set(dir(layerwise))
+try:
+    layerwise.analyze({model!r}, {pairs!r}, {prompts!r}, out={out!r})
+except layerwise.LayerwiseError as error:
+    print(error)
+assert "torch" not in sys.modules and "transformers" not in sys.modules
+"""
+MISTAKES = [
+    ("pairs", '{"pairs": {}}', "category 'pairs' must be an object with a list \"pairs\", found"),
+    ("prompts", "[]", "prompts.json: expected a list with at least one prompt"),
+    ("config.json", "{", "config.json: not valid JSON"),
+    ("config.json", '{"model_type": "no"}', "no known layout for the architecture 'no'"),
+    ("model.safetensors", "cut off", "model.safetensors: not a safetensors file"),
+    ("tokenizer.json", None, "no tokenizer ("),
+    ("out", "a file", "--out must be a folder, found a file; choose another place"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "message"), MISTAKES)
+def test_inputs_are_checked_before_torch_is_imported(
+    tmp_path: Path, name: str, text: str | None, message: str
+) -> None:
+    given = {key: tmp_path / f"{key}.json" for key in TEXTS} | {"out": tmp_path / "out"}
+    for key, path in TEXTS.items():
+        shutil.copy(path, given[key])
+    given["model"] = shutil.copytree(twin_folder("gpt_neox"), tmp_path / "model")
+    place = given.get(name, given["model"] / name)
+    place.unlink(missing_ok=True)
+    if text is not None:
+        place.write_text(text)
+    code = LAZY.format(**{key: str(path) for key, path in given.items()})
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert message in done.stdout
+
+
+def test_what_is_no_model_iv() -> None:
+    model, tokenizer = loaded()
+    for given, of, message in (
+        (torch.nn.Linear(2, 2), tokenizer, r"a causal language model of .*, found Linear \(None\)"),
+        (model, None, "needs its tokenizer beside it: give tokenizer="),
+        (loaded()[0].double(), tokenizer, "dtype must be one of .*, found 'float64'"),
+    ):
+        with pytest.raises(LayerwiseError, match=message):
+            layerwise.analyze(given, **TEXTS, tokenizer=of)
+    with pytest.raises(LayerwiseError, match="a loaded model has its revision, dtype and device"):
+        layerwise.analyze(model, **TEXTS, tokenizer=tokenizer, dtype="float16")
+    with pytest.raises(LayerwiseError, match="can be left out is gains and spectral, found 'all'"):
+        layerwise.analyze(twin_folder("gpt_neox"), **TEXTS, without=["all"])
+    with pytest.raises(AttributeError, match="no attribute 'analyse'"):
+        layerwise.analyse  # noqa: B018
+
+
+def test_an_error_names_what_was_given(tmp_path: Path) -> None:
+    pairs = read_json(TEXTS["pairs"])
+    pairs["kitchen"]["pairs"][2][1] = "a"
+    (tmp_path / "mine.json").write_text(json.dumps(pairs))
+    for given, place in ((pairs, "pairs"), (tmp_path / "mine.json", "mine.json")):
+        with pytest.raises(
+            LayerwiseError,
+            match=f"{place}: category 'kitchen', pair 2, side B: .*at least 2 tokens",
+        ):
+            layerwise.analyze(twin_folder("gpt_neox"), given)
