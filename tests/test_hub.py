@@ -26,7 +26,7 @@ from layerwise.extraction.pickles import convert
 from layerwise.extraction.twins import twin_of
 from layerwise.files import read_json
 from layerwise.rehearsal.cache import keep
-from stand_in_hub import COMMIT, FAULTS, STATUS, stand_in_hub
+from stand_in_hub import COMMIT, FAULTS, STATUS, TOKEN, stand_in_hub
 from tiny_checkpoints import contents, twin_folder, twinned_model
 
 AT = rf"at {COMMIT}"
@@ -83,22 +83,19 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     halves = [{key: old[key] for key in sorted(old)[part]} for part in (slice(9), slice(9, None))]
     unknown = Path(shutil.copytree(twin_folder("opt"), place / "unknown"))
     (unknown / "config.json").write_text('{"model_type": "mamba"}')
-    return (
-        dict.fromkeys(("whole", "moved", "other", *FAULTS), twin_folder("opt"))
-        | {
-            "unknown": unknown,
-            "pickles": pickled(place / "pickles", *halves),
-            "pickles-wrong": pickled(place / "wrong", old),
-            "pickles-code": pickled(place / "code", old | {"x": Malicious(place / "run")}),
-            "reader-pickles": pickled(place / "reader", old),
-        }
-        | {f"api-{status}": twin_folder("opt") for status in STATUS}
-    )
+    twins = ("whole", "moved", "other", "known-gated", *FAULTS, *(f"api-{one}" for one in STATUS))
+    return dict.fromkeys(twins, twin_folder("opt")) | {
+        "unknown": unknown,
+        "pickles": pickled(place / "pickles", *halves),
+        "pickles-wrong": pickled(place / "wrong", old),
+        "pickles-code": pickled(place / "code", old | {"x": Malicious(place / "run")}),
+        "reader-pickles": pickled(place / "reader", old),
+    }
 
 
 @pytest.fixture(scope="module")
 def seen(models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Seen:
-    """Everything is asked for at once, of an empty cache but for a conversion that was killed."""
+    """Everything is asked for at once; the cache holds a config.json and a killed conversion."""
     work = tmp_path_factory.mktemp("hub")
     names = {slug: f"org/x.{slug.replace('-', '.')}" for slug in models}
     entries = {}
@@ -109,6 +106,9 @@ def seen(models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> S
         entries[slug] = json.loads(model.model_dump_json(exclude={"slug"}))
     registry = work / "models.yaml"
     registry.write_text(yaml.safe_dump({"models": entries}))
+    known = work / "home" / "hub" / "models--org--x.known.gated" / "snapshots" / COMMIT
+    known.mkdir(parents=True)  # by somebody who had access
+    shutil.copy(twin_folder("opt") / "config.json", known)
     left = work / "home" / "hub" / "models--org--x.pickles" / "converted" / ".layerwise-a.part"
     (left / COMMIT).mkdir(parents=True)
     with stand_in_hub({names[slug]: folder for slug, folder in models.items()}) as server:
@@ -131,6 +131,7 @@ SENTENCES = {
     "429": r"the hub was asked too often \(we have to rate limit you\); try again after 7 s",
     "500": r"answers HTTP 500 \(Internal Error - we're working hard\); try again later",
     "gated": r"is gated: accept its licence at http://\S+/org/x\.gated, then log in .*\(ask for ac",
+    "known-gated": r"x\.known\.gated is gated: accept its licence",
     "cut": r"was not whole \(peer closed connection .* \(received 40776 bytes, expected 81552",
     "short": r"was not whole \(Consistency check failed: .* 81552 but has size 81544",
     "wrong": r"wrong bytes, the hub's have the digest [0-9a-f]{64}, found .*; remove \S+/blobs/",
@@ -143,7 +144,14 @@ SENTENCES = {
 }
 SENTENCES |= {f"api-{status}": SENTENCES[status].replace(r"x\.", r"x\.api\.") for status in STATUS}
 PASSING = ("429", "500", "cut", "short")  # another try may have it
-AT_ONCE = ("gated", "moved", "unknown", "other", *(f"api-{status}" for status in STATUS))
+AT_ONCE = (
+    "gated",
+    "known-gated",
+    "moved",
+    "unknown",
+    "other",
+    *(f"api-{status}" for status in STATUS),
+)
 HAD = {"whole": "snapshots", "slow": "snapshots", "pickles": "converted"}
 
 
@@ -173,18 +181,40 @@ def test_weights_are_listed_before_any_of_them_is_asked_for(seen: Seen) -> None:
     assert not [line for line in seen.asked if "x.reader.pickles" in line and ".bin" in line]
 
 
-def test_a_log_has_no_bars_and_a_terminal_has(
-    models: dict[str, Path], seen: Seen, tmp_path: Path
-) -> None:
+def test_a_log_has_no_bars(seen: Seen) -> None:
     assert "%|" not in seen.errors
+
+
+FETCH = """\
+import sys
+from layerwise.errors import LayerwiseError
+from layerwise.extraction import hub
+for name in sys.argv[1:]:
+    try:
+        print(hub.fetch(name, "0123456789" * 4))
+    except LayerwiseError as error:
+        print(error)
+"""
+
+
+def test_what_was_fetched_is_there_when_the_hub_is_not(tmp_path: Path) -> None:
+    """With a terminal to draw bars on, and the token that the gate asks for."""
+    names = ["org/x.slow", "org/x.gated"]
     terminal, inner = pty.openpty()
     termios.tcsetwinsize(inner, (24, 100))
-    script = f"from layerwise.extraction import hub; hub.fetch('org/x.slow', {COMMIT!r})"
-    with stand_in_hub({"org/x.slow": models["slow"]}) as server:
-        env = environment(server.address, tmp_path)
-        subprocess.run([sys.executable, "-c", script], env=env, stderr=inner, check=True)
+    ask = [sys.executable, "-c", FETCH, *names, "org/x"]
+    with stand_in_hub(dict.fromkeys(names, twin_folder("opt"))) as server:
+        env = environment(server.address, tmp_path) | {"HF_TOKEN": TOKEN}
+        first = subprocess.run(ask, env=env, stdout=subprocess.PIPE, stderr=inner, text=True)
     os.close(inner)
-    assert "%|" in os.read(terminal, 2**16).decode()
+    assert "%|" in os.read(terminal, 2**16).decode(errors="replace")
+    again = subprocess.run(ask, env=env, capture_output=True, text=True)
+    folders, missing = first.stdout.splitlines()[:2], first.stdout.splitlines()[2]
+    assert all(Path(folder, "model.safetensors").is_file() for folder in folders)
+    assert again.stdout.splitlines()[:2] == folders
+    assert "org/x: neither a local folder nor a model on the hub" in missing
+    assert "org/x at 0123" in again.stdout
+    assert "and the hub cannot be reached ([Errno 111] Connection refused); connect" in again.stdout
 
 
 def test_pickles_give_the_twin_itself(seen: Seen, monkeypatch: pytest.MonkeyPatch) -> None:

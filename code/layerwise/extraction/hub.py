@@ -2,6 +2,8 @@
 
 In the folder that the hub's client keeps of a model we add two things: `converted/COMMIT`, which is
 safetensors made of a commit that has pickles only, and a note of the blobs whose bytes were right.
+
+python -m layerwise.extraction.hub [SLUG...]     fills the cache with models of models.yaml
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ import sys
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Annotated
 
 import huggingface_hub
+import typer
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.checkpoint_folder import (
@@ -29,7 +33,7 @@ from layerwise.extraction.checkpoint_folder import (
 )
 from layerwise.extraction.hub_answers import explained
 from layerwise.files import read_json, sha256_of, together, write_json
-from layerwise.inputs.models import Model
+from layerwise.inputs.models import Model, find_model, read_models
 from layerwise.progress import track
 
 ANSWER = 10  # seconds that the hub may take to answer
@@ -233,3 +237,26 @@ def _convert(snapshot: Path) -> Path:
 
 def _has_sha256(file: Path) -> bool:
     return file.is_symlink() and len(file.readlink().name) == 64
+
+
+def main(
+    slugs: Annotated[list[str] | None, typer.Argument()] = None,
+    models: Path = Path("models.yaml"),
+) -> None:
+    """Fetch models of the registry into the hub's cache, where the network is.
+
+    SLUGS are all that are not left out, unless some are named.
+    """
+    registry, code = read_models(models), 0
+    for slug in slugs or [slug for slug, model in registry.items() if not model.skipped]:
+        model = find_model(registry, slug)
+        try:
+            print(f"{slug}: {fetch(model.hub, str(model.revision), model)}", flush=True)
+        except LayerwiseError as error:
+            print(f"{slug}: {error}", file=sys.stderr)
+            code = 2
+    raise typer.Exit(code)
+
+
+if __name__ == "__main__":
+    typer.run(main)
