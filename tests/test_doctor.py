@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -27,7 +28,6 @@ from layerwise.doctor import (
     room,
 )
 from layerwise.errors import LayerwiseError, TryAgainError
-from layerwise.extraction import needs
 from layerwise.extraction.provenance import smi
 from layerwise.inputs import upstream
 from layerwise.inputs.models import read_models
@@ -62,8 +62,15 @@ def test_text_and_document_say_what_can_run():
     both = ["two", "three"]
     assert found["obstacles"] == {REPRODUCE: ["three"], TEST: both, REHEARSE: both, FULL: both}
     assert found["checks"][::2] == [
-        {"name": "one", "status": "ok", "found": "1", "fix": None, "blocks": ()},
-        {"name": "three", "status": "FAIL", "found": "3", "fix": "mend", "blocks": TARGETS},
+        {"name": "one", "status": "ok", "found": "1", "fix": None, "blocks": (), "rows": ()},
+        {
+            "name": "three",
+            "status": "FAIL",
+            "found": "3",
+            "fix": "mend",
+            "blocks": TARGETS,
+            "rows": (),
+        },
     ]
 
 
@@ -113,11 +120,12 @@ def driver(version: str, cuda: str | None = "13.0", sees: bool = False) -> dict[
     }
 
 
-def gpus(*gigabytes: int) -> dict[str, Any]:
-    of = [SimpleNamespace(total_memory=size * GB) for size in gigabytes]
-    return free(8 * GB) | {
-        "torch.cuda.device_count": lambda: len(of),
-        "torch.cuda.get_device_properties": of.__getitem__,
+def device(gigabytes: float, disk: float = 999) -> dict[str, Any]:
+    """Free memory of a GPU, and of the disk of the cache."""
+    return {
+        "torch.cuda.is_available": lambda: True,
+        "layerwise.extraction.load.free_bytes": lambda device: gigabytes * GB,
+        "shutil.disk_usage": lambda place: SimpleNamespace(free=disk * GB),
     }
 
 
@@ -157,7 +165,7 @@ OUTCOMES: dict[str, tuple[Any, dict[str, Any], str, str, tuple[str, ...]]] = {
     "memory": (here.memory, free(2**40), "1024.0 GiB free", "", ()),
     "memory-none": (here.memory, free(2**29), "takes up to 1.0 GiB", "more memory",
         (TEST, REHEARSE)),
-    "latex-none": (here.latex, which("latexmk"), "stay LaTeX source", "install texlive", ()),
+    "latex-none": (measuring.latex, which("latexmk"), "stay LaTeX source", "install texlive", ()),
     "browser": (here.browser, which(), "chromium, chromedriver and pdftoppm", "", ()),
     "browser-none": (here.browser, which("chromium"), "no chromium", "their tests are skipped", ()),
     "gpu": (measuring.gpu, driver("580.65", sees=True), "as params.yaml asks (NVIDIA H200", "", ()),
@@ -170,18 +178,19 @@ OUTCOMES: dict[str, tuple[Any, dict[str, Any], str, str, tuple[str, ...]]] = {
     "gpu-cpu": (measuring.gpu, driver("580.65", None), "CUDA None", "TORCH=cuda`", (FULL,)),
     "gpu-cpu12": (measuring.gpu, driver("550.54", None), "CUDA None", "TORCH=cuda12`", (FULL,)),
     "gpu-hidden": (measuring.gpu, driver("580.65"), "none was found", "--gpus all", (FULL,)),
-    "memory-of-gpu": (measuring.memory, gpus(140), "140.0 GB, enough for every model", "", ()),
-    "memory-of-gpu-small": (measuring.memory, gpus(8, 24), "24.0 GB, too little for pythia-6p9b",
-        "take a larger machine", ()),
-    "memory-without-gpu": (measuring.memory, gpus(), "8.0 GB, too little", "a `skip`", ()),
-    "models": (measuring.models, closed("none"), 
-        "35 of 35 can be had; opt-125m, opt-350m, opt-1p3b, opt-2p7b and 1 more as", "", ()),
-    "models-gated": (measuring.models, closed("gemma-7b"), "safetensors once; not gemma-7b",
-        "accept its licence; or give it a `skip`", ()),
-    "models-none": (measuring.models, closed(), "0 of 35 can be had; not pythia-70m, ",
+    "models": (measuring.models, closed("none") | device(80),
+        "35 of 37 can be measured on cuda: about 17 min (singular values and the download apart); "
+        "40.0 GB to fetch, 999.0 GB free for ", "", ()),
+    "models-gated": (measuring.models, closed("gemma-7b") | device(80), "34 of 37 can be measured",
+        "gemma-7b: accept its licence; or give it a `skip`", ()),
+    "models-none": (measuring.models, closed() | device(80), "0 of 37 can be measured",
         "accept its licence", (FULL,)),
-    "models-no-network": (measuring.models, closed(error=TryAgainError), "pythia-70m: accept",
-        "fill the cache", (FULL,)),
+    "models-too-large": (measuring.models, closed("none") | device(20), "34 of 37 can be measured",
+        "it needs 24.8 GB, 20.0 GB are free; or give it a `skip`", ()),
+    "models-no-room": (measuring.models, closed("none") | device(80, disk=39),
+        "40.0 GB to fetch, 39.0 GB free", "set HF_HOME to a folder on another disk", (FULL,)),
+    "models-no-network": (measuring.models, closed(error=TryAgainError) | device(80),
+        "pythia-70m: accept", "fill the cache", (FULL,)),
 }  # fmt: skip
 
 
@@ -204,6 +213,39 @@ def test_outcome(case, root, offline, monkeypatch):
     assert fix in finding.fix
     assert (finding.status == "ok") == (fix == "") == (finding.fix == "")
     assert finding.blocks == blocks
+
+
+def test_a_row_per_model_says_what_it_takes_and_why_it_does_not_run(root, offline, monkeypatch):
+    """By hand, for four models; the table is as wide as a terminal."""
+    for name, value in (closed("gemma-7b") | device(30)).items():
+        monkeypatch.setattr(name, value)
+    finding = measuring.models(root)
+    rows = {row["model"]: list(row.values())[1:] for row in finding.rows}
+    assert rows["pythia-6p9b"] == ["yes", 29.0, 1.0, 1.9, ""]
+    assert rows["gemma-7b"][0] == "no"
+    assert rows["gemma-7b"][-1] == "gemma-7b: accept its licence"
+    assert rows["opt-125m"][-1] == "pickles, converted once"
+    assert rows["bloom-1b7"][-1].startswith("no commit is recorded")
+    assert rows["apertus-8b"] == ["yes", 33.8, 1.0, 1.7, "too large in float32"]
+    text = as_text({"models": finding})
+    table = text[text.index("\n\n") : text.rindex("\n\n")]
+    assert max(map(len, table.splitlines())) <= 130
+
+
+def test_a_cpu_is_a_device_too(root, offline, monkeypatch, tmp_path):
+    """Memory is the machine's, and the rate that of its cores."""
+    for name in ("models.yaml", "params.yaml"):
+        text = (root / name).read_text()
+        (tmp_path / name).write_text(text.replace("device: cuda ", "device: cpu "))
+    for name, value in (closed("none") | free(50 * GB)).items():
+        monkeypatch.setattr(name, value)
+    minutes = {}
+    for cores in (2, 64):
+        monkeypatch.setattr("psutil.cpu_count", lambda logical, n=cores: n)
+        found = measuring.models(tmp_path).found
+        minutes[cores] = int(re.search(r"35 of 37 .* on cpu: about (\d+) min", found)[1])
+    assert 20 < minutes[64] < 40 < minutes[2]
+    assert measuring.gpu(tmp_path).blocks == ()
 
 
 def test_repository(tmp_path, root):
@@ -286,9 +328,9 @@ def test_packages_of_the_paper_are_looked_for(tmp_path, monkeypatch):
     text = 'for f; do [ $f = siunitx.sty ] || echo "/tex/$f"; done'
     program(tmp_path, monkeypatch, "kpsewhich", text)
     found = "latexmk, but no siunitx.sty: the papers stay LaTeX source"
-    assert here.latex(tmp_path) == Finding(found, here.APT)
+    assert measuring.latex(tmp_path) == Finding(found, measuring.APT)
     template.write_text("\\usepackage{array}\n")
-    assert here.latex(tmp_path).status == "ok"
+    assert measuring.latex(tmp_path).status == "ok"
 
 
 # --- the whole ----------------------------------------------------------------------------------
@@ -296,16 +338,14 @@ def test_packages_of_the_paper_are_looked_for(tmp_path, monkeypatch):
 
 def test_run_here(offline, root):
     text, code = doctor.run(True, root)
-    found = json.loads(text)
+    found, registry = json.loads(text), read_models(root / "models.yaml")
     by_name = {check["name"]: check for check in found["checks"]}
     assert by_name.keys() == {**here.CHECKS, **measuring.CHECKS}.keys()
     unseen = [name for name, check in by_name.items() if "could not be" in check["found"]]
     assert unseen == ["upstream's data"]
     assert code == (0 if found["can_run"][REPRODUCE] else 2)
-    assert by_name["models"]["found"].startswith("0 of 35 can be had; not pythia-70m, ")
-    models = [model for model in read_models(root / "models.yaml").values() if not model.skipped]
-    needed = sum(needs.weight_bytes(model, model.dtype) for model in models)
-    assert f", {needed / 1e9:.1f} GB needed" in by_name["disk of the hub"]["found"]
+    assert by_name["models"]["found"].startswith("0 of 37 can be measured on cuda: ")
+    assert {row["model"] for row in by_name["models"]["rows"]} == set(registry)
     assert "models" in found["obstacles"][FULL]
 
 
@@ -340,5 +380,5 @@ def test_it_runs_where_torch_and_numpy_do_not(root, tmp_path):
     assert (done.returncode, done.stderr) == (2, "")
     broken = "no torch, transformers, numpy, scipy, matplotlib (ImportError: no libgomp)"
     assert broken in done.stdout
-    assert "models               0 of 35 can be had" in done.stdout
+    assert "models               could not be looked at (ImportError: no libgomp)" in done.stdout
     assert "make reproduce:      no: imports" in done.stdout

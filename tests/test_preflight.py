@@ -1,5 +1,7 @@
 """What is measured stops at once, in one sentence, where it cannot be."""
 
+import re
+
 import pytest
 import torch
 import yaml
@@ -19,12 +21,15 @@ def here(tmp_path, root, monkeypatch):
     registry = yaml.safe_load((root / "models.yaml").read_text())["models"]
     models = {slug: registry[slug] for slug in ("pythia-410m", "bloom-1b1")}
     (tmp_path / "models.yaml").write_text(yaml.safe_dump({"models": models}))
-    (tmp_path / "params.yaml").write_text("measure: {device: cuda}\n")
-    (tmp_path / "data").mkdir()
+    (tmp_path / "params.yaml").write_text("measure: {device: cuda, control: true}\n")
+    for folder in ("data", "paper"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "paper" / "main.tex.j2").write_text("")
     for name, source in (("dataset.json", "pairs.json"), ("prompts.json", "prompts.json")):
         (tmp_path / "data" / name).write_bytes((root / STAND_INS / source).read_bytes())
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    monkeypatch.setattr("layerwise.extraction.load.free_bytes", lambda device: 40e9)
     monkeypatch.setattr(preflight.upstream, "verify_data", lambda folder: None)
     monkeypatch.setattr("layerwise.extraction.hub.look_up", lambda model: {})
     return tmp_path
@@ -42,8 +47,9 @@ def refused(folder, message):
     assert not (folder / "environment.json").exists()
 
 
-def test_with_everything(here):
-    assert "1 of 1 can be had" in run(here)
+def test_with_everything(here, capfd):
+    run(here)
+    assert "1 of 2 can be measured on cuda: " in capfd.readouterr().err  # at once
     assert read_json(here / "environment.json")["torch"] == torch.__version__
     texts = read_measurements(here / "measured")["texts"]
     assert texts["runs"]["pairs"]["fragments"]["dataset.json"]
@@ -52,7 +58,7 @@ def test_with_everything(here):
 def test_without_a_gpu(here, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     refused(here, "need a CUDA device and none was found")
-    (here / "params.yaml").write_text("measure: {device: cpu}\n")
+    (here / "params.yaml").write_text("measure: {device: cpu, control: true}\n")
     run(here)
 
 
@@ -64,18 +70,22 @@ def test_without_the_hub(here, monkeypatch):
     refused(here, "the hub cannot be reached")
 
 
-def test_a_gate_stops_no_other_model(here, root, monkeypatch):
+def test_a_gate_stops_no_other_model(here, root, monkeypatch, capfd):
     def gated(model):
         if model.slug == "pythia-410m":
             raise LayerwiseError("it is gated: accept its licence")
         return {"model.safetensors": 1}
 
     monkeypatch.setattr("layerwise.extraction.hub.look_up", gated)
-    refused(here, "0 of 1 can be had; not pythia-410m .it is gated: accept its licence")
+    refused(here, "0 of 2 can be measured on cuda: .* .it is gated: accept its licence")
     registry = yaml.safe_load((root / "models.yaml").read_text())["models"]
     models = {slug: registry[slug] for slug in ("pythia-410m", "gpt2")}
     (here / "models.yaml").write_text(yaml.safe_dump({"models": models}))
-    assert "1 of 2 can be had; not pythia-410m" in run(here)
+    run(here)
+    said = capfd.readouterr().err
+    assert "1 of 2 can be measured on cuda: " in said
+    assert re.search(r"\npythia-410m +no .* it is gated: accept its licence\n", said)
+    assert re.search(r"\ngpt2 +yes +1\.0 +0\.0 ", said)
 
 
 def test_without_the_data(here, monkeypatch, tmp_path):

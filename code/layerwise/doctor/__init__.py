@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from tabulate import tabulate
+
 from layerwise.errors import LayerwiseError
 
 REPRODUCE, TEST = "make reproduce", "make test"
@@ -26,6 +28,7 @@ class Finding:
     found: str
     fix: str = ""
     blocks: tuple[str, ...] = ()
+    rows: tuple[Mapping[str, Any], ...] = ()  # what was found of many things
 
     @property
     def status(self) -> str:
@@ -57,13 +60,17 @@ def obstacles(findings: Mapping[str, Finding]) -> dict[str, list[str]]:
 
 
 def as_text(findings: Mapping[str, Finding]) -> str:
-    """A line per check, one per fix, and at the end what can run."""
-    lines = []
+    """A line per check, one per fix, the rows of tables, and at the end what can run."""
+    lines: list[str] = []
+    tables: list[str] = []
     for name, finding in findings.items():
         lines.append(f"{finding.status:<5} {name:<20} {finding.found}")
         if finding.fix:
             lines.append(f"{'':<26} -> {finding.fix}")
-    lines.append("")
+        if finding.rows:
+            widths = [*[None] * (len(finding.rows[0]) - 1), 60]
+            tables += ["", tabulate(finding.rows, "keys", "plain", ".1f", maxcolwidths=widths)]
+    lines += [*tables, ""]
     for target, names in obstacles(findings).items():
         lines.append(f"{target + ':':<20} {'no: ' + ', '.join(names) if names else 'yes'}")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Checks of what everything needs: Python, packages, the repository, room, LaTeX, a browser.
+"""Checks of what everything needs: Python, packages, the repository, room, a browser.
 
 Packages are imported where they are asked for: that one cannot be is a finding, not an end.
 """
@@ -11,7 +11,6 @@ import importlib.metadata
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -27,7 +26,6 @@ from layerwise.doctor import (
     room,
     some,
 )
-from layerwise.pages.typeset import APT
 from layerwise.rehearsal import DISK_BYTES, WORKER_BYTES, default_folder
 
 PYTHONS = ((3, 11), (3, 12), (3, 13))  # that the tests have run on
@@ -165,20 +163,6 @@ def memory(root: Path) -> Finding:
     return Finding(found)
 
 
-def latex(root: Path) -> Finding:
-    """latexmk, and the packages of the paper's preamble that LaTeX does not find."""
-    if shutil.which("latexmk") is None:
-        return Finding("no latexmk: the papers stay LaTeX source", APT)
-    preamble = (root / "paper" / "main.tex.j2").read_text(encoding="utf-8")
-    named = re.findall(r"\\usepackage(?:\[[^]]*\])?\{([^}]*)\}", preamble)
-    files = [f"{package}.sty" for group in named for package in group.split(",")]
-    done = subprocess.run(["kpsewhich", *files], capture_output=True, text=True, check=False)
-    found = {Path(line).name for line in done.stdout.splitlines()}
-    if absent := [file for file in files if file not in found]:
-        return Finding(f"latexmk, but no {some(absent)}: the papers stay LaTeX source", APT)
-    return Finding("latexmk and every package of the paper")
-
-
 def browser(root: Path) -> Finding:
     """The programs that only tests use."""
     programs = ("chromium", "chromedriver", "pdftoppm")
@@ -198,6 +182,5 @@ CHECKS: dict[str, Check] = {
     "disk of results": disk,
     "disk of rehearsal": disk_of_rehearsal,
     "memory": memory,
-    "LaTeX": latex,
     "tools of tests": browser,
 }

@@ -1,15 +1,20 @@
-"""Checks of what only measuring needs: a GPU, upstream's data, the models, room for them."""
+"""Checks of what measuring needs: a device, upstream's data, the models, room for them, LaTeX."""
 
 from __future__ import annotations
 
+import math
 import os
+import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from layerwise.doctor import FULL, Check, Finding, room, some
+from layerwise.doctor import FULL, Check, Finding, existing, some
 from layerwise.errors import LayerwiseError, TryAgainError, without_password
+from layerwise.pages.typeset import APT
 
 # Oldest driver for torch's wheels, by the version of CUDA that they bring, and the way to them.
 DRIVERS = {13: 580, 12: 525}
@@ -23,7 +28,7 @@ def gpu(root: Path) -> Finding:
     from layerwise.extraction.load import require_accelerator
     from layerwise.extraction.provenance import smi
 
-    device = yaml.safe_load((root / "params.yaml").read_text("utf-8"))["measure"]["device"]
+    device = _chosen(root)["device"]
     driver, names = smi()
     seen = f"{', '.join(names)}, driver {driver}" if names else "nvidia-smi finds none"
     cuda = torch.version.cuda
@@ -35,7 +40,10 @@ def gpu(root: Path) -> Finding:
     release = int(driver.partition(".")[0] or 0)
     newest = next((major for major, least in DRIVERS.items() if release >= least), None)
     if not names:
-        fix = "measure where there is a GPU of 40 GB; nothing else needs one"
+        fix = (
+            "measure where there is a GPU of 40 GB; or on many cores and 40 GB of memory, with "
+            "`device: cpu` in params.yaml (then ask again, for the time that it takes)"
+        )
     elif newest is None:
         fix = f"update the driver to {DRIVERS[13]} or newer ({DRIVERS[12]} for TORCH=cuda12)"
     elif cuda is None:
@@ -64,77 +72,97 @@ def data(root: Path) -> Finding:
     )
 
 
-def _wanted(root: Path) -> list[Any]:
-    from layerwise.inputs.models import read_models
-
-    return [model for model in read_models(root / "models.yaml").values() if not model.skipped]
-
-
 def models(root: Path) -> Finding:
-    """The models that the cache has, or the hub at their commits, for this user; and their form."""
-    from layerwise.extraction import hub
-
-    wanted = _wanted(root)
-    pickled, reasons = [], {}
-    for model in wanted:
-        try:
-            if hub.is_pickled(hub.look_up(model)):
-                pickled.append(model.slug)
-        except TryAgainError as error:
-            return Finding(str(error), "fill the cache where there is a network", (FULL,))
-        except LayerwiseError as error:
-            reasons[model.slug] = str(error)
-    found = f"{len(wanted) - len(reasons)} of {len(wanted)} can be had"
-    if pickled:
-        found += f"; {some(pickled)} as pickles, made into safetensors once"
-    if not reasons:
-        return Finding(found)
-    fix = f"{next(iter(reasons.values()))}; or give it a `skip` in models.yaml"
-    none_left = len(reasons) == len(wanted)
-    return Finding(f"{found}; not {some(list(reasons))}", fix, (FULL,) if none_left else ())
-
-
-def memory(root: Path) -> Finding:
-    """The largest GPU, or else the machine's memory, against every model in its widest dtype."""
-    import psutil
-    import torch
-
-    from layerwise.extraction import needs
-
-    gpus = map(torch.cuda.get_device_properties, range(torch.cuda.device_count()))
-    there = max((one.total_memory for one in gpus), default=psutil.virtual_memory().total)
-    needed = {m.slug: max(needs.memory(m, dtype) for dtype in m.dtypes) for m in _wanted(root)}
-    large = [slug for slug, size in needed.items() if size > there]
-    found = f"{there / 1e9:.1f} GB"
-    if large:
-        fix = "take a larger machine, or give them a `skip` in models.yaml"
-        return Finding(f"{found}, too little for {some(large)}", fix)
-    return Finding(f"{found}, enough for every model")
-
-
-def disk_of_hub(root: Path) -> Finding:
-    """Room for what is not in the cache yet: by the hub's list of files, else by estimate."""
+    """What will be measured and what will not, a row per model, and what all of it takes."""
     from huggingface_hub import constants
 
+    from layerwise.extraction import needs
+    from layerwise.inputs.models import read_models
+
+    registry, chosen = read_models(root / "models.yaml"), _chosen(root)
+    there, passes = _free_bytes(chosen["device"]), 1 + chosen["control"]
+    try:
+        rows = [_row(model, there, chosen["device"], passes) for model in registry.values()]
+    except TryAgainError as error:
+        return Finding(str(error), "fill the cache where there is a network", (FULL,))
+    run = [row for row in rows if row["runs"] == "yes"]
+    minutes, download = (sum(row[key] for row in run) for key in ("minutes", "GB to fetch"))
+    states = [passes * needs.states_bytes(registry[row["model"]]) / 1e9 for row in run]
+    cache = Path(constants.HF_HUB_CACHE)
+    free = shutil.disk_usage(existing(cache)).free / 1e9
+    found = (
+        f"{len(run)} of {len(rows)} can be measured on {chosen['device']}: about {minutes:.0f} min "
+        f"(singular values and the download apart); {download:.1f} GB to fetch, {free:.1f} GB free "
+        f"for {cache}; up to {max(states, default=0):.1f} GB of hidden states at a time in results/"
+    )
+    refused = [row for row in rows if row not in run and not registry[row["model"]].skipped]
+    fix = f"{refused[0]['why not']}; or give it a `skip` in models.yaml" if refused else ""
+    if download > free:
+        fix = "make room, or set HF_HOME to a folder on another disk"
+    stops = download > free or not run
+    return Finding(found, fix, (FULL,) if stops else (), tuple(rows))
+
+
+def _chosen(root: Path) -> dict[str, Any]:
+    return yaml.safe_load((root / "params.yaml").read_text("utf-8"))["measure"]
+
+
+def _free_bytes(device: str) -> float:
+    """Free memory of the device, by its driver; where there is none, another check says so."""
+    from layerwise.extraction.load import free_bytes, require_accelerator
+
+    try:
+        require_accelerator(device)
+    except LayerwiseError:
+        return math.inf
+    return float(free_bytes(device))
+
+
+def _row(model: Any, there: float, device: str, passes: int) -> dict[str, Any]:
     from layerwise.extraction import hub, needs
 
-    absent = [m for m in _wanted(root) if hub.cached(m.hub, m.revision) != "yes"]
-    needed = {model.slug: needs.weight_bytes(model, model.dtype) for model in absent}
-    for model in absent:
-        try:
-            needed[model.slug] = float(hub.disk_bytes(hub.look_up(model)))
-        except TryAgainError:
-            break  # nor will it tell of the others
-        except LayerwiseError:
-            continue
-    fix = "make room, or set HF_HOME to a folder on another disk"
-    return room(Path(constants.HF_HUB_CACHE), sum(needed.values()), fix, ())
+    sizes = {dtype: needs.memory(model, dtype) for dtype in model.dtypes}
+    large = [dtype for dtype, size in sizes.items() if size > there]
+    why, notes, download = model.skipped or "", [f"too large in {dtype}" for dtype in large], 0
+    if sizes and len(large) == len(sizes):
+        why = why or f"it needs {min(sizes.values()) / 1e9:.1f} GB, {there / 1e9:.1f} GB are free"
+    try:
+        if not why:
+            weights = hub.look_up(model)
+            notes += ["pickles, converted once"] if hub.is_pickled(weights) else []
+            if hub.cached(model.hub, model.revision) != "yes":
+                download = hub.disk_bytes(weights)
+    except TryAgainError:
+        raise
+    except LayerwiseError as error:
+        why = str(error)
+    return {
+        "model": model.slug,
+        "runs": "no" if why else "yes",
+        "GB of memory": round(max(sizes.values(), default=0) / 1e9, 1),
+        "GB to fetch": round(download / 1e9, 1),
+        "minutes": round(passes * needs.seconds(model, needs.tflops(device)) / 60, 1),
+        "why not": why or "; ".join(notes),
+    }
+
+
+def latex(root: Path) -> Finding:
+    """latexmk, and the packages of the paper's preamble that LaTeX does not find."""
+    if shutil.which("latexmk") is None:
+        return Finding("no latexmk: the papers stay LaTeX source", APT)
+    preamble = (root / "paper" / "main.tex.j2").read_text(encoding="utf-8")
+    named = re.findall(r"\\usepackage(?:\[[^]]*\])?\{([^}]*)\}", preamble)
+    files = [f"{package}.sty" for group in named for package in group.split(",")]
+    done = subprocess.run(["kpsewhich", *files], capture_output=True, text=True, check=False)
+    found = {Path(line).name for line in done.stdout.splitlines()}
+    if absent := [file for file in files if file not in found]:
+        return Finding(f"latexmk, but no {some(absent)}: the papers stay LaTeX source", APT)
+    return Finding("latexmk and every package of the paper")
 
 
 CHECKS: dict[str, Check] = {
     "GPU": gpu,
     "upstream's data": data,
     "models": models,
-    "memory of models": memory,
-    "disk of the hub": disk_of_hub,
+    "LaTeX": latex,
 }

@@ -20,16 +20,21 @@ CPU), and the control, which takes all of this again, come on top.
 
 from __future__ import annotations
 
+import psutil
+
 from layerwise.errors import LayerwiseError
+from layerwise.extraction.store import POOLINGS
 from layerwise.inputs.models import BYTES, Model
 
 BATCH_TOKENS = 2048
 NUMBERS_PER_TOKEN = 40  # of hidden size, at most
 LOGITS = 256 * 256_000
-STATEMENT_TOKENS = 460 * 12
+STATEMENTS = 460
+STATEMENT_TOKENS = STATEMENTS * 12
 PROMPT_TOKENS = 25 * 16
 DISK_RATE = 1e9  # bytes a second
 TFLOPS = 50.0  # assumed where nobody says: half precision of a data-centre GPU, far from its peak
+CORE_TFLOPS = 0.05  # of a core of a CPU, in float32: half of what one reached in a matrix product
 
 
 def memory(model: Model, dtype: str) -> float:
@@ -59,6 +64,20 @@ def seconds(model: Model, tflops: float = TFLOPS) -> float:
         size = weight_bytes(model, dtype)
         total += 2 * size / BYTES[dtype] * tokens / (tflops * 1e12) + size / DISK_RATE
     return total
+
+
+def tflops(device: str) -> float:
+    """The matrix rate assumed of a device of params.yaml."""
+    cores = psutil.cpu_count(logical=False) or 1
+    return CORE_TFLOPS * cores if device == "cpu" else TFLOPS
+
+
+def states_bytes(model: Model) -> float:
+    """Bytes of the hidden states that wait on disk until all of a model is measured."""
+    rows = len(POOLINGS) * STATEMENTS + PROMPT_TOKENS
+    per_row = model.shape.hidden_size * (model.shape.n_layers + 2)
+    width = {"float16": 2}  # others are kept as float32
+    return float(sum(rows * per_row * width.get(e.dtype, 4) for e in model.extractions.values()))
 
 
 def spelled(n_bytes: int) -> str:

@@ -13,6 +13,7 @@ from layerwise.inputs import upstream
 from layerwise.inputs.measured import NAME, write_fragments
 from layerwise.inputs.pairs import read_pairs
 from layerwise.inputs.prompts import read_prompts
+from layerwise.progress import say
 from layerwise.steps import Place, elsewhere, program
 
 
@@ -23,6 +24,7 @@ def run(environment: Place, texts: Place, root: Place = Path()) -> str:
         LayerwiseError: in one sentence: what is missing, and the targets that need none of it.
     """
     findings = examine(measuring.CHECKS, root)
+    say(as_text(findings))  # at once, whoever runs the stage
     with elsewhere():
         if missing := obstacles(findings)[FULL]:
             first = findings[missing[0]]
@@ -34,7 +36,7 @@ def run(environment: Place, texts: Place, root: Place = Path()) -> str:
     fragments = of_texts(read_pairs(data / upstream.DATASET), prompts)
     runs = {"pairs": {"file": upstream.DATASET, "fragments": fragments}}
     write_fragments(texts / NAME, {"model": None, "runs": runs, "absent": {}})
-    return as_text(findings)
+    return "all that can be measured here is above"
 
 
 if __name__ == "__main__":
