@@ -12,6 +12,7 @@ from scipy import stats
 
 from layerwise.analyses import of_reader
 from layerwise.analyses.answers import (
+    CHOICE_TEXTS,
     OPPOSITE,
     QUESTIONS,
     SHOWN,
@@ -106,6 +107,8 @@ def test_every_claim_is_asked_and_named_once(found: dict[str, Answer]) -> None:
     assert list(found) == [question.name for question in QUESTIONS]
     assert all(one.published for one in found.values())
     assert len({question.says for question in QUESTIONS}) == len(QUESTIONS)
+    asked = {choice for one in found.values() for choice in one.others}
+    assert len({CHOICE_TEXTS[choice] for choice in asked}) == len(asked)
 
 
 def test_gains_against_scipy(found: dict[str, Answer]) -> None:

@@ -49,6 +49,24 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folders[0], folders[1]
 
 
+def test_a_page_across_hostile_models_has_the_elements_of_a_harmless_one(
+    made: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Each run beside a copy of itself under another hostile, or harmless, name."""
+    pages = []
+    for number, (folder, names) in enumerate(zip(made, (MARKUP, PLAIN), strict=True)):
+        copy, out = tmp_path / f"copy{number}", tmp_path / f"out{number}"
+        shutil.copytree(folder, copy)
+        layers = json.loads((copy / "layers.json").read_text(encoding="utf-8"))
+        layers["model_display"] = names[0]
+        (copy / "layers.json").write_text(json.dumps(layers))
+        assert cli.main(["scaling", str(folder), str(copy), f"--out={out}"]) == 0
+        pages.append(Skeleton(FIGURE.sub("", (out / "scaling.html").read_text(encoding="utf-8"))))
+        assert not {path.name for path in out.rglob("*")} & {*MODELS, names[0]}
+    assert pages[0].parts == pages[1].parts
+    assert MARKUP[0] in "".join(pages[0].words)
+
+
 def files(folder: Path) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
 

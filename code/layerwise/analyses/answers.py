@@ -46,11 +46,11 @@ READINGS = {
     "penultimate": "second-last block, last token (the papers' gain without the final norm)",
     "final_norm": "last block and final norm, last token (the papers' gain with it)",
     "last_block": "last block, last token, before the final norm",
-    "last_block_rounded": "the same, norms rounded to the model's dtype",
+    "last_block_rounded": "last block, last token, norms rounded to the model's dtype",
     "sequence": "last block, all tokens together, before the final norm",
-    "sequence_final_norm": "the same, behind the final norm",
+    "sequence_final_norm": "last block, all tokens together, behind the final norm",
     "token": "last block, mean over the tokens' norms, before the final norm",
-    "token_final_norm": "the same, behind the final norm",
+    "token_final_norm": "last block, mean over the tokens' norms, behind the final norm",
     "total_amplification": "last block against the first, last token, before the final norm",
 }
 OTHERS = {  # choices that are made here, of what was computed for other ends

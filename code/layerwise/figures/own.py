@@ -20,6 +20,8 @@ QUANTITIES = {
     "intrinsic_dim_ratio": "first component's share",
     GAIN: "gain of each block",
 }
+LOGARITHMIC = (GAIN, *MATRICES)
+LEVELS = {CATEGORIES: 0, PAIRWISE: 0, GAIN: 1}  # no correlation, neither damped nor expanded
 
 
 def gains(numbers: Numbers) -> Figure:
@@ -81,19 +83,9 @@ def spectral(numbers: Numbers) -> Figure:
         for name, of in documents.items()
     }
     title = f"The mean spectral norm of W_V over that of W_O is {_values(numbers, ratio)}"
-    shape: dict[str, Any] = {"rows": 2, "columns": 2, "sharey": True}
-    figure, grid = style.panels(numbers, title, 4.6, numbers.grey, **shape)
     found = {name: own({"layers": of, "spectral": of}) for name, of in documents.items()}
-    for axes, matrix in zip(grid.flat, MATRICES, strict=True):
-        style.log_axis(axes, "y")
-        _curves(axes, numbers, {name: of[matrix] for name, of in found.items()})
-        axes.set_title(matrix)
-    for axes in grid[:, 0]:
-        axes.set_ylabel("spectral norm")
-    _legend(grid, found)
-    pairs = zip(grid.flat, MATRICES, strict=True)
-    style.beside([(axes, numbers.beside.get(matrix, {})) for axes, matrix in pairs])
-    return figure
+    norms = {matrix: f"spectral norm of {matrix}" for matrix in MATRICES}
+    return _panels(numbers, title, found, norms, sharey=True)
 
 
 def by_depth(numbers: Numbers) -> Figure:
@@ -101,26 +93,34 @@ def by_depth(numbers: Numbers) -> Figure:
 
     Grey: the papers' models.
     """
-    models = numbers.models("layers", "n_layers")
     found = {
         name: own({of: by[name] for of, by in numbers.statistics.items() if name in by})
-        for name in models
+        for name in numbers.models("layers", "n_layers")
     }
-    there = [of for of in QUANTITIES if any(of in curves for curves in found.values())]
-    last = {name: curves[CATEGORIES][-1][1] for name, curves in found.items()}
-    negative = sum(r < 0 for r in last.values())
-    title = f"At the last layer r over the categories is negative in {negative} of {len(last)} "
-    title += "models"
-    rows = -(-len(there) // 2)
-    figure, grid = style.panels(
-        numbers, title, 2.3 * rows + 0.3, numbers.grey, rows=rows, columns=min(2, len(there))
-    )
+    last = [curves[CATEGORIES][-1][1] for curves in found.values()]
+    title = f"At the last layer r over the categories is negative in {sum(r < 0 for r in last)} of "
+    return _panels(numbers, f"{title}{len(last)} models", found, QUANTITIES)
+
+
+def _panels(
+    numbers: Numbers,
+    title: str,
+    found: Mapping[str, Mapping[str, Curve]],
+    quantities: Mapping[str, str],
+    **grid_of: Any,
+) -> Figure:
+    """A panel per quantity that some model has."""
+    there = [of for of in quantities if any(of in curves for curves in found.values())]
+    rows, columns = -(-len(there) // 2), min(2, len(there))
+    grid_of |= {"rows": rows, "columns": columns}
+    figure, grid = style.panels(numbers, title, 2.3 * rows + 0.3, numbers.grey, **grid_of)
     for axes, of in zip(grid.flat, there, strict=False):
-        _curves(axes, numbers, {name: c[of] for name, c in found.items() if of in c})
-        if of == GAIN:
+        if of in LOGARITHMIC:
             style.log_axis(axes, "y")
-        axes.axhline(1 if of == GAIN else 0, **style.REFERENCE)
-        axes.set_title(QUANTITIES[of])
+        _curves(axes, numbers, {name: c[of] for name, c in found.items() if of in c})
+        if of in LEVELS:
+            axes.axhline(LEVELS[of], **style.REFERENCE)
+        axes.set_title(quantities[of])
     for spare in list(grid.flat)[len(there) :]:
         spare.set_axis_off()
     _legend(grid, found)

@@ -30,7 +30,7 @@ from layerwise.figures.style import save
 from layerwise.files import write_text
 from layerwise.pages import latex
 from layerwise.pages.html import fill, inlined, policy
-from layerwise.pages.own_model.tables import Section, Table, significant
+from layerwise.pages.own_model.tables import Section, Table, Value, significant
 from layerwise.pages.pictures import Picture
 
 ROOT = Path(layerwise.__file__).resolve().parents[2]  # of the repository: installed with -e
@@ -67,7 +67,7 @@ class Own:
     def tables(self) -> list[Table]:
         """Of the page, and those beside it."""
         of_page = [table for section in self.sections for table in section.tables]
-        asked = [claims(self.answers), choices(self.answers)] if self.answers else []
+        asked = [claims(self.answers)] if self.answers else []
         asked += [self.matrix] if self.matrix else []
         return [*asked, *of_page, *self.further]
 
@@ -218,37 +218,17 @@ def strip(one: Answer) -> dict[str, Any]:
 
 
 def claims(answers: Sequence[Answer]) -> Table:
-    """Every claim with its word, as a table."""
-    return Table(
-        "claims",
-        "The papers' claims on this model: the number a claim is about, its 95% interval, and what "
-        "follows.",
-        {"claim": None, "value": None, "low": None, "high": None, "n": None, "outcome": None,
-         "papers' lowest": None, "papers' highest": None},
-        [
-            [f"{one.question.says} ({one.question.number}, n: {one.question.unit})",
-             *_cells(one.estimate), one.word, min(one.published.values()),
-             max(one.published.values())]
-            for one in answers
-        ],
-    )  # fmt: skip
-
-
-def choices(answers: Sequence[Answer]) -> Table:
-    """Every claim under every other choice."""
-    return Table(
-        "choices",
-        "Each claim, asked again under a choice that the papers did not make.",
-        {"claim": None, "other choice": None, "value": None, "low": None, "high": None, "n": None,
-         "outcome": None},
-        [
-            [one.question.says, CHOICE_TEXTS[choice], *_cells(of), one.words[choice]]
-            for one in answers
-            for choice, of in one.others.items()
-        ],
-    )  # fmt: skip
-
-
-def _cells(of: Estimate) -> list[float | int | None]:
-    ends = (end if math.isfinite(end) else None for end in (of.low, of.high))
-    return [of.value, *ends, of.n]
+    """Every claim as the papers asked it, under every other choice, and on the papers' models."""
+    rows: list[list[Value]] = []
+    for one in answers:
+        asked = {"as the papers did": one.estimate}
+        asked |= {CHOICE_TEXTS[choice]: of for choice, of in one.others.items()}
+        for how, of in asked.items():
+            ends = [end if math.isfinite(end) else None for end in (of.low, of.high)]
+            said = one.question.word(of)
+            rows.append([one.question.says, how, of.value, *ends, of.n, said])
+        for model, value in one.published.items():
+            rows.append([one.question.says, f"papers: {model}", value, *[None] * 4])
+    columns = ("claim", "how it was asked", "value", "low", "high", "n", "outcome")
+    caption = "The papers' claims: the number a claim is about, its 95% interval, what follows."
+    return Table("claims", caption, dict.fromkeys(columns), rows)

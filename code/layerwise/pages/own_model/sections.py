@@ -29,7 +29,9 @@ def interval(result: Document) -> list[Value]:
 
 
 def validation(document: Document) -> list[Table]:
-    """UA and preference by category, and over the categories."""
+    """Are the states of one side of the pairs closer together than those of the other, and does
+    that go with what the model prefers to say? States of the last layer, behind the final norm.
+    """
     categories = {name: of for name, of in document.items() if not name.startswith("_")}
     keys = {
         "n_pairs": ("pairs", None),
@@ -62,7 +64,9 @@ def validation(document: Document) -> list[Table]:
 
 
 def layers(document: Document) -> list[Table]:
-    """r by layer and by pooling."""
+    """Does the relation of asymmetry and preference change along the depth of the model? The first
+    three readings are of the last layer.
+    """
     strategies, changes = document["strategies"], document["summary"]["sign_changes"]
     notes = [
         f"No r for the {POOLINGS[name]}: it has the same state in every statement, as where the "
@@ -82,7 +86,7 @@ def layers(document: Document) -> list[Table]:
 
 
 def category_bootstrap(document: Document) -> list[Table]:
-    """r over the categories with its interval."""
+    """How far can the correlation be trusted when each category is one point?"""
     caption = (
         f"Correlation over {document['n_categories']} categories with its "
         f"{document['ci_level']:.0%} interval from {document['n_bootstrap']} resamples of them."
@@ -92,7 +96,9 @@ def category_bootstrap(document: Document) -> list[Table]:
 
 
 def bins(document: Document) -> list[Table]:
-    """r over random bins, and the sweep over their number."""
+    """Do more points, the pairs thrown into bins at random, tell more than the categories? They
+    answer another question: bins cut across the categories.
+    """
     rows, scarce = [], []
     for layer, found in document["bootstrap_results"].items():
         cells = interval(found)
@@ -126,7 +132,7 @@ def _sweep(document: Document, what: str) -> Table:
 
 
 def pairs(document: Document) -> list[Table]:
-    """r of five measures of single pairs."""
+    """Does a measure of a single pair go with the model's preference in that pair?"""
     counts = document["summary"]
     notes = [
         f"{counts['significant_tests']} of {counts['total_tests']} intervals exclude zero. Nothing "
@@ -142,7 +148,7 @@ def pairs(document: Document) -> list[Table]:
 
 
 def anisotropy(document: Document) -> list[Table]:
-    """The bell test and the profile over the layers."""
+    """Do the states of the prompts' tokens crowd into few directions, and at which layer most?"""
     l_star, n_layers = document["L_star_anisotropy"], document["n_layers"]
     before, after = l_star >= 2, l_star < n_layers
     said = {
@@ -170,7 +176,9 @@ def anisotropy(document: Document) -> list[Table]:
 
 
 def gains(document: Document) -> list[Table]:
-    """Gain by block and in every reading."""
+    """Does a block lengthen the residual stream (gain above 1) or damp it? A gain is the norm
+    behind the block over the norm before it.
+    """
     over = f"over {document['n_prompts']} prompts"
     readings = [
         [READINGS[name], found["mean"], found["std"]]
@@ -196,7 +204,9 @@ def gains(document: Document) -> list[Table]:
 
 
 def spectral(document: Document) -> list[Table]:
-    """Means of the norms, and spectral norms by block."""
+    """How much can each projection stretch a state? Without biases, of the rows that the model
+    computes with.
+    """
     names = {name: name.replace("_", " ") for name in MATRICES}
     means = [
         [
@@ -222,61 +232,25 @@ def spectral(document: Document) -> list[Table]:
     ]  # fmt: skip
 
 
-# by analysis: title, question, and its tables
-SECTIONS: Mapping[str, tuple[str, str, Callable[[Document], list[Table]]]] = {
-    "validation": (
-        "Asymmetry and preference",
-        "Are the states of one side of the pairs closer together than those of the other, and does "
-        "that go with what the model prefers to say? States of the last layer, behind the final "
-        "norm.",
-        validation,
-    ),
-    "layers": (
-        "The correlation, layer by layer",
-        "Does the relation of asymmetry and preference change along the depth of the model? The "
-        "first three readings are of the last layer.",
-        layers,
-    ),
-    "category_bootstrap": (
-        "Intervals over the categories",
-        "How far can the correlation be trusted when each category is one point?",
-        category_bootstrap,
-    ),
-    "bins": (
-        "Random bins instead of categories",
-        "Do more points, the pairs thrown into bins at random, tell more than the categories? They "
-        "answer another question: bins cut across the categories.",
-        bins,
-    ),
-    "pairs": (
-        "Five measures per pair",
-        "Does a measure of a single pair go with the model's preference in that pair?",
-        pairs,
-    ),
-    "anisotropy": (
-        "Anisotropy over depth",
-        "Do the states of the prompts' tokens crowd into few directions, and at which layer most?",
-        anisotropy,
-    ),
-    "gains": (
-        "Residual gains",
-        "Does a block lengthen the residual stream (gain above 1) or damp it? A gain is the norm "
-        "behind the block over the norm before it.",
-        gains,
-    ),
-    "spectral": (
-        "Spectral norms of the attention projections",
-        "How much can each projection stretch a state? Without biases, of the rows that the model "
-        "computes with.",
-        spectral,
-    ),
+# A section per analysis: the function is called as its JSON file, its docstring is the question.
+TITLES: Mapping[Callable[[Document], list[Table]], str] = {
+    validation: "Asymmetry and preference",
+    layers: "The correlation, layer by layer",
+    category_bootstrap: "Intervals over the categories",
+    bins: "Random bins instead of categories",
+    pairs: "Five measures per pair",
+    anisotropy: "Anisotropy over depth",
+    gains: "Residual gains",
+    spectral: "Spectral norms of the attention projections",
 }
+SECTIONS = [build.__name__ for build in TITLES]
 
 
 def sections_of(results: Mapping[str, Mapping[str, Any]]) -> list[Section]:
     """A section per result document, in the papers' order."""
     return [
-        Section(name, title, about, build(results[name]))
-        for name, (title, about, build) in SECTIONS.items()
-        if name in results
-    ]
+        Section(build.__name__, title, " ".join((build.__doc__ or "").split()),
+                build(results[build.__name__]))
+        for build, title in TITLES.items()
+        if build.__name__ in results
+    ]  # fmt: skip
