@@ -78,7 +78,9 @@ def _matrix(models: Mapping[str, Results], evidence: Evidence) -> Table | None:
     if not rows:
         return None
     caption = "The papers' claims on each model: outcome, number and its 95% interval."
-    return Table("claims-by-model", caption, {"claim": None, **dict.fromkeys(models)}, rows)
+    return Table(
+        "claims-by-model", caption, {"the papers' claim": None, **dict.fromkeys(models)}, rows
+    )
 
 
 def _peaks(
