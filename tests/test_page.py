@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from claim_records import HOSTILE, SVG, folders, judged, record
 from layerwise.errors import LayerwiseError
+from layerwise.files import write_json
 from layerwise.inputs.result_files import LAYERS
 from layerwise.ledger.findings import is_label, origin, relative_difference
 from layerwise.ledger.headlines import read_headlines
@@ -302,15 +303,42 @@ def test_page_of_measurements_names_what_measured_each(tmp_path: Path, root: Pat
     one["provenance"]["runs"] = ["pythia-70m/sweep"]
     made = folders(tmp_path, root, [one], "measured")
     document = json.loads(made.claims.read_text())
-    how = {"dtype": "float16", "device": "cuda", "versions": {"torch": "2.13.0"}, "hub": None}
+    how = {"dtype": "float16", "device": "H100", "driver": "580.65", "versions": {"torch": "2.13"}}
+    how |= {"model": "EleutherAI/pythia-70m", "revision": "a39f36b1", "hub": None}
+    failed = {"gpt2": {"reasons": {"sweep": "out of memory", "h4": "out of memory"}, "claims": 7}}
     document |= {"runs": {"pythia-70m/sweep": how}, "inputs": {"measured.json": "c" * 64}}
+    document |= {"failed": failed, "left_out": {}}
     made.claims.write_text(json.dumps(document))
     page = Page(built(made, "measured"))
     assert page.data["claims"][0]["runs"] == ["pythia-70m/sweep"]
-    assert page.data["runs"]["pythia-70m/sweep"] == "dtype float16, device cuda, torch 2.13.0"
+    assert page.data["runs"]["pythia-70m/sweep"].startswith(
+        "dtype float16, device H100, driver 580"
+    )
+    for word in (
+        "H100", "580.65", "EleutherAI/pythia-70m a39f36b1 float16: sweep",
+        "gpt2, 7 claims", "sweep, h4: out of memory",
+    ):  # fmt: skip
+        assert word in page.words
     (_, key, value) = page.data["cells"][0]
     assert (key, value) == ("/x", "–")
     assert "c" * 64 in page.words
+
+
+def test_page_says_what_random_weights_give_too(tmp_path: Path, root: Path) -> None:
+    """Beside a claim of print, and in the matrix of other choices."""
+    one = record("p2.a", verdict="agrees", published="STRONG", recomputed="STRONG")
+    other = one | {"id": "p2.b", "control": "WEAK"}
+    made = folders(tmp_path, root, [one | {"control": "STRONG"}, other])
+    path = made.statistics / "sensitivity.json"
+    row = {"claim": "sign_change", "choice": "all_tokens", "choice_text": "all tokens pooled"}
+    for place, models in ((path, 1), (made.statistics / "control" / path.name, 3)):
+        counts = {"survives": ["gpt2"] * models, "lost": [], "appears": [], "absent": []}
+        write_json(place, {"documents": {"summary": {"rows": [row | counts]}}})
+    page = Page(built(made))
+    assert [claim["control"] for claim in page.data["claims"]] == ["STRONG", "WEAK"]
+    said = "".join(page.words)
+    assert "1 of the claims that stand are words or flags that random weights give as well" in said
+    assert "(of random weights 3)" in said
 
 
 def test_page_has_a_meaning_for_every_verdict(tmp_path: Path, root: Path) -> None:

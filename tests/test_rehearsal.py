@@ -22,7 +22,16 @@ from layerwise.inputs.pairs import read_pairs
 from layerwise.inputs.prompts import read_prompts
 from layerwise.ledger.verdicts import AS_RANDOM
 from layerwise.rehearsal import cache, default_folder, scratch
-from layerwise.rehearsal.outcome import NO_STATISTIC, WEIGHT_FREE, kind_of, outcome, silent
+from layerwise.rehearsal.outcome import (
+    EXPLAINED,
+    NO_STATISTIC,
+    NOT_MEASURED,
+    WEIGHT_FREE,
+    WITHOUT,
+    kind_of,
+    outcome,
+    silent,
+)
 from layerwise.rehearsal.running import Pipeline, environment
 from layerwise.steps import analyse, judge, measure, places
 
@@ -282,6 +291,15 @@ def test_stages_run_in_order_and_once(pipeline):
     assert "Running stage" not in log(pipeline)
 
 
+def test_a_run_that_would_be_repeated_is_an_error(pipeline):
+    """A stage that writes what another has read is never up to date."""
+    (pipeline / "notes").write_text("1")
+    read = STAGES.replace("claims, deps: [small", "claims, deps: [notes, small")
+    (pipeline / "dvc.yaml").write_text(read.replace("> page", "> page; date >> notes"))
+    with pytest.raises(LayerwiseError, match="up to date, judge@measured would run again"):
+        Pipeline(pipeline).run(["large", "small"])
+
+
 def test_a_model_that_fails_leaves_the_others_alone(pipeline):
     (pipeline / "broken-large").touch()
     with pytest.raises(
@@ -335,17 +353,21 @@ def test_the_outcome_counts_claims_by_paper_cause_and_kind():
         record(2, published=3, recomputed=3, provenance={"runs": []}, **again | alike),
         record(3, published=True, recomputed=True, **again),
         record(4, cause="packed weights", **none),
-        record(5, paper=2, cause="packed weights", **none),
+        record(5, paper=2, cause="another cause", **none),
+        record(8, paper=2, cause="a.json#/x was not measured (gpt2: a gate)", **none),
+        record(9, paper=2, recomputed=None, verdict="differs", cause="no sign change"),
         record(6, recomputed=None, verdict="not checkable", cause="nobody says how"),
         record(7, **none),
     ]
     lines = [re.split(r"\s{2,}", line.strip()) for line in outcome(records).splitlines()]
     assert lines == [
         ["paper 1", "paper 2"],
-        ["claims", "4", "3"],
+        ["claims", "4", "5"],
         ["got a number", "1", "2"],
-        ["got none", "3", "1"],
-        ["- packed weights", "1", "1"],
+        ["got none", "3", "3"],
+        [f"- {EXPLAINED}", "1", "1"],
+        [f"- {NOT_MEASURED}", "1"],
+        [f"- {WITHOUT['differs']}", "1"],
         [f"- {NO_STATISTIC}", "1"],
         ["- NO REASON GIVEN", "1"],
         ["reproduced by these random weights and by the control's", "1"],

@@ -15,8 +15,10 @@ import pytest
 import claim_records
 from layerwise.cli import main
 from layerwise.errors import LayerwiseError
+from layerwise.inputs.published import read_control
 from layerwise.inputs.result_files import BOOTSTRAP, LAYERS, UA_FILES
-from layerwise.steps import analyse, choices, judge, scaling
+from layerwise.ledger.verdicts import as_by_random
+from layerwise.steps import analyse, choices, control, judge, scaling
 from layerwise.steps.claims import as_csv, as_table, found, list_claims
 from layerwise.steps.run import summary
 from layerwise.steps.trace import as_text, trace
@@ -58,6 +60,26 @@ def run_judge(root, results, source="published", claims=None):
 
 def sha256(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_words_and_flags_of_random_weights_stand_beside_print(root, results, tmp_path):
+    """Those of published/control.csv, made by one command from what twins gave."""
+    judged = json.loads((results / "published" / "claims.json").read_text())["claims"]
+    beside = {r["id"]: r["control"] for r in judged if "control" in r}
+    assert beside == read_control(root / "published")
+    assert 0 < sum(map(as_by_random, judged)) < len(beside)
+    runs = {"gpt2/hunt": {"torch": "2.13.0", "random_weights": True}}
+    some = [
+        {"id": number, "published": printed, "control": given, "provenance": {"runs": of}}
+        for number, (printed, given, of) in enumerate(
+            [("YES", "NO", ["x"]), (True, True, ["x"]), (True, None, ["x"]), (0.5, 0.5, ["x"]),
+             (True, True, [])]
+        )
+    ]  # fmt: skip
+    (tmp_path / "claims.json").write_text(json.dumps({"runs": runs, "claims": some}))
+    control.run(tmp_path / "claims.json", tmp_path / "control.csv")
+    assert read_control(tmp_path) == {"0": "NO", "1": True}
+    assert "twins, torch 2.13.0" in (tmp_path / "control.csv").read_text()
 
 
 # --- the program --------------------------------------------------------------------------------

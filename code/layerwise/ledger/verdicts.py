@@ -357,6 +357,15 @@ def equal(printed: Any, value: Any, decimals: int | str | None, band: Band) -> b
     return abs(printed - value) <= max(slack, half_unit)
 
 
+def as_by_random(record: Mapping[str, Any]) -> bool:
+    """Whether random weights give what confirms a claim: it is no evidence for the models.
+
+    Of source `published` that is known of words and flags, and no part of the verdict.
+    """
+    same = record["verdict"] in STANDING and record.get("control") == record["published"]
+    return same or record["verdict"] == AS_RANDOM
+
+
 def tolerance_used(record: Mapping[str, Any], source: str) -> str:
     """How a judged claim was compared with print, in words."""
     decimals, printed = record["decimals"], record["published"]

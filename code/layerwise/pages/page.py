@@ -21,7 +21,7 @@ from layerwise.inputs.published import Published
 from layerwise.inputs.upstream import Registry
 from layerwise.ledger.origins import by_reason
 from layerwise.ledger.sentences import NOTHING
-from layerwise.ledger.verdicts import VERDICTS
+from layerwise.ledger.verdicts import VERDICTS, as_by_random
 from layerwise.pages.html import embedded, fill, inlined, policy, seen
 from layerwise.pages.pictures import Figures
 from layerwise.pages.records import AGAIN, answer, bands, beside, grades, view
@@ -55,7 +55,7 @@ def page(
 
     Args:
         document: the judged claims of one source, `checked`.
-        choices: the central claims under other choices (`rows`).
+        choices: the central claims under other choices (`rows`; `control`: of random weights).
         published: the values behind a claim of source `published`.
         registry: SHA-256 of upstream's files.
         hashes: SHA-256 of the files that the page was made from.
@@ -83,9 +83,11 @@ def page(
         "search": {"plain": PLAIN, "first": FIRST, "all": FIRST + REST},
         **behind(records, views, published if source == "published" else None),
     }
+    of_random = {record["id"] for record in records if as_by_random(record)}
     headlines = [
-        {**one, "claims": [part["claim"] for part in one["parts"] if "claim" in part]}
+        {**one, "claims": claims, "as_random": len(of_random.intersection(claims))}
         for one in document["headlines"]
+        for claims in [[part["claim"] for part in one["parts"] if "claim" in part]]
     ]
     context = {
         "source": source,
@@ -96,8 +98,10 @@ def page(
         "grades": grades(headlines),
         "findings": [] if figures.random_weights else seen(document["findings"]),
         "no_value": NOTHING,
-        "choices": matrix(choices["rows"], headlines),
+        "choices": matrix(choices["rows"], headlines)
+        | {"control": {(row["claim"], row["choice"]): row for row in choices.get("control", ())}},
         "counts": document["counts"],
+        "n_as_random": len(of_random),
         "verdicts": {word: VERDICTS[word] for word in VERDICTS if word in used},
         "tolerances": data["tolerances"],
         "figures": others.by_analysis(),

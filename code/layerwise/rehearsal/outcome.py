@@ -13,6 +13,15 @@ from layerwise.ledger.verdicts import AS_RANDOM
 
 Record = Mapping[str, Any]  # of a claim, as in claims.json
 NO_STATISTIC = "a setting, or no statistic answers it"
+WITHOUT = {  # by verdict
+    "declared": NO_STATISTIC,
+    "not checkable": NO_STATISTIC,
+    "contradicted": "the published material denies it, whatever is measured",
+    "differs": "these weights give no value: no sign change, no group",
+}
+NO_RUN = re.compile(r"\S+#\S+ was not measured|no experiment measures it")
+NOT_MEASURED = "a number it rests on was not measured"
+EXPLAINED = "the ledger says why no measurement gives it"
 SILENT = "NO REASON GIVEN"
 WEIGHT_FREE = "counts and settings, which no weight enters"
 WIDTH = 60  # of the first column, in characters
@@ -52,11 +61,12 @@ def outcome(records: Iterable[Record]) -> str:
 
 
 def why_without(record: Record) -> str:
-    """Why a claim got no number."""
-    if record["verdict"] in ("not checkable", "declared"):
-        return NO_STATISTIC
-    # which number it is, says the claim's record
-    return re.sub(r"^\S+#\S+", "a number it rests on", record["cause"] or SILENT)
+    """Why a claim got no number, by kind; the claim's record says more."""
+    if kind := WITHOUT.get(record["verdict"]):
+        return kind
+    if not record["cause"]:
+        return SILENT
+    return NOT_MEASURED if NO_RUN.match(record["cause"]) else EXPLAINED
 
 
 def silent(records: Iterable[Record]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -69,10 +70,24 @@ class Pipeline:
                 advance(len(before))
                 self._at_once(models, advance)
                 self._dvc("repro", *rest)
+                self._must_be_done(stages)
                 advance(len(rest))
             except BaseException:  # Ctrl-C
                 self._stop()
                 raise
+
+    def _must_be_done(self, stages: Sequence[str]) -> None:
+        """What has run is recorded as it stands: another run must find nothing to do.
+
+        Raises:
+            LayerwiseError: naming the stages that would run once more.
+        """
+        again = re.findall("^Running stage '(.+)'", self._dvc("repro", "--dry", *stages), re.M)
+        if again:
+            raise LayerwiseError(
+                f"a finished run must be up to date, {', '.join(again)} would run again; look "
+                "for a dependency that a stage writes, or a command that DVC folds"
+            )
 
     def _at_once(self, stages: Iterable[str], advance: Advance) -> None:
         """A stage per core; one that fails leaves the others alone, and is raised at the end."""

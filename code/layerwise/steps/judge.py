@@ -10,7 +10,7 @@ from typing import Any
 from layerwise.files import read_json, sha256_of, together, write_json
 from layerwise.inputs.measured import CONTROL, read_measurements
 from layerwise.inputs.models import read_models
-from layerwise.inputs.published import TYPED, Published, read_published
+from layerwise.inputs.published import TYPED, Published, read_control, read_published
 from layerwise.inputs.upstream import read_registry
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.findings import findings, read_findings
@@ -75,6 +75,9 @@ def run(
         "statistics": {path.name: sha256_of(path) for path in sorted(statistics.glob("*.json"))},
     }
     if origins is None:
+        of_random = read_control(published)  # of words and flags alone
+        for record in records:
+            record |= {"control": of_random[record["id"]]} if record["id"] in of_random else {}
         cells = (cell for record in records for cell in record["provenance"]["inputs"])
         document["inputs"] = input_hashes({cell.partition("#")[0] for cell in cells}, published)
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from layerwise.files import read_json, sha256_of, write_text
+from layerwise.inputs.measured import CONTROL
 from layerwise.inputs.published import read_published
 from layerwise.inputs.upstream import read_registry
 from layerwise.pages.page import page
@@ -29,6 +30,9 @@ def run(
     """
     document = checked(read_json(claims), str(claims), source)
     choices = read_json(statistics / "sensitivity.json")["documents"]["summary"]
+    control = statistics / CONTROL / "sensitivity.json"
+    if control.is_file():
+        choices["control"] = read_json(control)["documents"]["summary"]["rows"]
     drawn = read_figures(figures)
     behind = [claims, *sorted(published.glob("*.csv")), *sorted(figures.glob("*.svg"))]
     hashes = {path.as_posix(): sha256_of(path) for path in behind}

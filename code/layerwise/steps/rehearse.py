@@ -17,7 +17,7 @@ from layerwise.rehearsal import cache, default_folder, scratch
 from layerwise.rehearsal.outcome import outcome, silent
 from layerwise.rehearsal.running import Pipeline
 from layerwise.steps import program
-from layerwise.steps.run import typeset
+from layerwise.steps.run import absences, typeset
 
 
 def run(folder: Annotated[Path | None, typer.Option(help="of the copy")] = None) -> str:
@@ -45,8 +45,11 @@ def _rehearse(folder: Path) -> str:
     sizes = {slug: m.shape.n_layers * m.shape.hidden_size for slug, m in models.items()}
     Pipeline(folder).run(sorted(sizes, key=lambda slug: -sizes[slug]))
     typeset("measured", folder)
-    records = read_json(folder / "results" / "measured" / "claims.json")["claims"]
+    document = read_json(folder / "results" / "measured" / "claims.json")
+    records = document["claims"]
     text = f"{outcome(records)}\n\nrandom weights: these numbers mean nothing. All is in {folder}"
+    if document["failed"]:
+        raise LayerwiseError("\n".join([text, *absences(document)]))
     if without := silent(records):
         raise LayerwiseError(
             f"{text}\n{len(without)} claims got no number and no reason, e.g. {without[0]}; "
