@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from filelock import FileLock, Timeout
 from safetensors.numpy import load_file, save_file
+from tokenizers import Tokenizer
 
+import layerwise
 from layerwise import cli
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.twins import build_twin
@@ -66,8 +68,24 @@ def files_below(folder):
 def test_help_lists_the_verbs_in_order(capsys):
     code, out, _ = run(capsys, "--help")
     assert code == 0
-    assert re.findall(r"^  ([a-z]+)  ", out.partition("Commands:")[2], re.M) == list(VERBS)
-    assert "make reproduce" in one_line(out)
+    groups = re.findall(r"^([A-Z][^\n]+):\n((?:  [a-z]+ .*\n)+)", out, re.M)
+    assert [name for name, _ in groups] == list(cli.GROUPS)
+    assert re.findall(r"^  ([a-z]+)  ", "".join(verbs for _, verbs in groups), re.M) == list(VERBS)
+    told = one_line(out)
+    assert [
+        of for of in ("make reproduce", "0: done", "2: a rule", "130: C") if of not in told
+    ] == []
+    assert "\x1b" not in out
+
+
+def test_version(capsys):
+    assert run(capsys, "--version") == (0, f"layerwise {layerwise.__version__}\n", "")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_what_is_misspelled_is_told(capsys, verb):
+    code, _, err = run(capsys, f"{verb}e")
+    assert (code, f"Did you mean '{verb}'?" in err) == (2, True)
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -96,7 +114,7 @@ def test_reading_imports_neither_numpy_nor_torch(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "Commands:"),
+        ([], "Your own model:"),
         (["dance"], "No such command 'dance'"),
         (["analyze"], "Missing option '--model'"),
         (["claims", "--source", "full"], "'full' is not one of 'published', 'measured'"),
@@ -212,6 +230,25 @@ def test_analyze_options_reach_the_results(capsys, tmp_path, analyzed, checkpoin
         one, two = (r["validation"]["_global_stats"][key] for r in (default, found))
         assert one != two
         assert one == pytest.approx(two, abs=near)
+
+
+def test_a_dry_run_says_what_it_takes_and_leaves_nothing(capsys, tmp_path, checkpoint):
+    out = tmp_path / "out"
+    code, said, err = analyze(capsys, checkpoint, out, "--dry-run", "--dtype", "float16")
+    assert (code, err, out.exists()) == (0, "", False)
+    lines = dict(line.split(None, 1) for line in said.splitlines())
+    weights = load_file(checkpoint / "model.safetensors").values()
+    numbers = sum(one.size for one in weights)
+    assert f"5 blocks, hidden size 16, {numbers / 1e6:,.1f} million" in lines["model"]
+    index = json.loads((checkpoint / "config.json").read_text())
+    assert (index["num_hidden_layers"], lines["layers"]) == (5, "0, 4, 5")
+    tokens = Tokenizer.from_file(str(checkpoint / "tokenizer.json"))
+    texts = read_prompts(MINI / "prompts.json")
+    n = sum(len(tokens.encode(text).ids) for text in texts)
+    assert lines["prompts"] == f"{len(texts)}, {n:,} tokens"
+    assert "GFLOP/s" in lines["time"]
+    code, _, err = analyze(capsys, "org/model", out, "--dry-run")
+    assert (code, "download it first with `hf download org/model`" in err) == (2, True)
 
 
 def missing_keys(published, found, place=""):

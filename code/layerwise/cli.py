@@ -1,29 +1,63 @@
-"""The command line: `layerwise VERB`. Exit code 0: done; 2: a rule was broken; 130: Ctrl-C."""
+"""The command line: `layerwise VERB`; what each exit code says stands in its help."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 from typer import Argument, Option
+from typer.core import TyperGroup
 
+import layerwise
 from layerwise.pages.own_model import OF_WEIGHTS
 from layerwise.steps import Run, Source, answering, sentences
 
+GROUPS = OWN, NUMBERS, HERE = "Your own model", "The papers' numbers", "This machine"
+
+
+class ByGroup(TyperGroup):
+    """The verbs in their groups, as they are declared."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """For the help."""
+        for group in GROUPS:
+            of = {n: one for n, one in self.commands.items() if one.rich_help_panel == group}  # type: ignore[attr-defined]
+            with formatter.section(group):
+                formatter.write_dl([(n, one.get_short_help_str(70)) for n, one in of.items()])
+
+
 app = typer.Typer(
+    cls=ByGroup,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="Recompute the numbers of the transformer-dynamics papers, or measure them on your own "
     "model.",
     epilog="`layerwise VERB --help` is about one verb, `layerwise doctor` about what can run here. "
-    "The pipeline itself is `make reproduce`.",
+    "The pipeline itself is `make reproduce`. Exit code 0: done; 2: a rule was broken, and a "
+    "sentence says which; 130: Ctrl-C.",
 )
+
+
+def _version(wanted: bool) -> bool:
+    if wanted:
+        print(f"layerwise {layerwise.__version__}")
+        raise typer.Exit
+    return wanted
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,10 +70,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def verb(run: Run) -> Run:
+def verb(group: str) -> Callable[[Run], Run]:
     """Make a function a verb of its name; what it returns is printed."""
-    app.command()(answering(run.__name__, run))
-    return run
+
+    def made(run: Run) -> Run:
+        app.command(rich_help_panel=group)(answering(run.__name__, run))
+        return run
+
+    return made
 
 
 def stage(name: str) -> Any:
@@ -70,7 +108,7 @@ Of = Annotated[Source, Option(help="Which numbers the claims were held against."
 Results = Annotated[Path, Option(help="The folder of the results.")]
 
 
-@verb
+@verb(OWN)
 def analyze(
     model: Annotated[str, Option(help="A checkpoint folder, or a hub id.")],
     pairs: Annotated[
@@ -80,11 +118,14 @@ def analyze(
             ".jsonl; or papers: the papers' own, fetched and checked."
         ),
     ],
-    prompts: Annotated[
-        str,
-        Option(help="A JSON list of texts, or prompts.json; prompt as .csv or .jsonl; or papers."),
-    ],
     out: Annotated[Path, Option(help="The folder of the result files.")],
+    prompts: Annotated[
+        str | None,
+        Option(
+            help="For gains and anisotropy: a JSON list of texts, or prompts.json; prompt as .csv "
+            "or .jsonl; or papers."
+        ),
+    ] = None,
     revision: Annotated[str | None, Option(help="Commit of the hub id (40 digits).")] = None,
     dtype: Literal["float32", "float16", "bfloat16"] = "float32",
     device: Annotated[str, Option(help="cpu, cuda, cuda:1, or auto (several GPUs).")] = "cpu",
@@ -101,8 +142,13 @@ def analyze(
             "billions of parameters take many minutes.",
         ),
     ] = None,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Check everything, say what it takes, compute nothing.")
+    ] = False,
 ) -> str:
     """Run the papers' analyses on your own model and statement pairs."""
+    if dry_run:
+        return stage("plan").plan(model, pairs, prompts, out, revision, dtype, device, layers)
     step = stage("analyze")
     result = step.analyze(
         model, pairs, prompts, out=out,
@@ -112,7 +158,7 @@ def analyze(
     return step.summary(result)
 
 
-@verb
+@verb(OWN)
 def scaling(
     folders: Annotated[list[Path], Argument(metavar="DIR...", help="Each an `analyze --out`.")],
     out: Annotated[Path, Option(help="The folder of scaling.json.")] = Path(),
@@ -121,7 +167,7 @@ def scaling(
     return stage("scaling").run(folders, out)
 
 
-@verb
+@verb(NUMBERS)
 def claims(
     verdict: Annotated[str | None, Option(help="E.g. differs.")] = None,
     paper: Annotated[int | None, Option(min=1, max=3, help="1, 2 or 3.")] = None,
@@ -140,7 +186,7 @@ def claims(
     return step.as_csv(found) if as_csv else step.as_table(found)
 
 
-@verb
+@verb(NUMBERS)
 def headlines(
     source: Of = "published", results: Results = Path("results"), as_json: Json = False
 ) -> str:
@@ -149,7 +195,7 @@ def headlines(
     return _json(graded) if as_json else stage("claims").headlines_as_text(graded)
 
 
-@verb
+@verb(NUMBERS)
 def trace(
     claim: Annotated[str, Argument(help="Its id; `layerwise claims` lists them.")],
     source: Of = "published",
@@ -161,7 +207,7 @@ def trace(
     return _json(record) if as_json else stage("trace").as_text(record)
 
 
-@verb
+@verb(HERE)
 def models(
     tflops: Annotated[float | None, Option(help="Matrix rate for the estimate of time.")] = None,
     registry: Annotated[Path, Option("--models", help="The registry.")] = Path("models.yaml"),
@@ -171,7 +217,7 @@ def models(
     return stage("list_models").run(registry, as_json, tflops)
 
 
-@verb
+@verb(HERE)
 def doctor(as_json: Json = False) -> tuple[str, int]:
     """Say what can run here, and what is missing for the rest.
 
@@ -180,7 +226,7 @@ def doctor(as_json: Json = False) -> tuple[str, int]:
     return stage("doctor").run(as_json)
 
 
-@verb
+@verb(HERE)
 def fetch(
     mirror: Annotated[
         str | None,

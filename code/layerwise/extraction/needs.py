@@ -39,8 +39,13 @@ CORE_TFLOPS = 0.05  # of a core of a CPU, in float32: half of what one reached i
 
 def memory(model: Model, dtype: str) -> float:
     """Bytes that a forward pass in a dtype needs, by the formula above."""
-    activations = BATCH_TOKENS * NUMBERS_PER_TOKEN * model.shape.hidden_size * BYTES[dtype]
-    return weight_bytes(model, dtype) + activations + LOGITS * BYTES["float32"]
+    return bytes_of(model.parameters * 1e9, model.shape.hidden_size, dtype)
+
+
+def bytes_of(parameters: float, hidden_size: int, dtype: str) -> float:
+    """The same, of a model that no registry declares."""
+    activations = BATCH_TOKENS * NUMBERS_PER_TOKEN * hidden_size * BYTES[dtype]
+    return parameters * BYTES[dtype] + activations + LOGITS * BYTES["float32"]
 
 
 def weight_bytes(model: Model, dtype: str) -> float:

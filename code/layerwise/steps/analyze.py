@@ -12,7 +12,7 @@ from typing import Any
 from layerwise.errors import LayerwiseError, TextError
 from layerwise.extraction.checkpoint_folder import check_folder, stored_tensors
 from layerwise.files import locked
-from layerwise.inputs.pairs import place_of, read_pairs
+from layerwise.inputs.pairs import StatementPairs, place_of, read_pairs
 from layerwise.inputs.prompts import read_prompts
 from layerwise.pages.own_model import OF_WEIGHTS
 from layerwise.steps.results import Result
@@ -61,17 +61,12 @@ def analyze(
         raise LayerwiseError(
             f"what can be left out is {' and '.join(OF_WEIGHTS)}, found {unknown[0]!r}"
         )
-    statement_pairs = read_pairs(pairs)
-    texts = () if prompts is None else read_prompts(prompts)
     is_loaded = not isinstance(model, str | Path)
     if is_loaded and (revision, dtype, device) != (None, None, None):
         raise LayerwiseError(
             "a loaded model has its revision, dtype and device; load it with those you want"
         )
-    if not is_loaded and Path(model).exists():
-        stored_tensors(check_folder(Path(model)))
-    if out is not None:
-        _require_place(Path(out))
+    statement_pairs, texts = checked(model, pairs, prompts, out)
     from layerwise.steps import own_model  # and with it torch, now that the inputs are right
 
     with contextlib.ExitStack() as stack:
@@ -115,6 +110,22 @@ def summary(result: Result) -> str:
         *(f"no {name}.json: {reason}" for name, reason in own.absent.items()),
     ]
     return "\n".join(lines)
+
+
+def checked(
+    model: Any, pairs: Any, prompts: Any, out: str | Path | None
+) -> tuple[StatementPairs, tuple[str, ...]]:
+    """The texts, if they, a checkpoint's folder and the place of the results are as they must be.
+
+    Raises:
+        LayerwiseError: if they are not; torch is not imported for that.
+    """
+    found = read_pairs(pairs), () if prompts is None else read_prompts(prompts)
+    if isinstance(model, str | Path) and Path(model).exists():
+        stored_tensors(check_folder(Path(model)))
+    if out is not None:
+        _require_place(Path(out))
+    return found
 
 
 def _require_place(out: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -43,10 +44,15 @@ def trace(
     records = {record["id"]: record for record in document["claims"]}
     if claim_id not in records:
         start = claim_id.rsplit(".", 1)[0]
-        near = [other for other in records if other.startswith(start)][:5]
+        near = difflib.get_close_matches(claim_id, records, n=3, cutoff=0.8)
+        near += [other for other in records if other.startswith(start)]
         raise LayerwiseError(
-            f"no claim {claim_id!r} in the ledger; "
-            + (f"near it: {', '.join(near)}" if near else "`layerwise claims` lists all ids")
+            f"no claim {claim_id!r:.80} in the ledger; "
+            + (
+                f"did you mean {', '.join(dict.fromkeys(near[:5]))}?"
+                if near
+                else "`layerwise claims` lists all ids"
+            )
         )
     record = dict(records[claim_id])
     selection = record["provenance"]["statistic"]

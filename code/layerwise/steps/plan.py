@@ -1,0 +1,113 @@
+"""What `analyze` would compute, with memory, disk and time; torch is not imported for it.
+
+Time: 2 * parameters * tokens over a matrix rate (of this CPU as numpy has it now, times the share
+that a forward pass reaches; of a GPU `needs.TFLOPS`), the prompts once more for the gains, and the
+weights read at 1 GB/s. Singular values of matrices of n rows take 1.8e-10 n^3 seconds each
+(benchmarks/README.md).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import tokenizers
+
+from layerwise.errors import LayerwiseError
+from layerwise.extraction import needs
+from layerwise.extraction.checkpoint_folder import check_folder, stored_tensors
+from layerwise.extraction.families import MATRICES
+from layerwise.extraction.store import POOLINGS
+from layerwise.files import read_json
+from layerwise.inputs.models import BYTES
+from layerwise.measures.values import sampled_layers
+from layerwise.steps.analyze import checked
+
+SHARE = 0.7  # of the matrix rate that a forward pass reaches on a CPU
+SVD = 1.8e-10  # seconds for one row cubed
+SIZE, BLOCKS = ("hidden_size", "n_embd", "d_model"), ("num_hidden_layers", "n_layer", "num_layers")
+
+
+def plan(
+    model: str,
+    pairs: str,
+    prompts: str | None,
+    out: Path,
+    revision: str | None,
+    dtype: str,
+    device: str,
+    layers: Sequence[int] | None,
+) -> str:
+    """Check everything that can be checked, and say what is to come.
+
+    Raises:
+        LayerwiseError: as for `analyze`; for a hub id, whose size its weights alone would tell.
+    """
+    statement_pairs, texts = checked(model, pairs, prompts, out)
+    if not Path(model).exists():
+        at = f" at {revision}" if revision else ""
+        raise LayerwiseError(
+            f"{model}{at}: a dry run reads the headers of weights in a folder; download it first "
+            f"with `hf download {model}`, and give the folder that this prints"
+        )
+    folder = Path(model)
+    config = read_json(folder / "config.json")
+    size, n_layers = (_first(config, names) for names in (SIZE, BLOCKS))
+    parameters = sum(math.prod(one.shape) for one in stored_tensors(check_folder(folder)))
+    of_pairs, of_prompts = (_tokens(folder, of) for of in (statement_pairs.statements, texts))
+    rate = SHARE * _rate() if device == "cpu" else needs.TFLOPS * 1e12
+    load = parameters * BYTES[dtype] / needs.DISK_RATE
+    run = 2 * parameters * (of_pairs + 2 * of_prompts) / rate
+    svd = len(MATRICES) * n_layers * SVD * size**3
+    states = (len(POOLINGS) * len(statement_pairs.statements) + of_prompts) * size * (n_layers + 2)
+    free = psutil.virtual_memory().available
+    sampled = ", ".join(map(str, sampled_layers(n_layers, layers=layers)))
+    lines = {
+        "model": f"{folder.resolve().name}: {config['model_type']}, {n_layers} blocks, hidden size "
+        f"{size}, {parameters / 1e6:,.1f} million parameters, {dtype} on {device}",
+        "pairs": f"{len(statement_pairs)} in {len(statement_pairs.categories)} categories, "
+        f"{of_pairs:,} tokens",
+        "prompts": f"{len(texts)}, {of_prompts:,} tokens",
+        "layers": sampled,
+        "memory": f"{needs.spelled(int(needs.bytes_of(parameters, size, dtype)))}, free here "
+        f"{needs.spelled(free)}",
+        "disk": f"{needs.spelled(states * (2 if dtype == 'float16' else 4))} of hidden states in "
+        f"{out}",
+        "time": f"about {_spelled(load + run)} at {rate / 1e9:,.0f} GFLOP/s, singular values "
+        f"{_spelled(svd)} more",
+    }
+    said = [f"{name:<8} {text}" for name, text in lines.items()]
+    return "\n".join(
+        [*said, "dry run: everything that can be checked is right, nothing was computed"]
+    )
+
+
+def _first(config: dict[str, Any], names: Sequence[str]) -> int:
+    return int(next((config[name] for name in names if name in config), 0))
+
+
+def _tokens(folder: Path, texts: Sequence[str]) -> int:
+    """Exact where there is a tokenizer.json, else four characters each."""
+    if not (folder / "tokenizer.json").is_file():
+        return sum(-(-len(text) // 4) for text in texts)
+    tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    return sum(len(one.ids) for one in tokenizer.encode_batch(list(texts)))
+
+
+def _rate() -> float:
+    """Floating-point operations a second of a float32 matrix product here."""
+    n = 1024
+    one = np.ones((n, n), np.float32)
+    began = time.perf_counter()
+    for _ in range(3):
+        one @ one
+    return 3 * 2 * n**3 / (time.perf_counter() - began)
+
+
+def _spelled(seconds: float) -> str:
+    return f"{max(1, round(seconds))} s" if seconds < 100 else f"{seconds / 60:.0f} min"
