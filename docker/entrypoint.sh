@@ -50,17 +50,23 @@ prepare() {
     [ -w "$writable" ] ||
         fail "$writable is not writable for user $(id -u): run with --user \"\$(id -u):\$(id -g)\", or mount a folder that this user owns"
     mkdir -p "$HOME" "$HF_HOME" "$MPLCONFIGDIR" "$DVC_SITE_CACHE_DIR" "$work/cache/dvc"
-    if [ -e "$tree" ]; then
-        cmp -s "$image/.image" "$tree/.image" ||
-            fail "$tree was made by another image: move it away, or mount an empty folder ($work/cache may stay, and nothing in it is downloaded or computed twice)"
-        return
-    fi
-    rm -rf "$tree.part"
-    mkdir "$tree.part"
+    [ -e "$tree" ] || copy
+    cmp -s "$image/.image" "$tree/.image" ||
+        fail "$tree was made by another image: move it away, or mount an empty folder ($work/cache may stay, and nothing in it is downloaded or computed twice)"
+}
+
+# In a folder of its own, then one rename: of several containers at once the first one's copy is kept.
+copy() {
+    local part
+    part=$(mktemp -d "$tree.XXXXXX")
+    trap 'rm -rf "$part"' EXIT
     (cd "$image" && tar -cf - --exclude=./.venv --exclude=./packages.txt .) |
-        tar -xf - -C "$tree.part" --no-same-owner --no-same-permissions
-    printf '[core]\n    no_scm = true\n[cache]\n    dir = %s\n' "$work/cache/dvc" >"$tree.part/.dvc/config.local"
-    mv "$tree.part" "$tree"
+        tar -xf - -C "$part" --no-same-owner --no-same-permissions
+    printf '[core]\n    no_scm = true\n[cache]\n    dir = %s\n' "$work/cache/dvc" >"$part/.dvc/config.local"
+    chmod 755 "$part"
+    mv -T "$part" "$tree" 2>/dev/null || [ -e "$tree" ] || fail "$tree could not be made"
+    rm -rf "$part"
+    trap - EXIT
 }
 
 umask 022

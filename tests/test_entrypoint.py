@@ -4,6 +4,7 @@ import os
 import shutil
 import stat
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -119,11 +120,8 @@ def test_every_command_is_run_where_it_belongs(image, root):
 
 
 def test_the_copy_is_made_once_and_kept(image):
-    part = image / "work" / "layerwise.part"
-    (part / "old").mkdir(parents=True)  # of a run that was cut short
     run(image, "help")
-    assert not part.exists()
-    assert not (tree(image) / "old").exists()
+    assert sorted(path.name for path in (image / "work").iterdir()) == ["cache", "layerwise"]
     module = tree(image) / "code" / "module.py"
     assert module.read_text() == "x = 1\n"
     assert not (tree(image) / ".venv").exists()
@@ -133,6 +131,21 @@ def test_the_copy_is_made_once_and_kept(image):
     module.write_text("x = 2\n")  # the reader's own change
     assert run(image, "help")[0] == 0
     assert module.read_text() == "x = 2\n"
+
+
+def test_containers_that_start_at_once_share_one_whole_copy(image):
+    """Each finds an empty folder, and is slow to fill its own."""
+    program(
+        image / "programs" / "tar",
+        f'#!/bin/sh\n[ "$1" = -cf ] || sleep 1\nexec {shutil.which("tar")} "$@"\n',
+    )
+    with ThreadPoolExecutor(4) as pool:
+        done = list(pool.map(lambda _: run(image, "help"), range(4)))
+    assert [code for code, *_ in done] == [0] * 4
+    assert sorted(path.name for path in (image / "work").iterdir()) == ["cache", "layerwise"]
+    assert (tree(image) / "code" / "module.py").read_text() == "x = 1\n"
+    assert "no_scm = true" in (tree(image) / ".dvc" / "config.local").read_text()
+    assert tree(image).stat().st_mode & 0o777 == 0o755
 
 
 def test_the_copy_of_another_image_is_refused_and_kept(image):
