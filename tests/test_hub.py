@@ -22,7 +22,7 @@ from safetensors.torch import load_file
 from layerwise.errors import LayerwiseError
 from layerwise.extraction import hub
 from layerwise.extraction.load import load_local, load_registered
-from layerwise.extraction.pickles import convert
+from layerwise.extraction.pickles import write_safetensors
 from layerwise.extraction.twins import twin_of
 from layerwise.files import read_json
 from layerwise.rehearsal.cache import keep
@@ -242,7 +242,7 @@ def test_pickles_give_the_twin_itself(seen: Seen, monkeypatch: pytest.MonkeyPatc
 def test_pickles_hold_tensors_iv(tmp_path: Path, part: Any, message: str) -> None:
     torch.save(part, tmp_path / "a.bin")
     with pytest.raises(ValueError, match=rf"a\.bin.* {message}"):
-        convert(tmp_path, [tmp_path / "a.bin"])
+        write_safetensors(tmp_path, [tmp_path / "a.bin"])
     assert [path.name for path in tmp_path.iterdir()] == ["a.bin"]
 
 
@@ -251,7 +251,7 @@ def test_tensors_that_are_one_are_written_once(tmp_path: Path, zipped: bool) -> 
     whole = torch.arange(6.0).reshape(2, 3).half()
     part = {"lm_head.weight": whole, "a.weight": whole, "b.weight": whole.clone().T}
     torch.save(part, tmp_path / "a.bin", _use_new_zipfile_serialization=zipped)
-    convert(tmp_path, [tmp_path / "a.bin"])
+    write_safetensors(tmp_path, [tmp_path / "a.bin"])
     written = load_file(tmp_path / "model.safetensors")
     assert sorted(written) == ["a.weight", "b.weight"]
     assert torch.equal(written["a.weight"], whole)

@@ -78,7 +78,7 @@ def test_table_of_one_model(tmp_path: Path):
     )
     lines = list_models.run(registry, as_json=False, tflops=0.1).splitlines()
     cells = lines[1].split(maxsplit=6)
-    assert cells[:6] == ["one", "4.3", "8.4", "yes", "unresolved", "no"]
+    assert cells[:6] == ["one", "4.4", "8.6", "yes", "unresolved", "no"]
     # 4 + 8 + 4 s to load, and 4e9 * 400 tokens four times over at 1e11 a second
     assert cells[6:] == ["80 s    float16: sweep, hunt;"]
     assert [line.strip() for line in lines[2:4]] == ["float32: clean; bfloat16:", "gptj"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -219,6 +220,11 @@ def weight_files(path: Path) -> list[Path]:
                 "fetch the folder again, or save the model with safetensors"
             )
     return files
+
+
+def is_one(name: str, patterns: Iterable[str]) -> bool:
+    """Whether a file of the folder itself is one of those meant; `*` stands for no slash."""
+    return "/" not in name and any(fnmatch(name, pattern) for pattern in patterns)
 
 
 def shards(path: Path, weights: str = WEIGHTS) -> list[Path]:

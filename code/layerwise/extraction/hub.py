@@ -10,13 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterable, Mapping
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Annotated
 
@@ -29,10 +25,12 @@ from layerwise.extraction.checkpoint_folder import (
     WEIGHTS,
     check_config,
     check_declared,
+    is_one,
     shards,
 )
 from layerwise.extraction.hub_answers import explained
-from layerwise.files import read_json, sha256_of, together, write_json
+from layerwise.extraction.pickles import convert, place_of
+from layerwise.files import read_json, sha256_of, write_json
 from layerwise.inputs.models import Model, find_model, read_models
 from layerwise.progress import track
 
@@ -62,8 +60,8 @@ def fetch(hub_id: str, revision: str, declared: Model | None = None) -> Path:
             f"found {revision!r:.80}; take one from the history on its model page"
         )
     weights, folder = _look_up(hub_id, revision, declared)
-    if _converted(folder).is_dir():
-        return _converted(folder)
+    if place_of(folder).is_dir():
+        return place_of(folder)
     pickled = is_pickled(weights)
     if pickled and declared is None:
         raise LayerwiseError(
@@ -80,7 +78,7 @@ def fetch(hub_id: str, revision: str, declared: Model | None = None) -> Path:
             huggingface_hub.snapshot_download(hub_id, revision=revision, allow_patterns=patterns)
         )
     check_bytes(snapshot, patterns)
-    return _convert(snapshot) if pickled else snapshot
+    return convert(snapshot, _BESIDE) if pickled else snapshot
 
 
 def look_up(model: Model) -> dict[str, int]:
@@ -105,10 +103,10 @@ def _look_up(hub_id: str, revision: str, declared: Model | None) -> tuple[dict[s
     if declared is not None:
         check_declared(declared, folder)
     if whole:
-        there = _converted(folder) if _converted(folder).is_dir() else folder
+        there = place_of(folder) if place_of(folder).is_dir() else folder
         sizes = {file.name: file.stat().st_size for file in there.iterdir() if file.is_file()}
     for pattern in (_SAFE, _PICKLES):  # of the top folder: a * is no slash
-        if weights := {name: n for name, n in sizes.items() if _is_one(name, pattern)}:
+        if weights := {name: n for name, n in sizes.items() if is_one(name, [pattern])}:
             return weights, folder
     raise LayerwiseError(
         f"{hub_id} at {revision}: weights are {_SAFE} or {_PICKLES}, this commit has neither; take "
@@ -123,10 +121,6 @@ def _ask(hub_id: str, revision: str) -> dict[str, int]:
     if info.gated:  # whose list of files everybody may see
         api.auth_check(hub_id)
     return {file.rfilename: file.size or 0 for file in info.siblings or ()}
-
-
-def _is_one(name: str, pattern: str) -> bool:
-    return "/" not in name and fnmatch(name, pattern)
 
 
 def is_pickled(weights: Iterable[str]) -> bool:
@@ -147,7 +141,7 @@ def cached(hub_id: str, revision: str | None) -> str:
     snapshot = Path(config).parent
     with contextlib.suppress(LayerwiseError):  # of an index that is none
         stored = (shards(snapshot, weights) for weights in (WEIGHTS, PICKLED))
-        if _converted(snapshot).is_dir() or any(all(map(Path.is_file, of)) for of in stored):
+        if place_of(snapshot).is_dir() or any(all(map(Path.is_file, of)) for of in stored):
             return "yes"
     return "part"
 
@@ -168,7 +162,7 @@ def check_bytes(snapshot: Path, patterns: Iterable[str]) -> None:
         known = {}
     links = [
         file for file in sorted(snapshot.iterdir())
-        if file.is_symlink() and file.is_file() and any(_is_one(file.name, p) for p in patterns)
+        if file.is_symlink() and file.is_file() and is_one(file.name, patterns)
     ]  # fmt: skip
     right = dict(known) if isinstance(known, dict) else {}
     for file in track(links, "comparing bytes", "files", len(links)):
@@ -192,51 +186,6 @@ def _name_of(file: Path, length: int) -> str:
         return sha256_of(file)
     content = file.read_bytes()
     return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-
-
-# --- pickles ------------------------------------------------------------------------------------
-
-
-def _converted(snapshot: Path) -> Path:
-    """Where a commit's pickles stand as safetensors, once that is done: whole or not at all."""
-    return snapshot.parents[1] / "converted" / snapshot.name
-
-
-def _convert(snapshot: Path) -> Path:
-    """The folder of a snapshot whose pickles, known by sha256, are made into safetensors.
-
-    A process of its own reads them, which is given no token: what it leaves is safetensors.
-    """
-    pickles = shards(snapshot, PICKLED)
-    if named := [file.name for file in pickles if not _has_sha256(file)]:
-        raise LayerwiseError(
-            f"{snapshot}: pickles are read only if the cache says by a link what their sha256 is, "
-            f"{', '.join(named)} is none; fetch them into a cache on a disk that has links"
-        )
-    place = _converted(snapshot)
-    with together(place.parent) as part:
-        folder = part / place.name
-        folder.mkdir()
-        for file in snapshot.iterdir():
-            if any(_is_one(file.name, pattern) for pattern in _BESIDE):
-                shutil.copyfile(file, folder / file.name)
-        done = subprocess.run(
-            [sys.executable, "-m", "layerwise.extraction.pickles", folder, *pickles],
-            env={name: value for name, value in os.environ.items() if "TOKEN" not in name},
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
-        )  # fmt: skip
-        if done.returncode:
-            said = (done.stderr.splitlines() or [f"ended by signal {-done.returncode}"])[-1]
-            raise LayerwiseError(
-                f"{snapshot}: its pickles must hold tensors and nothing else, and could not be "
-                f"made into safetensors ({said:.300}); make room if that is missing, or take a "
-                "revision that has *.safetensors"
-            )
-    return place
-
-
-def _has_sha256(file: Path) -> bool:
-    return file.is_symlink() and len(file.readlink().name) == 64
 
 
 def main(

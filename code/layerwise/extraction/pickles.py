@@ -1,23 +1,72 @@
-"""Pickled weights into safetensors: run as a process of its own, by `hub`.
+"""Pickled weights made into safetensors, once, by a process of its own.
 
-python -m layerwise.extraction.pickles FOLDER FILE...     writes model*.safetensors into FOLDER
+python -m layerwise.extraction.pickles FOLDER FILE...     that process
 """
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
 import sys
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-import torch
-from huggingface_hub import save_torch_state_dict
+from layerwise.errors import LayerwiseError
+from layerwise.extraction.checkpoint_folder import PICKLED, is_one, shards
+from layerwise.files import together
 
 TIED = ("lm_head.weight",)  # left out where it is another tensor once more: loading ties it again
 
 
-def convert(folder: Path, files: Sequence[Path]) -> None:
+def place_of(snapshot: Path) -> Path:
+    """Where a commit's pickles stand as safetensors, once that is done: whole or not at all."""
+    return snapshot.parents[1] / "converted" / snapshot.name
+
+
+def convert(snapshot: Path, beside: Sequence[str]) -> Path:
+    """The folder of a snapshot whose pickles, right by sha256, are made into safetensors.
+
+    The process that reads them is given no token. Files that `beside` means are copied.
+
+    Raises:
+        LayerwiseError: if the cache does not say what their sha256 is, or they hold anything else.
+    """
+    pickles = shards(snapshot, PICKLED)
+    if named := [file.name for file in pickles if not _has_sha256(file)]:
+        raise LayerwiseError(
+            f"{snapshot}: pickles are read only if the cache says by a link what their sha256 is, "
+            f"{', '.join(named)} is none; fetch them into a cache on a disk that has links"
+        )
+    place = place_of(snapshot)
+    with together(place.parent) as part:
+        folder = part / place.name
+        folder.mkdir()
+        for file in snapshot.iterdir():
+            if is_one(file.name, beside):
+                shutil.copyfile(file, folder / file.name)
+        done = subprocess.run(
+            [sys.executable, "-m", "layerwise.extraction.pickles", folder, *pickles],
+            env={name: value for name, value in os.environ.items() if "TOKEN" not in name},
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+        if done.returncode:
+            said = (done.stderr.splitlines() or [f"ended by signal {-done.returncode}"])[-1]
+            raise LayerwiseError(
+                f"{snapshot}: its pickles must hold tensors and nothing else, and could not be "
+                f"made into safetensors ({said:.300}); make room if that is missing, or take a "
+                "revision that has *.safetensors"
+            )
+    return place
+
+
+def _has_sha256(file: Path) -> bool:
+    return file.is_symlink() and len(file.readlink().name) == 64
+
+
+def write_safetensors(folder: Path, files: Sequence[Path]) -> None:
     """Write the tensors of pickled files as safetensors: values, dtypes and names are theirs.
 
     Of tensors that are one in memory a single one is written.
@@ -26,6 +75,9 @@ def convert(folder: Path, files: Sequence[Path]) -> None:
         ValueError: if a file holds anything else.
         pickle.UnpicklingError: from torch, for what is no tensor, dict or number.
     """
+    import torch  # which asking what is in the cache does without
+    from huggingface_hub import save_torch_state_dict
+
     tensors: dict[str, torch.Tensor] = {}
     for file in files:
         mapped = zipfile.is_zipfile(file)  # older files are read into memory
@@ -40,7 +92,7 @@ def convert(folder: Path, files: Sequence[Path]) -> None:
 
 if __name__ == "__main__":
     try:
-        convert(Path(sys.argv[1]), [Path(file) for file in sys.argv[2:]])
+        write_safetensors(Path(sys.argv[1]), [Path(file) for file in sys.argv[2:]])
     except Exception as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [""]
         # torch's own advice comes first: to be less strict
