@@ -95,7 +95,7 @@ class Table:
         out = io.StringIO()
         rows = csv.writer(out, lineterminator="\n")
         rows.writerow(self.columns)
-        rows.writerows(["" if value is None else value for value in row] for row in self.rows)
+        rows.writerows(self.rows)  # nothing for None
         return out.getvalue()
 
 
