@@ -45,6 +45,13 @@ def at(work, statistic):
     return node
 
 
+def inputs_of(work, statistic):
+    """The cells of a statistic, or of what it is a part of; None if it was not derived."""
+    while statistic and statistic not in work.derived:
+        statistic = statistic.rpartition("/")[0]
+    return work.derived.get(statistic)
+
+
 def changed(published, cells):
     """The published numbers with other values in some places."""
     return Published({**published.cells, **cells})

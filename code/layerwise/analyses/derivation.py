@@ -98,7 +98,8 @@ class Derivation:
 
     Attributes:
         documents: {name: document}, with the keys of the published files.
-        derived: {"document:/pointer": [published file and key, ...]}, what was recomputed.
+        derived: {"document:/pointer": [published file and key, ...]}, what was recomputed; of a
+            list or an object as a whole.
         given: {"document:/pointer": "file#/pointer"}: what is shown from there on.
         undefined: {"document:/pointer": reason}: measured, and without a value.
         missing: {"document:/pointer": "file#/pointer"}: what was not measured and is needed.
@@ -221,7 +222,7 @@ def _shown(document: Document, evidence: Evidence, name: str, given: dict[str, s
 
 def _put(found: Derivation, name: str, key: str, value: Any, inputs: list[str]) -> None:
     _set(found.documents[name], key, value)
-    _note(found.derived, f"{name}:{key}", value, inputs)
+    found.derived[f"{name}:{key}"] = inputs
 
 
 def _set(document: Any, key: str, value: Any) -> None:
@@ -230,14 +231,6 @@ def _set(document: Any, key: str, value: Any) -> None:
     for one in path:
         node = node[int(one)] if isinstance(node, list) else node.setdefault(one, {})
     node[int(last) if isinstance(node, list) else last] = value
-
-
-def _note(derived: dict[str, list[str]], key: str, value: Any, inputs: list[str]) -> None:
-    """A list or object is derived, and so is each of its numbers."""
-    derived[key] = inputs
-    if isinstance(value, dict | list):
-        for name, one in value.items() if isinstance(value, dict) else enumerate(value):
-            _note(derived, key + pointer(name), one, inputs)
 
 
 def evidence_of(cells: Published, draws: Draws, analyses: Mapping[str, Table]) -> Evidence:

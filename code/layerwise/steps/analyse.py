@@ -58,20 +58,10 @@ def run(
     with together(out.parent) as part:
         for folder, cells, head in wanted:
             for name, found in analyse_all(evidence_of(cells, draws, TABLES)).items():
-                found.derived = _as_wholes(found.derived)
                 document = _finite({key: getattr(found, key, {}) for key in KEPT[source]})
                 path = part / out.name / folder / f"{name}.json"
                 write_json(path, {"analysis": name, **head, **document})
     return f"{len(TABLES)} analyses of the {source} numbers in {out}"
-
-
-def _as_wholes(derived: dict[str, list[str]]) -> dict[str, list[str]]:
-    """What was derived, without the parts of it, which rest on the same cells."""
-    return {
-        key: cells
-        for key, cells in derived.items()
-        if derived.get(key.rpartition("/")[0]) is not cells
-    }
 
 
 def _finite(node: Any) -> Any:
