@@ -4,6 +4,10 @@ import ast
 import re
 import runpy
 
+import yaml
+
+from layerwise.inputs.models import read_models
+
 
 def test_every_module_that_a_room_names_is_there(root):
     """And every room of the map is a folder or a module; the packages of a room may be named."""
@@ -53,3 +57,21 @@ def test_troubleshooting_quotes_what_is_really_said(root):
     assert len(quoted) > 20
     assert "the moon is not a repository" not in printable
     assert {phrase for phrase in quoted - FOREIGN if phrase not in printable} == set()
+
+
+def test_clusters_names_stages_and_as_many_tasks_as_models(root):
+    """What its blocks call exists: stages, modules, arguments; one task of the array per model."""
+    text = (root / "docs" / "clusters.md").read_text()
+    stages = yaml.safe_load((root / "dvc.yaml").read_text())["stages"]
+    called = re.findall(r"dvc repro((?: [a-z]+\b)+)", text)
+    assert {name for names in called for name in names.split()} == {"fetch", "places", "preflight"}
+    assert stages.keys() >= {"fetch", "places", "preflight", "measure"}
+    models = read_models(root / "models.yaml")
+    assert int(re.search(r"--array=0-(\d+)%", text)[1]) == len(models) - 1
+    (task,) = re.findall(r"^python -m layerwise\.steps\.(measure .*)$", text, re.MULTILINE)
+    assert task.replace('"', "").replace("$slug", "${key}") in stages["measure"]["do"]["cmd"]
+    (block,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    fetched = []
+    imports = block.replace("import fetch", "import fetch as _")
+    exec(imports, {"fetch": lambda *given: fetched.append(given[2].slug)})
+    assert fetched == [model.slug for model in models.values() if not model.skipped]
