@@ -285,7 +285,9 @@ def test_bytes_are_compared_once_per_blob(tmp_path: Path, monkeypatch: pytest.Mo
         with pytest.raises(LayerwiseError, match=r"model\.safetensors: wrong bytes, .* anew"):
             hub.check_bytes(snapshot, ["*"])
     assert len(read_json(home / "layerwise-checked.json")) == len(list(snapshot.iterdir()))
+    (home / "blobs" / "another-name").write_text("of a mirror that names its files otherwise")
+    (snapshot / "a.txt").symlink_to("../../blobs/another-name")
     (home / "layerwise-checked.json").write_text("[")  # cut off: compared again
     weights.write_bytes(noted["snapshots/" + COMMIT + "/model.safetensors"])
-    hub.check_bytes(snapshot, ["*.safetensors"])
+    hub.check_bytes(snapshot, ["*.safetensors", "*.txt"])
     assert compared[-1] == weights

@@ -150,7 +150,7 @@ def check_bytes(snapshot: Path, patterns: Iterable[str]) -> None:
     """Compare files of the cache with their names there: sha256, or git's sha1 of small ones.
 
     It is done once per blob: size and time of those that were right are noted in the cache, where
-    that can be written. A cache without links has no such names, and is taken as it is.
+    that can be written. What has no such name, as in a cache without links, is taken as it is.
 
     Raises:
         LayerwiseError: for bytes that are not the hub's.
@@ -163,6 +163,7 @@ def check_bytes(snapshot: Path, patterns: Iterable[str]) -> None:
     links = [
         file for file in sorted(snapshot.iterdir())
         if file.is_symlink() and file.is_file() and is_one(file.name, patterns)
+        and re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", file.readlink().name)
     ]  # fmt: skip
     right = dict(known) if isinstance(known, dict) else {}
     for file in track(links, "comparing bytes", "files", len(links)):
