@@ -19,8 +19,13 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import yaml
+
+from claim_records import SVG
 
 LATE = 30  # seconds that one case may take
 MEMORY = 2 * 2**30  # bytes that it may take besides what the program has
@@ -32,11 +37,11 @@ ODD: tuple[Any, ...] = (
 
 
 class Case(NamedTuple):
-    """A file of a folder, and what becomes of its bytes."""
+    """A file of a folder, and what it now holds."""
 
     file: str
     what: str
-    change: Callable[[bytes], bytes]
+    made: bytes
 
 
 def changed(rng: random.Random, document: Any) -> tuple[str, Any]:
@@ -75,7 +80,7 @@ def json_case(rng: random.Random, folder: Path, file: str) -> Case:
     if rng.random() < 0.15:
         return bytes_case(rng, file, whole)
     what, document = changed(rng, json.loads(whole))
-    return Case(file, what, lambda _: json.dumps(document).encode())
+    return Case(file, what, json.dumps(document).encode())
 
 
 def bytes_case(rng: random.Random, file: str, whole: bytes) -> Case:
@@ -89,7 +94,7 @@ def bytes_case(rng: random.Random, file: str, whole: bytes) -> Case:
             spoilt[place] = rng.randrange(256)
     else:
         spoilt[at:at] = rng.choice([b"\0", b"\xff\xfe", b"[" * 2000, b"&a *a", b"\n- - x", b'"'])
-    return Case(file, f"{kind} {at}", lambda _: bytes(spoilt))
+    return Case(file, f"{kind} {at}", bytes(spoilt))
 
 
 # --- checkpoints --------------------------------------------------------------------------------
@@ -173,20 +178,19 @@ def header_case(rng: random.Random, whole: bytes) -> Case:
         header["__metadata__"] = {"a": "x" * 10**6}
     text = b"[" * 10**5 if kind == "deep" else json.dumps(header).encode()
     size = rng.choice([0, 2**40, 2**63, len(text) - 1]) if kind == "length" else len(text)
-    return Case(WEIGHTS, f"{kind} of {one}", lambda _: struct.pack("<Q", size) + text + tensors)
+    return Case(WEIGHTS, f"{kind} of {one}", struct.pack("<Q", size) + text + tensors)
 
 
-def merged(file: str, addition: dict[str, Any]) -> Case:
+def merged(folder: Path, file: str, addition: dict[str, Any]) -> Case:
     """A JSON file with some keys as given."""
-    return Case(
-        file, f"{addition!r:.200}", lambda whole: json.dumps(json.loads(whole) | addition).encode()
-    )
+    document = json.loads((folder / file).read_bytes()) | addition
+    return Case(file, f"{addition!r:.200}", json.dumps(document).encode())
 
 
 def checkpoint_cases(rng: random.Random, folder: Path) -> Iterator[Case]:
     """The known ones in a new order, then new ones without end."""
-    known = [merged("config.json", one) for one in CONFIGS]
-    known += [merged("tokenizer.json", one) for one in TOKENIZERS]
+    known = [merged(folder, "config.json", one) for one in CONFIGS]
+    known += [merged(folder, "tokenizer.json", one) for one in TOKENIZERS]
     yield from rng.sample(known, len(known))
     while True:
         file = rng.choice(["config.json", "config.json", "tokenizer.json", WEIGHTS, *(
@@ -206,6 +210,113 @@ def use_checkpoint(folder: Path) -> None:
     token_ids.SECONDS = 2
     texts = ["a" * 200, "Water boils", "An owl"]
     extract(load_model(str(folder), device="cpu"), texts, texts[:1], folder.parent / "states")
+
+
+# --- results, ledger, parameters ----------------------------------------------------------------
+
+ROOT = Path(__file__).resolve().parent.parent
+CLAIM = "p1.table_main.llama.gt_nonnumeric"
+TRICKS = {
+    "params.yaml": (b"analyse: &a [*a]\n", b"measure: 2020-99-99\n", b"analyse: {seed: 42}\n"),
+    "claims/paper1.yaml": (b"", b"claims: 7\n", b"paper: 1\nclaims: [{id: '{x}', where: '{0.a}'}]"),
+    "published/registry.csv": (b"path,sha256,bytes\na,b,x\n", b"path,sha256,bytes\na,b\n", b"\0"),
+}
+
+
+def house(folder: Path) -> None:
+    """What the commands read, below one folder."""
+    from layerwise.inputs.published import read_published
+    from layerwise.inputs.result_files import LAYERS, SWEEP
+    from layerwise.steps import analyse, judge
+
+    for name in ("claims", "published"):
+        shutil.copytree(ROOT / name, folder / name)
+    for name in ("params.yaml", "models.yaml", "examples/pairs.json", "examples/prompts.json"):
+        shutil.copy(ROOT / name, folder)
+    os.chdir(folder)
+    of = Path("results/published")
+    analyse.run("published", of / "statistics")
+    judge.run("published", of / "statistics", of / "claims.json")
+    (folder / "figures").mkdir()
+    (folder / "figures" / "a.svg").write_text(SVG)
+    about = {"name": "a", "analysis": "layers", "caption": "", "left_out": None}
+    index = {"random_weights": False, "figures": [about]}
+    (folder / "figures" / "figures.json").write_text(json.dumps(index))
+    published = read_published(Path("published"))
+    layers = json.dumps({**published.document(LAYERS), "n_layers": 32})
+    for name in ("one", "two"):
+        (folder / name).mkdir()
+        (folder / name / "layers.json").write_text(layers.replace("6.9B", name))
+    run = {"fragments": {SWEEP: {"": published.document(SWEEP)}}, "random_weights": True}
+    (folder / "measured" / "a").mkdir(parents=True)
+    own = {"runs": {"sweep": run}, "absent": {"b": "no room"}}
+    own["control"] = dict(own)
+    (folder / "measured" / "a" / "measured.json").write_text(json.dumps(own))
+
+
+def document_cases(rng: random.Random, folder: Path) -> Iterator[Case]:
+    """One change of one file."""
+    for file, texts in TRICKS.items():
+        yield from (Case(file, repr(text), text) for text in texts)
+    kinds = ("*.yaml", "*.json", "claims/*", "published/*", "results/published/*.json", "one/*",
+             "results/published/statistics/*", "figures/*.json", "measured/a/*")  # fmt: skip
+    while True:
+        path = rng.choice(sorted(folder.glob(rng.choice(kinds))))
+        file, whole = str(path.relative_to(folder)), path.read_bytes()
+        if path.suffix == ".csv" and rng.random() < 0.5:
+            lines = whole.split(b"\n")
+            number = rng.randrange(len(lines))
+            cells = lines[number].split(b",")
+            cells[rng.randrange(len(cells))] = repr(rng.choice(ODD)).encode()
+            lines[number] = b",".join(cells)
+            yield Case(file, f"line {number}", b"\n".join(lines))
+        elif path.suffix == ".yaml" and rng.random() < 0.8:
+            what, document = changed(rng, yaml.safe_load(whole))
+            yield Case(file, what, json.dumps(document).encode())
+        elif path.suffix == ".json":
+            yield json_case(rng, folder, file)
+        else:
+            yield bytes_case(rng, file, whole)
+
+
+def use_document(folder: Path, file: str = "") -> None:
+    """The commands that read a file."""
+    from layerwise.inputs.models import read_models
+    from layerwise.inputs.pairs import read_pairs
+    from layerwise.inputs.prompts import read_prompts
+    from layerwise.inputs.upstream import read_registry
+    from layerwise.steps import analyse, claims, draw, judge, list_models, page, run, scaling, trace
+
+    os.chdir(folder)
+    results = Path("results")
+    of, out = results / "published", Path("out")
+    judged = {"statistics": of / "statistics", "claims": of / "claims.json"}
+    first = file.partition("/")[0]
+    if first in ("", "params.yaml", "claims.json") or file == str(judged["claims"]):
+        claims.as_table(claims.list_claims("published", results, search="-0.17"))
+        claims.headlines_as_text(claims.read_headlines("published", results))
+        trace.as_text(trace.trace(CLAIM, "published", results))
+        run.summary("published")
+    if first in ("", "claims", "results") and file != str(judged["claims"]):
+        judge.run("published", judged["statistics"], out / "claims.json")
+    if first == "results":
+        draw.read_numbers("published", *judged.values(), Path("models.yaml"))
+    if first in ("", "published"):
+        read_registry(Path("published"))
+        analyse.run("published", out / "statistics")
+    if first in ("", "models.yaml"):
+        list_models.run(Path("models.yaml"), True)
+        read_models(Path("models.yaml"))
+    if first in ("", "figures") or file == str(judged["claims"]):
+        page.run("published", **judged, figures=Path("figures"), out=out,
+                 templates=ROOT / "report/templates")  # fmt: skip
+    if first in ("", "one"):
+        scaling.run([Path("one"), Path("two")], out)
+    if first in ("", "measured"):
+        analyse.run("measured", out / "again", numbers=Path("measured"))
+    if first in ("", "pairs.json", "prompts.json"):
+        read_pairs(Path("pairs.json"))
+        read_prompts(Path("prompts.json"))
 
 
 # --- one case -----------------------------------------------------------------------------------
@@ -258,7 +369,10 @@ def flaw(said: str, place: str) -> str | None:
 def main(kind: str, folder: Path, seed: int, seconds: float) -> None:
     """Try cases, one after the other, until the time is over."""
     rng = random.Random(seed)
-    cases, use = {"checkpoints": (checkpoint_cases, use_checkpoint)}[kind]
+    cases: Any = checkpoint_cases if kind == "checkpoints" else document_cases
+    use: Any = use_checkpoint if kind == "checkpoints" else use_document
+    if kind == "documents":
+        house(folder)
     ended: Counter[str] = Counter()
     flaws = []
     use(folder)  # what it imports every forked process then has
@@ -268,12 +382,13 @@ def main(kind: str, folder: Path, seed: int, seconds: float) -> None:
             break
         work = folder.with_name("tried")
         spoilt = Path(shutil.copytree(folder, work / folder.name)) / case.file
-        spoilt.write_bytes(case.change(spoilt.read_bytes()))
+        spoilt.write_bytes(case.made)
         began = time.monotonic()
-        said = attempt(use, work / folder.name)
+        one = partial(use, file=case.file) if kind == "documents" else use
+        said = attempt(one, work / folder.name)
         print(f"{time.monotonic() - began:.1f} s: {case.file} {case.what}: {said}", file=sys.stderr)
         ended[said.partition(":")[0]] += 1
-        if wrong := flaw(said, folder.name):
+        if wrong := flaw(said, folder.name if kind == "checkpoints" else Path(case.file).name):
             flaws.append({"case": number, "file": case.file, "what": case.what, "wrong": wrong})
         shutil.rmtree(work)
     print(json.dumps({"seed": seed, "ended": ended, "flaws": flaws}))

@@ -41,6 +41,17 @@ def pipeline(root: Path) -> tuple[dict[str, list[str]], set[tuple[str, str]]]:
     return outputs, arrows
 
 
+def git(*arguments: str) -> str:
+    """What git prints; what stands in its way ends the program in a sentence."""
+    try:
+        done = subprocess.run(["git", *arguments], capture_output=True, text=True)
+    except FileNotFoundError:
+        sys.exit("verify-lock: a clone is compared, and there is no git; install it")
+    if done.returncode:
+        sys.exit(f"verify-lock: git {arguments[0]} refused; mend what it says:\n{done.stderr}")
+    return done.stdout
+
+
 def needs_a_gpu(outputs: list[str]) -> bool:
     """Whether a stage measures, or fetches what is measured: all but source `published`."""
     return not any("published" in re.split(r"[/.]", path) for path in outputs)
@@ -57,7 +68,7 @@ def prove(repository: Path) -> tuple[str, list[str]]:
     """
     with tempfile.TemporaryDirectory() as folder:
         clone = Path(folder) / "clone"
-        subprocess.run(["git", "clone", "-q", str(repository), str(clone)], check=True)
+        git("clone", "-q", str(repository), str(clone))
         known, arrows = pipeline(clone)
         recorded = list(yaml.safe_load((clone / "dvc.lock").read_text())["stages"])
         faults = [f"{name}: in dvc.lock, not in dvc.yaml" for name in set(recorded) - set(known)]
@@ -82,9 +93,7 @@ def prove(repository: Path) -> tuple[str, list[str]]:
         ]
         if done.returncode and present <= fits:
             faults.append(f"DVC said: {done.stderr.strip()}")
-        dirty = subprocess.run(
-            ["git", "status", "--porcelain"], cwd=clone, check=True, capture_output=True, text=True
-        ).stdout
+        dirty = git("-C", str(clone), "status", "--porcelain")
         faults += [f"the check itself changed {line}" for line in dirty.splitlines()]
     return (
         f"dvc.lock: {len(fits)} of {len(recorded)} recorded stages fit code, parameters and each "

@@ -15,6 +15,7 @@ from safetensors.numpy import load_file, save_file
 from tokenizers import Tokenizer
 
 import layerwise
+from claim_records import judged
 from layerwise import cli
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.twins import build_twin
@@ -100,8 +101,7 @@ def test_help_of_a_verb(capsys, verb):
 def test_reading_imports_neither_numpy_nor_torch(tmp_path):
     """`trace`, `claims` and every help are there at once."""
     (tmp_path / "published").mkdir()
-    judged = {"source": "published", "statistics": {}, "inputs": {}, "counts": {}, "claims": []}
-    (tmp_path / "published" / "claims.json").write_text(json.dumps(judged))
+    (tmp_path / "published" / "claims.json").write_text(json.dumps(judged([])))
     code = (
         "import sys; from layerwise.cli import main; "
         f"assert main(['claims', '--results', {str(tmp_path)!r}]) == 0; "

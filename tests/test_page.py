@@ -21,11 +21,12 @@ from layerwise.files import write_json
 from layerwise.inputs.result_files import LAYERS
 from layerwise.ledger.findings import is_label, origin, relative_difference
 from layerwise.ledger.headlines import read_headlines
+from layerwise.ledger.records import read_judged
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.html import embedded
 from layerwise.pages.page import columns, matrix
 from layerwise.pages.pictures import Picture
-from layerwise.pages.records import beside, checked, view
+from layerwise.pages.records import beside, view
 from layerwise.pages.values import brief, shown
 from layerwise.steps import page as stage
 
@@ -157,41 +158,36 @@ def test_beside_puts_what_differs_first() -> None:
     assert beside(records) == {"layers": [3, 1, 0], "pairs": [2]}
 
 
-def test_checked_gives_the_records() -> None:
-    records = [record("p2.a"), record("p3.b", verdict="differs")]
-    document = judged(records)
-    assert checked(document, "claims.json", "published") == document
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"verdict": None}, r"c\.json: claim p2\.a lacks verdict"),
-        ({"verdict": "maybe"}, r"c\.json: claim p2\.a: verdict must be one of .*found 'maybe'"),
-        ({"tolerance": "loose"}, r"c\.json: claim p2\.a: tolerance must be .*found 'loose'"),
-        ({"where": None}, r"c\.json: claim p2\.a lacks where, or it is of another type"),
-        ({"paper": "2"}, r"c\.json: claim p2\.a lacks paper"),
-        ({"provenance": {}}, r"claim p2\.a lacks provenance\.file, .*provenance\.inputs"),
-        ({"id": None}, r"c\.json: claim number 1 lacks id"),
+        (
+            {"verdict": "maybe"},
+            r"claims\.0\.verdict: must be .*, found 'maybe'; judge the l",
+        ),
+        (
+            {"where": None},
+            r"claims\.0\.where: must be a valid string, found None; judge the l",
+        ),
+        ({"provenance": {}}, r"claims\.0\.provenance\.file: missing; judge the ledger again"),
     ],
 )
-def test_checked_iv(change: dict[str, Any], message: str) -> None:
-    document = judged([record("p2.a") | change])
-    with pytest.raises(LayerwiseError, match=message):
-        checked(document, "c.json", "published")
+def test_judged_iv(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    path = tmp_path / "claims.json"
+    write_json(path, judged([record("p2.a") | change]))
+    with pytest.raises(LayerwiseError, match=rf"claims\.json: {message}"):
+        read_judged(path, "published")
 
 
-def test_checked_iv_whole_document() -> None:
-    with pytest.raises(LayerwiseError, match=r"c\.json: judged claims are an object with source"):
-        checked([], "c.json", "published")
-    with pytest.raises(LayerwiseError, match=r"for source 'measured', .*for 'published'"):
-        checked(judged([]), "c.json", "measured")
-    with pytest.raises(LayerwiseError, match=r"c\.json: claim p2\.a is there 2 times"):
-        checked(judged([record("p2.a")] * 2), "c.json", "published")
-    without = record("p2.a")
-    del without["cause"]
-    with pytest.raises(LayerwiseError, match=r"claim p2\.a lacks cause"):
-        checked(judged([without]), "c.json", "published")
+def test_judged_iv_whole_document(tmp_path: Path) -> None:
+    path = tmp_path / "claims.json"
+    write_json(path, document := judged([record("p2.a"), record("p3.b", verdict="differs")]))
+    assert read_judged(path, "published") == document
+    with pytest.raises(LayerwiseError, match=r"of source 'measured' .* for 'published'; give"):
+        read_judged(path, "measured")
+    write_json(path, judged([record("p2.a")] * 2))
+    with pytest.raises(LayerwiseError, match=r"claim 'p2\.a' is there 2 times"):
+        read_judged(path, "published")
 
 
 @given(st.text())

@@ -17,8 +17,9 @@ from layerwise.cli import main
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import read_control
 from layerwise.inputs.result_files import BOOTSTRAP, LAYERS, UA_FILES
+from layerwise.inputs.shapes import read_choices
 from layerwise.ledger.verdicts import as_by_random
-from layerwise.steps import analyse, choices, control, judge, scaling
+from layerwise.steps import analyse, control, judge, scaling
 from layerwise.steps.claims import as_csv, as_table, found, list_claims
 from layerwise.steps.run import summary
 from layerwise.steps.trace import as_text, trace
@@ -112,11 +113,13 @@ def test_a_step_refuses_in_a_sentence_iv(tmp_path, arguments, said):
 def test_choices_iv(tmp_path):
     params = tmp_path / "params.yaml"
     with pytest.raises(LayerwiseError, match="no such file; run from the repository"):
-        choices(params, "analyse")
+        read_choices(params, "analyse")
     params.write_text("judge: {a: 1}\n")
-    assert choices(params, "judge") == {"a": 1}
     with pytest.raises(LayerwiseError, match="no section 'analyse'; restore it"):
-        choices(params, "analyse")
+        read_choices(params, "analyse")
+    params.write_text("analyse: {seed: 42, n_resamples: 0, level: 0.95}\n")
+    with pytest.raises(LayerwiseError, match="n_resamples: must be greater than or equal to 1"):
+        read_choices(params, "analyse")
 
 
 # --- analyse ------------------------------------------------------------------------------------

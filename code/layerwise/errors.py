@@ -3,6 +3,7 @@
 import errno
 import re
 
+LONGEST = 4000  # characters of a message
 _PASSWORD = re.compile(r"(?<=://)[^/\s]*@")  # in an address
 _FIXES = {
     "make room, or name a place on another disk, then run it again": (
@@ -29,7 +30,10 @@ class LayerwiseError(Exception):
     """
 
     def __init__(self, message: object) -> None:
-        super().__init__(without_password(str(message)))
+        said = without_password(str(message))
+        if len(said) > LONGEST:  # it quotes a key of megabytes; the fix stands last
+            said = f"{said[: LONGEST // 2]} ... {said[-LONGEST // 4 :]}"
+        super().__init__(said)
 
 
 class TryAgainError(LayerwiseError):

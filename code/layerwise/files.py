@@ -20,6 +20,7 @@ from typing import Any
 from layerwise.errors import LayerwiseError
 
 LONGEST_NAME = 100  # characters: more do not fit into a table or a figure
+LATEST = 2**37  # seconds since 1970: the year 6325
 LARGEST = 2**30  # bytes of a file that is read whole
 _PART = ".layerwise-"  # begins the name of what is being written
 _UNSEEN = ("Cc", "Cf", "Cs")  # Unicode's control, format and surrogate characters
@@ -147,7 +148,7 @@ def dated(result: dict[str, Any]) -> dict[str, Any]:
 
     The stages of the pipeline leave it out: their files depend on nothing but their inputs.
     """
-    epoch = from_environment("SOURCE_DATE_EPOCH", 0, 2**37)
+    epoch = from_environment("SOURCE_DATE_EPOCH", 0, LATEST)
     now = datetime.now(UTC) if epoch is None else datetime.fromtimestamp(epoch, UTC)
     stamp = {"timestamp": now.replace(tzinfo=None).isoformat()}
     if "_metadata" in result:

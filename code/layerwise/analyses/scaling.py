@@ -1,5 +1,6 @@
 """The layer curves of the Pythia family: does their peak move with size? (notebook 002)"""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -119,7 +120,7 @@ def _curve_of(display: str, document: Mapping[str, Any]) -> dict[str, Any]:
     found = {
         int(name.removeprefix("layer_")): {key: of[key] for key in ("correlation", "p_value")}
         for name, of in document["strategies"].items()
-        if name.startswith("layer_")
+        if re.fullmatch(r"layer_\d{1,6}", name)
     }
     if not found:
         raise LayerwiseError(

@@ -10,10 +10,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from layerwise.doctor import FULL, Check, Finding, existing, some
 from layerwise.errors import LayerwiseError, TryAgainError, without_password
+from layerwise.inputs.shapes import read_choices
 from layerwise.pages.typeset import APT
 
 # Oldest driver for torch's wheels, by the version of CUDA that they bring, and the way to them.
@@ -28,7 +27,7 @@ def gpu(root: Path) -> Finding:
     from layerwise.extraction.load import require_accelerator
     from layerwise.extraction.provenance import smi
 
-    device = _chosen(root)["device"]
+    device = read_choices(root / "params.yaml", "measure")["device"]
     driver, names = smi()
     seen = f"{', '.join(names)}, driver {driver}" if names else "nvidia-smi finds none"
     cuda = torch.version.cuda
@@ -79,7 +78,10 @@ def models(root: Path) -> Finding:
     from layerwise.extraction import needs
     from layerwise.inputs.models import read_models
 
-    registry, chosen = read_models(root / "models.yaml"), _chosen(root)
+    registry, chosen = (
+        read_models(root / "models.yaml"),
+        read_choices(root / "params.yaml", "measure"),
+    )
     there, passes = _free_bytes(chosen["device"]), 1 + chosen["control"]
     try:
         rows = [_row(model, there, chosen["device"], passes) for model in registry.values()]
@@ -101,10 +103,6 @@ def models(root: Path) -> Finding:
         fix = "make room, or set HF_HOME to a folder on another disk"
     stops = download > free or not run
     return Finding(found, fix, (FULL,) if stops else (), tuple(rows))
-
-
-def _chosen(root: Path) -> dict[str, Any]:
-    return yaml.safe_load((root / "params.yaml").read_text("utf-8"))["measure"]
 
 
 def _free_bytes(device: str) -> float:

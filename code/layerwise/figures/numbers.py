@@ -11,6 +11,7 @@ from layerwise.analyses.depth_curves import Curves
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.inputs.models import read_models
+from layerwise.ledger.records import read_judged
 
 Document = Mapping[str, Any]
 OWN = "own"  # a reader's own model, which is no source of the pipeline
@@ -122,7 +123,7 @@ def read_numbers(source: str, folder: Path, claims: Path, models: Path) -> Numbe
         source,
         documents,
         {key: name for key, name in names.items() if name},
-        read_json(claims)["claims"],
+        read_judged(claims, source, folder)["claims"],
         any(result.get("random_weights", False) for result in results.values()),
     )
 

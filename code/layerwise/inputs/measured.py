@@ -11,11 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired
+
+from typing_extensions import TypedDict
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, write_json
 from layerwise.inputs.published import Cell, Published, Value, leaves
+from layerwise.inputs.shapes import LOOSE, require_shape
 
 NAME = "measured.json"
 CONTROL = "control"  # the measurement of random weights of the same architecture
@@ -34,6 +37,23 @@ SETTINGS = (
     "notebook 004#", "notebook Llama#", "Paper 3#/l_star/", "#behavior", "#known_gain",
     "#L_star_calibration", "#comparison_v2_argmax", "#pythia_profile_range",
 )  # fmt: skip
+
+
+class Run(TypedDict):
+    """What one run measured, beside what measured it."""
+
+    __pydantic_config__ = LOOSE  # type: ignore[misc]
+    fragments: dict[str, dict[str, Any]]
+
+
+class Runs(TypedDict):
+    """`measured.json`: of a model, or of random weights in its place."""
+
+    __pydantic_config__ = LOOSE  # type: ignore[misc]
+    runs: dict[str, Run]
+    absent: dict[str, Any]
+    control: NotRequired[Runs]
+
 
 Fragments = Mapping[str, Mapping[str, Any]]
 
@@ -159,8 +179,13 @@ def write_fragments(path: Path, document: dict[str, Any]) -> None:
 
 
 def read_fragments(path: Path) -> Any:
-    """Read what `write_fragments` wrote."""
-    return _mapped(read_json(path), lambda word: math.nan if word == NAN else word)
+    """Read what `write_fragments` wrote.
+
+    Raises:
+        LayerwiseError: if it is something else.
+    """
+    document = require_shape(path, Runs, read_json(path), "measure it again")
+    return _mapped(document, lambda word: math.nan if word == NAN else word)
 
 
 def _mapped(node: Any, of: Callable[[Any], Any]) -> Any:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-import yaml
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -19,6 +18,7 @@ from pydantic import (
 )
 
 from layerwise.errors import LayerwiseError
+from layerwise.inputs.shapes import STRICT, explained, read_yaml
 
 Dtype = Literal["float32", "float16", "bfloat16"]
 DTYPES: tuple[Dtype, ...] = get_args(Dtype)
@@ -40,7 +40,7 @@ SAID = {
 class _Entry(BaseModel):
     """No key and no type but the declared ones, and no change afterwards."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config = STRICT | ConfigDict(frozen=True)
 
 
 class Shape(_Entry):
@@ -152,12 +152,7 @@ def read_models(path: Path) -> dict[str, Model]:
         LayerwiseError: naming the file, the slug, the field, what came and the fix, for any other
             content.
     """
-    try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise LayerwiseError(f"{path}: no such file; check the path") from None
-    except yaml.YAMLError as error:
-        raise LayerwiseError(f"{path}: not valid YAML ({error})") from None
+    document = read_yaml(path)
     entries = document.get("models") if isinstance(document, dict) else None
     if not isinstance(entries, dict) or not entries:
         raise LayerwiseError(
@@ -166,32 +161,14 @@ def read_models(path: Path) -> dict[str, Model]:
         )
     models = {}
     for slug, entry in entries.items():
-        place = f"{path}: model {slug!r}"
+        place = f"{path}: model {slug!r:.80}"
         if not isinstance(entry, dict):
             raise LayerwiseError(f"{place}: expected a mapping, found {type(entry).__name__}")
         try:
             models[slug] = Model.model_validate({**entry, "slug": slug})
         except ValidationError as error:
-            raise LayerwiseError(f"{place}: {_explained(error)}") from None
+            raise LayerwiseError(f"{place}: {explained(error, SAID)}") from None
     return models
-
-
-def _explained(error: ValidationError) -> str:
-    """The first thing amiss, in one sentence: field, rule, what came, and the fix."""
-    first = error.errors()[0]
-    where = ".".join(map(str, first["loc"]))
-    said, came = first["msg"].removeprefix("Value error, "), first["input"]
-    if first["type"] == "value_error":
-        return f"{where}: {said}"
-    if first["type"] == "string_pattern_mismatch":
-        rule, _, fix = SAID[where].partition("; ")
-        return f"{where}: must {rule}, found {came!r:.80}; {fix or 'correct it'}"
-    if first["type"] == "extra_forbidden":
-        return f"{where}: no such key; remove it, or correct its name"
-    if first["type"] == "missing":
-        return f"{where}: missing; add it"
-    rule = said.replace("Input should", "must").replace("String should", "must")
-    return f"{where}: {rule}, found {came!r:.80}; correct it"
 
 
 def find_model(models: Mapping[str, Model], slug: str) -> Model:

@@ -9,6 +9,7 @@ statements are not.
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.errors import LayerwiseError
+from layerwise.files import read_text
 from layerwise.inputs.result_files import TABLES
 
 Value = float | int | bool | str | None
@@ -138,17 +140,23 @@ def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[s
     """
     if not path.is_file():
         raise LayerwiseError(f"{path}: the table is missing; restore it from the repository")
-    with path.open(newline="", encoding="utf-8") as handle:
-        rows = csv.reader(handle)
+    rows = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    try:
         if next(rows, None) != list(columns):
-            raise LayerwiseError(f"{path}: the first line must be {','.join(columns)}")
+            raise LayerwiseError(
+                f"{path}: the first line must be {','.join(columns)}; restore the table"
+            )
         for row in rows:
             if len(row) != len(columns):
                 raise LayerwiseError(
                     f"{path}, line {rows.line_num}: expected {len(columns)} columns, "
-                    f"found {len(row)}"
+                    f"found {len(row)}; restore the table"
                 )
             yield rows.line_num, row
+    except csv.Error as error:
+        raise LayerwiseError(
+            f"{path}, line {rows.line_num}: not valid CSV ({error}); restore the table"
+        ) from None
 
 
 def leaves(key: str, value: Any, *, texts: bool = False) -> Iterator[tuple[str, Value]]:

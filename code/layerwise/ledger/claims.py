@@ -16,16 +16,56 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NotRequired, Required
 
-import yaml
+from typing_extensions import TypedDict
 
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published, Value, pointer
+from layerwise.inputs.shapes import STRICT, read_yaml, require_shape
 
-KINDS = ("computed", "declared", "cited")
 FULL = "full"
 Printed = Value | list[Any]
+Words = int | float | str | None  # of a template, once it is filled
+Sets = dict[Any, dict[Any, Any] | None] | list[int | float | str]  # members, with attributes
+
+
+class Ledger(TypedDict):
+    """A file of the ledger."""
+
+    __pydantic_config__ = STRICT  # type: ignore[misc]
+    paper: Literal[1, 2, 3]
+    sets: NotRequired[dict[str, Sets]]
+    claims: list[dict[str, Any]]
+
+
+Entry = TypedDict(
+    "Entry",
+    {
+        "id": Required[str],
+        "for": dict[str, str | Sets],
+        "kind": Literal["computed", "declared", "cited"],
+        "printed": Any,
+        "decimals": int | str | None,
+        "tolerance": str,
+        "readings": dict[str, str],
+        "same": dict[str, str],
+        "against": list[str],
+        "identity": bool,
+        "unpublished": bool,
+        "where": Words,
+        "quantity": Words,
+        "statistic": Words,
+        "source_file": Words,
+        "source_key": Words,
+        "model": Words,
+        "unit": Words,
+        "why": Words,
+        "unmeasured": Words,
+    },
+    total=False,
+)
+Entry.__pydantic_config__ = STRICT  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)
@@ -83,8 +123,9 @@ def read_ledger(folder: Path, published: Published) -> list[Claim]:
     if not files:
         raise LayerwiseError(f"{folder}: no ledger (paper1.yaml, ...) here; restore the folder")
     for path in files:
-        document = read_yaml(path, {"paper", "claims"})
+        document = require_shape(path, Ledger, read_yaml(path))
         for entry in document["claims"]:
+            require_shape(f"{path}: claim {entry.get('id', '(no id)')!s:.80}", Entry, entry)
             for claim in _expand(path, document, entry, published):
                 if claim.id in seen:
                     raise LayerwiseError(
@@ -96,43 +137,17 @@ def read_ledger(folder: Path, published: Published) -> list[Claim]:
     return claims
 
 
-def read_yaml(path: Path, keys: set[str]) -> dict[str, Any]:
-    """A file of the ledger that must have these keys.
-
-    Raises:
-        LayerwiseError: if it is missing, not YAML, or lacks a key.
-    """
-    if not path.is_file():
-        raise LayerwiseError(f"{path}: no such file; restore the folder of the ledger")
-    try:
-        document: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except yaml.YAMLError as error:
-        raise LayerwiseError(f"{path}: not valid YAML: {error}") from None
-    if missing := keys - set(document):
-        raise LayerwiseError(f"{path}: needs {', '.join(sorted(keys))}, lacks {sorted(missing)}")
-    return document
-
-
 def _expand(
     path: Path, document: dict[str, Any], entry: dict[str, Any], published: Published
 ) -> Iterator[Claim]:
-    known = set(Claim.__dataclass_fields__) | {"for"}
-    name = entry.get("id", "(no id)")
-    unknown = set(entry) - known
-    if unknown or "id" not in entry:
-        raise LayerwiseError(f"{path}: claim {name}: unknown fields {sorted(unknown)} or no id")
-    kind = entry.get("kind", "computed")
-    if kind not in KINDS:
-        raise LayerwiseError(
-            f"{path}: claim {name}: kind must be one of {', '.join(KINDS)}, found {kind!r}"
-        )
+    name, kind = entry["id"], entry.get("kind", "computed")
     for variables in _combinations(path, name, document.get("sets", {}), entry.get("for", {})):
         try:
             yield _claim(document["paper"], kind, entry, variables, published)
-        except (KeyError, IndexError) as error:
+        except (LookupError, AttributeError, TypeError, ValueError) as error:
             raise LayerwiseError(
-                f"{path}: claim {name}: a template names {error}, which its variables "
-                f"({', '.join(variables) or 'none'}) do not have"
+                f"{path}: claim {name:.80}: a template names {error!s:.80}, which its variables "
+                f"({', '.join(map(str, variables)) or 'none'}) do not have; correct it"
             ) from None
         except LayerwiseError as error:
             raise LayerwiseError(f"{path}: claim {name}: {error}") from None

@@ -9,10 +9,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Required
+
+from typing_extensions import TypedDict
 
 from layerwise.errors import LayerwiseError
-from layerwise.ledger.claims import read_yaml
+from layerwise.inputs.shapes import STRICT, read_yaml, require_shape
 from layerwise.ledger.headlines import FALLS, named_and_matching
 from layerwise.ledger.sentences import Record, Said, fill
 
@@ -25,6 +27,28 @@ _PAPER = re.compile(
     r"appendix|equation|discussion|limit|conclusion)",
     re.IGNORECASE,
 )
+
+
+class Asked(TypedDict, total=False):
+    """An entry of findings.yaml."""
+
+    __pydantic_config__ = STRICT  # type: ignore[misc]
+    id: Required[str]
+    title: Required[str]
+    claims: Required[dict[str, str]]
+    weight: Required[Literal[1, 2, 3]]
+    also: list[str]
+    headline: str
+    caveat: bool
+    gives: str
+    follows: str
+
+
+class Entries(TypedDict):
+    """The file."""
+
+    __pydantic_config__ = STRICT  # type: ignore[misc]
+    findings: list[Asked]
 
 
 def origin(record: Mapping[str, Any]) -> str:
@@ -127,8 +151,8 @@ def findings(
             falling = [record for record in touched if record["verdict"] in FALLS]
             if falling or entry.get("caveat"):
                 found.append(_finding(entry, touched, (falling or touched)[0], known, argued))
-        except (KeyError, LayerwiseError) as error:
-            raise LayerwiseError(f"finding {entry.get('id')}: {error}") from None
+        except (LookupError, AttributeError, ValueError, LayerwiseError) as error:
+            raise LayerwiseError(f"finding {entry['id']}: {error}; correct findings.yaml") from None
     rest: dict[tuple[int, str], list[Record]] = {}
     for record in records:
         if record["verdict"] in FALLS and record["id"] not in listed:
@@ -143,7 +167,8 @@ def findings(
 
 def read_findings(folder: Path) -> list[dict[str, Any]]:
     """The entries of `findings.yaml` of the ledger's folder."""
-    entries: list[dict[str, Any]] = read_yaml(folder / "findings.yaml", {"findings"})["findings"]
+    path = folder / "findings.yaml"
+    entries: list[dict[str, Any]] = require_shape(path, Entries, read_yaml(path))["findings"]
     return entries
 
 

@@ -13,10 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, Required
+
+from typing_extensions import TypedDict
 
 from layerwise.errors import LayerwiseError
-from layerwise.ledger.claims import read_yaml
+from layerwise.inputs.shapes import STRICT, read_yaml, require_shape
 from layerwise.ledger.sentences import Record, Said, Value, fill
 from layerwise.ledger.verdicts import AS_RANDOM, STANDING, at, gives
 
@@ -33,6 +35,32 @@ GRADES = {
 FALLS = ("differs", "contradicted")
 OUTCOMES: Mapping[bool | None, str] = {True: "survives", False: "lost", None: "not tested"}
 SENSITIVITY = "sensitivity"
+
+
+class Asked(TypedDict, total=False):
+    """An entry of headlines.yaml."""
+
+    __pydantic_config__ = STRICT  # type: ignore[misc]
+    id: Required[str]
+    paper: Required[Literal[1, 2, 3]]
+    where: Required[str]
+    says: Required[str]
+    rule: Required[Literal["every claim", "the first claim", "every choice"]]
+    claims: Required[dict[str, str]]
+    also: list[str]
+    facts: dict[str, str]
+    choices: dict[str, str | dict[str, str]]
+    values: dict[str, str]
+    reason: dict[str, str]
+    asked: list[str]
+
+
+class Entries(TypedDict):
+    """The file."""
+
+    __pydantic_config__ = STRICT  # type: ignore[misc]
+    headlines: list[Asked]
+
 
 Stands = Sequence[bool | None]  # None: not known
 
@@ -121,14 +149,17 @@ def headlines(
     for entry in entries:
         try:
             found.append(_headline(entry, known, documents, control))
-        except (KeyError, LayerwiseError) as error:
-            raise LayerwiseError(f"headline {entry.get('id')}: {error}") from None
+        except (LookupError, AttributeError, ValueError, LayerwiseError) as error:
+            raise LayerwiseError(
+                f"headline {entry['id']}: {error}; correct headlines.yaml"
+            ) from None
     return found
 
 
 def read_headlines(folder: Path) -> list[dict[str, Any]]:
     """The entries of `headlines.yaml` of the ledger's folder."""
-    entries: list[dict[str, Any]] = read_yaml(folder / "headlines.yaml", {"headlines"})["headlines"]
+    path = folder / "headlines.yaml"
+    entries: list[dict[str, Any]] = require_shape(path, Entries, read_yaml(path))["headlines"]
     return entries
 
 

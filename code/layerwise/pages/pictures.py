@@ -7,11 +7,31 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from markupsafe import Markup, escape
+from typing_extensions import TypedDict
 
 from layerwise.errors import LayerwiseError
 from layerwise.figures import INDEX
 from layerwise.figures.svg import inlined
-from layerwise.files import read_json
+from layerwise.files import read_json, read_text
+from layerwise.inputs.shapes import LOOSE, require_shape
+
+
+class Entry(TypedDict):
+    """A figure of the index."""
+
+    __pydantic_config__ = LOOSE  # type: ignore[misc]
+    name: str
+    analysis: str
+    caption: str
+    left_out: str | None
+
+
+class Index(TypedDict):
+    """What was drawn."""
+
+    __pydantic_config__ = LOOSE  # type: ignore[misc]
+    random_weights: bool
+    figures: list[Entry]
 
 
 @dataclass(frozen=True)
@@ -64,6 +84,7 @@ def read_figures(folder: Path) -> Figures:
     if not (folder / INDEX).is_file():
         raise LayerwiseError(f"{folder}: there are no figures ({INDEX}) here; draw them first")
     index = read_json(folder / INDEX)
+    require_shape(folder / INDEX, Index, index, "draw the figures again")
     pictures = []
     for entry in index["figures"]:
         path = folder / f"{entry['name']}.svg"
@@ -71,6 +92,6 @@ def read_figures(folder: Path) -> Figures:
             if not path.is_file():
                 raise LayerwiseError(f"{path}: this figure is missing; draw the figures again")
             about = (entry["name"], entry["analysis"], entry["caption"])
-            pictures.append(Picture(*about, path.read_text(encoding="utf-8")))
+            pictures.append(Picture(*about, read_text(path)))
     left_out = {e["name"]: e["left_out"] for e in index["figures"] if e["left_out"] is not None}
     return Figures(pictures, left_out, index["random_weights"])

@@ -6,16 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from layerwise.errors import LayerwiseError
 from layerwise.ledger.findings import origin, relative_difference
 from layerwise.ledger.headlines import GRADES, HOLDS, IN_PART, NOT, ONE_CHOICE, UNTESTED
-from layerwise.ledger.verdicts import TOLERANCES, VERDICTS
+from layerwise.ledger.verdicts import TOLERANCES
 from layerwise.pages.values import brief, shown
 
 AGAIN = {"published": "recomputed", "measured": "measured"}
-_DOCUMENT = ("source", "counts", "statistics", "inputs", "claims", "headlines", "findings")
-_TYPES = {"id": str, "paper": int, "verdict": str, "tolerance": str, "where": str, "quantity": str}
-_FIELDS = ("model", "unit", "kind", "decimals", "published", "recomputed", "cause")
 _VIEWED = ("id", "paper", "verdict", "tolerance", "quantity", "model", "unit", "kind", "cause")
 _VERBS = {
     HOLDS: ("holds", "hold"),
@@ -24,50 +20,6 @@ _VERBS = {
     NOT: ("does not follow", "do not follow"),
     UNTESTED: ("cannot be tested without weights",) * 2,
 }
-_PROVENANCE = ("file", "key", "statistic", "inputs")
-
-
-def checked(document: Any, name: str, source: str) -> dict[str, Any]:
-    """A `claims.json`, once all a page needs of its records is there.
-
-    Raises:
-        LayerwiseError: naming file and claim for another source, a missing field, an unknown
-            verdict or tolerance class, or an id twice.
-    """
-    if not isinstance(document, dict) or not all(key in document for key in _DOCUMENT):
-        raise LayerwiseError(
-            f"{name}: judged claims are an object with {', '.join(_DOCUMENT)}; "
-            "judge the ledger again"
-        )
-    if document["source"] != source:
-        raise LayerwiseError(
-            f"{name}: the page is for source {source!r}, these claims were judged for "
-            f"{document['source']!r}; give that source's claims.json"
-        )
-    for position, record in enumerate(document["claims"], start=1):
-        _check(record, f"{name}: claim {record.get('id') or f'number {position}'}")
-    for claim, n in Counter(record["id"] for record in document["claims"]).items():
-        if n > 1:
-            raise LayerwiseError(f"{name}: claim {claim} is there {n} times; judge again")
-    return document
-
-
-def _check(record: Mapping[str, Any], claim: str) -> None:
-    given = record.get("provenance") or {}
-    wrong = [
-        *(name for name, kind in _TYPES.items() if not isinstance(record.get(name), kind)),
-        *(name for name in _FIELDS if name not in record),
-        *(f"provenance.{name}" for name in _PROVENANCE if name not in given),
-    ]
-    if wrong:
-        raise LayerwiseError(
-            f"{claim} lacks {', '.join(wrong)}, or it is of another type; judge the ledger again"
-        )
-    for field, known in (("verdict", VERDICTS), ("tolerance", TOLERANCES)):
-        if record[field] not in known:
-            raise LayerwiseError(
-                f"{claim}: {field} must be one of {', '.join(known)}, found {record[field]!r}"
-            )
 
 
 def answer(headlines: Sequence[Mapping[str, Any]]) -> str:

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from layerwise.errors import LayerwiseError, refused
-from layerwise.files import read_text, revealed
+from layerwise.files import LATEST, from_environment, revealed
 
 Source = Literal["published", "measured"]
 Place = Annotated[Path, typer.Option()]  # a file or a folder: `--out DIR`
@@ -59,7 +59,10 @@ def sentences(name: str) -> Iterator[None]:
 
     Exit code 2: a rule was broken, or the operating system refused; 130: Ctrl-C.
     """
+    with contextlib.suppress(AttributeError):  # not where a test keeps what is printed
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
+        from_environment("SOURCE_DATE_EPOCH", 0, LATEST)  # libraries read it too
         yield
         return
     except BrokenPipeError:  # the reader of a list, say `head`, has seen enough
@@ -82,22 +85,6 @@ def sentences(name: str) -> Iterator[None]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     if code:
         raise SystemExit(code)
-
-
-def choices(path: Path, section: str) -> dict[str, Any]:
-    """A section of params.yaml: what the stage of that name was left to choose.
-
-    Raises:
-        LayerwiseError: if there is no such file or section.
-    """
-    import yaml
-
-    if not path.is_file():
-        raise LayerwiseError(f"{path}: no such file; run from the repository or give --params")
-    document = yaml.safe_load(read_text(path))
-    if section not in document:
-        raise LayerwiseError(f"{path}: there is no section {section!r}; restore it")
-    return document[section]
 
 
 @contextlib.contextmanager

@@ -20,7 +20,8 @@ from layerwise.inputs.measured import (
     read_measurements,
 )
 from layerwise.inputs.published import Published, read_published
-from layerwise.steps import Place, Source, choices, program
+from layerwise.inputs.shapes import read_choices
+from layerwise.steps import Place, Source, program
 
 WRITTEN = ("documents", "derived", "given")
 KEPT: dict[Source, tuple[str, ...]] = {
@@ -45,7 +46,7 @@ def run(
     Raises:
         LayerwiseError: if a published number is missing or does not give a statistic.
     """
-    tables, draws = read_published(published), Draws(**choices(params, "analyse"))
+    tables, draws = read_published(published), Draws(**read_choices(params, "analyse"))
     wanted: list[tuple[str, Published, dict[str, Any]]] = [("", tables, {})]
     if source == "measured":
         measurements = read_measurements(numbers)

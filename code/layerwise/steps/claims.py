@@ -13,7 +13,8 @@ from typing import Any
 from tabulate import tabulate
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_json, revealed
+from layerwise.files import revealed
+from layerwise.ledger.records import read_judged
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.records import analysis_of, grades, view
 from layerwise.pages.search import found
@@ -23,33 +24,18 @@ COLUMNS = ("quantity", "where", "printed", "recomputed", "verdict")
 OF_CSV = ("id", "paper", "where", "quantity", "model", "unit", "published", "recomputed", "verdict")
 
 
-def read_judged(source: str, results: Path) -> dict[str, Any]:
-    """`results/<source>/claims.json`.
-
-    Raises:
-        LayerwiseError: if the ledger was not judged for this source yet.
-    """
-    path = results / source / "claims.json"
-    if not path.is_file():
-        raise LayerwiseError(
-            f"{path}: the ledger was not judged for source {source!r} yet; run `make reproduce` "
-            "(or `make reproduce-full` for source measured) first"
-        )
-    return read_json(path)
+def judged(source: str, results: Path) -> dict[str, Any]:
+    """`results/<source>/claims.json`."""
+    return read_judged(results / source / "claims.json", source)
 
 
 def read_headlines(source: str, results: Path) -> list[Record]:
     """The graded headlines of a source.
 
     Raises:
-        LayerwiseError: if the ledger was not judged yet, or by a version that graded none.
+        LayerwiseError: if the ledger was not judged yet.
     """
-    document = read_judged(source, results)
-    if "headlines" not in document:
-        raise LayerwiseError(
-            f"{results}: judged before headlines were graded; run `make reproduce`"
-        )
-    graded: list[Record] = document["headlines"]
+    graded: list[Record] = judged(source, results)["headlines"]
     return graded
 
 
@@ -68,7 +54,7 @@ def list_claims(
     """
     if verdict is not None and verdict not in VERDICTS:
         raise LayerwiseError(f"verdict must be one of {', '.join(VERDICTS)}, found {verdict!r}")
-    records = read_judged(source, results)["claims"]
+    records = judged(source, results)["claims"]
     known = {name for record in records if (name := analysis_of(record))}
     if analysis is not None and analysis not in known:
         raise LayerwiseError(

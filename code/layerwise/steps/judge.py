@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Required
+
+from typing_extensions import TypedDict
 
 from layerwise.files import read_json, sha256_of, together, write_json
 from layerwise.inputs.measured import CONTROL, read_measurements
 from layerwise.inputs.models import read_models
 from layerwise.inputs.published import TYPED, Published, read_control, read_published
+from layerwise.inputs.shapes import LOOSE, require_shape
 from layerwise.inputs.upstream import read_registry
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.findings import findings, read_findings
@@ -18,6 +21,18 @@ from layerwise.ledger.headlines import headlines, read_headlines
 from layerwise.ledger.origins import Origins
 from layerwise.ledger.verdicts import Statistics, counted, judge
 from layerwise.steps import Place, Source, program
+
+
+class Result(TypedDict, total=False):
+    """A file of statistics."""
+
+    __pydantic_config__ = LOOSE  # type: ignore[misc]
+    documents: Required[dict[str, Any]]
+    derived: dict[str, list[str]]
+    given: Any
+    undefined: Any
+    missing: Any
+
 
 PARTS = ("derived", "given", "undefined", "missing")  # of a statistics file, by statistic
 
@@ -29,7 +44,7 @@ def read_statistics(
     documents: dict[str, Any] = {}
     parts: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
     for path in sorted(folder.glob("*.json")):
-        result = read_json(path)
+        result = require_shape(path, Result, read_json(path), "analyse again")
         documents[path.stem] = result["documents"]
         for part, found in parts.items():
             found |= {f"{path.stem}:{key}": value for key, value in result.get(part, {}).items()}

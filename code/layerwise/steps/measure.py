@@ -14,7 +14,8 @@ from layerwise.inputs.measured import CONTROL, NAME, read_places, write_fragment
 from layerwise.inputs.models import find_model, read_models
 from layerwise.inputs.pairs import read_pairs
 from layerwise.inputs.prompts import read_prompts
-from layerwise.steps import Place, choices, program
+from layerwise.inputs.shapes import read_choices
+from layerwise.steps import Place, program
 
 
 def run(
@@ -38,7 +39,7 @@ def run(
     Raises:
         LayerwiseError: without the device of params.yaml, or if the data are not the pinned ones.
     """
-    model, chosen = find_model(read_models(models), slug), choices(params, "measure")
+    model, chosen = find_model(read_models(models), slug), read_choices(params, "measure")
     require_accelerator(device := chosen["device"])
     upstream.verify_data(data)
     found, control = Measurement(), Measurement()
@@ -59,7 +60,7 @@ def run(
                 read_places(places),
                 scratch / slug / (CONTROL if control else ""),
                 choices=chosen,
-                draws=choices(params, "analyse"),
+                draws=read_choices(params, "analyse"),
             )
 
         found = measured(False)

@@ -8,9 +8,9 @@ from layerwise.files import read_json, sha256_of, write_text
 from layerwise.inputs.measured import CONTROL
 from layerwise.inputs.published import read_published
 from layerwise.inputs.upstream import read_registry
+from layerwise.ledger.records import read_judged
 from layerwise.pages.page import page
 from layerwise.pages.pictures import read_figures
-from layerwise.pages.records import checked
 from layerwise.steps import Place, Source, program
 
 
@@ -28,7 +28,7 @@ def run(
     Raises:
         LayerwiseError: if claims, figures and published numbers do not fit together.
     """
-    document = checked(read_json(claims), str(claims), source)
+    document = read_judged(claims, source, statistics)
     choices = read_json(statistics / "sensitivity.json")["documents"]["summary"]
     control = statistics / CONTROL / "sensitivity.json"
     if control.is_file():

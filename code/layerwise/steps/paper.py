@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import yaml
-
 from layerwise.files import read_json
+from layerwise.inputs.shapes import SECTIONS, read_choices
+from layerwise.ledger.records import read_judged
 from layerwise.pages.paper import write_source
 from layerwise.pages.pictures import read_figures
-from layerwise.pages.records import checked
 from layerwise.steps import Place, Source, program
 
 
@@ -28,12 +27,12 @@ def run(
         LayerwiseError: if the inputs do not fit together.
     """
     n = write_source(
-        checked(read_json(claims), str(claims), source),
+        read_judged(claims, source, statistics),
         read_json(statistics / "sensitivity.json")["documents"]["summary"],
         figures,
         read_figures(figures),
         templates,
-        yaml.safe_load(params.read_text(encoding="utf-8")),
+        {name: read_choices(params, name) for name in SECTIONS},
         out,
     )
     return f"report, supplement and {n} figures in {out}"

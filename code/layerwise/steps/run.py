@@ -22,12 +22,12 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import atomic_path
 from layerwise.inputs.dvc_lock import protected
 from layerwise.ledger.origins import by_reason
+from layerwise.ledger.records import read_judged
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.paper import DOCUMENTS, REPORT
 from layerwise.pages.typeset import NoLatexError, build_pdf
 from layerwise.progress import meter
 from layerwise.steps import Source, program
-from layerwise.steps.claims import read_judged
 
 BEGUN = re.compile(r"(?:Running stage|Stage) '(.+?)'")
 FAILED = "ERROR: failed to reproduce "  # 'a', or stages: 'a', 'b' and 'c'
@@ -124,7 +124,7 @@ def summary(source: Source, root: Path = Path()) -> str:
 
 def judged(source: Source, root: Path = Path()) -> Mapping[str, Any]:
     """The judged claims of a source."""
-    return read_judged(source, root / "results")
+    return read_judged(root / "results" / source / "claims.json", source)
 
 
 def absences(document: Mapping[str, Any]) -> list[str]:

@@ -7,17 +7,39 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import TypedDict
+
 from layerwise.analyses import OF_READER, depth_curves
 from layerwise.analyses.evidence import Draws, Evidence
 from layerwise.analyses.scaling import compare
 from layerwise.errors import LayerwiseError
 from layerwise.files import dated, read_json, sha256_of, together, write_json
 from layerwise.inputs.published import read_published
+from layerwise.inputs.shapes import LOOSE, Whole, require_shape
 from layerwise.pages.own_model import OF_WEIGHTS, figures, page
 from layerwise.pages.own_model.across import page_of
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED
 
 PART, PAGE = Path("scaling"), "scaling.html"
+AGAIN = "run `layerwise analyze` for this model again"
+
+
+class OfLayer(TypedDict):
+    """r over categories."""
+
+    __pydantic_config__ = LOOSE  # type: ignore[misc]
+    correlation: float
+    p_value: float
+
+
+class Layers(TypedDict):
+    """What `compare` reads of a layers.json."""
+
+    __pydantic_config__ = LOOSE  # type: ignore[misc]
+    model: str
+    model_display: str
+    n_layers: Whole
+    strategies: dict[str, OfLayer]
 
 
 def run(folders: Sequence[Path], out: Path) -> str:
@@ -51,7 +73,7 @@ def run(folders: Sequence[Path], out: Path) -> str:
             models, figures.ACROSS, random_weights=is_random,
             beside=depth_curves.published(evidence),
         )  # fmt: skip
-    except (KeyError, TypeError, IndexError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise LayerwiseError(
             f"a result file of {', '.join(map(str, folders))} lacks {error}; run `layerwise "
             "analyze` for these models again"
@@ -68,14 +90,7 @@ def run(folders: Sequence[Path], out: Path) -> str:
 
 def _results(folder: Path) -> dict[str, Any]:
     """The result documents of a folder, of which that on layers must be there."""
-    document = read_json(folder / "layers.json")
-    found = set(document) if isinstance(document, dict) else set()
-    missing = {"model", "model_display", "n_layers", "strategies"} - found
-    if missing:
-        raise LayerwiseError(
-            f"{folder / 'layers.json'}: lacks {', '.join(sorted(missing))}; "
-            "run `layerwise analyze` for this model again"
-        )
+    require_shape(folder / "layers.json", Layers, read_json(folder / "layers.json"), AGAIN)
     others = [name for name in (*OF_READER, *OF_WEIGHTS) if (folder / f"{name}.json").is_file()]
     return {name: read_json(folder / f"{name}.json") for name in others}
 

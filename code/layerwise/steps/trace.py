@@ -14,14 +14,15 @@ from layerwise.analyses import derivation
 from layerwise.analyses.derivation import documents_of, evidence_of, plain, rule_at
 from layerwise.analyses.evidence import Draws
 from layerwise.errors import LayerwiseError
-from layerwise.files import revealed, sha256_of
+from layerwise.files import revealed
 from layerwise.inputs.published import read_published
+from layerwise.inputs.shapes import read_choices
 from layerwise.ledger.claims import statistic_parts
+from layerwise.ledger.records import require_judged
 from layerwise.ledger.verdicts import tolerance_used
 from layerwise.pages.records import place, readings
 from layerwise.pages.values import brief
-from layerwise.steps import choices
-from layerwise.steps.claims import read_judged
+from layerwise.steps.claims import judged
 
 MOST = 40  # inputs that the text lists
 CODE = Path(__file__).parents[2]
@@ -40,7 +41,7 @@ def trace(
         LayerwiseError: if the ledger was not judged yet, the id is unknown, or the statistics
             were written again since they were judged.
     """
-    document = read_judged(source, results)
+    document = judged(source, results)
     records = {record["id"]: record for record in document["claims"]}
     if claim_id not in records:
         start = claim_id.rsplit(".", 1)[0]
@@ -59,12 +60,8 @@ def trace(
     if selection is not None:
         analysis = selection.split(":", 1)[0]
         path = results / source / "statistics" / f"{analysis}.json"
-        judged = document["statistics"].get(path.name)
-        if path.is_file() and sha256_of(path) != judged:
-            raise LayerwiseError(
-                f"{path}: these statistics are not the ones that were judged; "
-                f"run `dvc repro judge@{source}` first"
-            )
+        if path.is_file():
+            require_judged(document, path)
         runs = {run: document["runs"][run] for run in record["provenance"].get("runs", ())}
         files = {cell.partition("#")[0] for cell in record["provenance"]["inputs"]}
         if source == "measured":
@@ -73,7 +70,7 @@ def trace(
         record["provenance"] = {
             **record["provenance"],
             "statistics_file": str(path),
-            "statistics_sha256": judged,
+            "statistics_sha256": document["statistics"].get(path.name),
             "input_files": dict(sorted(used.items())),
             **({"runs": runs} if runs else {}),
             "command": f"dvc repro analyse@{source}",
@@ -97,7 +94,7 @@ def recompute(statistic: str, published: Path, params: Path) -> dict[str, Any]:
     """
     analysis, name, key = statistic_parts(statistic)
     tables = read_published(published)
-    evidence = evidence_of(tables, Draws(**choices(params, "analyse")), analyses.TABLES)
+    evidence = evidence_of(tables, Draws(**read_choices(params, "analyse")), analyses.TABLES)
     document = documents_of(analyses.TABLES[analysis], evidence)[name]
     found = rule_at(document, evidence, key)
     if found is None:

@@ -1,0 +1,124 @@
+"""Documents as they are read: YAML in words, and any document held against a declared shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any
+
+import yaml
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
+
+from layerwise.errors import LayerwiseError
+from layerwise.files import read_text
+
+LOOSE = ConfigDict(strict=True, extra="allow")  # of a document that may have more than is read
+STRICT = ConfigDict(strict=True, extra="forbid")
+Whole = Annotated[int, Field(ge=1)]
+Seed = Annotated[int, Field(ge=0, lt=2**32)]
+
+
+class Bins(TypedDict):
+    """Random partitions of the pairs, as published."""
+
+    __pydantic_config__ = STRICT  # type: ignore[misc]
+    k_values: Annotated[list[Whole], Field(min_length=1)]
+    n_permutations: Whole
+    k_stable: Whole
+
+
+class Measuring(TypedDict):
+    """The section `measure` of params.yaml."""
+
+    __pydantic_config__ = STRICT  # type: ignore[misc]
+    device: str
+    control: bool
+    tokens_per_batch: Whole
+    layer_step: Whole
+    seed: Seed
+    bins: Bins
+
+
+class Analysing(TypedDict):
+    """The section `analyse` of params.yaml."""
+
+    __pydantic_config__ = STRICT  # type: ignore[misc]
+    seed: Seed
+    n_resamples: Annotated[int, Field(ge=1, le=10**6)]
+    level: Annotated[float, Field(gt=0, lt=1)]
+
+
+_adapter: Any = cache(TypeAdapter)  # of a shape, made once
+SECTIONS = {"measure": Measuring, "analyse": Analysing}
+
+
+def read_yaml(path: Path) -> Any:
+    """The document of a YAML file, of plain values only.
+
+    Raises:
+        LayerwiseError: if there is no such file, or it is not YAML.
+    """
+    text = read_text(path)
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date may be none
+        said = " ".join(str(error).split())
+        raise LayerwiseError(f"{path}: not valid YAML ({said:.300}); correct it") from None
+
+
+def read_choices(path: Path, section: str) -> dict[str, Any]:
+    """A section of params.yaml: what the stage of that name was left to choose.
+
+    Raises:
+        LayerwiseError: if there is no such file or section, or a choice is none.
+    """
+    if not path.is_file():
+        raise LayerwiseError(f"{path}: no such file; run from the repository or give --params")
+    document = read_yaml(path)
+    if not isinstance(document, dict) or section not in document:
+        raise LayerwiseError(f"{path}: there is no section {section!r}; restore it")
+    require_shape(f"{path}: {section}", SECTIONS[section], document[section])
+    found: dict[str, Any] = document[section]
+    return found
+
+
+def require_shape(place: object, shape: Any, document: Any, again: str = "correct it") -> Any:
+    """The document, once it has the shape: a type that pydantic knows.
+
+    Raises:
+        LayerwiseError: naming the place, what is amiss first, what came, and the fix.
+    """
+    try:
+        _adapter(shape).validate_python(document)
+    except ValidationError as error:
+        raise LayerwiseError(f"{place}: {explained(error, again=again)}") from None
+    return document
+
+
+def explained(
+    error: ValidationError,
+    said: Mapping[str, str] = MappingProxyType({}),
+    again: str = "correct it",
+) -> str:
+    """The first thing amiss, in one sentence: field, rule, what came, and the fix.
+
+    `said` has what patterns of fields mean, and the fix.
+    """
+    first = error.errors()[0]
+    field = ".".join(map(str, first["loc"]))
+    where = f"{field:.100}: " if field else ""
+    message, came = first["msg"].removeprefix("Value error, "), first["input"]
+    if first["type"] == "value_error":
+        return f"{where}{message}"
+    if first["type"] == "string_pattern_mismatch" and field in said:
+        rule, _, fix = said[field].partition("; ")
+        return f"{where}must {rule}, found {came!r:.80}; {fix or again}"
+    if first["type"] == "extra_forbidden":
+        return f"{where}no such key; remove it, or correct its name"
+    if first["type"] == "missing":
+        return f"{where}missing; {'add it' if again == 'correct it' else again}"
+    rule = message.replace("Input should", "must").replace("String should", "must")
+    return f"{where}{rule}, found {came!r:.80}; {again}"

@@ -1,0 +1,112 @@
+"""Judged claims, `results/SOURCE/claims.json`, as pages, figures and the command line read them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from layerwise.errors import LayerwiseError
+from layerwise.files import read_json, sha256_of
+from layerwise.inputs.shapes import LOOSE, require_shape
+from layerwise.ledger.claims import Printed
+from layerwise.ledger.findings import Finding
+from layerwise.ledger.headlines import Headline
+from layerwise.ledger.verdicts import TOLERANCES, VERDICTS
+
+AGAIN = "judge the ledger again"
+
+
+class Provenance(TypedDict):
+    """What a recomputed number rests on."""
+
+    __pydantic_config__ = LOOSE  # type: ignore[misc]
+    file: str | None
+    key: str | None
+    statistic: str | None
+    inputs: list[str]
+    runs: NotRequired[list[str]]
+
+
+class Record(TypedDict):
+    """One judged claim."""
+
+    __pydantic_config__ = LOOSE  # type: ignore[misc]
+    id: str
+    paper: Literal[1, 2, 3]
+    where: str
+    quantity: str
+    model: str | None
+    unit: str | None
+    kind: str
+    decimals: int | str | None
+    published: Printed
+    recomputed: Printed
+    verdict: Literal[tuple(VERDICTS)]  # type: ignore[valid-type]
+    tolerance: Literal[tuple(TOLERANCES)]  # type: ignore[valid-type]
+    cause: str | None
+    readings: list[dict[str, Any]]
+    provenance: Provenance
+
+
+class Absent(TypedDict):
+    """Why a model gave nothing, or not all."""
+
+    __pydantic_config__ = LOOSE  # type: ignore[misc]
+    claims: int
+    reasons: dict[str, str]
+
+
+class Judged(TypedDict):
+    """All of them, of one source."""
+
+    __pydantic_config__ = LOOSE  # type: ignore[misc]
+    source: Literal["published", "measured"]
+    counts: dict[str, dict[str, int]]
+    statistics: dict[str, str]
+    inputs: dict[str, str]
+    headlines: list[dict[str, Any]]
+    findings: list[dict[str, Any]]
+    claims: list[Record]
+    runs: NotRequired[dict[str, dict[str, Any]]]
+    failed: NotRequired[dict[str, Absent]]
+    left_out: NotRequired[dict[str, Absent]]
+
+
+def read_judged(path: Path, source: str, statistics: Path | None = None) -> dict[str, Any]:
+    """The judged claims of a source, and that STATISTICS are the files that they were judged by.
+
+    Raises:
+        LayerwiseError: if the ledger was not judged yet, or for another source; naming the place
+            of a missing field, an unknown verdict or tolerance class, or an id twice.
+    """
+    if not path.is_file():
+        raise LayerwiseError(
+            f"{path}: the ledger was not judged for source {source!r} yet; run `make reproduce` "
+            "(or `make reproduce-full` for source measured) first"
+        )
+    document: dict[str, Any] = require_shape(path, Judged, read_json(path), AGAIN)
+    for name, shape in (("headlines", Headline), ("findings", Finding)):
+        require_shape(f"{path}: {name}", list[shape], document[name], AGAIN)  # type: ignore[valid-type]
+    if document["source"] != source:
+        raise LayerwiseError(
+            f"{path}: claims of source {source!r} are wanted, these were judged for "
+            f"{document['source']!r}; give that source's claims.json"
+        )
+    for claim, n in Counter(record["id"] for record in document["claims"]).most_common(1):
+        if n > 1:
+            raise LayerwiseError(f"{path}: claim {claim!r:.80} is there {n} times; {AGAIN}")
+    for file in statistics.glob("*.json") if statistics else ():
+        require_judged(document, file)
+    return document
+
+
+def require_judged(document: dict[str, Any], file: Path) -> None:
+    """Refuse a file of statistics that was written, or changed, since the claims were judged."""
+    if sha256_of(file) != document["statistics"].get(file.name):
+        raise LayerwiseError(
+            f"{file}: these statistics are not the ones that were judged; "
+            f"run `dvc repro judge@{document['source']}` first"
+        )

@@ -1,0 +1,174 @@
+"""What the operating system refuses is a sentence: the place, its words, the fix; nothing stays."""
+
+import contextlib
+import os
+import resource
+import subprocess
+from types import SimpleNamespace
+
+import pytest
+
+from claim_records import folders, record
+from layerwise.files import sha256_of, write_json
+from layerwise.inputs import upstream
+from layerwise.inputs.mirrors import Pin
+from layerwise.inputs.result_files import LAYERS
+from layerwise.steps import analyse, draw, judge, page, paper, scaling, sentences
+
+ANALYZE = ("analyze", "--model=x", "--prompts=x", "--out=x")
+
+
+@contextlib.contextmanager
+def as_nobody():
+    """An ordinary user: root may write everywhere."""
+    if os.geteuid():
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@contextlib.contextmanager
+def full_disk(out):
+    """No file grows beyond a few bytes: the disk is as good as full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20, before[1]))
+    try:
+        yield out
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@contextlib.contextmanager
+def read_only(out):
+    out.parent.chmod(0o555)
+    with as_nobody():
+        yield out
+    out.parent.chmod(0o755)
+
+
+@contextlib.contextmanager
+def over_long(out):
+    yield out / ("x" * 300)
+
+
+@contextlib.contextmanager
+def link_loop(out):
+    (out.parent / "loop").symlink_to("loop")
+    yield out.parent / "loop" / "x"
+
+
+@contextlib.contextmanager
+def file_there(out):
+    (out.parent / "file").write_text("mine")
+    yield out.parent / "file" / "x"
+
+
+PLACES = {
+    full_disk: "make room",
+    read_only: "make it readable, and its folder writable",
+    over_long: "name a shorter path",
+    link_loop: "a link",
+    file_there: "move it away",
+}
+
+
+@pytest.fixture(scope="module")
+def statistics(root, tmp_path_factory):
+    """All statistics of the published numbers, of few resamples."""
+    folder = tmp_path_factory.mktemp("statistics")
+    (folder / "params.yaml").write_text("analyse: {n_resamples: 200, level: 0.95, seed: 42}\n")
+    analyse.run("published", folder / "s", root / "published", root / "published",
+                folder / "params.yaml")  # fmt: skip
+    return folder / "s"
+
+
+@pytest.fixture(scope="module")
+def curves(tmp_path_factory, published):
+    """Two folders of `layerwise analyze`, as far as `scaling` reads them."""
+    base = tmp_path_factory.mktemp("curves")
+    for name in ("one", "two"):
+        document = {**published.document(LAYERS), "n_layers": 32, "model_display": name}
+        write_json(base / name / "layers.json", document)
+    return [base / "one", base / "two"]
+
+
+@pytest.fixture(scope="module")
+def pinned(tmp_path_factory):
+    """A mirror of two small files, and their pins."""
+    base = tmp_path_factory.mktemp("mirror")
+    for name in upstream.DATA_FILES:
+        (base / name).write_text("[1, 2, 3, 4, 5, 6, 7, 8, 9]")
+    return base, upstream.Registry(
+        dict.fromkeys(upstream.DATA_FILES, Pin(sha256_of(base / name))), ()
+    )
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
+@pytest.mark.parametrize("command", ["judge", "draw", "page", "paper", "scaling", "fetch"])
+def test_what_the_system_refuses_is_a_sentence_and_leaves_nothing(
+    command, place, statistics, curves, pinned, root, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(root)
+    monkeypatch.setattr(upstream, "read_registry", lambda folder: pinned[1])
+    made = folders(tmp_path / "made", root, [record("p2.a")])
+    few = {"claims": made.claims, "statistics": made.statistics, "figures": made.figures}
+    commands = {
+        "judge": lambda out: judge.run("published", statistics, out / "claims.json"),
+        "draw": lambda out: draw.run("published", made.statistics, made.claims, out),
+        "page": lambda out: page.run("published", **few, out=out),
+        "paper": lambda out: paper.run("published", **few, out=out),
+        "scaling": lambda out: scaling.run(curves, out),
+        "fetch": lambda out: upstream.fetch(out, pinned[0]),
+    }
+    monkeypatch.setattr(draw, "read_numbers", lambda *_: SimpleNamespace(random_weights=False))
+    monkeypatch.setattr(draw, "draw_all", lambda numbers: iter(()))
+    (base := tmp_path / "base").mkdir()
+    with pytest.raises(SystemExit) as ended, place(base / "out") as out, sentences("it"):
+        commands[command](out)
+    if place is read_only:
+        base.chmod(0o755)
+    err = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert PLACES[place] in err
+    assert err.startswith("it: ")
+    assert err.count("\n") == 1
+    left = {path.name for path in base.rglob("*")}
+    assert left <= {"loop", "file", "out"}  # a folder that was made for it may stay, empty
+
+
+@pytest.mark.parametrize(
+    ("environment", "arguments", "message"),
+    [
+        ({}, ["models", ">/dev/full"], "No space left on device; make room"),
+        ({"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}, ["claims", "--help"], ""),
+        ({"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}, ["models"], ""),
+        ({"SOURCE_DATE_EPOCH": "abc"}, ["scaling", "{0}", "{1}", "--out", "x"], "must be a whole"),
+        (
+            {},
+            ["analyze", "--model=x", "--prompts=x", "--out=x", "--pairs=/dev/zero"],
+            "a device or",
+        ),
+        (
+            {},
+            ["analyze", "--model=x", "--prompts=x", "--out=x", "--pairs=pipe"],
+            "a device or a pi",
+        ),
+    ],
+)
+def test_the_terminal_the_environment_and_endless_files(
+    environment, arguments, message, curves, root, tmp_path
+):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "models.yaml").symlink_to(root / "models.yaml")
+    line = " ".join(["layerwise", *arguments]).format(*curves)
+    done = subprocess.run(
+        line, shell=True, cwd=tmp_path, env={**os.environ, "HF_HUB_OFFLINE": "1", **environment},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == (2 if message else 0), done.stderr
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
