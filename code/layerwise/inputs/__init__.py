@@ -5,5 +5,6 @@ measured                        measured numbers in the published ones' places
 models                          every checkpoint: commit, dtypes, shape
 pairs, prompts, rows            the texts, in each form; `rehearsal/` has some of our own
 upstream, mirrors, notebooks    fetching what belongs to upstream
+shapes                          YAML, parameters, and any document against a declared shape
 dvc_lock                        what DVC recorded: whole, or cut off by a kill
 """
