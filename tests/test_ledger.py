@@ -76,9 +76,9 @@ claims:
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ("{id: a, colour: red}", r"claim a: unknown fields \['colour'\]"),
-        ("{quantity: r}", r"claim \(no id\): unknown fields"),
-        ("{id: a, kind: guessed}", "kind must be one of computed, declared, cited, found 'guess"),
+        ("{id: a, colour: red}", "claim a: colour: no such key; remove it"),
+        ("{quantity: r}", r"claim \(no id\): id: missing; add it"),
+        ("{id: a, kind: guessed}", "kind: must be 'computed', .* or 'cited', found 'guess"),
         ("{id: 'a.{x}', for: {x: nowhere}}", "no set 'nowhere'"),
         (
             "{id: 'a.{x}', for: {x: {b: {text: r, low end}}}}",

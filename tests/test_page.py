@@ -351,7 +351,7 @@ def test_run_iv_claims(tmp_path: Path, root: Path) -> None:
     with pytest.raises(LayerwiseError, match=r"claims\.json: not valid JSON at line 1"):
         stage.run(**made.arguments())
     made.claims.unlink()
-    with pytest.raises(LayerwiseError, match=r"claims\.json: no such file"):
+    with pytest.raises(LayerwiseError, match=r"claims\.json: the ledger was not judged for"):
         stage.run(**made.arguments())
     assert not made.out.exists()
 
