@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from layerwise.files import write_json
+from layerwise.files import sha256_of, write_json
 from layerwise.inputs.published import HEADER, TYPED
 from layerwise.inputs.result_files import LAYERS, TABLES
 
@@ -123,6 +123,7 @@ def folders(
         (made.statistics / f"{analysis}.json").write_bytes(content)
         hashes[f"{analysis}.json"] = hashlib.sha256(content).hexdigest()
     write_json(made.statistics / "sensitivity.json", {"documents": {"summary": {"rows": []}}})
+    hashes["sensitivity.json"] = sha256_of(made.statistics / "sensitivity.json")
     document = judged(records, source, statistics=hashes, inputs={LAYERS: "a" * 64})
     document["headlines"] = list(headlines)
     made.claims.write_text(json.dumps(document))
