@@ -68,13 +68,13 @@ class Published:
         if not below:
             value = self[file, key]
             return [] if value == EMPTY_LIST else value
-        return _nest({one[len(key) :]: self[file, one] for one in below})
+        return _nest(file, {one[len(key) :]: self[file, one] for one in below})
 
     def document(self, file: str) -> Any:
         """The file's numbers again as nested objects and lists."""
         if file in self.documents:
             return self.documents[file]
-        return _nest({key: self.cells[file, key] for key in self.keys(file)})
+        return _nest(file, {key: self.cells[file, key] for key in self.keys(file)})
 
     def files(self) -> list[str]:
         """All files, in order."""
@@ -179,14 +179,20 @@ def _literal(text: str) -> Any:
         return {}
 
 
-def _nest(leaves: Mapping[str, Value]) -> Any:
+def _nest(file: str, leaves: Mapping[str, Value]) -> Any:
     tree: dict[str, Any] = {}
-    for key, value in leaves.items():
-        *path, last = split_pointer(key)
-        node = tree
-        for name in path:
-            node = node.setdefault(name, {})
-        node[last] = value
+    try:
+        for key, value in leaves.items():
+            *path, last = split_pointer(key)
+            node = tree
+            for name in path:
+                node = node.setdefault(name, {})
+            node[last] = value
+    except (ValueError, AttributeError, TypeError):
+        raise LayerwiseError(
+            f"{file}: {key!r:.80} is no place of a number, or one that another number has; "
+            "restore the table, or measure it again"
+        ) from None
     return _lists(tree)
 
 
