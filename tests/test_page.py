@@ -421,4 +421,4 @@ def test_as_a_program(tmp_path: Path, root: Path, capfd: pytest.CaptureFixture[s
     assert subprocess.run([*program, "published", *options], check=False).returncode == 0
     assert "1 claims and 2 figures in" in capfd.readouterr().out
     assert subprocess.run([*program, "measured", *options], check=False).returncode == 2
-    assert "the page is for source 'measured'" in capfd.readouterr().err
+    assert "claims of source 'measured' are wanted" in capfd.readouterr().err
