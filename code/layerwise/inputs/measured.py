@@ -146,7 +146,10 @@ def is_setting(file: str, key: str) -> bool:
 
 def read_measurements(folder: Path) -> dict[str, dict[str, Any]]:
     """`FOLDER/SLUG/measured.json` by slug: `runs` with their fragments, and what is `absent`."""
-    found = {path.parent.name: read_fragments(path) for path in sorted(folder.glob(f"*/{NAME}"))}
+    found = {
+        path.parent.name: require_shape(path, Runs, read_fragments(path), "measure it again")
+        for path in sorted(folder.glob(f"*/{NAME}"))
+    }
     if not found:
         raise LayerwiseError(f"{folder}: nothing is measured here (*/{NAME}); run `dvc repro`")
     return found
@@ -179,13 +182,8 @@ def write_fragments(path: Path, document: dict[str, Any]) -> None:
 
 
 def read_fragments(path: Path) -> Any:
-    """Read what `write_fragments` wrote.
-
-    Raises:
-        LayerwiseError: if it is something else.
-    """
-    document = require_shape(path, Runs, read_json(path), "measure it again")
-    return _mapped(document, lambda word: math.nan if word == NAN else word)
+    """Read what `write_fragments` wrote."""
+    return _mapped(read_json(path), lambda word: math.nan if word == NAN else word)
 
 
 def _mapped(node: Any, of: Callable[[Any], Any]) -> Any:
