@@ -4,8 +4,10 @@ import ast
 import inspect
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -325,6 +327,26 @@ def test_a_model_that_is_killed_stops_what_needs_it_alone_iv(small, capfd):
     assert run.run("all") == "the answer of published\nthe answer of measured"
     assert one.exists()
     assert two.read_text() == before
+
+
+def test_ctrl_c_ends_the_stage_at_hand_and_leaves_nothing_running(small):
+    """Though a stage that fails stops no other: DVC would go on to the next."""
+    (small / "write.py").write_text(
+        "import time, sys; print(file=open(sys.argv[1], 'w')); time.sleep(99)"
+    )
+    code = "from layerwise.steps import run; run.run('published')"
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=small, start_new_session=True,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # fmt: skip
+    begun = [small / name for name in ("published", "published.pdf")]
+    while not any(path.exists() for path in begun):
+        assert process.poll() is None
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
+    assert b"KeyboardInterrupt" in process.communicate(timeout=60)[1]
+    assert process.returncode
+    left = subprocess.run(["ps", "ax", "-o", "pgid=,stat="], capture_output=True, text=True)
+    rows = [line.split() for line in left.stdout.splitlines()]
+    assert str(process.pid) not in {group for group, state in rows if state[0] != "Z"}
 
 
 def test_what_failed_is_no_success_and_is_measured_again_when_asked(small, monkeypatch):

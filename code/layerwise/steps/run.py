@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -184,10 +185,17 @@ def _follow(dvc: subprocess.Popen[str], stages: dict[str, str], done: list[str])
 
 
 def _stop(dvc: subprocess.Popen[str]) -> None:
-    """End the stage at hand: DVC then ends by itself, and not while it writes."""
+    """End DVC with the stage at hand: while that runs, DVC writes nothing."""
+    give_up = time.monotonic() + 20
     with contextlib.suppress(psutil.Error):
-        for child in psutil.Process(dvc.pid).children(recursive=True):
-            child.terminate()
+        while dvc.poll() is None:
+            children = psutil.Process(dvc.pid).children(recursive=True)
+            if children or time.monotonic() > give_up:
+                dvc.terminate()
+                for child in children:
+                    child.terminate()
+                break
+            time.sleep(0.02)
     try:
         dvc.wait(20)
     except subprocess.TimeoutExpired:
