@@ -389,7 +389,12 @@ def main(kind: str, folder: Path, seed: int, seconds: float) -> None:
         said = attempt(one, work / folder.name)
         print(f"{time.monotonic() - began:.1f} s: {case.file} {case.what}: {said}", file=sys.stderr)
         ended[said.partition(":")[0]] += 1
-        if wrong := flaw(said, folder.name if kind == "checkpoints" else r"\.(json|csv|yaml)"):
+        if wrong := flaw(
+            said,
+            folder.name
+            if kind == "checkpoints"
+            else r"\.(json|csv|yaml)|claim p|headline p|finding p",
+        ):
             flaws.append({"case": number, "file": case.file, "what": case.what, "wrong": wrong})
         shutil.rmtree(work)
     print(json.dumps({"seed": seed, "ended": ended, "flaws": flaws}))

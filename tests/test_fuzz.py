@@ -37,3 +37,8 @@ def test_checkpoints(tmp_path: Path) -> None:
     """Those that somebody made once come first, on an architecture that changes from run to run."""
     kind = random.SystemRandom().choice(EVERY_KIND)
     tried("checkpoints", shutil.copytree(twin_folder(kind), tmp_path / kind), 20)
+
+
+def test_results_ledger_and_parameters(tmp_path: Path) -> None:
+    (tmp_path / "house").mkdir()
+    tried("documents", tmp_path / "house", 5)

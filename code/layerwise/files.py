@@ -181,7 +181,7 @@ def read_text(path: Path) -> str:
     """
     if not path.is_file():
         problem = (
-            "expected a file, found a folder" if path.is_dir()
+            "expected a file, found a folder; check the path" if path.is_dir()
             else "expected a file, found a device or a pipe; save what it gives to a file first"
             if path.exists() else "no such file; check the path"
         )  # fmt: skip
@@ -191,7 +191,7 @@ def read_text(path: Path) -> str:
         try:
             return path.read_text(encoding="utf-8-sig")
         except UnicodeDecodeError as error:
-            problem = f"expected UTF-8 text, {error.reason} at byte {error.start}"
+            problem = f"expected UTF-8 text, {error.reason} at byte {error.start}; save it so"
     raise LayerwiseError(f"{path}: {problem}")
 
 

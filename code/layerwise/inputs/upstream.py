@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,7 +54,14 @@ def read_registry(folder: Path = PUBLISHED) -> Registry:
             repository that it is in.
     """
     pinned = read_table(folder / "registry.csv", ("path", "sha256", "bytes"))
-    pins = {path: Pin(sha256, int(size)) for _, (path, sha256, size) in pinned}
+    pins = {}
+    for line, (path, sha256, size) in pinned:
+        if not re.fullmatch(r"[0-9]{1,12}", size):
+            raise LayerwiseError(
+                f"{folder / 'registry.csv'}, line {line}: a size in bytes must be a whole number, "
+                f"found {size!r:.40}; restore the table"
+            )
+        pins[path] = Pin(sha256, int(size))
     sets = read_table(folder / "prompt_sets.csv", NotebookPrompts._fields)
     prompt_sets = tuple(NotebookPrompts(*row) for _, row in sets)
     for path in (*pins, *(entry.notebook for entry in prompt_sets)):
