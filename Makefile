@@ -41,10 +41,11 @@ verify-lock: setup  ## prove from a bare clone that dvc.lock fits code and param
 archive:  ## dist/layerwise-VERSION.tar.gz of the last commit, with provenance and checksums
 	@python3 archive/build.py dist
 
-docs: setup  ## docs/house.md, pipeline.md and claims.md from the imports, dvc.yaml and the judged claims
+docs: setup  ## docs/*.md from the imports, dvc.yaml, the judged claims and the docstrings
 	@python docs/house.py
 	@python docs/pipeline.py
 	@python docs/claims.py
+	@python docs/api.py
 
 # DOCKER=podman works too. What the container writes goes to WORK; ARGS is its command.
 DOCKER ?= docker

@@ -3,6 +3,8 @@
 import ast
 import re
 import runpy
+import subprocess
+import sys
 
 import yaml
 
@@ -24,6 +26,14 @@ def test_every_module_that_a_room_names_is_there(root):
                 assert (folder / f"{name}.py").is_file() or (folder / name).is_dir(), (room, name)
                 named += 1
     assert named > 40
+
+
+def test_the_page_of_the_python_interface_is_that_of_today(root):
+    """Made without the shape checks of the tests, which wrap every function."""
+    script = "import runpy; print(runpy.run_path('docs/api.py')['page'](), end='')"
+    command = [sys.executable, "-c", script]
+    made = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
+    assert (root / "docs" / "api.md").read_text(encoding="utf-8") == made, "run `make docs`"
 
 
 # What other programs say, and names that are no quotations.

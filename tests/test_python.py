@@ -15,6 +15,7 @@ import torch
 import transformers
 
 import layerwise
+from claim_records import judged, record
 from layerwise import LayerwiseError
 from layerwise.files import read_json
 from tiny_checkpoints import contents, twin_folder
@@ -127,6 +128,35 @@ def test_pandas_is_no_dependency(result: layerwise.Result, monkeypatch: pytest.M
 
     monkeypatch.setitem(sys.modules, "pandas", Pandas)
     assert table.to_pandas() == (table.records, list(table.columns))
+
+
+def test_models_compare_as_results_or_folders(result: layerwise.Result, tmp_path: Path) -> None:
+    other = layerwise.analyze(twin_folder("gpt2"), **TEXTS, without=["spectral"])
+    found = layerwise.compare([result, other])
+    assert list(found.models) == ["gpt_neox", "gpt2"]
+    folders = [result.save(tmp_path / "a").folder, other.save(tmp_path / "b").folder]
+    saved = layerwise.compare(folders, tmp_path / "out")
+    assert saved.documents == found.documents
+    assert (
+        read_json(tmp_path / "out" / "scaling.json")["models"]
+        == found.documents["scaling"]["models"]
+    )
+    assert (tmp_path / "out" / "scaling.html").is_file()
+    assert found._repr_html_().index("<table>") > 0
+    with pytest.raises(LayerwiseError, match="gpt2: two of the models are named 'gpt2'; name each"):
+        layerwise.compare([other, other])
+
+
+def test_claims_are_records_of_the_ledger(tmp_path: Path) -> None:
+    made = [record("p1.a", paper=1, published=0.5), record("p2.b", paper=2, verdict="differs")]
+    (tmp_path / "published").mkdir()
+    (tmp_path / "published" / "claims.json").write_text(json.dumps(judged(made)))
+    table = layerwise.claims(results=tmp_path)
+    assert [one["id"] for one in table.records] == ["p1.a", "p2.b"]
+    assert table.records[0]["published"] == 0.5
+    assert len(layerwise.claims(results=tmp_path, verdict="differs")) == 1
+    with pytest.raises(LayerwiseError, match="not judged for source 'published' yet"):
+        layerwise.claims(results=tmp_path / "none")
 
 
 # --- what is refused, and when ------------------------------------------------------------------

@@ -164,6 +164,16 @@ def run(command: str, folder: Path) -> str:
     return done.stdout
 
 
+def test_the_notebook_runs(copy: Path) -> None:
+    run("python -m layerwise.extraction.twins pythia-70m out/tiny", copy)
+    cells = json.loads((ROOT / "examples" / "own_model.ipynb").read_text())["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert len(code) > 4
+    script = "\n".join(code)
+    run(f"cd examples && python -c {shlex.quote(script)}", copy)
+    assert (copy / "out" / "notebook" / "index.html").is_file()
+
+
 def runnable(text: str) -> list[tuple[str, str]]:
     """(block, the output that the page shows right under it, or "") of the `sh` blocks."""
     fence = r"^```sh\n(?P<block>.*?)^```\n(?:\n```\n(?P<output>.*?)^```$)?"

@@ -371,7 +371,7 @@ def test_scaling_iv(folders, tmp_path):
     out = tmp_path / "out"
     with pytest.raises(LayerwiseError, match="at least two models, found 1; name the --out"):
         scaling.run(folders[:1], out)
-    with pytest.raises(LayerwiseError, match="two of the folders hold a model named 'Small'"):
+    with pytest.raises(LayerwiseError, match="two of the models are named 'Small'"):
         scaling.run([folders[0], folders[0]], out)
     with pytest.raises(LayerwiseError, match=r"nowhere/layers\.json: no such file"):
         scaling.run([folders[0], tmp_path / "nowhere"], out)

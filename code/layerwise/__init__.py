@@ -27,14 +27,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from layerwise.errors import LayerwiseError
+    from layerwise.pages.own_model.tables import Table
     from layerwise.steps.analyze import analyze
+    from layerwise.steps.claims import claims
     from layerwise.steps.results import Result
+    from layerwise.steps.scaling import compare
 
 __version__ = "0.1.0"
-__all__ = ["LayerwiseError", "Result", "analyze"]
+__all__ = ["LayerwiseError", "Result", "Table", "analyze", "claims", "compare"]
 _AT = {
     "analyze": "steps.analyze",
+    "compare": "steps.scaling",
+    "claims": "steps.claims",
     "Result": "steps.results",
+    "Table": "pages.own_model.tables",
     "LayerwiseError": "errors",
 }
 

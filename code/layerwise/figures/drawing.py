@@ -21,6 +21,7 @@ from layerwise.figures import (
 )
 from layerwise.figures.numbers import NothingToDraw, Numbers
 from layerwise.figures.style import house_style
+from layerwise.figures.svg import as_svg
 
 CLAIMS = "claims"  # read by figures that are about no analysis
 # What draws a figure, and the analyses it reads: beside the claims of the first it is shown. The
@@ -73,6 +74,11 @@ class Drawn:
     def caption(self) -> str:
         """What it shows and how to read it, for any numbers."""
         return " ".join((_ALL[self.name][0].__doc__ or "").split())
+
+    def _repr_svg_(self) -> str | None:
+        """In a notebook."""
+        with house_style():
+            return None if self.figure is None else as_svg(self.figure, self.name)
 
     @property
     def entry(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import shutil
 import textwrap
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tabulate import tabulate
 
@@ -18,6 +18,9 @@ from layerwise.ledger.records import read_judged
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.records import analysis_of, grades, view
 from layerwise.pages.search import found
+
+if TYPE_CHECKING:  # numpy is not imported to list claims
+    from layerwise.pages.own_model.tables import Table
 
 Record = dict[str, Any]
 COLUMNS = ("quantity", "where", "printed", "recomputed", "verdict")
@@ -68,6 +71,37 @@ def list_claims(
         and analysis in (None, analysis_of(record))
     ]
     return chosen if search is None else found(chosen, search)
+
+
+def claims(
+    source: str = "published",
+    results: str | Path | None = None,
+    *,
+    verdict: str | None = None,
+    paper: int | None = None,
+    analysis: str | None = None,
+    search: str | None = None,
+) -> Table:
+    """The papers' claims as they were judged: what is printed, what is recomputed, the verdict.
+
+    Args:
+        source: `published` (recomputed from published numbers) or `measured` (from the weights).
+        results: the folder that `make reproduce` writes; that of the repository by default.
+        verdict: only these, e.g. `differs`; README.md says what each means.
+        paper: 1, 2 or 3.
+        analysis: which statistics answer them, e.g. `validation`; docs/claims.md lists them.
+        search: a number as it is printed, `r = -0.874`, or words, `Table 3`.
+
+    Raises:
+        LayerwiseError: if the ledger was not judged yet, or for an unknown verdict or analysis.
+    """
+    from layerwise.pages.own_model.tables import Table
+
+    folder = Path(__file__).parents[3] / "results" if results is None else Path(results)
+    records = list_claims(source, folder, verdict, paper, analysis, search)
+    rows = [[record[name] for name in OF_CSV] for record in records]
+    caption = f"{len(records)} claims of the papers, against the source {source}."
+    return Table("claims", caption, dict.fromkeys(OF_CSV), rows)
 
 
 def as_table(records: list[Record]) -> str:

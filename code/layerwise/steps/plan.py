@@ -58,7 +58,7 @@ def plan(
     folder = Path(model)
     config = read_json(folder / "config.json")
     size, n_layers = (_first(config, names) for names in (SIZE, BLOCKS))
-    parameters = sum(math.prod(one.shape) for one in stored_tensors(check_folder(folder)))
+    parameters = float(sum(math.prod(one.shape) for one in stored_tensors(check_folder(folder))))
     of_pairs, of_prompts = (_tokens(folder, of) for of in (statement_pairs.statements, texts))
     rate = SHARE * _rate() if device == "cpu" else needs.TFLOPS * 1e12
     load = parameters * BYTES[dtype] / needs.DISK_RATE

@@ -17,6 +17,9 @@ if TYPE_CHECKING:  # drawing takes its time to import
     from layerwise.pages.own_model.tables import Table
 
 Document = Mapping[str, Any]
+# Where figures and tables are, and the page.
+ONE = Path(), "index.html"
+ACROSS = Path("scaling"), "scaling.html"
 
 
 @dataclass(frozen=True)
@@ -66,11 +69,11 @@ class Result:
         from layerwise.pages.own_model import page
 
         folder = Path(folder)
-        part, index = ("", "index.html") if self.is_one else ("scaling", "scaling.html")
+        part, index = ONE if self.is_one else ACROSS
         with together(folder) as new:
             for name, document in self.documents.items():
                 write_json(new / f"{name}.json", dated(dict(document)))
-            page.write(self.page, self._draw(), new, Path(part), index)
+            page.write(self.page, self._draw(), new, part, index)
         for name in self.page.absent:  # an earlier run may have had them
             (folder / f"{name}.json").unlink(missing_ok=True)
         return replace(self, folder=folder)

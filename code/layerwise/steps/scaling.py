@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from typing_extensions import TypedDict
 
-from layerwise.analyses import OF_READER, depth_curves
+from layerwise.analyses import OF_READER, depth_curves, scaling
 from layerwise.analyses.evidence import Draws, Evidence
-from layerwise.analyses.scaling import compare
 from layerwise.errors import LayerwiseError
-from layerwise.files import dated, read_json, sha256_of, together, write_json
+from layerwise.files import read_json, sha256_of
 from layerwise.inputs.published import read_published
 from layerwise.inputs.shapes import LOOSE, Whole, require_shape
-from layerwise.pages.own_model import OF_WEIGHTS, figures, page
+from layerwise.pages.own_model import OF_WEIGHTS, page
 from layerwise.pages.own_model.across import page_of
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED
+from layerwise.steps.results import ACROSS, Result
 
-PART, PAGE = Path("scaling"), "scaling.html"
+PART, PAGE = ACROSS
 AGAIN = "run `layerwise analyze` for this model again"
 
 
@@ -42,49 +42,61 @@ class Layers(TypedDict):
     strategies: dict[str, OfLayer]
 
 
-def run(folders: Sequence[Path], out: Path) -> str:
-    """Compare several `layerwise analyze` folders, in the order given: data, page, figures, tables.
+def compare(models: Sequence[Result | str | Path], out: str | Path | None = None) -> Result:
+    """Several models beside each other and the papers': curves, peaks and claims, in this order.
+
+    Args:
+        models: results of `analyze`, or the folders that hold their files; at least two.
+        out: the folder of scaling.json, its page, figures and tables; None: none are written.
 
     Raises:
-        LayerwiseError: for fewer than two folders, one without `layers.json`, a result file of
-            another shape, or two of one model.
+        LayerwiseError: for fewer than two models, a folder without `layers.json`, a result file of
+            another shape, or two of one name.
     """
-    if len(folders) < 2:
+    if len(models) < 2:
         raise LayerwiseError(
-            f"scaling compares at least two models, found {len(folders)}; "
+            f"scaling compares at least two models, found {len(models)}; "
             "name the --out folders of several `layerwise analyze` runs"
         )
-    page.require_templates()
-    models: dict[str, dict[str, Any]] = {}
-    for folder in folders:
-        results = _results(folder)
-        display = results["layers"]["model_display"]
-        if display in models:
-            raise LayerwiseError(
-                f"{folder}: two of the folders hold a model named {display!r}; name each model once"
+    if out is not None:
+        page.require_templates()
+    documents: dict[str, Mapping[str, Any]] = {}
+    settings, is_random = [], False
+    for given in models:
+        if isinstance(given, Result):
+            results, is_new = next(iter(given.models.values())), given.page.random_weights
+        else:
+            folder = Path(given)
+            results, is_new = _results(folder), _is_random(folder)
+            settings.append(
+                (f"{folder}/layers.json", f"sha256:{sha256_of(folder / 'layers.json')}")
             )
-        models[display] = results
-    comparison = compare({display: of["layers"] for display, of in models.items()})
+        display, is_random = results["layers"]["model_display"], is_random or is_new
+        if display in documents:
+            raise LayerwiseError(
+                f"{given if isinstance(given, str | Path) else display}: two of the models are "
+                f"named {display!r}; name each model once"
+            )
+        documents[display] = results
+    comparison = scaling.compare({display: of["layers"] for display, of in documents.items()})
     evidence = Evidence(read_published(page.ROOT / "published"), Draws(N_RESAMPLES, LEVEL, SEED))
-    is_random = any(map(_is_random, folders))
     try:
-        own = page_of(models, comparison, evidence)
-        drawn = figures.draw(
-            models, figures.ACROSS, random_weights=is_random,
-            beside=depth_curves.published(evidence),
-        )  # fmt: skip
+        own = page_of(documents, comparison, evidence)
+        own = replace(own, settings=[*own.settings, *settings], random_weights=is_random)
+        beside = depth_curves.published(evidence)
+        found = Result(documents, {"scaling": comparison}, own, beside)
+        return found if out is None else found.save(out)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise LayerwiseError(
-            f"a result file of {', '.join(map(str, folders))} lacks {error}; run `layerwise "
+            f"a result file of {', '.join(documents)} lacks {error}; run `layerwise "
             "analyze` for these models again"
         ) from None
-    files = [(str(folder), sha256_of(folder / "layers.json")) for folder in folders]
-    settings = [*own.settings, *((f"{of}/layers.json", f"sha256:{sha}") for of, sha in files)]
-    own = replace(own, settings=settings, random_weights=is_random)
-    with together(out) as part:
-        write_json(part / "scaling.json", dated(comparison))
-        page.write(own, drawn, part, PART, PAGE)
-    said = f"scaling.json of {', '.join(models)} in {out}\nthe page: {out / PAGE}; tables: "
+
+
+def run(folders: Sequence[Path], out: Path) -> str:
+    """The verb: `compare`, and what it says in the end."""
+    found = compare(folders, out)
+    said = f"scaling.json of {', '.join(found.models)} in {out}\nthe page: {out / PAGE}; tables: "
     return said + f"{out / PART / 'tables'}; figures: {out / PART / 'figures'}"
 
 
