@@ -7,6 +7,7 @@ import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from markupsafe import escape
@@ -57,7 +58,7 @@ class Table:
             LayerwiseError: where pandas is not installed: it is none of our dependencies.
         """
         try:
-            import pandas
+            pandas = import_module("pandas")
         except ImportError:
             raise LayerwiseError(
                 "to_pandas() needs pandas, which is not installed; `pip install pandas`, or use "
