@@ -377,7 +377,7 @@ def test_scaling_iv(folders, tmp_path):
         scaling.run([folders[0], tmp_path / "nowhere"], out)
     path = folders[1] / "layers.json"
     for text, message in [
-        ('{"model": "x"}', r"layers\.json: lacks model_display, n_layers, strategies; run"),
+        ('{"model": "x"}', r"layers\.json: model_display: missing; run `layerwise analyze`"),
         ("[1]", r"layers\.json: .*run `layerwise analyze`"),
         ("5", r"layers\.json: .*run `layerwise analyze`"),
         (json.dumps({**layers_document("X"), "strategies": {}}), "X: the layer document names no"),
