@@ -145,6 +145,9 @@ def test_models_compare_as_results_or_folders(result: layerwise.Result, tmp_path
     assert found._repr_html_().index("<table>") > 0
     with pytest.raises(LayerwiseError, match="gpt2: two of the models are named 'gpt2'; name each"):
         layerwise.compare([other, other])
+    shutil.copytree(folders[1], tmp_path / "later")
+    of_one = layerwise.compare([folders[1], tmp_path / "later"])
+    assert list(of_one.models) == ["gpt2", "gpt2 (later)"]  # two checkpoints of a model
 
 
 def test_claims_are_records_of_the_ledger(tmp_path: Path) -> None:

@@ -28,8 +28,8 @@ class OfLayer(TypedDict):
     """r over categories."""
 
     __pydantic_config__ = LOOSE  # type: ignore[misc]
-    correlation: float
-    p_value: float
+    correlation: float | None  # None: a side is constant, as the first token of every text
+    p_value: float | None
 
 
 class Layers(TypedDict):
@@ -72,6 +72,8 @@ def compare(models: Sequence[Result | str | Path], out: str | Path | None = None
                 (f"{folder}/layers.json", f"sha256:{sha256_of(folder / 'layers.json')}")
             )
         display, is_random = results["layers"]["model_display"], is_random or is_new
+        if display in documents and not isinstance(given, Result):
+            display = f"{display} ({Path(given).name})"  # another checkpoint of that model
         if display in documents:
             raise LayerwiseError(
                 f"{given if isinstance(given, str | Path) else display}: two of the models are "
