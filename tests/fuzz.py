@@ -81,7 +81,7 @@ def json_case(rng: random.Random, folder: Path, file: str) -> Case:
     if rng.random() < 0.15:
         return bytes_case(rng, file, whole)
     what, document = changed(rng, json.loads(whole))
-    return Case(file, what, json.dumps(document).encode())
+    return Case(file, what, json.dumps(document, default=str).encode())
 
 
 def bytes_case(rng: random.Random, file: str, whole: bytes) -> Case:
@@ -185,7 +185,7 @@ def header_case(rng: random.Random, whole: bytes) -> Case:
 def merged(folder: Path, file: str, addition: dict[str, Any]) -> Case:
     """A JSON file with some keys as given."""
     document = json.loads((folder / file).read_bytes()) | addition
-    return Case(file, f"{addition!r:.200}", json.dumps(document).encode())
+    return Case(file, f"{addition!r:.200}", json.dumps(document, default=str).encode())
 
 
 def checkpoint_cases(rng: random.Random, folder: Path) -> Iterator[Case]:
@@ -273,7 +273,7 @@ def document_cases(rng: random.Random, folder: Path) -> Iterator[Case]:
             yield Case(file, f"line {number}", b"\n".join(lines))
         elif path.suffix == ".yaml" and rng.random() < 0.8:
             what, document = changed(rng, yaml.safe_load(whole))
-            yield Case(file, what, json.dumps(document).encode())
+            yield Case(file, what, json.dumps(document, default=str).encode())
         elif path.suffix == ".json":
             yield json_case(rng, folder, file)
         else:
@@ -393,7 +393,7 @@ def main(kind: str, folder: Path, seed: int, seconds: float) -> None:
             said,
             folder.name
             if kind == "checkpoints"
-            else r"\.(json|csv|yaml)|claim p|headline p|finding p",
+            else r"\.(json|csv|yaml|svg)|claim p|headline p|finding p",
         ):
             flaws.append({"case": number, "file": case.file, "what": case.what, "wrong": wrong})
         shutil.rmtree(work)

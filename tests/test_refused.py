@@ -115,6 +115,8 @@ def test_what_the_system_refuses_is_a_sentence_and_leaves_nothing(
     monkeypatch.chdir(root)
     monkeypatch.setattr(upstream, "read_registry", lambda folder: pinned[1])
     made = folders(tmp_path / "made", root, [record("p2.a")])
+    for name in ("layers", "pairs"):
+        (made.figures / f"{name}.pdf").write_bytes(b"%PDF" * 100)
     few = {"claims": made.claims, "statistics": made.statistics, "figures": made.figures}
     commands = {
         "judge": lambda out: judge.run("published", statistics, out / "claims.json"),

@@ -188,7 +188,10 @@ def _not_a_number(evidence: Evidence, cells: Collection[Cell]) -> LayerwiseError
     if not wrong:
         return None
     said = "; ".join(f"{key!r} of {file}: {evidence.cells[file, key]!r}" for file, key in wrong)
-    return LayerwiseError(f"published/: a number must stand where a rule computes, found {said}")
+    return LayerwiseError(
+        f"published/: a number must stand where a rule computes, found {said:.300}; restore it, or "
+        "measure it again"
+    )
 
 
 def _places(entry: Any, path: list[str]) -> Iterator[tuple[str, Any]]:

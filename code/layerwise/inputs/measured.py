@@ -183,7 +183,10 @@ def write_fragments(path: Path, document: dict[str, Any]) -> None:
 
 def read_fragments(path: Path) -> Any:
     """Read what `write_fragments` wrote."""
-    return _mapped(read_json(path), lambda word: math.nan if word == NAN else word)
+    try:
+        return _mapped(read_json(path), lambda word: math.nan if word == NAN else word)
+    except RecursionError:
+        raise LayerwiseError(f"{path}: nested too deeply; measure it again") from None
 
 
 def _mapped(node: Any, of: Callable[[Any], Any]) -> Any:

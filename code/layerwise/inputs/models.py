@@ -157,7 +157,7 @@ def read_models(path: Path) -> dict[str, Model]:
     if not isinstance(entries, dict) or not entries:
         raise LayerwiseError(
             f"{path}: expected a mapping `models` with at least one entry, "
-            f"found {type(entries).__name__}"
+            f"found {type(entries).__name__}; restore it"
         )
     models = {}
     for slug, entry in entries.items():

@@ -118,6 +118,8 @@ def _of_list(place: str, pairs: Any) -> Iterator[tuple[str, str, str]]:
     for number, pair in enumerate(pairs):
         at = f"{place}, pair {number}"
         if not isinstance(pair, list | tuple) or len(pair) != 2:
-            raise LayerwiseError(f"{at}: a pair is two strings [A, B], found {pair!r:.80}")
+            raise LayerwiseError(
+                f"{at}: a pair is two strings [A, B], found {pair!r:.80}; correct it"
+            )
         a, b = (require_text(f"{at}, side {s}", text) for s, text in zip("AB", pair, strict=True))
         yield at, a, b

@@ -171,6 +171,11 @@ def _combinations(
                 raise LayerwiseError(f"{path}: claim {name}: no set {source!r}; add it to `sets`")
         members = source if isinstance(source, dict) else {member: {} for member in source}
         for member, attributes in members.items():
+            if not isinstance(attributes, dict | None):
+                raise LayerwiseError(
+                    f"{path}: claim {name}: {variable} {member!r:.40} must have attributes, found "
+                    f"{attributes!r:.40}; correct the set"
+                )
             empty = [key for key, value in (attributes or {}).items() if value is None]
             if empty:  # a comma in an unquoted text starts a new key
                 raise LayerwiseError(

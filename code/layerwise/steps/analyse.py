@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from layerwise.analyses import TABLES, analyse_all
 from layerwise.analyses.derivation import evidence_of
 from layerwise.analyses.evidence import Draws
+from layerwise.errors import LayerwiseError
 from layerwise.files import together, write_json
 from layerwise.inputs.measured import (
     CONTROL,
@@ -58,11 +61,27 @@ def run(
         ]
     with together(out.parent) as part:
         for folder, cells, head in wanted:
-            for name, found in analyse_all(evidence_of(cells, draws, TABLES)).items():
+            with _of_numbers(numbers):
+                analyses = analyse_all(evidence_of(cells, draws, TABLES))
+            for name, found in analyses.items():
                 document = _finite({key: getattr(found, key, {}) for key in KEPT[source]})
                 path = part / out.name / folder / f"{name}.json"
                 write_json(path, {"analysis": name, **head, **document})
     return f"{len(TABLES)} analyses of the {source} numbers in {out}"
+
+
+@contextlib.contextmanager
+def _of_numbers(folder: Path) -> Iterator[None]:
+    """Inside the block, a rule that cannot take a number says where the number came from."""
+    try:
+        yield
+    except LayerwiseError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise LayerwiseError(
+            f"{folder}: a number in a *.csv or measured.json is not of the kind of the published "
+            f"one ({type(error).__name__}: {error!s:.200}); restore it, or measure it again"
+        ) from error
 
 
 def _finite(node: Any) -> Any:
