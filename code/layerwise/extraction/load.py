@@ -288,7 +288,7 @@ def _load(
             tokenizer("a")
         problem = "the model that it declares cannot run"
         with in_words(path / "config.json", problem, _ONE_MODEL), torch.no_grad():
-            model(torch.zeros((1, 2), dtype=torch.long, device=model.device))
+            model(torch.zeros((1, 2), dtype=torch.long, device=model.device)).logits  # noqa: B018
     return _checkpoint(model, tokenizer, name, revision, dtype, None if control else path)
 
 

@@ -163,7 +163,9 @@ def read_models(path: Path) -> dict[str, Model]:
     for slug, entry in entries.items():
         place = f"{path}: model {slug!r:.80}"
         if not isinstance(entry, dict):
-            raise LayerwiseError(f"{place}: expected a mapping, found {type(entry).__name__}")
+            raise LayerwiseError(
+                f"{place}: expected a mapping, found {type(entry).__name__}; restore it"
+            )
         try:
             models[slug] = Model.model_validate({**entry, "slug": slug})
         except ValidationError as error:
