@@ -52,7 +52,7 @@ def step_of(stage):
 @cache
 def reached(step):
     """Every module that a step reaches through imports; measuring takes names from `analyses`."""
-    graph = grimp.build_graph("layerwise", cache_dir=None)
+    graph = grimp.build_graph("layerwise", exclude_type_checking_imports=True, cache_dir=None)
     if step in ("measure", "preflight"):
         for module in ("layerwise.analyses", *graph.find_descendants("layerwise.analyses")):
             graph.remove_module(module)
@@ -75,7 +75,8 @@ def covered(path, deps):
 # What words, reads, writes and fetches. No number of a measurement passes through it but as it is,
 # so mending it must not ask for 250 GB of weights again.
 WORDS = re.compile(
-    r"code/layerwise/((errors|progress|files|steps/__init__)\.py|inputs/(__init__|upstream|mirrors|notebooks)\.py)"
+    r"code/layerwise/((errors|progress|files|steps/__init__)"
+    r"|inputs/(__init__|upstream|mirrors|notebooks|rows|shapes))\.py"
 )
 
 
