@@ -362,7 +362,7 @@ def flaw(said: str, place: str) -> str | None:
         return said
     if not re.search(place, said):
         return f"names no place: {said}"
-    if ";" not in said:
+    if not re.search(";|must be one of|needs", said):  # a choice is its own fix
         return f"names no fix: {said}"
     return None if len(said) < LONGEST else f"{len(said)} characters: {said[:300]}"
 

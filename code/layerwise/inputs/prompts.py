@@ -37,7 +37,9 @@ def read_prompts(given: Any, study: str = "anisotropy") -> tuple[str, ...]:
         texts = _of_document(name, read_json(given) if isinstance(given, Path) else given, study)
         found = [require_text(f"{name}: prompt {n}", one) for n, one in enumerate(texts)]
     if not found:
-        raise LayerwiseError(f"{given}: expected a list with at least one prompt, found none")
+        raise LayerwiseError(
+            f"{given}: expected a list with at least one prompt, found none; add one"
+        )
     return tuple(found)
 
 
@@ -51,5 +53,5 @@ def _of_document(name: object, document: Any, study: str) -> Any:
             )
         document = entry["prompts"]
     if not isinstance(document, list | tuple) or not document:
-        raise LayerwiseError(f"{name}: expected a list with at least one prompt")
+        raise LayerwiseError(f"{name}: expected a list with at least one prompt; add one")
     return document

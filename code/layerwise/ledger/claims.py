@@ -264,7 +264,9 @@ def _printed(
     value = published.value(file, key)
     if printed.get("length"):
         if not isinstance(value, list):
-            raise LayerwiseError(f"{key} of {file} must be a list to be counted, found {value!r}")
+            raise LayerwiseError(
+                f"{key} of {file} must be a list to be counted, found {value!r:.80}; name one"
+            )
         return len(value), file, key
     return value, file, key
 
@@ -284,5 +286,7 @@ def statistic_parts(statistic: str) -> tuple[str, str, str]:
     """
     parts = statistic.split(":", 2)
     if len(parts) != 3 or not parts[2].startswith(pointer("")):
-        raise LayerwiseError(f"a statistic is analysis:document:/json/pointer, found {statistic!r}")
+        raise LayerwiseError(
+            f"a statistic is analysis:document:/json/pointer, found {statistic!r:.80}; correct it"
+        )
     return parts[0], parts[1], parts[2]

@@ -248,7 +248,7 @@ def _band(claim: Claim, inputs: Sequence[str], origins: Origins | None) -> str:
     if claim.tolerance not in TOLERANCES:
         raise LayerwiseError(
             f"claim {claim.id}: tolerance must be one of {', '.join(TOLERANCES)}, "
-            f"found {claim.tolerance!r}"
+            f"found {claim.tolerance!r:.40}; take one"
         )
     if origins is None or claim.tolerance not in OF_HALF:
         return claim.tolerance
