@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from layerwise.files import sha256_of, write_json
+from layerwise.files import read_json, sha256_of, write_json
 from layerwise.inputs.published import HEADER, TYPED
 from layerwise.inputs.result_files import LAYERS, TABLES
 
@@ -55,6 +55,12 @@ def judged(records: list[dict[str, Any]], source: str = "published", **fields: A
         counts.setdefault(f"paper{entry['paper']}", Counter())[entry["verdict"]] += 1
     document = {"source": source, "counts": counts, "statistics": {}, "inputs": {}}
     return document | {"headlines": [], "findings": [], "claims": records} | fields
+
+
+def note_statistics(claims: Path, folder: Path) -> None:
+    """Say that the claims were judged by what the folder holds now."""
+    hashes = {file.name: sha256_of(file) for file in folder.glob("*.json")}
+    write_json(claims, read_json(claims) | {"statistics": hashes})
 
 
 SVG = '<svg viewBox="0 0 400 300" width="400" height="300"><text>drawn</text></svg>\n'

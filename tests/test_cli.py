@@ -197,7 +197,7 @@ def analyzed(checkpoint, tmp_path_factory):
 
 def test_analyze_writes_one_file_per_analysis(analyzed):
     results, documents = read(analyzed), {*RESULTS, "sensitivity", "gains", "spectral"}
-    beside = {"hidden_states", "figures", "index.html", "tables.tex"}
+    beside = {"hidden_states", "figures", "tables", "index.html", "tables.tex"}
     left = {path.name for path in analyzed.iterdir()}
     assert left == {f"{name}.json" for name in documents} | beside
     assert list(results["category_bootstrap"]["layer_results"]) == ["0", "4", "5"]

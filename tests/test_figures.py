@@ -17,6 +17,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from claim_records import judged, note_statistics, record
 from judged import analysed
 from layerwise.analyses import TABLES
 from layerwise.analyses.survival import CHOICES, CLAIMS
@@ -48,15 +49,15 @@ ROOT = Path(__file__).resolve().parent.parent
 Cells = dict[tuple[str, str], Any]
 ALL_BUT_ONE = [name for name in FIGURES if name != "anisotropy_spectra"]
 REPORTED = [  # verdicts on two papers, one of them of a list
-    {"paper": paper, "where": where, "verdict": verdict, "published": printed, "recomputed": again,
-     "provenance": {"file": None}}
-    for paper, where, verdict, printed, again in (
+    record(f"p{paper}.{number}", paper=paper, where=where, verdict=verdict, published=printed,
+           recomputed=again, file=None)
+    for number, (paper, where, verdict, printed, again) in enumerate((
         (1, "abstract", "agrees", 1.0, 1.0),
         (1, "abstract", "differs", 2.0, 3.0),
         (1, "section 2", "agrees", [1.0, 4.0], [1.001, 4.0]),
         (2, "section 4", "needs weights", 5.0, None),
         (2, "section 4", "differs", "Yes", "No"),
-    )
+    ))
 ]  # fmt: skip
 
 
@@ -68,7 +69,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in TABLES:
         found = analysed(name, published)
         write_json(out / "statistics" / f"{name}.json", {"documents": found.documents})
-    write_json(out / "claims.json", {"claims": REPORTED})
+    write_json(out / "claims.json", judged(REPORTED))
+    note_statistics(out / "claims.json", out / "statistics")
     return out
 
 
@@ -210,6 +212,9 @@ def test_the_stage_writes_all_figures_or_nothing(folder: Path, tmp_path: Path) -
     broken = read_json(tmp_path / "few" / "bins.json")
     del broken["documents"]["pythia-6p9b"]["bootstrap_results"]["0"]["r"]
     write_json(tmp_path / "few" / "bins.json", broken)
+    with pytest.raises(LayerwiseError, match=r"bins\.json: these statistics are not the ones"):
+        stage.run("published", *places)
+    note_statistics(folder / "claims.json", tmp_path / "few")
     with pytest.raises(KeyError, match="r"):
         stage.run("published", *places)
     assert {path.stem for path in out.glob("*.svg")} == set(found)

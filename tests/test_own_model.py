@@ -482,7 +482,7 @@ def test_scaling_of_a_broken_file_iv(out: Path, tmp_path: Path) -> None:
     layers.write_text(layers.read_text().replace('"tiny"', '"another"'))
     (tmp_path / "two" / "gains.json").write_text('{"n_layers": 5}')
     with pytest.raises(
-        LayerwiseError, match="two lacks 'residual_gain_mean'; run `layerwise analyze` for"
+        LayerwiseError, match="another lacks 'residual_gain_mean'; run `layerwise analyze` for"
     ):
         scaling.run([tmp_path / "one", tmp_path / "two"], tmp_path / "both")
     assert not (tmp_path / "both").exists()

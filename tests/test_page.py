@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claim_records import HOSTILE, SVG, folders, judged, record
+from claim_records import HOSTILE, SVG, folders, judged, note_statistics, record
 from layerwise.errors import LayerwiseError
 from layerwise.files import write_json
 from layerwise.inputs.result_files import LAYERS
@@ -330,6 +330,7 @@ def test_page_says_what_random_weights_give_too(tmp_path: Path, root: Path) -> N
     for place, models in ((path, 1), (made.statistics / "control" / path.name, 3)):
         counts = {"survives": ["gpt2"] * models, "lost": [], "appears": [], "absent": []}
         write_json(place, {"documents": {"summary": {"rows": [row | counts]}}})
+    note_statistics(made.claims, made.statistics)
     page = Page(built(made))
     assert [claim["control"] for claim in page.data["claims"]] == ["STRONG", "WEAK"]
     said = "".join(page.words)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from claim_records import folders, headline, judged, record
+from claim_records import folders, headline, judged, note_statistics, record
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, write_json
 from layerwise.ledger.headlines import GRADES
@@ -119,6 +119,7 @@ def test_the_stage_writes_a_folder_of_latex(tmp_path: Path, root: Path) -> None:
     for name in ("layers", "pairs"):
         (made.figures / f"{name}.pdf").write_bytes(b"%PDF")
     write_json(made.statistics / "sensitivity.json", {"documents": {"summary": CHOICES}})
+    note_statistics(made.claims, made.statistics)
     out = tmp_path / "tex"
     said = stage.run("published", made.claims, made.statistics, made.figures, out, TEMPLATES)
     assert said == f"report, supplement and 2 figures in {out}"

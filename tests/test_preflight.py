@@ -21,7 +21,7 @@ def here(tmp_path, root, monkeypatch):
     registry = yaml.safe_load((root / "models.yaml").read_text())["models"]
     models = {slug: registry[slug] for slug in ("pythia-410m", "bloom-1b1")}
     (tmp_path / "models.yaml").write_text(yaml.safe_dump({"models": models}))
-    (tmp_path / "params.yaml").write_text("measure: {device: cuda, control: true}\n")
+    (tmp_path / "params.yaml").write_bytes((root / "params.yaml").read_bytes())
     for folder in ("data", "paper"):
         (tmp_path / folder).mkdir()
     (tmp_path / "paper" / "main.tex.j2").write_text("")
@@ -58,7 +58,8 @@ def test_with_everything(here, capfd):
 def test_without_a_gpu(here, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     refused(here, "need a CUDA device and none was found")
-    (here / "params.yaml").write_text("measure: {device: cpu, control: true}\n")
+    params = here / "params.yaml"
+    params.write_text(params.read_text().replace("device: cuda", "device: cpu"))
     run(here)
 
 

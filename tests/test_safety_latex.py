@@ -70,7 +70,9 @@ def test_hostile_texts_bring_no_command_into_the_paper(tmp_path: Path) -> None:
     harmless = rendered(tmp_path / "t", tuple(f"text {chr(97 + n)}" for n in range(len(TEX))))
     counts = [Counter(tokens(tex)) for tex in (hostile, harmless)]
     more = counts[0] - counts[1]
-    assert not {token for token in more if token[0] == "\\" and token not in SIGNS}
+    assert not {
+        token for token in more if token[0] == "\\" and token not in {*SIGNS, r"\allowbreak"}
+    }
     for special in ("$", "&", "#", "~", "^", "_", "%"):
         assert counts[0][special] == counts[1][special], special
     assert depth(hostile) == depth(harmless)

@@ -62,7 +62,7 @@ def compare(models: Sequence[Result | str | Path], out: str | Path | None = None
         page.require_templates()
     documents: dict[str, Mapping[str, Any]] = {}
     settings, is_random = [], False
-    for given in models:
+    for place, given in enumerate(models):
         if isinstance(given, Result):
             results, is_new = next(iter(given.models.values())), given.page.random_weights
         else:
@@ -72,7 +72,7 @@ def compare(models: Sequence[Result | str | Path], out: str | Path | None = None
                 (f"{folder}/layers.json", f"sha256:{sha256_of(folder / 'layers.json')}")
             )
         display, is_random = results["layers"]["model_display"], is_random or is_new
-        if display in documents and not isinstance(given, Result):
+        if display in documents and not isinstance(given, Result) and given not in models[:place]:
             display = f"{display} ({Path(given).name})"  # another checkpoint of that model
         if display in documents:
             raise LayerwiseError(
