@@ -74,8 +74,9 @@ def test_module_gains_against_hooks(study: str, slug: str, attention: str, mlp: 
 
 
 def test_parameters_are_counted_without_buffers(tmp_path: Path) -> None:
-    weights, model = subject("pythia-70m").weights, checkpoint("pythia-70m").model
-    stored = safetensors.torch.load_file(weights.folder / "model.safetensors")
+    folder, model = checkpoint("pythia-70m").folder, checkpoint("pythia-70m").model
+    assert folder is not None
+    stored = safetensors.torch.load_file(folder / "model.safetensors")
     masks = {
         f"gpt_neox.layers.0.attention.{name}": torch.zeros(*shape)
         for name, shape in (("bias", (1, 1, 9, 9)), ("masked_bias", (1,)))

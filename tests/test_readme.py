@@ -122,7 +122,7 @@ def test_stages_that_dvc_is_asked_for_exist() -> None:
     """A word in capitals stands for the reader's own."""
     written = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
     for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
-        for named in re.findall(r"\bdvc repro ([\w@.-]+)", page.read_text(encoding="utf-8")):
+        for named in re.findall(r"\bdvc repro (\w[\w@.-]*)", page.read_text(encoding="utf-8")):
             stage, _, item = named.partition("@")
             assert stage in written, f"{page.name}: {named}"
             known = written[stage].get("foreach", ())

@@ -45,7 +45,7 @@ def test_a_pinned_path_that_leads_out_is_refused(tmp_path: Path, path: str) -> N
 
 def test_a_link_in_a_mirror_brings_pinned_bytes_or_none(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
-    secret.write_bytes(b"secret")
+    secret.write_bytes(b"key")
     (tmp_path / "mirror").mkdir()
     (tmp_path / "mirror" / "x.json").symlink_to(secret)
     made = registry(tmp_path / "published", "x.json", b"[1]")
