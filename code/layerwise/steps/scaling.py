@@ -83,9 +83,9 @@ def compare(models: Sequence[Result | str | Path], out: str | Path | None = None
     comparison = scaling.compare({display: of["layers"] for display, of in documents.items()})
     evidence = Evidence(read_published(page.ROOT / "published"), Draws(N_RESAMPLES, LEVEL, SEED))
     try:
-        own = page_of(documents, comparison, evidence)
-        own = replace(own, settings=[*own.settings, *settings], random_weights=is_random)
         beside = depth_curves.published(evidence)
+        own = page_of(documents, comparison, evidence, beside)
+        own = replace(own, settings=[*own.settings, *settings], random_weights=is_random)
         found = Result(documents, {"scaling": comparison}, own, beside)
         return found if out is None else found.save(out)
     except (LookupError, TypeError, ValueError, AttributeError) as error:

@@ -25,7 +25,10 @@ PEAKS = {
 
 
 def page_of(
-    models: Mapping[str, Results], comparison: Mapping[str, Any], evidence: Evidence
+    models: Mapping[str, Results],
+    comparison: Mapping[str, Any],
+    evidence: Evidence,
+    curves: depth_curves.Curves,
 ) -> Own:
     """What the page across models says.
 
@@ -33,9 +36,9 @@ def page_of(
         models: result documents by display name.
         comparison: the document of `scaling.json`.
         evidence: the published numbers.
+        curves: of the papers' models.
     """
     printed = derive({"": READER}, evidence).documents[""]
-    curves = depth_curves.published(evidence)
     peaks = _peaks(models, comparison, printed)
     about = (
         "At which layer does the correlation of asymmetry and preference peak, where does it end, "
