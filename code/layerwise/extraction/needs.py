@@ -79,10 +79,22 @@ def tflops(device: str) -> float:
 
 def states_bytes(model: Model) -> float:
     """Bytes of the hidden states that wait on disk until all of a model is measured."""
-    rows = len(POOLINGS) * STATEMENTS + PROMPT_TOKENS
-    per_row = model.shape.hidden_size * (model.shape.n_layers + 2)
-    width = {"float16": 2}  # others are kept as float32
-    return float(sum(rows * per_row * width.get(e.dtype, 4) for e in model.extractions.values()))
+    shape = model.shape
+    return float(
+        sum(
+            kept_bytes(STATEMENTS, PROMPT_TOKENS, shape.hidden_size, shape.n_layers, one.dtype)
+            for one in model.extractions.values()
+        )
+    )
+
+
+def kept_bytes(
+    statements: int, prompt_tokens: int, hidden_size: int, n_layers: int, dtype: str
+) -> int:
+    """Bytes of the hidden states that one extraction keeps."""
+    rows = len(POOLINGS) * statements + prompt_tokens
+    width = 2 if dtype == "float16" else 4  # others are kept as float32
+    return rows * hidden_size * (n_layers + 2) * width
 
 
 def spelled(n_bytes: int) -> str:

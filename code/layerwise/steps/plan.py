@@ -20,9 +20,8 @@ import tokenizers
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction import needs
-from layerwise.extraction.checkpoint_folder import check_folder, stored_tensors
+from layerwise.extraction.checkpoint_folder import stored_tensors, weight_files
 from layerwise.extraction.families import MATRICES
-from layerwise.extraction.store import POOLINGS
 from layerwise.files import read_json
 from layerwise.inputs.models import BYTES
 from layerwise.measures.values import sampled_layers
@@ -58,13 +57,13 @@ def plan(
     folder = Path(model)
     config = read_json(folder / "config.json")
     size, n_layers = (_first(config, names) for names in (SIZE, BLOCKS))
-    parameters = float(sum(math.prod(one.shape) for one in stored_tensors(check_folder(folder))))
+    parameters = float(sum(math.prod(one.shape) for one in stored_tensors(weight_files(folder))))
     of_pairs, of_prompts = (_tokens(folder, of) for of in (statement_pairs.statements, texts))
     rate = SHARE * _rate() if device == "cpu" else needs.TFLOPS * 1e12
     load = parameters * BYTES[dtype] / needs.DISK_RATE
     run = 2 * parameters * (of_pairs + 2 * of_prompts) / rate
     svd = len(MATRICES) * n_layers * SVD * size**3
-    states = (len(POOLINGS) * len(statement_pairs.statements) + of_prompts) * size * (n_layers + 2)
+    states = needs.kept_bytes(len(statement_pairs.statements), of_prompts, size, n_layers, dtype)
     free = psutil.virtual_memory().available
     sampled = ", ".join(map(str, sampled_layers(n_layers, layers=layers)))
     lines = {
@@ -76,8 +75,7 @@ def plan(
         "layers": sampled,
         "memory": f"{needs.spelled(int(needs.bytes_of(parameters, size, dtype)))}, free here "
         f"{needs.spelled(free)}",
-        "disk": f"{needs.spelled(states * (2 if dtype == 'float16' else 4))} of hidden states in "
-        f"{out}",
+        "disk": f"{needs.spelled(states)} of hidden states in {out}",
         "time": f"about {_spelled(load + run)} at {rate / 1e9:,.0f} GFLOP/s, singular values "
         f"{_spelled(svd)} more",
     }
