@@ -29,9 +29,9 @@ class Result(TypedDict, total=False):
     __pydantic_config__ = LOOSE  # type: ignore[misc]
     documents: Required[dict[str, Any]]
     derived: dict[str, list[str]]
-    given: Any
-    undefined: Any
-    missing: Any
+    given: dict[str, str]
+    undefined: dict[str, str]
+    missing: dict[str, str]
 
 
 PARTS = ("derived", "given", "undefined", "missing")  # of a statistics file, by statistic
