@@ -18,9 +18,10 @@ from typing import Any, Literal, Required
 from typing_extensions import TypedDict
 
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.shapes import STRICT, read_yaml, require_shape
+from layerwise.inputs.shapes import LOOSE, STRICT, read_yaml, require_shape
 from layerwise.ledger.sentences import Record, Said, Value, fill
 from layerwise.ledger.verdicts import AS_RANDOM, STANDING, at, gives
+from layerwise.statistics.survival import LOST, SURVIVES, WORDS
 
 HOLDS, IN_PART = "holds", "holds in part"
 NOT, ONE_CHOICE = "does not follow", "only under one choice"
@@ -34,7 +35,6 @@ GRADES = {
 }
 FALLS = ("differs", "contradicted")
 OUTCOMES: Mapping[bool | None, str] = {True: "survives", False: "lost", None: "not tested"}
-SENSITIVITY = "sensitivity"
 
 
 class Asked(TypedDict, total=False):
@@ -60,6 +60,26 @@ class Entries(TypedDict):
 
     __pydantic_config__ = STRICT  # type: ignore[misc]
     headlines: list[Asked]
+
+
+class Part(TypedDict, total=False):
+    """What a headline rests on: a claim with its verdict, or a fact."""
+
+    __pydantic_config__ = STRICT  # type: ignore[misc]
+    claim: str
+    verdict: str
+    fact: str
+    stands: bool | None
+
+
+class Row(TypedDict):
+    """What became of a claim under a choice, in one model (`survival.compare`)."""
+
+    __pydantic_config__ = LOOSE  # type: ignore[misc]
+    claim: str
+    choice: str
+    model: str
+    outcome: Literal[WORDS]  # type: ignore[valid-type]
 
 
 Stands = Sequence[bool | None]  # None: not known
@@ -117,7 +137,7 @@ class Headline:
     grade: str
     reason: str
     rule: str
-    parts: list[dict[str, Any]]
+    parts: list[Part]
     choices: dict[str, str]
     asked: list[str] = field(default_factory=list)
 
@@ -224,9 +244,10 @@ def _outcome(
             if isinstance(value, bool | None)
             else gives(first["published"], value, first["decimals"])
         )
-    rows = at(documents, f"{SENSITIVITY}:summary:/models") or []
+    rows = at(documents, "sensitivity:summary:/models") or []
+    require_shape("sensitivity.json: models", list[Row], rows, "analyse again")
     outcomes = [row["outcome"] for row in rows if choice.items() <= row.items()]
-    return {"survives": True, "lost": False}.get(outcomes[0] if outcomes else "")
+    return {SURVIVES: True, LOST: False}.get(outcomes[0] if outcomes else "")
 
 
 def _counted(records: Sequence[Record]) -> str:

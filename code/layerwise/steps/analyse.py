@@ -75,8 +75,8 @@ def _of_numbers(folder: Path) -> Iterator[None]:
     """Inside the block, a rule that cannot take a number says where the number came from."""
     try:
         yield
-    except LayerwiseError:
-        raise
+    except LayerwiseError as error:
+        raise LayerwiseError(f"{folder}, a *.csv or measured.json: {error}") from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise LayerwiseError(
             f"{folder}: a number in a *.csv or measured.json is not of the kind of the published "
