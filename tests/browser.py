@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
 import os
@@ -113,9 +112,6 @@ class Browser:
             deviceScaleFactor=1,
             mobile=False,
         )
-
-    def screenshot(self, path: Path) -> None:
-        path.write_bytes(base64.b64decode(self._ask("GET", f"{self._session}/screenshot")))
 
     def console(self) -> list[str]:
         """Messages since the last call."""

@@ -14,9 +14,7 @@ from layerwise.files import read_json, sha256_of, write_json
 from layerwise.inputs.published import HEADER, TYPED
 from layerwise.inputs.result_files import LAYERS, TABLES
 
-HOSTILE = (
-    """</script><script>alert("x")</script><img src=x onerror=alert(1)>&amp;' \u2028 {{ 7 }}"""
-)
+FIELDS = ("quantity", "where", "model", "unit", "cause", "kind", "published", "recomputed")
 
 
 def record(claim_id: str, **fields: Any) -> dict[str, Any]:
@@ -46,6 +44,17 @@ def record(claim_id: str, **fields: Any) -> dict[str, Any]:
         "readings": [],
         "provenance": provenance,
     } | fields
+
+
+def hostile_claims(texts: Sequence[str]) -> list[dict[str, Any]]:
+    """Two claims per text that hold it wherever a text can stand; one has no statistics."""
+    records = []
+    for number, text in enumerate(texts):
+        fields = dict.fromkeys(FIELDS, text)
+        made = record(f"p2.{number}.{text}", file=text, key=text, **fields, verdict="differs")
+        odd = record(f"p3.{number}", statistic=f"{text}:m:/x", recomputed=None, verdict="declared")
+        records += [made, odd]
+    return records
 
 
 def judged(records: list[dict[str, Any]], source: str = "published", **fields: Any) -> dict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import functools
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import Any
 import pytest
 
 from browser import Browser, browser, missing
-from claim_records import HOSTILE, folders, record
+from claim_records import folders, headline, hostile_claims, record
+from hostile import TEXTS
+from layerwise.files import revealed
 from layerwise.inputs.result_files import LAYERS
 from layerwise.ledger.findings import origin
 from layerwise.steps import page as stage
@@ -31,7 +34,7 @@ select.dispatchEvent(new Event("input", { bubbles: true }));
 
 @functools.cache
 def made_up() -> list[dict[str, Any]]:
-    """Claims of three papers; the last one's texts try to break out of the page."""
+    """Claims of three papers; the last one has an id that addresses escape."""
     records = []
     for number in range(N - 4):
         paper = 1 + number % 3
@@ -55,8 +58,8 @@ def made_up() -> list[dict[str, Any]]:
         record("p2.printed.p", quantity="p of r", where="table 1", published="p < 0.001"),
         record("p2.printed.figure", quantity="slope", where="figure 1, box", published=0.8741),
     ]
-    last = record("p3.last%", quantity=HOSTILE, cause=HOSTILE, published="word", recomputed="other")
-    return [*records, *printed, last | {"verdict": "differs", "where": "Paper 3, section 9"}]
+    last = record("p3.last%", published="word", recomputed="other", where="Paper 3, section 9")
+    return [*records, *printed, last]
 
 
 @pytest.fixture(scope="module")
@@ -76,23 +79,28 @@ def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     reason = missing()
     if reason:
         pytest.skip(reason)
-    with browser(tmp_path_factory.mktemp("profile")) as opened:
-        opened.open("about:blank")
-        yield opened
+    with browser(tmp_path_factory.mktemp("profile")) as window:
+        yield window
 
 
-@pytest.fixture
-def page(window: Browser, pages: dict[str, str]) -> Iterator[Browser]:
-    """The published page, freshly opened; afterwards nothing was said or asked for."""
+@contextlib.contextmanager
+def opened(window: Browser, address: str) -> Iterator[Browser]:
+    """A page, freshly opened; afterwards nothing was said or asked for."""
     window.open("about:blank")
     window.size(1200, 900)
     window.console()
     window.requests()
-    window.open(pages["published"])
+    window.open(address)
     yield window
     assert window.console() == []
-    asked = {address.partition("#")[0] for address in window.requests()}
-    assert {address for address in asked if not address.startswith("data:")} == {pages["published"]}
+    asked = {asked.partition("#")[0] for asked in window.requests()}
+    assert {asked for asked in asked if not asked.startswith("data:")} == {address}
+
+
+@pytest.fixture
+def page(window: Browser, pages: dict[str, str]) -> Iterator[Browser]:
+    with opened(window, pages["published"]) as page:
+        yield page
 
 
 def test_rows_are_drawn_as_needed(page: Browser) -> None:
@@ -155,23 +163,16 @@ def test_filters_stand_in_the_address(page: Browser, pages: dict[str, str]) -> N
     page.run(CHOOSE, "order", "published down")
     page.type("[name=words]", "odd")
     state = [page.run(STATUS), page.run(IDS), page.run("return location.hash")]
+    expected = [
+        entry["id"]
+        for entry in made_up()
+        if (entry["paper"], entry["verdict"]) == (1, "needs weights") and "odd" in entry["quantity"]
+    ]
+    assert state[:2] == [f"{len(expected)} of {N} claims", expected[:5]]
     assert state[2] == "#claims?words=odd&paper=1&verdict=needs+weights&order=published+down"
     page.open("about:blank")
     page.open(pages["published"] + state[2])
     assert [page.run(STATUS), page.run(IDS), page.run("return location.hash")] == state
-
-
-def test_filters_work_together(page: Browser) -> None:
-    page.run(CHOOSE, "paper", "1")
-    page.run(CHOOSE, "verdict", "differs")
-    page.type("[name=words]", "odd")
-    expected = [
-        entry["id"]
-        for entry in made_up()
-        if entry["paper"] == 1 and entry["verdict"] == "differs" and "odd" in entry["quantity"]
-    ]
-    assert page.run(STATUS) == f"{len(expected)} of {N} claims"
-    assert page.run(IDS) == expected[:5]
 
 
 def test_sort_by_head_and_by_list(page: Browser) -> None:
@@ -297,15 +298,6 @@ def test_link_to_an_odd_or_unknown_claim(page: Browser, pages: dict[str, str]) -
     assert page.run(STATUS) == "No claim is named p9.nothing."
 
 
-def test_texts_stay_texts(page: Browser, pages: dict[str, str]) -> None:
-    page.open("about:blank")
-    page.open(f"{pages['published']}#p3.last%25")
-    label = "return document.activeElement.querySelector('span').firstChild.data"
-    assert page.run(label) == HOSTILE
-    assert page.run("return document.querySelector('tr.about .cause').textContent") == HOSTILE
-    assert page.run("return document.querySelectorAll('script').length") == 2
-
-
 def test_counts_and_figures_lead_to_their_claims(page: Browser) -> None:
     page.click("a[href='#claims?paper=3&verdict=follows']")
     expected = [r for r in made_up() if r["paper"] == 3 and r["verdict"] == "follows"]
@@ -374,3 +366,23 @@ def test_policy_stops_requests_and_foreign_scripts(window: Browser, pages: dict[
     )
     assert blocked == ["connect-src", "img-src", "script-src-elem"]
     assert window.run("return window.foreign") is None
+
+
+UNFOLD = """
+document.getElementById("more").click();
+for (const button of document.querySelectorAll('tr.claim .toggle')) button.click();
+return document.querySelectorAll('tr.about').length
+"""
+
+
+def test_nothing_of_a_hostile_page_runs(window: Browser, tmp_path: Path, root: Path) -> None:
+    """A dialog would stop the driver; a refused script would be told on the console."""
+    headlines = [headline(f"p2.{text}", says=text, parts=[{"claim": text}]) for text in TEXTS]
+    made = folders(tmp_path, root, hostile_claims(TEXTS), headlines=headlines)
+    stage.run(**made.arguments())
+    small = "return [...document.querySelectorAll('tr.claim small')].map(s => s.textContent)"
+    with opened(window, (made.out / "index.html").as_uri()) as page:
+        assert page.run(UNFOLD) == page.run(DRAWN) == 2 * len(TEXTS)
+        ids = [f"p2.{n}.{revealed(text, keep=chr(10))}" for n, text in enumerate(TEXTS)]
+        assert page.run(small)[::2] == ids
+        assert page.run("return document.querySelectorAll('script, iframe, object').length") == 2
