@@ -13,8 +13,8 @@ import pytest
 from hostile import MARKUP, PATHS, TEX, is_unseen
 from layerwise import cli
 from layerwise.extraction.twins import build_twin
+from parsed_page import Page
 from test_safety_latex import SIGNS, depth, tokens
-from test_safety_page import Skeleton
 from tiny_checkpoints import TEXTS, twinned_model
 
 TOKEN = "hf_0123456789abcdefghijABCDEFGHIJ"
@@ -61,7 +61,7 @@ def test_a_page_across_hostile_models_has_the_elements_of_a_harmless_one(
         layers["model_display"] = names[0]
         (copy / "layers.json").write_text(json.dumps(layers))
         assert cli.main(["scaling", str(folder), str(copy), f"--out={out}"]) == 0
-        pages.append(Skeleton(FIGURE.sub("", (out / "scaling.html").read_text(encoding="utf-8"))))
+        pages.append(Page(FIGURE.sub("", (out / "scaling.html").read_text(encoding="utf-8"))))
         assert not {path.name for path in out.rglob("*")} & {*MODELS, names[0]}
     assert pages[0].parts == pages[1].parts
     assert MARKUP[0] in "".join(pages[0].words)
@@ -83,10 +83,10 @@ def test_files_are_called_the_same_whatever_names_say(made: tuple[Path, Path]) -
 
 def test_the_page_has_the_elements_of_a_harmless_one(made: tuple[Path, Path]) -> None:
     pages = [(folder / "index.html").read_bytes().decode("utf-8") for folder in made]
-    drawn = [Skeleton("".join(FIGURE.findall(page))) for page in pages]
+    drawn = [Page("".join(FIGURE.findall(page))) for page in pages]
     kinds = [{str(part) for part in page.parts} for page in drawn]
     assert kinds[0] <= kinds[1]  # a longer name may break a label into more lines
-    hostile, plain = (Skeleton(FIGURE.sub("", page)) for page in pages)
+    hostile, plain = (Page(FIGURE.sub("", page)) for page in pages)
     assert hostile.parts == plain.parts
     links = [[link for link in page.links if link[:5] != "data:"] for page in (hostile, plain)]
     assert links[0] == links[1]

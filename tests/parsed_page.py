@@ -1,0 +1,57 @@
+"""A page taken apart, for tests of what it holds."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from typing import Any
+
+
+class Page(HTMLParser):
+    """What a page is made of without its texts, its attributes' values, texts and scripts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.parts: list[Any] = []
+        self.values: list[tuple[str, str]] = []
+        self.words: list[str] = []
+        self.scripts: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.parts.append((tag, [name for name, _ in attrs]))
+        self.values += [(name, value or "") for name, value in attrs]
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.parts.append(f"/{tag}")
+
+    def handle_comment(self, data: str) -> None:
+        self.parts.append(("comment, declaration or section", data))
+
+    handle_decl = unknown_decl = handle_comment
+
+    def handle_data(self, data: str) -> None:
+        if self.cdata_elem == "script":
+            self.scripts[-1] += data
+        else:
+            self.words.append(data)
+
+    @property
+    def links(self) -> list[str]:
+        return [value for name, value in self.values if name in ("href", "src", "action", "srcset")]
+
+    @property
+    def data(self) -> Any:
+        """What the script reads, its claims as rows again."""
+        data = json.loads(self.scripts[0])
+        packed = data["claims"]
+        data["claims"] = [{} for _ in range(packed["n"])]
+        for name, column in packed["columns"].items():
+            values = [column["of"][at] for at in column["at"]] if "of" in column else column
+            for row, value in zip(data["claims"], values, strict=True):
+                if value is not None:
+                    row[name] = value
+        return data
