@@ -29,7 +29,7 @@ import transformers
 
 from extraction import checkpoint_of, loops, needed_flop, read_texts, synthetic, timed
 from layerwise.extraction.hidden_states import extract
-from layerwise.extraction.load import Checkpoint, load_local
+from layerwise.extraction.load import Checkpoint, load_model
 from layerwise.extraction.provenance import describe_environment
 from layerwise.extraction.store import BEFORE_NORM, HiddenStates
 from layerwise.files import write_json
@@ -133,7 +133,7 @@ def with_load(checkpoint: Checkpoint, texts: list[str], out: Path, tokens: int) 
             os.posix_fadvise(handle.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
     def whole() -> None:
-        loaded = load_local(folder, "float16", device)
+        loaded = load_model(folder, "float16", device)
         extract(loaded, texts, (), out / "loaded", tokens_per_batch=tokens)
 
     seconds = timed(whole)

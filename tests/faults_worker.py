@@ -22,7 +22,7 @@ import torch
 import layerwise.extraction.hidden_states as module
 from layerwise.errors import LayerwiseError, refused
 from layerwise.extraction import partial
-from layerwise.extraction.load import load_local
+from layerwise.extraction.load import load_model
 from layerwise.extraction.partial import partial_of
 from layerwise.extraction.store import open_states
 from tiny_checkpoints import TEXTS, contents
@@ -269,7 +269,7 @@ def seen(scenario):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    CHECKPOINT, FOLDER = load_local(Path(sys.argv[1]), device="cpu"), Path(sys.argv[2])
+    CHECKPOINT, FOLDER = load_model(Path(sys.argv[1]), device="cpu"), Path(sys.argv[2])
     ERRORS = FOLDER / "errors.log"
     # what the first run prepares (kernels, late imports) every forked one then has
     module.extract(CHECKPOINT, TEXTS, PROMPTS, FOLDER / "before", tokens_per_batch=4)

@@ -14,7 +14,7 @@ import torch
 
 from layerwise.experiments import Fragments, Subject
 from layerwise.experiments.table import measure_experiment
-from layerwise.extraction.load import Checkpoint, load_local
+from layerwise.extraction.load import Checkpoint, load_model
 from layerwise.inputs.models import read_models
 from tiny_checkpoints import PROMPTS, REPOSITORY, subject_of, twin_folder
 
@@ -33,7 +33,7 @@ def stand_in(slug: str) -> Path:
     return twin_folder(family_of(slug), DEPTHS.get(slug, 3), SEEDS.get(slug, 0))
 
 
-_loaded = cache(load_local)
+_loaded = cache(load_model)
 
 
 def checkpoint(slug: str, dtype: str = "float32") -> Checkpoint:

@@ -12,7 +12,7 @@ import layerwise.extraction.hidden_states as module
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.batches import plan_batches
 from layerwise.extraction.hidden_states import extract
-from layerwise.extraction.load import Checkpoint, attention_kernel, load_local
+from layerwise.extraction.load import Checkpoint, attention_kernel, load_model
 from layerwise.extraction.partial import partial_of
 from layerwise.extraction.store import BEFORE_NORM, POOLINGS, HiddenStates
 from tiny_checkpoints import EVERY_KIND, TEXTS, built, contents, twin_checkpoint
@@ -197,9 +197,9 @@ import os
 import sys
 from pathlib import Path
 from layerwise.extraction.hidden_states import extract
-from layerwise.extraction.load import load_local
+from layerwise.extraction.load import load_model
 from tiny_checkpoints import TEXTS
-checkpoint, out = load_local(Path(sys.argv[1]), device="cpu"), Path(sys.argv[2])
+checkpoint, out = load_model(Path(sys.argv[1]), device="cpu"), Path(sys.argv[2])
 prompts = ("The river rises", "An owl")
 extract(checkpoint, TEXTS * 2, prompts, out / "two", tokens_per_batch=8)
 extract(checkpoint, TEXTS * 2, prompts, out / "two", tokens_per_batch=8)  # found finished
@@ -295,7 +295,7 @@ def test_gpu_agrees_with_cpu(checkpoint: Checkpoint, tmp_path: Path) -> None:
     path = checkpoint.folder
     cpu = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "cpu")
     for device in ("cuda:0", "auto"):
-        gpu = extract(load_local(path, device=device), TEXTS, PROMPTS, tmp_path / device)
+        gpu = extract(load_model(path, device=device), TEXTS, PROMPTS, tmp_path / device)
         assert gpu.index["linears"] == "plain"
         for layer in (0, 2, 3, BEFORE_NORM):
             np.testing.assert_allclose(gpu.pooled(layer), cpu.pooled(layer), atol=1e-3)

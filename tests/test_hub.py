@@ -21,7 +21,7 @@ from safetensors.torch import load_file
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction import hub
-from layerwise.extraction.load import load_local, load_registered
+from layerwise.extraction.load import load_model, load_registered
 from layerwise.extraction.pickles import write_safetensors
 from layerwise.extraction.twins import twin_of
 from layerwise.files import read_json
@@ -198,20 +198,27 @@ for name in sys.argv[1:]:
 
 
 def test_what_was_fetched_is_there_when_the_hub_is_not(tmp_path: Path) -> None:
-    """With a terminal to draw bars on, and the token that the gate asks for."""
-    names = ["org/x.slow", "org/x.gated"]
+    """With a terminal to draw bars on, and the token that the gate asks for.
+
+    Of a commit that is in the cache, whoever put it there, nothing is asked at all: a client that
+    cannot reach the hub waits half a minute.
+    """
+    names = ["org/x.slow", "org/x.gated", "org/x.kept"]
+    home = tmp_path / "hub" / "models--org--x.kept"
+    keep(Path(shutil.copytree(twin_folder("opt"), home / "built")), home, COMMIT)
     terminal, inner = pty.openpty()
     termios.tcsetwinsize(inner, (24, 100))
     ask = [sys.executable, "-c", FETCH, *names, "org/x"]
     with stand_in_hub(dict.fromkeys(names, twin_folder("opt"))) as server:
         env = environment(server.address, tmp_path) | {"HF_TOKEN": TOKEN}
         first = subprocess.run(ask, env=env, stdout=subprocess.PIPE, stderr=inner, text=True)
+    assert not [line for line in server.asked if "x.kept" in line]
     os.close(inner)
     assert "%|" in os.read(terminal, 2**16).decode(errors="replace")
     again = subprocess.run(ask, env=env, capture_output=True, text=True)
-    folders, missing = first.stdout.splitlines()[:2], first.stdout.splitlines()[2]
+    *folders, missing = first.stdout.splitlines()
     assert all(Path(folder, "model.safetensors").is_file() for folder in folders)
-    assert again.stdout.splitlines()[:2] == folders
+    assert again.stdout.splitlines()[:3] == folders
     assert "org/x: neither a local folder nor a model on the hub" in missing
     assert "org/x at 0123" in again.stdout
     assert "and the hub cannot be reached ([Errno 111] Connection refused); connect" in again.stdout
@@ -228,7 +235,7 @@ def test_pickles_give_the_twin_itself(seen: Seen, monkeypatch: pytest.MonkeyPatc
     loaded = load_registered(model, "float32", device="cpu")
     assert (loaded.folder, loaded.revision) == (folder, COMMIT)
     assert list(hub.look_up(model)) == ["model.safetensors"]
-    twin = load_local(twin_folder("opt"), device="cpu")
+    twin = load_model(twin_folder("opt"), device="cpu")
     for one, two in zip(loaded.model.parameters(), twin.model.parameters(), strict=True):
         assert torch.equal(one, two)
     assert [path.name for path in folder.parent.iterdir()] == [COMMIT]

@@ -19,7 +19,7 @@ from layerwise.errors import LayerwiseError, TryAgainError
 from layerwise.experiments import of_model
 from layerwise.experiments.of_model import Texts, measure_model
 from layerwise.extraction import load
-from layerwise.extraction.load import load_local
+from layerwise.extraction.load import load_model
 from layerwise.extraction.projections import Weights
 from layerwise.extraction.twins import build_twin
 from layerwise.files import read_json
@@ -67,7 +67,7 @@ def step(twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def load(model: Model, dtype: str, *, device: str, control: bool) -> Any:
         loaded.append(dtype)
-        return load_local(twin, dtype, device)
+        return load_model(twin, dtype, device)
 
     monkeypatch.setattr(measure, "load_registered", load)
     monkeypatch.setattr(measure.upstream, "verify_data", lambda folder: None)
@@ -203,7 +203,7 @@ def measured_with(
         def load(dtype: str) -> Any:
             if dtype in refusal:
                 raise refusal[dtype]
-            return load_local(twin, dtype, "cpu")
+            return load_model(twin, dtype, "cpu")
 
         monkeypatch.setattr(of_model, "measure_experiment", experiment)
         given = (model, loading or load, texts, published, tmp_path)

@@ -30,7 +30,7 @@ from layerwise.analyses.evidence import Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.experiments import own_weights
 from layerwise.experiments.reduction import measure
-from layerwise.extraction.load import load_local
+from layerwise.extraction.load import load_model
 from layerwise.extraction.twins import build_twin
 from layerwise.figures import style
 from layerwise.figures.categories import MOST_NAMED
@@ -265,14 +265,14 @@ def test_a_model_without_known_slices_is_told_so(
 
 
 def test_without_leaves_out_what_it_names(checkpoint: Path) -> None:
-    loaded = load_local(checkpoint, "float32", "cpu")
+    loaded = load_model(checkpoint, "float32", "cpu")
     found, absent = own_model._of_weights(loaded, ["A text"], ["spectral"])
     assert list(found) == ["gains"]
     assert absent == {"spectral": "it was left out by --without"}
 
 
 def test_gains_of_one_block_iv(checkpoint: Path) -> None:
-    lone = replace(load_local(checkpoint, "float32", "cpu"), n_layers=1, name="lone")
+    lone = replace(load_model(checkpoint, "float32", "cpu"), n_layers=1, name="lone")
     with pytest.raises(LayerwiseError, match="compare two blocks, lone has 1; they need a model"):
         own_weights.gains(lone, ["A text"])
 

@@ -8,9 +8,9 @@ from tempfile import TemporaryDirectory
 from layerwise.experiments import Subject
 from layerwise.extraction import tracing
 from layerwise.extraction.families import FAMILIES
-from layerwise.extraction.load import Checkpoint, as_declared, load_local
+from layerwise.extraction.load import Checkpoint, load_model
 from layerwise.extraction.projections import Weights
-from layerwise.extraction.twins import build_twin, twin_of
+from layerwise.extraction.twins import build_twin
 from layerwise.files import read_json
 from layerwise.inputs.models import Model, Shape
 from layerwise.inputs.published import read_published
@@ -90,8 +90,7 @@ def twin_folder(family: str, n_layers: int = 3, seed: int = 0) -> Path:
 @cache
 def twin_checkpoint(family: str, n_layers: int = 3, seed: int = 0) -> Checkpoint:
     """The loaded twin, in float32 on the CPU, shared by the whole session."""
-    model = twin_of(twinned_model(family, n_layers))
-    return as_declared(model, load_local(twin_folder(family, n_layers, seed), device="cpu"))
+    return load_model(twin_folder(family, n_layers, seed), device="cpu")
 
 
 def subject_of(model: Model, checkpoint: Checkpoint) -> Subject:
@@ -102,7 +101,7 @@ def subject_of(model: Model, checkpoint: Checkpoint) -> Subject:
 
 def built(family: str = "gpt_neox", dtype: str = "float32") -> Checkpoint:
     """The twin loaded anew: a test may spoil it."""
-    return load_local(twin_folder(family), dtype, "cpu")
+    return load_model(twin_folder(family), dtype, "cpu")
 
 
 def contents(folder: Path) -> dict[str, bytes]:

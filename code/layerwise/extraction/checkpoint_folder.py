@@ -47,12 +47,7 @@ class Stored(NamedTuple):
 
 
 def check_config(path: Path) -> None:
-    """Refuse a checkpoint whose architecture is not known, before anything else is looked at.
-
-    Raises:
-        LayerwiseError: without a config.json, for another architecture, for one that only code of
-            the checkpoint's own could build, or for weights in a file of another name.
-    """
+    """Refuse an architecture that is not known, or a setting that is `REFUSED`, before all else."""
     file = path / "config.json"
     if not file.is_file():
         raise LayerwiseError(f"{path}: a checkpoint folder has a config.json, this one has none")
@@ -71,7 +66,7 @@ def check_config(path: Path) -> None:
         return  # its own code, if it brings some, is not needed and not run
     if "auto_map" in config:
         raise LayerwiseError(
-            f"{path}: the checkpoint asks for code of its own ({_named(config['auto_map'])}), "
+            f"{path}: the checkpoint asks for code of its own ({config['auto_map']!r:.200}), "
             "which is never run; use one whose architecture transformers brings along, such as "
             f"{', '.join(FAMILIES)}"
         )
@@ -91,14 +86,9 @@ def _nodes(document: Any) -> Iterator[Any]:
 
 
 def check_tokenizer(file: Path) -> None:
-    """Refuse a tokenizer that draws its tokens at random, or makes very long text of short.
-
-    Raises:
-        LayerwiseError: for BPE with dropout, or replacements whose growths multiply to too much.
-    """
-    described = read_json(file)
+    """Refuse a tokenizer that draws its tokens at random, or makes very long text of short."""
     growth = 1.0
-    for node in _nodes(described):
+    for node in _nodes(read_json(file)):
         if not isinstance(node, dict):
             continue
         if node.get("dropout"):
@@ -135,11 +125,7 @@ def in_words(place: object, problem: str, fix: str) -> Iterator[None]:
 
 
 def declared(path: Path) -> Any:
-    """What config.json says, as transformers takes it.
-
-    Raises:
-        LayerwiseError: if it does not.
-    """
+    """What config.json says, as transformers takes it."""
     import transformers  # and torch, which the rest of this module does without
 
     with in_words(path / "config.json", "transformers does not take it", "correct it"):
@@ -148,44 +134,25 @@ def declared(path: Path) -> Any:
         )
 
 
-def check_declared(model: Model, path: Path) -> None:
-    """Refuse a config.json that describes another model than the one declared.
-
-    Raises:
-        LayerwiseError: naming what differs, in both.
-    """
-    config = declared(path)
+def check_declared(model: Model, config: Any, **more: object) -> None:
+    """Refuse a configuration that is not as the registry declares the model, nor `more` of it."""
     found = {"family": config.model_type, "n_layers": config.num_hidden_layers}
-    require_declared(model, found | asdict(heads_of(config)))
-
-
-def require_declared(model: Model, found: dict[str, Any]) -> None:
-    """Refuse what is not as the registry declares a model.
-
-    Raises:
-        LayerwiseError: naming the first that differs, in both.
-    """
-    declared = {"family": model.family} | model.shape.model_dump()
-    for key, value in found.items():
-        if declared[key] != value:
+    wanted = {"family": model.family} | model.shape.model_dump()
+    for key, value in (found | asdict(heads_of(config)) | more).items():
+        if wanted[key] != value:
             raise LayerwiseError(
-                f"{model.slug}: declared {key} {declared[key]}, the checkpoint has {value}; "
+                f"{model.slug}: declared {key} {wanted[key]}, the checkpoint has {value}; "
                 "correct the registry or the revision"
             )
 
 
-def _named(auto_map: Any) -> str:
-    values = auto_map.values() if isinstance(auto_map, dict) else [auto_map]
-    return f"{', '.join(sorted({str(value) for value in values})):.200}"
+def check_folder(path: Path) -> list[Stored]:
+    """The tensors of a folder that has all a checkpoint needs: config, tokenizer, weights.
 
-
-def check_folder(path: Path) -> list[Path]:
-    """The weight files of a folder that has all a checkpoint needs.
+    Results call the model by the folder's name, which must be printable.
 
     Raises:
-        LayerwiseError: if config.json, the tokenizer or safetensors weights are missing, the
-            architecture is not known, a shard lies elsewhere, or the folder's name, by which
-            results call the model, is not printable.
+        LayerwiseError: naming what is missing, or not as it must be.
     """
     if not path.is_dir():
         raise LayerwiseError(f"{path}: no such checkpoint folder; check the path")
@@ -197,18 +164,14 @@ def check_folder(path: Path) -> list[Path]:
         )
     if (path / "tokenizer.json").is_file():
         check_tokenizer(path / "tokenizer.json")
-    return weight_files(path)
+    return stored_tensors(path)
 
 
 def weight_files(path: Path) -> list[Path]:
-    """The files that hold the weights: one file, or the shards that an index lists.
+    """The files that hold the weights, all of which are there.
 
     A link to a file elsewhere is followed, as the hub's cache is made of such links; what is
     read through it is safetensors all the same.
-
-    Raises:
-        LayerwiseError: if a file is not there, or the index has another shape or lists a file
-            that is not a safetensors file of this folder.
     """
     files = shards(path)
     for file in files:
@@ -231,7 +194,7 @@ def shards(path: Path, weights: str = WEIGHTS) -> list[Path]:
     """Where the weights are: one file, or those that its index lists; they may be missing.
 
     Raises:
-        LayerwiseError: as for `weight_files`, but for a missing one.
+        LayerwiseError: for an index of another shape, or of files elsewhere or of another kind.
     """
     file, suffix = path / f"{weights}.index.json", Path(weights).suffix
     if (path / weights).is_file() or not file.is_file():
@@ -253,21 +216,17 @@ def shards(path: Path, weights: str = WEIGHTS) -> list[Path]:
     return [path / name for name in sorted(set(listed.values()))]
 
 
-def stored_tensors(files: list[Path]) -> list[Stored]:
-    """Every tensor, from the headers of safetensors files.
+def stored_tensors(path: Path) -> list[Stored]:
+    """Every tensor of a folder, from the headers of its weight files.
 
     Raises:
-        LayerwiseError: if a file has no readable header (cut off, or a pointer to a large file),
-            or weights in it are no floating-point numbers.
+        LayerwiseError: for a header that cannot be read, or weights that are no floats.
     """
+    fix = "it may be cut off, or a pointer to a file that was not downloaded"
     found = []
-    for file in files:
+    for file in weight_files(path):
         with (
-            in_words(
-                file,
-                "not a safetensors file",
-                "it may be cut off, or a pointer to a file that was not downloaded",
-            ),
+            in_words(file, "not a safetensors file", fix),
             safetensors.safe_open(file, framework="np") as handle,
         ):
             for key in handle.keys():  # noqa: SIM118, it is no dictionary
@@ -282,11 +241,7 @@ def stored_tensors(files: list[Path]) -> list[Stored]:
 
 
 def check_blocks(path: Path, family: str, n_layers: int, tensors: list[Stored]) -> None:
-    """Refuse a config.json that speaks of more or fewer blocks than there are weights of.
-
-    Raises:
-        LayerwiseError: naming both numbers.
-    """
+    """Refuse a config.json that speaks of more or fewer blocks than there are weights of."""
     numbered = re.compile(rf"(?:^|\.){re.escape(FAMILIES[family].blocks)}\.(\d{{1,9}})\.")
     blocks = {found[1] for one in tensors if (found := numbered.search(one.key))}
     if not blocks or len(blocks) != n_layers:

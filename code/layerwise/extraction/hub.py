@@ -13,11 +13,13 @@ import hashlib
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import huggingface_hub
 import typer
+from huggingface_hub.errors import LocalEntryNotFoundError
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.checkpoint_folder import (
@@ -25,6 +27,7 @@ from layerwise.extraction.checkpoint_folder import (
     WEIGHTS,
     check_config,
     check_declared,
+    declared,
     is_one,
     shards,
 )
@@ -40,12 +43,12 @@ _BESIDE = ("*.json", "*.txt", "*.model", "*.jinja")
 _CHECKED = "layerwise-checked.json"  # blob: its size and time when its bytes were right
 
 
-def fetch(hub_id: str, revision: str, declared: Model | None = None) -> Path:
+def fetch(hub_id: str, revision: str, model: Model | None = None) -> Path:
     """The folder with config, tokenizer and safetensors weights, nothing else.
 
-    config.json comes first: it can be refused before gigabytes arrive. A `declared` model, which is
-    at a pinned commit, is held to its declaration, and may have pickled weights: they are converted
-    once.
+    config.json comes first: it can be refused before gigabytes arrive. A `model` of the registry,
+    which is at a pinned commit, is held to its declaration, and may have pickled weights: they are
+    converted once. Of a commit that is in the cache the hub is asked nothing.
 
     Raises:
         LayerwiseError: if the model is not to be had: no network, gated, no such model or
@@ -59,11 +62,11 @@ def fetch(hub_id: str, revision: str, declared: Model | None = None) -> Path:
             f"{hub_id}: a revision is a commit, tag or branch of letters, digits and . _ + - /, "
             f"found {revision!r:.80}; take one from the history on its model page"
         )
-    weights, folder = _look_up(hub_id, revision, declared)
+    weights, folder = _look_up(hub_id, revision, model)
     if place_of(folder).is_dir():
         return place_of(folder)
     pickled = is_pickled(weights)
-    if pickled and declared is None:
+    if pickled and model is None:
         raise LayerwiseError(
             f"{hub_id} at {revision} has pickled weights only ({', '.join(sorted(weights)[:3])}), "
             "which can run code and are not loaded; take a revision that has *.safetensors (often "
@@ -73,12 +76,21 @@ def fetch(hub_id: str, revision: str, declared: Model | None = None) -> Path:
     patterns = [*_BESIDE, _PICKLES if pickled else _SAFE]
     if not sys.stderr.isatty():
         huggingface_hub.utils.disable_progress_bars()
+    is_there = folder.name == revision and all(
+        (folder / name).is_file() for name in (*weights, "tokenizer_config.json")
+    )
     with explained(hub_id, revision):
-        snapshot = Path(
-            huggingface_hub.snapshot_download(hub_id, revision=revision, allow_patterns=patterns)
-        )
+        snapshot = _download(hub_id, revision, patterns, is_there)
     check_bytes(snapshot, patterns)
     return convert(snapshot, _BESIDE) if pickled else snapshot
+
+
+def _download(hub_id: str, revision: str, patterns: list[str], is_there: bool) -> Path:
+    get = partial(huggingface_hub.snapshot_download, hub_id, revision=revision)
+    if is_there:  # else the client lists the commit's files once more, and waits for the network
+        with contextlib.suppress(LocalEntryNotFoundError):  # it knows of others that are missing
+            return Path(get(allow_patterns=patterns, local_files_only=True))
+    return Path(get(allow_patterns=patterns))
 
 
 def look_up(model: Model) -> dict[str, int]:
@@ -88,20 +100,20 @@ def look_up(model: Model) -> dict[str, int]:
     user, and what is there.
 
     Raises:
-        LayerwiseError: as for `fetch`, or if config.json is not as declared.
+        LayerwiseError: as for `fetch`.
     """
     return _look_up(model.hub, str(model.revision), model)[0]
 
 
-def _look_up(hub_id: str, revision: str, declared: Model | None) -> tuple[dict[str, int], Path]:
+def _look_up(hub_id: str, revision: str, model: Model | None) -> tuple[dict[str, int], Path]:
     with explained(hub_id, revision):
         whole = cached(hub_id, revision) == "yes"
         sizes = {} if whole else _ask(hub_id, revision)
         config = huggingface_hub.hf_hub_download(hub_id, "config.json", revision=revision)
     folder = Path(config).parent
     check_config(folder)
-    if declared is not None:
-        check_declared(declared, folder)
+    if model is not None:
+        check_declared(model, declared(folder))
     if whole:
         there = place_of(folder) if place_of(folder).is_dir() else folder
         sizes = {file.name: file.stat().st_size for file in there.iterdir() if file.is_file()}
@@ -147,13 +159,10 @@ def cached(hub_id: str, revision: str | None) -> str:
 
 
 def check_bytes(snapshot: Path, patterns: Iterable[str]) -> None:
-    """Compare files of the cache with their names there: sha256, or git's sha1 of small ones.
+    """Refuse bytes that are not the hub's: blobs are named by sha256, or git's sha1 if small.
 
     It is done once per blob: size and time of those that were right are noted in the cache, where
     that can be written. What has no such name, as in a cache without links, is taken as it is.
-
-    Raises:
-        LayerwiseError: for bytes that are not the hub's.
     """
     note = snapshot.parents[1] / _CHECKED
     try:

@@ -12,7 +12,7 @@ import re
 import sys
 import zlib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,14 +26,13 @@ from layerwise.errors import LayerwiseError
 from layerwise.extraction.checkpoint_folder import (
     Stored,
     check_blocks,
+    check_declared,
     check_folder,
     declared,
     in_words,
-    require_declared,
-    stored_tensors,
     weight_files,
 )
-from layerwise.extraction.families import FAMILIES, heads_of
+from layerwise.extraction.families import FAMILIES
 from layerwise.extraction.hub import fetch
 from layerwise.extraction.needs import spelled
 from layerwise.files import from_environment, require_name, sha256_of
@@ -136,54 +135,37 @@ def free_bytes(device: str | torch.device) -> int:
     return there + int(psutil.virtual_memory().available)
 
 
-def load_local(path: Path, dtype: str = "float32", device: str | None = None) -> Checkpoint:
-    """Load a checkpoint folder: config.json, a tokenizer, safetensors weights.
+def load_model(
+    name: str | Path,
+    dtype: str = "float32",
+    device: str | None = None,
+    *,
+    revision: str | None = None,
+) -> Checkpoint:
+    """Load a checkpoint folder if `name` is one, else a model of the hub (`main` by default).
 
     `device` is a torch device, `auto` (spread one model over all GPUs, one process only) or None
-    for `default_device()`. The revision recorded is a digest of config and weights.
+    for `default_device()`. The revision recorded is the commit; of a folder a digest of config and
+    weights.
 
     Raises:
-        LayerwiseError: for a folder without one of these, an architecture without a known
-            layout, an unknown dtype, or too little memory.
+        LayerwiseError: for a folder with a revision or without config.json, a tokenizer or
+            safetensors weights, an architecture without a known layout, an unknown dtype, too
+            little memory, or a model that the hub does not give (see `hub.fetch`).
     """
+    path = Path(name)
+    if not path.exists():
+        snapshot = fetch(str(name), revision or "main")
+        return _load(snapshot, str(name), snapshot.name, dtype, device)
+    if revision is not None:
+        raise LayerwiseError(
+            f"{name} is a local folder and has no revision, found {revision!r}; leave it out"
+        )
     loaded = _load(path, path.resolve().name, "", dtype, device)
     digest = hashlib.sha256()
     for file in (path / "config.json", *weight_files(path)):
         digest.update(sha256_of(file).encode())
     return replace(loaded, revision=f"sha256:{digest.hexdigest()}")
-
-
-def load_hub(
-    hub_id: str, revision: str, dtype: str = "float32", device: str | None = None
-) -> Checkpoint:
-    """Load `organisation/name` at a revision; config, tokenizer and weights from one snapshot.
-
-    Only JSON, tokenizer and safetensors files are downloaded; no remote code runs. The revision
-    recorded is the commit that was resolved.
-    """
-    snapshot = fetch(hub_id, revision)
-    return _load(snapshot, hub_id, snapshot.name, dtype, device)
-
-
-def load_model(
-    name: str,
-    *,
-    revision: str | None = None,
-    dtype: str = "float32",
-    device: str | None = None,
-) -> Checkpoint:
-    """Load a checkpoint folder if `name` is one, else a model of the hub (`main` by default).
-
-    Raises:
-        LayerwiseError: for a folder with a revision.
-    """
-    if not Path(name).exists():
-        return load_hub(name, revision or "main", dtype, device)
-    if revision is not None:
-        raise LayerwiseError(
-            f"{name} is a local folder and has no revision, found {revision!r}; leave it out"
-        )
-    return load_local(Path(name), dtype, device)
 
 
 def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
@@ -224,12 +206,12 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
 def load_registered(
     model: Model, dtype: str, *, device: str | None = None, control: bool = False
 ) -> Checkpoint:
-    """Load a model of the registry from the hub and check family and shape.
+    """Load a model of the registry from the hub, if it is as declared, under the name shown there.
 
     As a `control` it has its own configuration and tokenizer, and weights that are random.
 
     Raises:
-        LayerwiseError: for an unresolved revision.
+        LayerwiseError: for an unresolved revision; as for `load_model`.
     """
     if model.revision is None:
         raise LayerwiseError(
@@ -238,36 +220,21 @@ def load_registered(
         )
     folder = fetch(model.hub, model.revision, model)
     loaded = _load(folder, model.hub, folder.name, dtype, device, control=control)
-    return as_declared(model, loaded)
+    check_declared(model, loaded.model.config, adds_bos=loaded.adds_bos)
+    return replace(loaded, display=model.display)
 
 
 def require_accelerator(device: str | None = None) -> None:
-    """Refuse early where a model of the papers would be run without a CUDA device.
-
-    Raises:
-        LayerwiseError: if there is none and `device` is not named as something else.
-    """
+    """Refuse early where a model of the papers would be run without a CUDA device."""
     wants_cuda = device is None or device == "auto" or device.startswith("cuda")
     if wants_cuda and not torch.cuda.is_available():
         raise LayerwiseError("the papers' models need a CUDA device and none was found")
 
 
-def as_declared(model: Model, loaded: Checkpoint) -> Checkpoint:
-    """The checkpoint under the name that the registry shows, if it is what it declares.
-
-    Raises:
-        LayerwiseError: for a declared family or size that differs from the loaded one; both are
-            named.
-    """
-    found = {"family": loaded.family, "n_layers": loaded.n_layers, "adds_bos": loaded.adds_bos}
-    require_declared(model, found | asdict(heads_of(loaded.model.config)))
-    return replace(loaded, display=model.display)
-
-
 def _load(
     path: Path, name: str, revision: str, dtype: str, device: str | None, *, control: bool = False
 ) -> Checkpoint:
-    tensors = stored_tensors(check_folder(path))
+    tensors = check_folder(path)
     if dtype not in DTYPES:
         raise LayerwiseError(f"dtype must be one of {', '.join(DTYPES)}, found {dtype!r}")
     device = _device(device)
@@ -324,11 +291,7 @@ def _device(wanted: str | None) -> str:
 
 
 def _size(path: Path, config: Any, tensors: list[Stored], dtype: str) -> int:
-    """Bytes that the declared model takes in memory; built without any, held against the headers.
-
-    Raises:
-        LayerwiseError: if it has other blocks, shapes, or more parameters than weights are stored.
-    """
+    """Bytes of the declared model in memory; built without any, held against the headers."""
     file = path / "config.json"
     check_blocks(path, config.model_type, config.num_hidden_layers, tensors)
     with in_words(file, "no model can be built of it", _ONE_MODEL), torch.device("meta"):

@@ -26,7 +26,6 @@ from layerwise.extraction.checkpoint_folder import (
     check_config,
     declared,
     stored_tensors,
-    weight_files,
 )
 from layerwise.extraction.families import FAMILIES, Family, Heads, Rows, heads_of
 from layerwise.extraction.load import Checkpoint
@@ -78,7 +77,7 @@ class Weights:
         """
         check_config(folder)
         config = declared(folder)
-        stored = {_without_base(one.key): one for one in stored_tensors(weight_files(folder))}
+        stored = {_without_base(one.key): one for one in stored_tensors(folder)}
         return cls._of(str(folder), dtype, config, stored)
 
     @classmethod

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.errors import LayerwiseError, TextError
-from layerwise.extraction.checkpoint_folder import check_folder, stored_tensors
+from layerwise.extraction.checkpoint_folder import check_folder
 from layerwise.files import locked
 from layerwise.inputs.pairs import StatementPairs, place_of, read_pairs
 from layerwise.inputs.prompts import read_prompts
@@ -122,7 +122,7 @@ def checked(
     """
     found = read_pairs(pairs), () if prompts is None else read_prompts(prompts)
     if isinstance(model, str | Path) and Path(model).exists():
-        stored_tensors(check_folder(Path(model)))
+        check_folder(Path(model))
     if out is not None:
         _require_place(Path(out))
     return found

@@ -20,7 +20,7 @@ import tokenizers
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction import needs
-from layerwise.extraction.checkpoint_folder import stored_tensors, weight_files
+from layerwise.extraction.checkpoint_folder import stored_tensors
 from layerwise.extraction.families import MATRICES
 from layerwise.files import read_json
 from layerwise.inputs.models import BYTES
@@ -57,7 +57,7 @@ def plan(
     folder = Path(model)
     config = read_json(folder / "config.json")
     size, n_layers = (_first(config, names) for names in (SIZE, BLOCKS))
-    parameters = float(sum(math.prod(one.shape) for one in stored_tensors(weight_files(folder))))
+    parameters = float(sum(math.prod(one.shape) for one in stored_tensors(folder)))
     of_pairs, of_prompts = (_tokens(folder, of) for of in (statement_pairs.statements, texts))
     rate = SHARE * _rate() if device == "cpu" else needs.TFLOPS * 1e12
     load = parameters * BYTES[dtype] / needs.DISK_RATE
