@@ -37,7 +37,6 @@ import transformers
 from layerwise.extraction.batches import plan_batches
 from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint
-from layerwise.extraction.packed import Linears, packed_linears
 from layerwise.extraction.store import HiddenStates, open_states
 from layerwise.inputs.pairs import read_pairs
 
@@ -148,14 +147,11 @@ def run_extraction(checkpoint: Checkpoint, texts: list[str], folder: Path) -> Hi
     return extract(checkpoint, texts, (), folder)
 
 
-def gemm_rate(checkpoint: Checkpoint, linears: Linears) -> float:
-    """Multiply-add rate of one MLP matrix on a full batch, 2 x 2048 x 768 x 3072 flop per call.
-
-    `packed`: oneDNN with weights packed before; `plain`: ATen's `F.linear`.
-    """
+def gemm_rate(checkpoint: Checkpoint) -> float:
+    """Multiply-add rate of one MLP matrix on a full batch, 2 x 2048 x 768 x 3072 flop per call."""
     layer = checkpoint.blocks[0].mlp.dense_h_to_4h
     states = torch.randn(TOKENS_PER_BATCH, 768)
-    with packed_linears(layer, linears), torch.inference_mode():
+    with torch.inference_mode():
         fastest = min(timed(lambda: layer(states)) for _ in range(20))
     return 2 * states.shape[0] * layer.weight.numel() / fastest
 
@@ -303,7 +299,7 @@ def main() -> None:
     ours: list[float] = []
     many: list[float] = []
     few: list[float] = []
-    rates: dict[Linears, list[float]] = {"packed": [], "plain": []}
+    rates: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
         peers = Peers(arguments.peers, checkpoint, texts, out / "peers")
@@ -312,14 +308,12 @@ def main() -> None:
             for times, seconds in zip((many, few), loops(checkpoint, texts, sampled), strict=True):
                 times.append(seconds)
             ours.append(timed(lambda: run_extraction(checkpoint, texts, out / "all")))
-            for linears, found in rates.items():
-                found.append(gemm_rate(checkpoint, linears))
+            rates.append(gemm_rate(checkpoint))
             peers.all_take_a_turn()
             states = open_states(out / "all")
             if number == 0:
                 disagreement(checkpoint, texts, states)
                 peers.disagreement(states)
-                print(f"linear layers: {states.index['linears']}")
             shutil.rmtree(states.folder)
         peers.close()
         loop_times = {"20 passes per pair (scaled)": many, "4 passes per pair (scaled)": few}
@@ -327,13 +321,11 @@ def main() -> None:
         best = min(peers.seconds, key=lambda name: statistics.median(peers.seconds[name]))
         print(f"the fastest other tool: {best}")
         needed = needed_flop(checkpoint, texts)
-        for linears, name in (("packed", "oneDNN, packed before"), ("plain", "ATen, F.linear")):
-            parts = [needed / t / r for t, r in zip(ours, rates[linears], strict=True)]
-            print(
-                f"matrix product, {name}: {statistics.median(rates[linears]) / 1e9:.0f} GFLOP/s; "
-                f"the extraction reaches {statistics.median(parts):.2f} of it "
-                f"({min(parts):.2f} to {max(parts):.2f})"
-            )
+        parts = [needed / t / r for t, r in zip(ours, rates, strict=True)]
+        print(
+            f"matrix product: {statistics.median(rates) / 1e9:.0f} GFLOP/s; the extraction reaches "
+            f"{statistics.median(parts):.2f} of it ({min(parts):.2f} to {max(parts):.2f})"
+        )
         growth(checkpoint, texts, out)
 
 

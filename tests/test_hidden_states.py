@@ -70,12 +70,10 @@ def assert_like_one_by_one(checkpoint: Checkpoint, found: HiddenStates, atol: fl
 def test_every_family_against_naive(tmp_path: Path, family: str) -> None:
     """Against one text at a time and the model's own outputs; OPT-350M's last layer is narrower."""
     checkpoint = twin_checkpoint(family)
-    for linears in ("packed", "plain"):
-        states = extract(checkpoint, TEXTS, PROMPTS, tmp_path / linears, linears=linears)
-        assert_like_one_by_one(checkpoint, states, atol=2e-5)
-        assert states.index["linears"] == linears
+    states = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out")
+    assert_like_one_by_one(checkpoint, states, atol=2e-5)
     assert states.index["adds_bos"] == checkpoint.adds_bos
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["packed", "plain"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
     if family == "opt-350m":
         assert states.pooled(3).shape == (len(TEXTS), 8)
     else:
@@ -128,11 +126,9 @@ def test_finished_extraction_is_returned_at_once(
     assert contents(extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out").folder) == first
 
 
-@pytest.mark.parametrize("change", [{"tokens_per_batch": 3}, {"linears": "plain"}])
-def test_fingerprint_covers_the_options(
-    checkpoint: Checkpoint, tmp_path: Path, change: dict
-) -> None:
-    found = (extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out", **of) for of in ({}, change))
+def test_fingerprint_covers_the_batch_size(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    options = ({}, {"tokens_per_batch": 3})
+    found = (extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out", **of) for of in options)
     assert len({(one.folder / "fingerprint").read_text() for one in found}) == 2
 
 
@@ -262,10 +258,9 @@ def test_head_and_tokenizer_that_do_not_fit(tmp_path: Path) -> None:
         extract(loaded, TEXTS[:1], (), tmp_path / "other")
 
 
-def test_packing_leaves_the_model_as_it_was(tmp_path: Path) -> None:
+def test_the_model_is_left_as_it_was(tmp_path: Path) -> None:
     checkpoint = built()
-    extract(checkpoint, TEXTS, (), tmp_path / "out", linears="packed")
-    assert not any("forward" in vars(part) for part in checkpoint.model.modules())
+    extract(checkpoint, TEXTS, (), tmp_path / "out")
     hooks = [part._forward_hooks or part._forward_pre_hooks for part in checkpoint.model.modules()]
     assert not any(hooks)
 
@@ -296,7 +291,6 @@ def test_gpu_agrees_with_cpu(checkpoint: Checkpoint, tmp_path: Path) -> None:
     cpu = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "cpu")
     for device in ("cuda:0", "auto"):
         gpu = extract(load_model(path, device=device), TEXTS, PROMPTS, tmp_path / device)
-        assert gpu.index["linears"] == "plain"
         for layer in (0, 2, 3, BEFORE_NORM):
             np.testing.assert_allclose(gpu.pooled(layer), cpu.pooled(layer), atol=1e-3)
         np.testing.assert_allclose(gpu.nll, cpu.nll, atol=1e-3)

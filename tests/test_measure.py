@@ -102,7 +102,7 @@ def test_a_model_is_loaded_once_per_dtype_and_says_what_measured_it(
         assert run["device"].startswith("cpu")
         assert {"model", "revision", "torch", "transformers", "attention"} <= set(run)
         assert run["dtype"] in model.dtypes
-    assert {"linears", "template", "tokens_per_batch"} <= set(runs[SLUG])
+    assert {"attention", "template", "tokens_per_batch"} <= set(runs[SLUG])
     assert is_random(found)
     files = all_fragments(found)
     assert {file for file in files if not file.startswith("beyond/")} <= {

@@ -29,7 +29,7 @@ from layerwise.inputs.published import Published, leaves
 from layerwise.progress import Advance, meter, say
 
 # Of an extraction's index: how its states were made, beside the model and the dtype.
-HOW = ("attention", "linears", "template", "tokens_per_batch", "smaller_batches")
+HOW = ("attention", "template", "tokens_per_batch", "smaller_batches")
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 families, checkpoint_folder, load        which parts a model has; checking and loading one
 hub, hub_answers, pickles                getting one; what the hub says; pickles made safetensors
-forward, batches, packed                 a pass through it, and what goes through together
+forward, batches                         a pass through it, and what goes through together
 hidden_states, partial, store            all statements, streamed to disk, resumable
 tracing, projections                     one text with everything kept; one weight matrix at a time
 needs, provenance                        what a model takes; what a measurement rests on

@@ -12,11 +12,9 @@ from jaxtyping import Float, Float32, Int64
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.load import Checkpoint
-from layerwise.extraction.packed import Multiply, packed_tiles, pad_rows
 from layerwise.extraction.store import BEFORE_NORM, Layer
 
 HEAD_ROWS = 256  # predicted tokens whose logits exist at once
-TILE_ROWS = 1024  # predicted tokens of one tile of logits: 8 MiB, in the cache of a CPU
 _WIDER = {"float16": "bfloat16 or float32", "bfloat16": "float32"}
 See = Callable[[Layer, torch.Tensor], None]
 
@@ -112,66 +110,13 @@ def mean_token_nll(
 ) -> Float32[torch.Tensor, " batch"]:
     """Mean NLL of tokens 1..T-1 of every statement, nats.
 
-    The model's own loss, one statement at a time; with packed linear layers the same number from
-    tiles of the vocabulary (see `tiled_nll`).
+    The model's own loss, one statement at a time.
     """
-    tiles, cap = packed_tiles(checkpoint.head), checkpoint.cap
-    if tiles is not None:
-        nll = tiled_nll(tiles, hidden[:, :-1].flatten(0, 1), tokens[:, 1:].flatten(), cap)
-        return nll.view(len(tokens), -1).mean(dim=1)
     n_texts = max(1, HEAD_ROWS // (tokens.shape[1] - 1))
     some = zip(hidden[:, :-1].split(n_texts), tokens[:, 1:].split(n_texts), strict=True)
     nlls = []
     for states, wanted in some:
-        logits = capped(checkpoint.head(states), cap)
+        logits = capped(checkpoint.head(states), checkpoint.cap)
         for one, ids in zip(logits, wanted.to(logits.device), strict=True):
             nlls.append(torch.nn.functional.cross_entropy(one.float(), ids))
     return torch.stack(nlls)
-
-
-def tiled_nll(
-    tiles: Sequence[Multiply],
-    hidden: Float32[torch.Tensor, "row hidden"],
-    wanted: Int64[torch.Tensor, " row"],
-    cap: float | None = None,
-) -> Float32[torch.Tensor, " row"]:
-    """log sum_w exp(logit_w) - logit_wanted per row, nats, with one tile of logits at a time.
-
-    The running sum is kept relative to the running maximum, s <- s e^(m - m') + sum e^(logit - m'),
-    so nothing overflows. The wanted logit is read from its tile: its rounding error is the sum's.
-
-    Args:
-        tiles: maps from hidden states to the logits of consecutive words.
-        wanted: the word whose NLL is asked for.
-        cap: logits are cap * tanh(logit / cap) where given.
-    """
-    nll = []
-    for start in range(0, len(hidden), TILE_ROWS):
-        rows = pad_rows(hidden[start : start + TILE_ROWS])
-        words = wanted[start : start + TILE_ROWS]
-        nll.append(_tiled_nll(tiles, rows, words, cap))
-    return torch.cat(nll)
-
-
-def _tiled_nll(
-    tiles: Sequence[Multiply],
-    rows: Float32[torch.Tensor, "padded hidden"],
-    words: Int64[torch.Tensor, " row"],
-    cap: float | None,
-) -> Float32[torch.Tensor, " row"]:
-    top = rows.new_full((len(words),), -torch.inf)
-    total, target = torch.zeros_like(top), torch.full_like(top, torch.nan)
-    first = 0
-    for tile in tiles:
-        logits = tile(rows)[: len(words)]
-        if cap is not None:
-            logits = logits.div_(cap).tanh_().mul_(cap)
-        place = words - first
-        inside = (place >= 0) & (place < logits.shape[1])
-        here = logits.gather(1, place.clamp(0, logits.shape[1] - 1)[:, None])[:, 0]
-        target = torch.where(inside, here, target)
-        higher = torch.maximum(top, logits.amax(dim=1))
-        total = total * (top - higher).exp() + logits.sub_(higher[:, None]).exp_().sum(dim=1)
-        top = higher
-        first += logits.shape[1]
-    return total.log() + (top - target)  # in this order: large logits cancel exactly

@@ -20,7 +20,6 @@ from layerwise.errors import LayerwiseError
 from layerwise.extraction.batches import Batch, Room, plan_batches, run_in_parts
 from layerwise.extraction.forward import forward, mean_token_nll, pool, require_sound
 from layerwise.extraction.load import Checkpoint, attention_kernel
-from layerwise.extraction.packed import Linears, choose_linears, packed_linears
 from layerwise.extraction.partial import Partial
 from layerwise.extraction.provenance import describe, states_kernel
 from layerwise.extraction.store import (
@@ -36,7 +35,7 @@ from layerwise.files import from_environment
 from layerwise.inputs.models import BYTES
 from layerwise.progress import track
 
-LAYOUT = 3  # raise when the same inputs would give other bytes
+LAYOUT = 4  # raise when the same inputs would give other bytes
 T = TypeVar("T")
 
 
@@ -48,7 +47,6 @@ def extract(
     *,
     template: str = NONE,
     tokens_per_batch: int = 2048,
-    linears: Linears | None = None,
 ) -> HiddenStates:
     """Run every statement and prompt through the model once and store what `store` describes.
 
@@ -63,7 +61,6 @@ def extract(
     Args:
         template: what every statement is put into before it is tokenised (see `templates`).
         tokens_per_batch: upper limit of tokens in a batch; part of the method in half precision.
-        linears: `packed` or `plain` linear layers, None for `choose_linears`.
 
     Raises:
         LayerwiseError: for a statement of one token or a text longer than the model's context
@@ -97,7 +94,6 @@ def extract(
         "token_ids_sha256": [digest_of_ids(of) for of in ids.values()],
         "adds_bos": checkpoint.adds_bos,
         "tokens_per_batch": tokens_per_batch,
-        "linears": choose_linears(checkpoint.model, linears),
         "template": template,
     }
     partial = _partial(checkpoint, ids, folder, index)
@@ -108,10 +104,7 @@ def extract(
         if done is None:
             return open_states(folder)
         todo = [number for number in range(len(partial.batches)) if number not in done]
-        with (
-            packed_linears(checkpoint.model, index["linears"]),
-            attention_kernel(checkpoint.model, index["attention"]),
-        ):
+        with attention_kernel(checkpoint.model, index["attention"]):
             mine = todo[processes.rank :: processes.count]
             _run_all(checkpoint, partial, mine, texts, ids, shown=processes.rank == 0)
         processes.wait()
