@@ -10,7 +10,6 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -40,19 +39,20 @@ from layerwise.inputs.measured import alone
 from layerwise.inputs.pairs import read_pairs
 from layerwise.inputs.prompts import read_prompts
 from layerwise.inputs.published import Published
+from layerwise.inputs.result_files import SWEEP
 from layerwise.measures.values import Values
 from layerwise.pages.own_model import figures, page, sections
 from layerwise.pages.own_model.cautions import cautions, share_of_two
 from layerwise.pages.own_model.tables import Section, Table, significant
 from layerwise.pages.pictures import Picture
 from layerwise.pages.typeset import build_pdf
-from layerwise.steps import analyze, own_model, scaling
+from layerwise.steps import analyze, scaling
 from random_states import DRAWS, numbers_of, some_pairs, write_states
 from tiny_checkpoints import twinned_model
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = {"pairs": ROOT / "examples" / "pairs.json", "prompts": ROOT / "examples" / "prompts.json"}
-DOCUMENTS = (*READER, "gains", "spectral")
+DOCUMENTS = tuple(READER)
 FIGURES = [*figures.OF_ONE]
 FEW: dict[str, Any] = {"layers": [0, 4, 8, 10], "k_values": [10], "n_permutations": 20}
 HOSTILE = (MARKUP[0], MARKUP[6], TEX[0], TEX[5], "$x^2$ & $\\frac{$", "größe 語 \u2588")
@@ -266,15 +266,9 @@ def test_a_model_without_known_slices_is_told_so(
 
 def test_without_leaves_out_what_it_names(checkpoint: Path) -> None:
     loaded = load_model(checkpoint, "float32", "cpu")
-    found, absent = own_model._of_weights(loaded, ["A text"], ["spectral"])
-    assert list(found) == ["gains"]
+    found, absent = own_weights.files(loaded, ["A text"], ["spectral"])
+    assert list(found) == [SWEEP]
     assert absent == {"spectral": "it was left out by --without"}
-
-
-def test_gains_of_one_block_iv(checkpoint: Path) -> None:
-    lone = replace(load_model(checkpoint, "float32", "cpu"), n_layers=1, name="lone")
-    with pytest.raises(LayerwiseError, match="compare two blocks, lone has 1; they need a model"):
-        own_weights.gains(lone, ["A text"])
 
 
 def test_without_iv(capsys: pytest.CaptureFixture[str]) -> None:

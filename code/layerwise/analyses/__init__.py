@@ -13,7 +13,6 @@ from layerwise.analyses.derivation import Derivation, Document, Table, derive
 from layerwise.analyses.evidence import Draws, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published
-from layerwise.inputs.result_files import ANISOTROPY
 
 # A module per analysis: `DOCUMENTS` of the papers; `READER`, if a reader's own model has it too.
 NAMES = (
@@ -23,9 +22,14 @@ NAMES = (
     "sheaf_trace", "spectral_norms", "calibration", "output_correlation", "cross_model",
     "phases", "consolidated", "twins", "validation",
 )  # fmt: skip
-OF_READER = (
-    "validation", "layers", "category_bootstrap", "bins", "pairs", "anisotropy", "sensitivity",
-)  # fmt: skip
+# The result files of a reader's model, and the analyses that make them.
+OF_READER = {
+    **{name: name for name in (
+        "validation", "layers", "category_bootstrap", "bins", "pairs", "anisotropy", "sensitivity",
+    )},
+    "gains": "depth_gain",
+    "spectral": "spectral_norms",
+}  # fmt: skip
 
 
 def _of(name: str, table: str) -> Any:
@@ -33,7 +37,7 @@ def _of(name: str, table: str) -> Any:
 
 
 TABLES: dict[str, Table] = {name: _of(name, "DOCUMENTS") for name in NAMES}
-READER: dict[str, Document] = {name: _of(name, "READER") for name in OF_READER}
+READER: dict[str, Document] = {name: _of(of, "READER") for name, of in OF_READER.items()}
 
 
 def analyse(name: str, evidence: Evidence) -> Derivation:
@@ -53,14 +57,12 @@ def analyse_all(evidence: Evidence) -> dict[str, Derivation]:
 
 
 def of_reader(numbers: Published, draws: Draws) -> dict[str, dict[str, Any]]:
-    """`{analysis: document}` of a reader's own model, by the rules of the published files.
+    """`{result file: document}` of a reader's own model, by the rules of the published files.
 
-    Without prompts there is no profile of anisotropy, and no document of it.
+    What was not measured, say gains where there are no prompts, has no document.
 
     Raises:
         LayerwiseError: if a statistic does not exist.
     """
-    there = {
-        name: of for name, of in READER.items() if of.of != ANISOTROPY or numbers.keys(ANISOTROPY)
-    }
+    there = {name: of for name, of in READER.items() if numbers.keys(str(of.of).partition("#")[0])}
     return derive(there, Evidence(numbers, draws)).documents

@@ -7,7 +7,7 @@ import numpy as np
 
 from layerwise.analyses.derivation import Document
 from layerwise.analyses.evidence import Entry
-from layerwise.analyses.gain_files import damps, final_gain, gain, models
+from layerwise.analyses.gain_files import damps, density, final_gain, gain, models
 from layerwise.inputs.result_files import HUNT, SWEEP
 from layerwise.statistics import gains
 from layerwise.statistics.correlation import pearson
@@ -79,6 +79,15 @@ OVER_SIZES = {
     ),
     "bound/total": lambda f: max(gains.depth_bound(m.n_layers) ** m.n_layers for m in f.models),
 }
+OF_OWN = {
+    **{key: rule for key, rule in OF_SIZE.items() if key not in ("bound", "class")},
+    "n_prompts": lambda m: len(m.residual_gain_all),
+    "d_head": lambda m: m.d_model // m.n_heads,  # of the notebooks; Gemma's heads are wider
+    "rho": density,
+    "gain_with_ln_std": lambda m: np.std(m.readings.final_norm.all),
+}
+OF_READING = {"mean": lambda one: np.mean(one.all), "std": lambda one: np.std(one.all)}
+READER = Document(SWEEP, {"": OF_OWN, "readings/*": OF_READING})
 DOCUMENTS = {
     "family": Document(SWEEP, {"": OVER_SIZES, "models/*": OF_SIZE}),
     "hunt": Document(HUNT, {"": {"bound/above": above_bound}}, places={}, shows=False),

@@ -87,9 +87,13 @@ def prediction(e: Evidence) -> Correlation:
     return pearson(*np.array(pairs).T)
 
 
+OF_NORMS: Rules = {
+    f"{matrix}_{name}_spectral": partial(moment, matrix=matrix, of=of)
+    for name, of in (("mean", np.mean), ("std", np.std))
+    for matrix in MATRICES
+}
 OF_MODEL: Rules = {
-    **{f"{matrix}_mean_spectral": partial(moment, matrix=matrix) for matrix in MATRICES},
-    **{f"{matrix}_std_spectral": partial(moment, matrix=matrix, of=np.std) for matrix in MATRICES},
+    **OF_NORMS,
     "W_V_over_W_O": ratio,
     # of the layer means as figure 3 prints them
     "ratio_of_rounded": lambda m: round(moment(m), 2) / round(moment(m, "W_O"), 2),
@@ -116,7 +120,7 @@ STUDY: Rules = {
     ),
 }
 
-
+READER = Document(SPECTRAL, {"": OF_NORMS})
 DOCUMENTS = {
     **{model: Document(row_of(SPECTRAL, model), {"": OF_MODEL}) for model in MODELS},
     **{

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float64
 
 from layerwise.experiments import Subject
 from layerwise.measures.residual_gain import gain_definitions, layer_gains
@@ -14,12 +15,12 @@ from layerwise.measures.traces import Trace
 
 def by_layer(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     """Gains of the last token, means over the prompts; the last one has the final norm in it."""
-    traces = [subject.trace(text) for text in texts]
+    gains, last = over_texts(subject.trace(text) for text in texts)
     return {
         "n_heads": subject.weights.n_heads,
         "d_model": subject.weights.hidden_size,
-        "all_layer_gains": np.mean([layer_gains(trace) for trace in traces], axis=0).tolist(),
-        "beyond": {"gains": readings(traces)},
+        "all_layer_gains": gains.mean(axis=0).tolist(),
+        "beyond": {"gains": last},
     }
 
 
@@ -29,7 +30,15 @@ def by_prompt(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     return {**found, "residual_gain_all": found["beyond"]["gains"]["penultimate"]}
 
 
-def readings(traces: Sequence[Trace]) -> dict[str, list[float]]:
+def readings(traces: Iterable[Trace]) -> dict[str, list[float]]:
     """The last gain of every text, by its definition."""
-    found = [gain_definitions(trace) for trace in traces]
-    return {name: [one[name] for one in found] for name in found[0]}
+    return over_texts(traces)[1]
+
+
+def over_texts(
+    traces: Iterable[Trace],
+) -> tuple[Float64[np.ndarray, "text block"], dict[str, list[float]]]:
+    """Gains of every block, and `readings`; a trace that was read is let go."""
+    found = [(layer_gains(trace), gain_definitions(trace)) for trace in traces]
+    last = {name: [of[name] for _, of in found] for name in found[0][1]}
+    return np.array([gains for gains, _ in found]), last

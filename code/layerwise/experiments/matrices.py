@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -20,10 +20,7 @@ def projections(subject: Subject, _: None) -> dict[str, Any]:
     """Whole matrices, biases left out, the legacy slices of fused projections."""
     blocks = range(subject.weights.n_layers)
     found = {name: [_spectra(subject, block, name) for block in blocks] for name in MATRICES}
-    entry: dict[str, Any] = {"n_layers": len(blocks)}
-    for name, of in found.items():
-        rows = [asdict(legacy) for legacy, _ in of]
-        entry |= {f"{name}_{key}": [row[key] for row in rows] for key in rows[0]}
+    legacy = {name: [first for first, _ in of] for name, of in found.items()}
     beyond = {
         slicing: {
             name: float(np.mean([both[n].spectral_norm for both in found[name]]))
@@ -31,7 +28,16 @@ def projections(subject: Subject, _: None) -> dict[str, Any]:
         }
         for n, slicing in enumerate(("legacy", "correct"))
     }
-    return entry | {"beyond": beyond}
+    return {"n_layers": len(blocks), **by_block(legacy), "beyond": beyond}
+
+
+def by_block(found: Mapping[str, Sequence[Spectrum]]) -> dict[str, list[float]]:
+    """Each number of the matrices' spectra, a list over the blocks."""
+    return {
+        f"{name}_{key}": [getattr(one, key) for one in spectra]
+        for name, spectra in found.items()
+        for key in asdict(spectra[0])
+    }
 
 
 def _spectra(subject: Subject, block: int, name: str) -> tuple[Spectrum, Spectrum]:

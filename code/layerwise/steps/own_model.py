@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ import layerwise
 from layerwise.analyses import depth_curves, of_reader
 from layerwise.analyses.answers import answers
 from layerwise.analyses.evidence import Draws, Evidence
-from layerwise.errors import LayerwiseError
 from layerwise.experiments import own_weights
 from layerwise.experiments.of_pairs import reader
 from layerwise.experiments.reduction import measure
@@ -23,7 +22,7 @@ from layerwise.inputs.measured import alone
 from layerwise.inputs.pairs import StatementPairs
 from layerwise.inputs.published import read_published
 from layerwise.measures.values import Values, sampled_layers
-from layerwise.pages.own_model import OF_WEIGHTS, page
+from layerwise.pages.own_model import page
 from layerwise.pages.own_model.cautions import cautions
 from layerwise.pages.own_model.sections import sections_of
 from layerwise.pages.own_model.tables import by_pair
@@ -31,8 +30,6 @@ from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES
 from layerwise.steps.results import Result
 
 __all__ = ["analyzed", "from_memory", "load_model"]
-LEFT_OUT = "it was left out by --without"
-NO_PROMPTS = "it needs prompts, and none were given"
 
 
 def analyzed(
@@ -56,8 +53,8 @@ def analyzed(
     draws = Draws(N_RESAMPLES, LEVEL, seed)
     published = read_published(page.ROOT / "published")
     drawn = reader.numbers(values, draws, published)
-    further, absent = _of_weights(checkpoint, texts, without)
-    documents = {**of_reader(alone(drawn.files), draws), **further}
+    of_weights, absent = own_weights.files(checkpoint, texts, without)
+    documents = of_reader(alone(drawn.files | of_weights), draws)
     warned = cautions(
         values, drawn, sum(states.index["prompt_lengths"]), n_resamples=N_RESAMPLES, level=LEVEL
     )
@@ -74,29 +71,6 @@ def analyzed(
     )
     models = {checkpoint.display: documents}
     return Result(models, documents, own, depth_curves.published(in_print))
-
-
-def _of_weights(
-    checkpoint: Checkpoint, texts: Sequence[str], without: Sequence[str]
-) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
-    """What Paper 3 measures, and why the rest of it is not there.
-
-    A model can lack one of them, say slices of the weights that are known, and have all else.
-    """
-    measured: dict[str, Callable[[], dict[str, Any]]] = {
-        "gains": lambda: own_weights.gains(checkpoint, texts),
-        "spectral": lambda: own_weights.spectral(checkpoint),
-    }
-    found: dict[str, dict[str, Any]] = {}
-    absent = {} if texts else dict.fromkeys(("anisotropy", "gains"), NO_PROMPTS)
-    absent |= dict.fromkeys(without, LEFT_OUT)
-    for name in OF_WEIGHTS:
-        try:
-            if name not in absent:
-                found[name] = measured[name]()
-        except LayerwiseError as error:
-            absent[name] = str(error)
-    return found, absent
 
 
 def _settings(

@@ -15,7 +15,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, sha256_of
 from layerwise.inputs.published import read_published
 from layerwise.inputs.shapes import LOOSE, Whole, require_shape
-from layerwise.pages.own_model import OF_WEIGHTS, page
+from layerwise.pages.own_model import page
 from layerwise.pages.own_model.across import page_of
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED
 from layerwise.steps.results import ACROSS, Result
@@ -105,7 +105,7 @@ def run(folders: Sequence[Path], out: Path) -> str:
 def _results(folder: Path) -> dict[str, Any]:
     """The result documents of a folder, of which that on layers must be there."""
     require_shape(folder / "layers.json", Layers, read_json(folder / "layers.json"), AGAIN)
-    others = [name for name in (*OF_READER, *OF_WEIGHTS) if (folder / f"{name}.json").is_file()]
+    others = [name for name in OF_READER if (folder / f"{name}.json").is_file()]
     return {name: read_json(folder / f"{name}.json") for name in others}
 
 
