@@ -296,7 +296,7 @@ def use_document(folder: Path, file: str = "") -> None:
     first = file.partition("/")[0]
     if first in ("", "params.yaml", "claims.json") or file == str(judged["claims"]):
         claims.as_table(claims.list_claims("published", results, search="-0.17"))
-        claims.headlines_as_text(claims.read_headlines("published", results))
+        claims.headlines_as_text(claims.judged("published", results)["headlines"])
         trace.as_text(trace.trace(CLAIM, "published", results))
         run.summary("published")
     if first in ("", "claims", "results") and file != str(judged["claims"]):
@@ -313,7 +313,7 @@ def use_document(folder: Path, file: str = "") -> None:
         page.run("published", **judged, figures=Path("figures"), out=out,
                  templates=ROOT / "report/templates")  # fmt: skip
     if first in ("", "one"):
-        scaling.run([Path("one"), Path("two")], out)
+        scaling.compare([Path("one"), Path("two")], out)
     if first in ("", "measured"):
         analyse.run("measured", out / "again", numbers=Path("measured"))
     if first in ("", "pairs.json", "prompts.json"):

@@ -144,7 +144,7 @@ def test_exit_codes(capsys, monkeypatch, raised, code, message):
     def stop(folders, out):
         raise raised
 
-    monkeypatch.setattr("layerwise.steps.scaling.run", stop)
+    monkeypatch.setattr("layerwise.steps.scaling.compare", stop)
     assert run(capsys, "scaling", "a", "b") == (code, "", message)
 
 

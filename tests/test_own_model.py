@@ -66,7 +66,7 @@ needs_latex = pytest.mark.skipif(
 
 
 def run(model: Path, out: Path, **changed: Any) -> str:
-    return analyze.summary(analyze.analyze(model, **EXAMPLE, out=out, **changed))
+    return analyze.analyze(model, **EXAMPLE, out=out, **changed).summary
 
 
 def texts() -> list[str]:
@@ -451,7 +451,7 @@ def test_scaling_writes_a_page_beside_its_data(out: Path, tmp_path: Path) -> Non
     shutil.copytree(out, other)
     for path in other.glob("*.json"):
         path.write_text(path.read_text().replace('"tiny"', '"another"'))
-    said = scaling.run([out, other], tmp_path / "both")
+    said = scaling.compare([out, other], tmp_path / "both").summary
     assert "the page: " in said
     text = (tmp_path / "both" / "scaling.html").read_text()
     links = [one for one in Page(text).addresses if not one.startswith(("#", "data:"))]
@@ -478,7 +478,7 @@ def test_scaling_of_a_broken_file_iv(out: Path, tmp_path: Path) -> None:
     with pytest.raises(
         LayerwiseError, match="another lacks 'residual_gain_mean'; run `layerwise analyze` for"
     ):
-        scaling.run([tmp_path / "one", tmp_path / "two"], tmp_path / "both")
+        scaling.compare([tmp_path / "one", tmp_path / "two"], tmp_path / "both")
     assert not (tmp_path / "both").exists()
 
 

@@ -123,7 +123,7 @@ def test_what_the_system_refuses_is_a_sentence_and_leaves_nothing(
         "draw": lambda out: draw.run("published", made.statistics, made.claims, out),
         "page": lambda out: page.run("published", **few, out=out),
         "paper": lambda out: paper.run("published", **few, out=out),
-        "scaling": lambda out: scaling.run(curves, out),
+        "scaling": lambda out: scaling.compare(curves, out),
         "fetch": lambda out: upstream.fetch(out, pinned[0]),
     }
     monkeypatch.setattr(draw, "read_numbers", lambda *_: SimpleNamespace(random_weights=False))

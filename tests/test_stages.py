@@ -20,7 +20,7 @@ from layerwise.inputs.result_files import BOOTSTRAP, LAYERS, UA_FILES
 from layerwise.inputs.shapes import read_choices
 from layerwise.ledger.verdicts import as_by_random
 from layerwise.steps import analyse, control, judge, scaling
-from layerwise.steps.claims import as_csv, as_table, found, list_claims
+from layerwise.steps.claims import as_table, claims, found, list_claims
 from layerwise.steps.run import summary
 from layerwise.steps.trace import as_text, trace
 
@@ -267,7 +267,7 @@ def test_claims_fit_the_terminal(results, monkeypatch):
     lines = as_table(differs).splitlines()
     assert lines[0].split() == ["quantity", "where", "printed", "recomputed", "verdict"]
     assert max(map(len, lines)) <= 80
-    table = list(csv.DictReader(io.StringIO(as_csv(differs))))
+    table = list(csv.DictReader(io.StringIO(claims("published", results, verdict="differs").csv)))
     assert [row["id"] for row in table] == [record["id"] for record in differs]
     assert table[0]["published"] == str(differs[0]["published"])
     assert as_table([]) == "no claim fits"
@@ -355,14 +355,14 @@ def folders(tmp_path):
 
 
 def test_scaling_compares_in_the_order_given(folders, tmp_path):
-    said = scaling.run(folders, tmp_path / "out")
+    said = scaling.compare(folders, tmp_path / "out").summary
     assert said.startswith("scaling.json of Small, Large in")
     found = json.loads((tmp_path / "out" / "scaling.json").read_text())
     assert list(found["models"]) == ["Small", "Large"]
     assert [row["max_pos_pct"] for row in found["summary"]] == [0.0, 50.0]
     assert found["summary"][0]["sign_changes"][0]["midpoint_pct"] == 25.0
     assert found["peak_analysis"]["mean_peak_pct"] == 25.0
-    scaling.run(folders[::-1], tmp_path / "out")
+    scaling.compare(folders[::-1], tmp_path / "out")
     found = json.loads((tmp_path / "out" / "scaling.json").read_text())
     assert list(found["models"]) == ["Large", "Small"]
 
@@ -370,11 +370,11 @@ def test_scaling_compares_in_the_order_given(folders, tmp_path):
 def test_scaling_iv(folders, tmp_path):
     out = tmp_path / "out"
     with pytest.raises(LayerwiseError, match="at least two models, found 1; name the --out"):
-        scaling.run(folders[:1], out)
+        scaling.compare(folders[:1], out)
     with pytest.raises(LayerwiseError, match="two of the models are named 'Small'"):
-        scaling.run([folders[0], folders[0]], out)
+        scaling.compare([folders[0], folders[0]], out)
     with pytest.raises(LayerwiseError, match=r"nowhere/layers\.json: no such file"):
-        scaling.run([folders[0], tmp_path / "nowhere"], out)
+        scaling.compare([folders[0], tmp_path / "nowhere"], out)
     path = folders[1] / "layers.json"
     for text, message in [
         ('{"model": "x"}', r"layers\.json: model_display: missing; run `layerwise analyze`"),
@@ -385,5 +385,5 @@ def test_scaling_iv(folders, tmp_path):
     ]:
         path.write_text(text)
         with pytest.raises(LayerwiseError, match=message):
-            scaling.run(folders, out)
+            scaling.compare(folders, out)
     assert not out.exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ from typer import Argument, Option
 from typer.core import TyperGroup
 
 import layerwise
-from layerwise.pages.own_model import OF_WEIGHTS
+from layerwise.errors import LayerwiseError
 from layerwise.steps import Run, Source, answering, sentences
 
 GROUPS = OWN, NUMBERS, HERE = "Your own model", "The papers' numbers", "This machine"
@@ -94,13 +95,12 @@ def _layers(text: str) -> list[int]:
         ) from None
 
 
-def _left_out(text: str) -> list[str]:
-    names = text.split(",")
-    if unknown := sorted(set(names) - set(OF_WEIGHTS)):
-        raise typer.BadParameter(
-            f"what can be left out is {' and '.join(OF_WEIGHTS)}, found {unknown[0]!r}"
-        )
-    return names
+def _completed(incomplete: str) -> list[str]:
+    """Ids of claims, for the shell."""
+    with contextlib.suppress(LayerwiseError):  # the ledger was not judged yet
+        records = stage("claims").list_claims("published", Path("results"))
+        return [one["id"] for one in records if one["id"].startswith(incomplete)]
+    return []
 
 
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
@@ -134,37 +134,35 @@ def analyze(
     ] = None,
     seed: Annotated[int, Option(min=0, max=2**32 - 1, help="Of every resample.")] = 42,
     without: Annotated[
-        Any,
+        str,
         Option(
-            parser=_left_out,
             metavar="NAMES",
             help="Leave out gains, spectral or both, e.g. spectral,gains: the spectral norms of "
             "billions of parameters take many minutes.",
         ),
-    ] = None,
+    ] = "",
     dry_run: Annotated[
         bool, Option("--dry-run", help="Check everything, say what it takes, compute nothing.")
     ] = False,
 ) -> str:
     """Run the papers' analyses on your own model and statement pairs."""
+    left_out = without.split(",") if without else []
+    of_both: dict[str, Any] = {"out": out, "revision": revision, "dtype": dtype, "device": device,
+                               "layers": layers, "without": left_out}  # fmt: skip
     if dry_run:
-        return stage("plan").plan(model, pairs, prompts, out, revision, dtype, device, layers)
-    step = stage("analyze")
-    result = step.analyze(
-        model, pairs, prompts, out=out,
-        revision=revision, dtype=dtype, device=device, layers=layers, seed=seed,
-        without=without or (),
-    )  # fmt: skip
-    return step.summary(result)
+        return stage("plan").plan(model, pairs, prompts, **of_both)
+    return stage("analyze").analyze(model, pairs, prompts, seed=seed, **of_both).summary
 
 
 @verb(OWN)
 def scaling(
     folders: Annotated[list[Path], Argument(metavar="DIR...", help="Each an `analyze --out`.")],
     out: Annotated[Path, Option(help="The folder of scaling.json.")] = Path(),
+    as_json: Json = False,
 ) -> str:
     """Compare the layer curves of several `analyze` folders."""
-    return stage("scaling").run(folders, out)
+    result = stage("scaling").compare(folders, out)
+    return _json(result.documents["scaling"]) if as_json else result.summary
 
 
 @verb(NUMBERS)
@@ -180,10 +178,11 @@ def claims(
 ) -> str:
     """List the claims: quantity, place, printed, recomputed, verdict."""
     step = stage("claims")
-    found = step.list_claims(source, results, verdict, paper, analysis, search)
-    if as_json:
-        return _json(found)
-    return step.as_csv(found) if as_csv else step.as_table(found)
+    asked = {"verdict": verdict, "paper": paper, "analysis": analysis, "search": search}
+    if as_csv:
+        return step.claims(source, results, **asked).csv.rstrip("\n")
+    found = step.list_claims(source, results, **asked)
+    return _json(found) if as_json else step.as_table(found)
 
 
 @verb(NUMBERS)
@@ -191,13 +190,15 @@ def headlines(
     source: Of = "published", results: Results = Path("results"), as_json: Json = False
 ) -> str:
     """The papers' central claims: what holds, what does not, and why."""
-    graded = stage("claims").read_headlines(source, results)
+    graded = stage("claims").judged(source, results)["headlines"]
     return _json(graded) if as_json else stage("claims").headlines_as_text(graded)
 
 
 @verb(NUMBERS)
 def trace(
-    claim: Annotated[str, Argument(help="Its id; `layerwise claims` lists them.")],
+    claim: Annotated[
+        str, Argument(help="Its id; `layerwise claims` lists them.", autocompletion=_completed)
+    ],
     source: Of = "published",
     results: Results = Path("results"),
     as_json: Json = False,

@@ -57,16 +57,12 @@ def analyze(
         LayerwiseError: with the rule, what came and the fix. Texts and checkpoint folder are
             checked before torch is imported; after an error nothing is left behind.
     """
-    if unknown := sorted(set(without) - set(OF_WEIGHTS)):
-        raise LayerwiseError(
-            f"what can be left out is {' and '.join(OF_WEIGHTS)}, found {unknown[0]!r}"
-        )
     is_loaded = not isinstance(model, str | Path)
     if is_loaded and (revision, dtype, device) != (None, None, None):
         raise LayerwiseError(
             "a loaded model has its revision, dtype and device; load it with those you want"
         )
-    statement_pairs, texts = checked(model, pairs, prompts, out)
+    statement_pairs, texts = checked(model, pairs, prompts, out, without)
     from layerwise.steps import own_model  # and with it torch, now that the inputs are right
 
     with contextlib.ExitStack() as stack:
@@ -99,42 +95,30 @@ def _named(given: Any) -> str:
     return str(given) if isinstance(given, str | Path) else f"the given {type(given).__name__}"
 
 
-def summary(result: Result) -> str:
-    """What the verb says in the end."""
-    out, own = result.folder, result.page
-    lines = [
-        f"{', '.join(f'{name}.json' for name in result.documents)} in {out}",
-        f"the page: {out}/index.html; tables: {out}/tables, {out}/tables.tex; figures: "
-        f"{out}/figures",
-        *(f"warning: {caution}" for caution in own.cautions),
-        *(f"no {name}.json: {reason}" for name, reason in own.absent.items()),
-    ]
-    return "\n".join(lines)
-
-
 def checked(
-    model: Any, pairs: Any, prompts: Any, out: str | Path | None
+    model: Any, pairs: Any, prompts: Any, out: str | Path | None, without: Sequence[str]
 ) -> tuple[StatementPairs, tuple[str, ...]]:
-    """The texts, if they, a checkpoint's folder and the place of the results are as they must be.
+    """The texts, if all that can be checked before a forward pass is as it must be.
 
     Raises:
-        LayerwiseError: if they are not; torch is not imported for that.
+        LayerwiseError: if it is not; torch is not imported for that.
     """
+    from layerwise.pages.own_model import page
+
+    if unknown := sorted(set(without) - set(OF_WEIGHTS)):
+        raise LayerwiseError(
+            f"what can be left out is {' and '.join(OF_WEIGHTS)}, found {unknown[0]!r}"
+        )
     found = read_pairs(pairs), () if prompts is None else read_prompts(prompts)
     if isinstance(model, str | Path) and Path(model).exists():
         check_folder(Path(model))
     if out is not None:
-        _require_place(Path(out))
+        if Path(out).exists() and not Path(out).is_dir():
+            raise LayerwiseError(
+                f"{out}: --out must be a folder, found a file; choose another place"
+            )
+        page.require_templates()
     return found
-
-
-def _require_place(out: Path) -> None:
-    """Refuse to begin where the results could not be written in the end."""
-    from layerwise.pages.own_model import page
-
-    if out.exists() and not out.is_dir():
-        raise LayerwiseError(f"{out}: --out must be a folder, found a file; choose another place")
-    page.require_templates()
 
 
 @contextlib.contextmanager

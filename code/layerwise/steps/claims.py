@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import shutil
 import textwrap
 from itertools import groupby
@@ -30,16 +28,6 @@ OF_CSV = ("id", "paper", "where", "quantity", "model", "unit", "published", "rec
 def judged(source: str, results: Path) -> dict[str, Any]:
     """`results/<source>/claims.json`."""
     return read_judged(results / source / "claims.json", source)
-
-
-def read_headlines(source: str, results: Path) -> list[Record]:
-    """The graded headlines of a source.
-
-    Raises:
-        LayerwiseError: if the ledger was not judged yet.
-    """
-    graded: list[Record] = judged(source, results)["headlines"]
-    return graded
 
 
 def list_claims(
@@ -114,24 +102,12 @@ def as_table(records: list[Record]) -> str:
     widths = [rest * 3 // 5, rest * 2 // 5, numbers, numbers, verdict]
     rows = []
     for one in map(view, records):
-        cells = [f"{one['quantity']}\n{one['id']}"]
-        cells += [one[name] for name in ("place", "published", "recomputed", "verdict")]
-        rows.append([_wrapped(*cell) for cell in zip(cells, widths, strict=True)])
-    return tabulate(rows, headers=COLUMNS, tablefmt="simple", disable_numparse=True)
-
-
-def _wrapped(cell: str, width: int) -> str:
-    lines = (textwrap.wrap(revealed(line), width) or [""] for line in cell.splitlines())
-    return "\n".join(line for part in lines for line in part)
-
-
-def as_csv(records: list[Record]) -> str:
-    """The records as a table for other programs, every digit."""
-    out = io.StringIO()
-    rows = csv.DictWriter(out, OF_CSV, extrasaction="ignore", lineterminator="\n")
-    rows.writeheader()
-    rows.writerows(records)
-    return out.getvalue().rstrip("\n")
+        cells = [one[name] for name in ("place", "published", "recomputed", "verdict")]
+        first = "\n".join(map(revealed, (one["quantity"], one["id"])))
+        rows.append([first, *map(revealed, cells)])
+    return tabulate(
+        rows, COLUMNS, "simple", maxcolwidths=widths, break_on_hyphens=False, disable_numparse=True
+    )
 
 
 def headlines_as_text(graded: list[Record]) -> str:

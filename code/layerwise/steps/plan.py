@@ -41,13 +41,14 @@ def plan(
     dtype: str,
     device: str,
     layers: Sequence[int] | None,
+    without: Sequence[str],
 ) -> str:
     """Check everything that can be checked, and say what is to come.
 
     Raises:
         LayerwiseError: as for `analyze`; for a hub id, whose size its weights alone would tell.
     """
-    statement_pairs, texts = checked(model, pairs, prompts, out)
+    statement_pairs, texts = checked(model, pairs, prompts, out, without)
     if not Path(model).exists():
         at = f" at {revision}" if revision else ""
         raise LayerwiseError(

@@ -47,6 +47,20 @@ class Result:
         """Of one model, not of several."""
         return len(self.models) == 1
 
+    @property
+    def summary(self) -> str:
+        """What the command line says of what was saved."""
+        (part, index), out = ONE if self.is_one else ACROSS, self.folder or Path()
+        of = "" if self.is_one else f" of {', '.join(self.models)}"
+        lines = [
+            f"{', '.join(f'{name}.json' for name in self.documents)}{of} in {out}",
+            f"the page: {out / index}; tables: {out / part}/tables, {out / part}/tables.tex; "
+            f"figures: {out / part}/figures",
+            *(f"warning: {caution}" for caution in self.page.cautions),
+            *(f"no {name}.json: {reason}" for name, reason in self.page.absent.items()),
+        ]
+        return "\n".join(lines)
+
     @cached_property
     def tables(self) -> dict[str, Table]:
         """Every table of the page, and `by-pair`, by name: `.records`, `.to_pandas()`, `.csv`."""

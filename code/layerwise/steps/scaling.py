@@ -18,9 +18,8 @@ from layerwise.inputs.shapes import LOOSE, Whole, require_shape
 from layerwise.pages.own_model import page
 from layerwise.pages.own_model.across import page_of
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED
-from layerwise.steps.results import ACROSS, Result
+from layerwise.steps.results import Result
 
-PART, PAGE = ACROSS
 AGAIN = "run `layerwise analyze` for this model again"
 
 
@@ -93,13 +92,6 @@ def compare(models: Sequence[Result | str | Path], out: str | Path | None = None
             f"a result file of {', '.join(documents)} lacks {error}; run `layerwise "
             "analyze` for these models again"
         ) from None
-
-
-def run(folders: Sequence[Path], out: Path) -> str:
-    """The verb: `compare`, and what it says in the end."""
-    found = compare(folders, out)
-    said = f"scaling.json of {', '.join(found.models)} in {out}\nthe page: {out / PAGE}; tables: "
-    return said + f"{out / PART / 'tables'}; figures: {out / PART / 'figures'}"
 
 
 def _results(folder: Path) -> dict[str, Any]:
