@@ -1,4 +1,4 @@
-"""dvc.yaml tells the truth: deps cover imports, outs are disjoint, every parameter is used."""
+"""dvc.yaml tells the truth; its run is counted, goes on after a kill, and leaves no half lock."""
 
 import ast
 import inspect
@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 
 import grimp
@@ -17,10 +16,11 @@ import pytest
 import yaml
 from dvc.repo import Repo
 
-from layerwise.doctor import here
+from layerwise.errors import LayerwiseError
+from layerwise.experiments.reduction import measure
+from layerwise.extraction.hidden_states import extract
 from layerwise.files import write_text
 from layerwise.inputs import dvc_lock
-from layerwise.inputs.models import read_models
 from layerwise.rehearsal import scratch
 from layerwise.steps import places, run
 
@@ -108,12 +108,6 @@ def test_what_measures_takes_names_alone_from_the_analyses():
     ]
 
 
-def test_outs_are_disjoint():
-    outs = sorted(out.def_path for stage in stages().values() for out in stage.outs)
-    for first, second in pairwise(outs):
-        assert not covered(second, [first]), f"{second} is written by two stages"
-
-
 MODELS = ("gpt2", "pythia-12b")
 
 
@@ -170,18 +164,7 @@ def test_a_model_is_measured_again_only_for_what_can_change_its_numbers(
     assert set(changed) == {f"measure@{slug}" for slug in stale}
 
 
-def test_the_house_rules_of_the_pipeline():
-    """Small enough to be read at once, and described."""
-    text = (ROOT / "dvc.yaml").read_text()
-    assert len(text.splitlines()) < 220
-    assert len(stages()) <= 60
-    measured = {name.partition("@")[2] for name in stages() if name.startswith("measure@")}
-    assert measured == set(read_models(ROOT / "models.yaml"))
-    for name, stage in yaml.safe_load(text)["stages"].items():
-        assert stage.get("do", stage).get("desc"), name
-
-
-def test_every_parameter_is_used_by_the_stage_it_is_named_after():
+def test_every_parameter_is_read_by_the_stage_it_is_named_after():
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
     read = {
         (step_of(stage), section)
@@ -190,31 +173,18 @@ def test_every_parameter_is_used_by_the_stage_it_is_named_after():
         if dep.def_path == "params.yaml"
         for section in dep.params
     }
-    assert {section for _, section in read} == set(params)
-    steps = {step for step, _ in read}
-    assert {(section, section) for section in params if section in steps} <= read
-    sources = "".join(path.read_text() for path in CODE.rglob("*.py"))
-    for section, choices in params.items():
-        for key in choices:
-            assert re.search(rf"\b{key}\b", sources), f"no code reads {section}.{key}"
+    assert {(section, section) for section in params} <= read
 
 
 def test_defaults_in_code_are_the_params():
     """`layerwise analyze` runs outside the repository on the defaults of the functions."""
-    from layerwise.experiments.reduction import measure
-    from layerwise.extraction.hidden_states import extract
-
     params = yaml.safe_load((ROOT / "params.yaml").read_text())["measure"]
-
-    def defaults(function):
-        parameters = inspect.signature(function).parameters.values()
-        return {p.name: p.default for p in parameters if p.default is not p.empty}
-
-    assert defaults(extract)["tokens_per_batch"] == params["tokens_per_batch"]
     chosen = {**params, **params["bins"]}
-    for name, value in defaults(measure).items():
-        if name != "layers":
-            assert (list(value) if isinstance(value, tuple) else value) == chosen[name], name
+    for function in (measure, extract):
+        for name, parameter in inspect.signature(function).parameters.items():
+            if name in chosen and parameter.default is not parameter.empty:
+                default = parameter.default
+                assert (list(default) if isinstance(default, tuple) else default) == chosen[name]
 
 
 def test_published_needs_nothing_of_measured():
@@ -222,10 +192,8 @@ def test_published_needs_nothing_of_measured():
     with Repo(ROOT) as repo:
         arrows = {(a.addressing, b.addressing) for a, b in repo.index.graph.edges}
     needed = {read for reader, read in arrows if reader.endswith("@published")}
-    assert {name for name in needed if not name.endswith("@published")} == set()
-    offline = [stage for name, stage in stages().items() if name.endswith("@published")]
-    assert len(offline) == 5
-    assert not [dep for stage in offline for dep in deps_of(stage) if covered(dep, ["data"])]
+    assert len(needed) == 3
+    assert all(name.endswith("@published") for name in needed)
 
 
 # --- the run of it ------------------------------------------------------------------------------
@@ -259,13 +227,10 @@ stages:
       params: [models.yaml: ["models.${key}"]]
       outs: ["report/${key}"]
 """
-TYPESET = run.typeset
 WRITE = """import pathlib, sys, time
 print("words of a stage")
-if sys.argv[1].startswith("broken"):
-    sys.exit(print("layerwise page: a rule; a fix", file=sys.stderr) or 2)
 if pathlib.Path("killed-" + sys.argv[1]).exists():
-    sys.exit(print("Killed", file=sys.stderr) or 137)
+    sys.exit(print("layerwise page: a rule; a fix", file=sys.stderr) or 137)
 path = pathlib.Path("report") / sys.argv[1] / "index.html"
 path.parent.mkdir(parents=True)
 path.write_text(str(time.time()))
@@ -289,22 +254,20 @@ def small(tmp_path, monkeypatch):
 
 
 def test_a_run_counts_its_stages_and_ends_with_the_answer(small, capfd):
-    assert run.run("published") == "the answer of published"
-    shown = capfd.readouterr().out.splitlines()
-    assert [line[:25] for line in shown] == [f"layerwise: stage {n} of 2: " for n in (1, 2)]
-    assert {line[25:] for line in shown} == {"page@published: a page", "paper@published: a paper"}
-    assert run.run("published") == "the answer of published"
-    assert capfd.readouterr() == ("", "")  # nothing changed, nothing ran
-
-
-def test_a_run_of_all_begins_with_published(small, capfd):
-    assert run.run("all") == "the answer of published\nthe answer of measured"
-    shown = capfd.readouterr().out
-    order = re.findall(r" (\d) of 7: (\w+)", shown)
-    assert [int(number) for number, _ in order] == [*range(1, 8)]
+    """Those of published first; a second run finds nothing to do."""
+    answer = "the answer of published\nthe answer of measured"
+    assert run.run("all") == answer
+    said = capfd.readouterr().out
+    order = re.findall(
+        r"^layerwise: stage (\d) of 7: (\w+)\S+: an? \w+\nwords of a stage$", said, re.M
+    )
+    assert said.count("\n") == 2 * 7 - 1  # one stage has no words
+    assert [int(number) for number, _ in order] == [1, 2, 3, 4, 6, 7]
     assert {name for _, name in order[:2]} == {"page", "paper"}
-    assert [name for _, name in order[2:5]] == ["measure", "measure", "judge"]
-    assert "words of a stage" not in shown
+    assert [name for _, name in order[2:4]] == ["measure", "measure"]
+    assert run.run("all") == answer
+    assert run.run("published") == "the answer of published"
+    assert capfd.readouterr() == ("", "")
 
 
 def measured(small):
@@ -316,15 +279,19 @@ def test_a_model_that_is_killed_stops_what_needs_it_alone_iv(small, capfd):
     """Its stage ends with an error; the next run goes on there, and measures no other again."""
     one, two, page = measured(small)
     (small / "killed-one").touch()
-    with pytest.raises(run.LayerwiseError, match=r"^stage measure@one failed; mend that, then run"):
+    with pytest.raises(LayerwiseError, match=r"^stage measure@one failed; mend that, then run"):
         run.run("all")
-    shown = capfd.readouterr()
-    assert shown.err == "Killed\n"
-    assert shown.out.count("words of a stage") == 1
+    shown = capfd.readouterr().out  # no word of DVC
+    assert shown.count("words of a stage") == 4
+    assert "layerwise page: a rule; a fix\n" in shown
+    assert len(shown.splitlines()) == 4 + 4 + 1
     before = two.read_text()
     assert (small / "report" / "published").exists()
     assert not page.exists()
     (small / "killed-one").unlink()
+    lock = small / "dvc.lock"  # and the run itself was killed while DVC wrote
+    lock.rename(small / dvc_lock.BEFORE)
+    lock.write_text("schema: '2.0'\nstages:\n  measure@two:\n    cmd: pyt")
     assert run.run("all") == "the answer of published\nthe answer of measured"
     assert one.exists()
     assert two.read_text() == before
@@ -365,18 +332,24 @@ def test_what_failed_is_no_success_and_is_measured_again_when_asked(small, monke
     ]  # fmt: skip
 
 
-def test_the_pdf_follows_its_latex(tmp_path, monkeypatch):
-    """It is made where it is missing or older."""
+def test_the_pdf_follows_its_latex(tmp_path, monkeypatch, capsys):
+    """It is made where it is missing or older; without LaTeX a sentence says so."""
 
     def build(folder, name):
         (folder / f"{name}.pdf").write_text((folder / f"{name}.tex").read_text())
         return folder / f"{name}.pdf"
 
-    monkeypatch.setattr(run, "build_pdf", build)
     tex, pdf = tmp_path / "paper/generated/published/report.tex", tmp_path / "paper/published.pdf"
     tex.parent.mkdir(parents=True)
     tex.write_text("old")
     (tex.parent / "supplement.tex").write_text("more")
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", "")
+        run.typeset("published", tmp_path)
+    said = capsys.readouterr().out
+    assert re.fullmatch(f"layerwise: no {pdf}: .* no latexmk .*; install it: .*\n", said)
+    assert not pdf.exists()
+    monkeypatch.setattr(run, "build_pdf", build)
     run.typeset("published", tmp_path)
     assert pdf.read_text() == "old"
     tex.write_text("new")
@@ -388,38 +361,13 @@ def test_the_pdf_follows_its_latex(tmp_path, monkeypatch):
     assert (tmp_path / "paper" / "published-supplement.pdf").read_text() == "more"
 
 
-def test_without_latex_a_sentence_and_the_answer(small, monkeypatch, capfd):
-    tex = small / "paper" / "generated" / "published"
-    tex.mkdir(parents=True)
-    for name in ("report", "supplement"):
-        (tex / f"{name}.tex").write_text("x")
-    monkeypatch.setattr(run, "typeset", TYPESET)
-    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
-    assert run.run("published") == "the answer of published"
-    said = capfd.readouterr().out.splitlines()[-1]
-    assert re.fullmatch("layerwise: no paper/published.pdf: .* no latexmk .*; install it: .*", said)
-    assert not (small / "paper" / "published.pdf").exists()
-
-
-def test_a_stage_that_fails_shows_its_log_and_no_advice_of_dvc_iv(small, capfd):
-    path = small / "dvc.yaml"
-    path.write_text(PIPELINE.replace("write.py ${key}", "write.py broken"))
-    with pytest.raises(
-        run.LayerwiseError, match=r"^stage p\w+@published and p\w+@published failed; mend that"
-    ):
-        run.run("published")
-    shown = capfd.readouterr()
-    assert "words of a stage" in shown.out
-    assert shown.err == "layerwise page: a rule; a fix\n" * 2
-
-
 # --- dvc.lock -----------------------------------------------------------------------------------
 
 
 def test_a_lock_that_a_kill_cut_off_is_put_back(root, tmp_path):
     """Cut anywhere: in the middle of the run, or found so at the next start after a SIGKILL."""
     lock, copy = tmp_path / "dvc.lock", tmp_path / dvc_lock.BEFORE
-    text = (root / "dvc.lock").read_text()
+    text = (root / "dvc.lock").read_text().partition("  judge@")[0]
     with dvc_lock.protected(lock):  # nothing is recorded yet
         lock.write_text(text)
     assert not copy.exists()
@@ -428,21 +376,19 @@ def test_a_lock_that_a_kill_cut_off_is_put_back(root, tmp_path):
         lock.write_text(text[:length])
         raise KeyboardInterrupt
 
-    for length in (0, 9, len(text) // 2, *range(len(text) - 60, len(text))):
+    for length in (0, 9, *range(len(text) - 60, len(text))):
         with pytest.raises(KeyboardInterrupt), dvc_lock.protected(lock):
             interrupted(length)
         assert (length, lock.read_text() == text, copy.exists()) == (length, True, False)
     copy.write_text(text)
-    lock.write_text(text[:5000])
+    lock.write_text(text[:500])
     with dvc_lock.protected(lock):
         assert lock.read_text() == text
         lock.write_text(re.sub(r"size: \d+", "size: 1", text, count=1))
     assert lock.read_text() != text  # what a run that ended recorded stays
     lock.write_text(text[:-5])
     with (
-        pytest.raises(run.LayerwiseError, match="ends too early, a run was killed; take the comm"),
+        pytest.raises(LayerwiseError, match="ends too early, a run was killed; take the committed"),
         dvc_lock.protected(lock),
     ):
         pass
-    assert here.recorded(tmp_path).fix == dvc_lock.FIX
-    assert here.recorded(root).fix == ""

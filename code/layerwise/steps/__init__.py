@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,7 +27,8 @@ Run = Callable[..., "str | tuple[str, int]"]  # gives what to print, and perhaps
 
 
 def program(run: Run) -> None:
-    """Run a stage with the arguments of the command line."""
+    """Run a stage with the arguments of the command line; SIGTERM ends it like Ctrl-C."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     module = sys.modules["__main__"].__spec__
     name = "" if module is None else module.name.rpartition(".")[2]
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)

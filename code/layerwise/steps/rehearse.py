@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 from typing import Annotated
 
@@ -30,7 +29,6 @@ def run(folder: Annotated[Path | None, typer.Option(help="of the copy")] = None)
             not a rehearsal's, or one in use.
     """
     folder = (folder or default_folder(Path())).absolute()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
     with locked(folder):
         return _rehearse(folder)
 

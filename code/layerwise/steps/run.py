@@ -5,18 +5,16 @@ from __future__ import annotations
 import contextlib
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import psutil
 import typer
-import yaml
+from dvc.exceptions import DvcException
+from dvc.repo import Repo
 from tabulate import tabulate
 
 from layerwise.errors import LayerwiseError
@@ -30,9 +28,11 @@ from layerwise.pages.typeset import NoLatexError, build_pdf
 from layerwise.progress import meter
 from layerwise.steps import Source, program
 
-BEGUN = re.compile(r"(?:Running stage|Stage) '(.+?)'")
+BEGUN = re.compile(r"(Running stage|Stage) '(.+?)'")
 FAILED = "ERROR: failed to reproduce "  # 'a', or stages: 'a', 'b' and 'c'
-DVC_ONLY_REPEATS = ("failed to run: ", "failed to reproduce ", " due to this failure")
+OF_DVC = re.compile(
+    "Running stage|Stage '|(Gener|Upd)ating lock file|WARNING: failed to run: |ERROR: "
+)
 NEXT = """\
   once a reason is gone: make reproduce-full AGAIN=1
   to leave a model out, or to try another dtype: say so in its entry of models.yaml (`skip: why`,
@@ -46,44 +46,81 @@ def run(
 ) -> str | tuple[str, int]:
     """Bring the source `published` up to date, or all sources.
 
-    A stage whose inputs are as they were is left alone; its log is shown only if it fails. One
-    that fails stops only what needs it. Exit code 1 where all ran, and something could not be
-    measured.
+    A stage whose inputs are as they were is left alone. One that fails stops only what needs it.
+    Exit code 1 where all ran, and something could not be measured.
 
     Raises:
         LayerwiseError: naming the stages that failed.
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
     sources: list[Source] = ["published"] if what == "published" else ["published", "measured"]
-    wanted = {
-        name: desc
-        for name, desc in _stages(Path("dvc.yaml"))
-        if what == "all" or name.endswith("@published")
-    }
     done: list[str] = []
-    for source in sources:  # one after the other: DVC has an order of its own for its targets
-        if again and source == "measured":
-            once_more = [f"measure@{slug}" for slug in judged(source).get("failed", {})]
-            if once_more:
-                _repro(["--force", "--single-item", *once_more], wanted, done)
-        targets = [f"page@{source}", f"paper@{source}"]
-        _repro([*(["--force"] if force else []), *targets], wanted, done)
-        typeset(source)
+    with protected(Path("dvc.lock")):
+        stages = _stages(what)
+        for source in sources:  # one after the other: DVC has an order of its own for its targets
+            if again and source == "measured":
+                once_more = [f"measure@{slug}" for slug in judged(source).get("failed", {})]
+                if once_more:
+                    _repro(["--force", "--single-item", *once_more], stages, done)
+            targets = [f"page@{source}", f"paper@{source}"]
+            _repro([*(["--force"] if force else []), *targets], stages, done)
+            typeset(source)
     said = "\n".join(map(summary, sources))
     return (said, 1) if what == "all" and judged("measured").get("failed") else said
 
 
-def _repro(arguments: list[str], wanted: dict[str, str], done: list[str]) -> None:
+def _stages(what: str) -> dict[str, str]:
+    """Name and description of the stages that are wanted."""
+    try:
+        with Repo() as repo:
+            stages = {stage.addressing: stage.desc for stage in repo.index.stages if stage.cmd}
+    except DvcException as error:
+        raise LayerwiseError(f"DVC: {error}; run it in the repository's root") from None
+    return {name: stages[name] for name in stages if what == "all" or name.endswith("@published")}
+
+
+def _repro(arguments: list[str], stages: dict[str, str], done: list[str]) -> None:
     command = [sys.executable, "-m", "dvc", "repro", "--keep-going", *arguments]
-    with (
-        protected(Path("dvc.lock")),
-        subprocess.Popen(command, stdout=-1, stderr=-1, text=True, errors="replace") as dvc,
-    ):
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with subprocess.Popen(command, **pipes, text=True, errors="replace") as dvc:
         try:
-            _follow(dvc, wanted, done)
+            failed = _follow(dvc.stdout or (), stages, done)
         except KeyboardInterrupt:
             _stop(dvc)
             raise
+    if dvc.returncode:
+        what = f"stage {' and '.join(failed)}" if failed else "DVC"
+        raise LayerwiseError(f"{what} failed; mend that, then run it again to go on")
+
+
+def _follow(lines: Iterable[str], stages: dict[str, str], done: list[str]) -> list[str]:
+    """Count stages in `done`, pass on what they say, and of DVC's words errors; which failed."""
+    failed: list[str] = []
+    of_stage = False
+    for line in lines:
+        begun, of_dvc = BEGUN.match(line), OF_DVC.match(line)
+        if begun and begun[2] in stages and begun[2] not in done:
+            done.append(begun[2])
+        if begun and begun[1] == "Running stage":
+            at = f"stage {len(done)} of {len(stages)}: {begun[2]}"
+            print(f"layerwise: {at}: {stages.get(begun[2])}", flush=True)
+        elif line.startswith(FAILED):
+            failed = re.findall(r"'(.+?)'", line)
+        elif line.startswith("ERROR: ") or (of_stage and not of_dvc):
+            print(line, end="", flush=True)
+        of_stage = line.startswith("> ") or (of_stage and not of_dvc)
+    return failed
+
+
+def _stop(dvc: subprocess.Popen[str]) -> None:
+    """End DVC with the stage at hand: of Ctrl-C it takes no notice, and would run the next."""
+    with contextlib.suppress(psutil.Error):
+        process = psutil.Process(dvc.pid)
+        process.suspend()  # it begins no other
+        stages = process.children(recursive=True)
+        for stage in stages:
+            stage.terminate()
+        process.kill()
+        psutil.wait_procs(stages, 20)
 
 
 def typeset(source: Source, root: Path = Path()) -> None:
@@ -139,76 +176,6 @@ def absences(document: Mapping[str, Any]) -> list[str]:
             for reason, names in by_reason(one["reasons"]).items():
                 lines.append(f"    {', '.join(names)}: {reason}")
     return [*lines, NEXT] if document.get("failed") else lines
-
-
-def _stages(path: Path) -> Iterator[tuple[str, str]]:
-    """Name and description of every stage of dvc.yaml, in the order of flow."""
-    document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    files = {name: yaml.safe_load(Path(name).read_text("utf-8")) for name in document["vars"]}
-    for name, stage in document["stages"].items():
-        if "foreach" not in stage:
-            yield name, stage["desc"]
-            continue
-        items: Any = stage["foreach"]
-        if isinstance(items, str):  # "${models}": a key of one of the files
-            (items,) = (file[items[2:-1]] for file in files.values() if items[2:-1] in file)
-        for item in items:
-            yield f"{name}@{item}", stage["do"]["desc"]
-
-
-def _follow(dvc: subprocess.Popen[str], stages: dict[str, str], done: list[str]) -> None:
-    """Say which stage runs, counted in `done`; leave out what DVC says, and stages that succeed."""
-    logs: dict[str, list[str]] = {}
-    failed: list[str] = []
-    errors = threading.Thread(target=_pass_on, args=(dvc, failed), daemon=True)
-    errors.start()
-    name = ""
-    for line in dvc.stdout or ():
-        if begun := BEGUN.match(line):
-            name = begun[1]
-            done += [name] if name in stages and name not in done else []
-            if line.startswith("Running"):
-                print(
-                    f"layerwise: stage {len(done)} of {len(stages)}: {name}: {stages.get(name)}",
-                    flush=True,
-                )
-        else:
-            logs.setdefault(name, []).append(line)
-    errors.join()
-    if dvc.wait():
-        failed = failed or [name]
-        for one in failed:
-            sys.stdout.writelines(logs.get(one, []))
-        raise LayerwiseError(
-            f"stage {' and '.join(failed)} failed; mend that, then run it again to go on"
-        )
-
-
-def _stop(dvc: subprocess.Popen[str]) -> None:
-    """End DVC with the stage at hand: while that runs, DVC writes nothing."""
-    give_up = time.monotonic() + 20
-    with contextlib.suppress(psutil.Error):
-        while dvc.poll() is None:
-            children = psutil.Process(dvc.pid).children(recursive=True)
-            if children or time.monotonic() > give_up:
-                dvc.terminate()
-                for child in children:
-                    child.terminate()
-                break
-            time.sleep(0.02)
-    try:
-        dvc.wait(20)
-    except subprocess.TimeoutExpired:
-        dvc.kill()
-        dvc.wait()
-
-
-def _pass_on(dvc: subprocess.Popen[str], failed: list[str]) -> None:
-    """What stages say on stderr, as they say it; the names of those that DVC calls failed."""
-    for line in dvc.stderr or ():
-        failed += re.findall(r"'(.+?)'", line) if line.startswith(FAILED) else []
-        if not any(said in line for said in DVC_ONLY_REPEATS):
-            sys.stderr.write(line)
 
 
 if __name__ == "__main__":
