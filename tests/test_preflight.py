@@ -22,9 +22,7 @@ def here(tmp_path, root, monkeypatch):
     models = {slug: registry[slug] for slug in ("pythia-410m", "bloom-1b1")}
     (tmp_path / "models.yaml").write_text(yaml.safe_dump({"models": models}))
     (tmp_path / "params.yaml").write_bytes((root / "params.yaml").read_bytes())
-    for folder in ("data", "paper"):
-        (tmp_path / folder).mkdir()
-    (tmp_path / "paper" / "main.tex.j2").write_text("")
+    (tmp_path / "data").mkdir()
     for name, source in (("dataset.json", "pairs.json"), ("prompts.json", "prompts.json")):
         (tmp_path / "data" / name).write_bytes((root / STAND_INS / source).read_bytes())
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)

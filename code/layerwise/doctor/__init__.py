@@ -95,13 +95,11 @@ def some(names: Sequence[str]) -> str:
     return f"{shown} and {len(names) - 4} more" if len(names) > 4 else shown
 
 
-def room(place: Path, needed: float, fix: str, blocks: tuple[str, ...]) -> Finding:
-    """Free bytes of the disk that a folder is on, or will be, against what is needed there."""
-    free = shutil.disk_usage(existing(place)).free
-    found = f"{free / 1e9:.1f} GB free for {place}, {needed / 1e9:.1f} GB needed"
-    return Finding(found, fix, blocks) if free < needed else Finding(found)
-
-
 def existing(place: Path) -> Path:
     """A path, or the folder that it would be made in."""
     return next(path for path in (place, *place.absolute().parents) if path.exists())
+
+
+def free(place: Path) -> int:
+    """Free bytes of the disk that a folder is on, or will be."""
+    return shutil.disk_usage(existing(place)).free

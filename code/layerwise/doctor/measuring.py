@@ -1,19 +1,15 @@
-"""Checks of what measuring needs: a device, upstream's data, the models, room for them, LaTeX."""
+"""Checks of what measuring needs: a device, upstream's data, the models, room for them."""
 
 from __future__ import annotations
 
 import math
 import os
-import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
-from layerwise.doctor import FULL, Check, Finding, existing, some
+from layerwise.doctor import FULL, Check, Finding, free
 from layerwise.errors import LayerwiseError, TryAgainError, without_password
 from layerwise.inputs.shapes import read_choices
-from layerwise.pages.typeset import APT
 
 # Oldest driver for torch's wheels, by the version of CUDA that they bring, and the way to them.
 DRIVERS = {13: 580, 12: 525}
@@ -76,44 +72,37 @@ def models(root: Path) -> Finding:
     from huggingface_hub import constants
 
     from layerwise.extraction import needs
+    from layerwise.extraction.load import free_bytes, require_accelerator
     from layerwise.inputs.models import read_models
 
-    registry, chosen = (
-        read_models(root / "models.yaml"),
-        read_choices(root / "params.yaml", "measure"),
-    )
-    there, passes = _free_bytes(chosen["device"]), 1 + chosen["control"]
+    registry = read_models(root / "models.yaml")
+    chosen = read_choices(root / "params.yaml", "measure")
+    device, passes = chosen["device"], 1 + chosen["control"]
     try:
-        rows = [_row(model, there, chosen["device"], passes) for model in registry.values()]
+        require_accelerator(device)
+        there = float(free_bytes(device))
+    except LayerwiseError:  # of which another check speaks
+        there = math.inf
+    try:
+        rows = [_row(model, there, device, passes) for model in registry.values()]
     except TryAgainError as error:
         return Finding(str(error), "fill the cache where there is a network", (FULL,))
     run = [row for row in rows if row["runs"] == "yes"]
     minutes, download = (sum(row[key] for row in run) for key in ("minutes", "GB to fetch"))
     states = [passes * needs.states_bytes(registry[row["model"]]) / 1e9 for row in run]
     cache = Path(constants.HF_HUB_CACHE)
-    free = shutil.disk_usage(existing(cache)).free / 1e9
+    room = free(cache) / 1e9
     found = (
-        f"{len(run)} of {len(rows)} can be measured on {chosen['device']}: about {minutes:.0f} min "
-        f"(singular values and the download apart); {download:.1f} GB to fetch, {free:.1f} GB free "
+        f"{len(run)} of {len(rows)} can be measured on {device}: about {minutes:.0f} min "
+        f"(singular values and the download apart); {download:.1f} GB to fetch, {room:.1f} GB free "
         f"for {cache}; up to {max(states, default=0):.1f} GB of hidden states at a time in results/"
     )
     refused = [row for row in rows if row not in run and not registry[row["model"]].skipped]
     fix = f"{refused[0]['why not']}; or give it a `skip` in models.yaml" if refused else ""
-    if download > free:
+    if download > room:
         fix = "make room, or set HF_HOME to a folder on another disk"
-    stops = download > free or not run
+    stops = download > room or not run
     return Finding(found, fix, (FULL,) if stops else (), tuple(rows))
-
-
-def _free_bytes(device: str) -> float:
-    """Free memory of the device, by its driver; where there is none, another check says so."""
-    from layerwise.extraction.load import free_bytes, require_accelerator
-
-    try:
-        require_accelerator(device)
-    except LayerwiseError:
-        return math.inf
-    return float(free_bytes(device))
 
 
 def _row(model: Any, there: float, device: str, passes: int) -> dict[str, Any]:
@@ -144,23 +133,8 @@ def _row(model: Any, there: float, device: str, passes: int) -> dict[str, Any]:
     }
 
 
-def latex(root: Path) -> Finding:
-    """latexmk, and the packages of the paper's preamble that LaTeX does not find."""
-    if shutil.which("latexmk") is None:
-        return Finding("no latexmk: the papers stay LaTeX source", APT)
-    preamble = (root / "paper" / "main.tex.j2").read_text(encoding="utf-8")
-    named = re.findall(r"\\usepackage(?:\[[^]]*\])?\{([^}]*)\}", preamble)
-    files = [f"{package}.sty" for group in named for package in group.split(",")]
-    done = subprocess.run(["kpsewhich", *files], capture_output=True, text=True, check=False)
-    found = {Path(line).name for line in done.stdout.splitlines()}
-    if absent := [file for file in files if file not in found]:
-        return Finding(f"latexmk, but no {some(absent)}: the papers stay LaTeX source", APT)
-    return Finding("latexmk and every package of the paper")
-
-
 CHECKS: dict[str, Check] = {
     "GPU": gpu,
     "upstream's data": data,
     "models": models,
-    "LaTeX": latex,
 }
