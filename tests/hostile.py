@@ -1,6 +1,9 @@
-"""Texts that try to be more than text: markup, LaTeX, terminal commands, paths, formulas."""
+"""Texts that try to be more than text: markup, LaTeX, terminal commands, paths; a poor user."""
 
+import contextlib
+import os
 import unicodedata
+from collections.abc import Iterator
 
 MARKUP = (
     "<script>alert(1)</script>",
@@ -29,7 +32,7 @@ TEX = (
     "$x^2$ & $\\frac{$",
     "?` !` `` '' -- --- << >>",
 )
-PATHS = ("../../x", "/etc/x", "..", ".", "~/x", "con", "a\\b", "C:x", "a/../../b", "$HOME", "-rf")
+PATHS = ("../../x", "/etc/x", "..", ".", "~/x", "a\\b", "C:x", "a/../../b", "$HOME", "-rf")
 # Characters that are not seen: what they are, and the texts that hold them.
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 UNSEEN = {
@@ -50,3 +53,16 @@ TEXTS = (*SEEN, *UNSEEN.values(), FLOOD, "a\u2028b\u2029c")
 def is_unseen(character: str) -> bool:
     """True for control, format and surrogate characters, by their category in Unicode."""
     return unicodedata.category(character) in ("Cc", "Cf", "Cs")
+
+
+@contextlib.contextmanager
+def as_nobody() -> Iterator[None]:
+    """Inside the block this process is an ordinary user's: root may write everywhere."""
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if is_root:
+            os.seteuid(0)

@@ -4,31 +4,17 @@ import contextlib
 import os
 import resource
 import subprocess
-from types import SimpleNamespace
 
 import pytest
 
 from claim_records import folders, record
+from hostile import as_nobody
 from layerwise.files import sha256_of, write_json
 from layerwise.inputs import upstream
 from layerwise.inputs.mirrors import Pin
 from layerwise.inputs.result_files import LAYERS
-from layerwise.steps import analyse, draw, judge, page, paper, scaling, sentences
-
-ANALYZE = ("analyze", "--model=x", "--prompts=x", "--out=x")
-
-
-@contextlib.contextmanager
-def as_nobody():
-    """An ordinary user: root may write everywhere."""
-    if os.geteuid():
-        yield
-        return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
+from layerwise.steps import page, paper, scaling, sentences
+from tiny_checkpoints import twin_folder
 
 
 @contextlib.contextmanager
@@ -77,16 +63,6 @@ PLACES = {
 
 
 @pytest.fixture(scope="module")
-def statistics(root, tmp_path_factory):
-    """All statistics of the published numbers, of few resamples."""
-    folder = tmp_path_factory.mktemp("statistics")
-    (folder / "params.yaml").write_text("analyse: {n_resamples: 200, level: 0.95, seed: 42}\n")
-    analyse.run("published", folder / "s", root / "published", root / "published",
-                folder / "params.yaml")  # fmt: skip
-    return folder / "s"
-
-
-@pytest.fixture(scope="module")
 def curves(tmp_path_factory, published):
     """Two folders of `layerwise analyze`, as far as `scaling` reads them."""
     base = tmp_path_factory.mktemp("curves")
@@ -96,38 +72,27 @@ def curves(tmp_path_factory, published):
     return [base / "one", base / "two"]
 
 
-@pytest.fixture(scope="module")
-def pinned(tmp_path_factory):
-    """A mirror of two small files, and their pins."""
-    base = tmp_path_factory.mktemp("mirror")
-    for name in upstream.DATA_FILES:
-        (base / name).write_text("[1, 2, 3, 4, 5, 6, 7, 8, 9]")
-    return base, upstream.Registry(
-        dict.fromkeys(upstream.DATA_FILES, Pin(sha256_of(base / name))), ()
-    )
-
-
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
-@pytest.mark.parametrize("command", ["judge", "draw", "page", "paper", "scaling", "fetch"])
+@pytest.mark.parametrize("command", ["page", "paper", "scaling", "fetch"])
 def test_what_the_system_refuses_is_a_sentence_and_leaves_nothing(
-    command, place, statistics, curves, pinned, root, tmp_path, capsys, monkeypatch
+    command, place, curves, root, tmp_path, capsys, monkeypatch
 ):
     monkeypatch.chdir(root)
-    monkeypatch.setattr(upstream, "read_registry", lambda folder: pinned[1])
     made = folders(tmp_path / "made", root, [record("p2.a")])
     for name in ("layers", "pairs"):
         (made.figures / f"{name}.pdf").write_bytes(b"%PDF" * 100)
     few = {"claims": made.claims, "statistics": made.statistics, "figures": made.figures}
+    (mirror := tmp_path / "mirror").mkdir()
+    for name in upstream.DATA_FILES:
+        (mirror / name).write_text("[1, 2, 3, 4, 5, 6, 7, 8, 9]")
+    pins = dict.fromkeys(upstream.DATA_FILES, Pin(sha256_of(mirror / name)))
+    monkeypatch.setattr(upstream, "read_registry", lambda folder: upstream.Registry(pins, ()))
     commands = {
-        "judge": lambda out: judge.run("published", statistics, out / "claims.json"),
-        "draw": lambda out: draw.run("published", made.statistics, made.claims, out),
         "page": lambda out: page.run("published", **few, out=out),
         "paper": lambda out: paper.run("published", **few, out=out),
         "scaling": lambda out: scaling.compare(curves, out),
-        "fetch": lambda out: upstream.fetch(out, pinned[0]),
+        "fetch": lambda out: upstream.fetch(out, mirror),
     }
-    monkeypatch.setattr(draw, "read_numbers", lambda *_: SimpleNamespace(random_weights=False))
-    monkeypatch.setattr(draw, "draw_all", lambda numbers: iter(()))
     (base := tmp_path / "base").mkdir()
     with pytest.raises(SystemExit) as ended, place(base / "out") as out, sentences("it"):
         commands[command](out)
@@ -142,35 +107,35 @@ def test_what_the_system_refuses_is_a_sentence_and_leaves_nothing(
     assert left <= {"loop", "file", "out"}  # a folder that was made for it may stay, empty
 
 
+ANALYZE = "layerwise analyze --model={model} --prompts={prompts} --out=x --pairs="
+ASCII = {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+
+
 @pytest.mark.parametrize(
-    ("environment", "arguments", "message"),
+    ("environment", "line", "message"),
     [
-        ({}, ["models", ">/dev/full"], "No space left on device; make room"),
-        ({"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}, ["claims", "--help"], ""),
-        ({"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}, ["models"], ""),
-        ({"SOURCE_DATE_EPOCH": "abc"}, ["scaling", "{0}", "{1}", "--out", "x"], "must be a whole"),
-        (
-            {},
-            ["analyze", "--model=x", "--prompts=x", "--out=x", "--pairs=/dev/zero"],
-            "a device or",
-        ),
-        (
-            {},
-            ["analyze", "--model=x", "--prompts=x", "--out=x", "--pairs=pipe"],
-            "a device or a pi",
-        ),
+        ({}, "layerwise models >/dev/full", "No space left on device; make room"),
+        (ASCII, "layerwise claims --help", ""),
+        (ASCII, "layerwise models", ""),
+        ({"SOURCE_DATE_EPOCH": "abc"}, "layerwise scaling {0} {1} --out x", "must be a whole num"),
+        ({"WORLD_SIZE": "x"}, ANALYZE + "{pairs}", "variable WORLD_SIZE must be a whole number"),
+        ({}, "ulimit -f 1; " + ANALYZE + "{pairs}", "File too large; make room, or name a place"),
+        ({}, ANALYZE + "/dev/zero", "a device or a pipe"),
+        ({}, ANALYZE + "pipe", "a device or a pipe"),
     ],
 )
-def test_the_terminal_the_environment_and_endless_files(
-    environment, arguments, message, curves, root, tmp_path
+def test_the_terminal_the_environment_a_full_disk_and_endless_files(
+    environment, line, message, curves, root, tmp_path
 ):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "models.yaml").symlink_to(root / "models.yaml")
-    line = " ".join(["layerwise", *arguments]).format(*curves)
+    texts = {name: root / "examples" / f"{name}.json" for name in ("pairs", "prompts")}
     done = subprocess.run(
-        line, shell=True, cwd=tmp_path, env={**os.environ, "HF_HUB_OFFLINE": "1", **environment},
+        line.format(*curves, model=twin_folder("gpt_neox"), **texts), shell=True, cwd=tmp_path,
+        env={**os.environ, "HF_HUB_OFFLINE": "1", **environment},
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == (2 if message else 0), done.stderr
     assert message in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") == bool(message), done.stderr
+    assert list(tmp_path.glob("x/*.json")) == []  # states of batches that are done may stay

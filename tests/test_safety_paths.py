@@ -1,26 +1,20 @@
-"""No name leads out of its folder: paths of a mirror, analyses, figures, slugs, prompt sets."""
+"""No name leads out of its folder: paths of a mirror, of models, and their slugs."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import pickle
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hostile import PATHS
 from layerwise.errors import LayerwiseError
-from layerwise.extraction.store import open_states
 from layerwise.inputs import upstream
 from layerwise.inputs.mirrors import Pin, read
 from layerwise.inputs.models import read_models
-from layerwise.inputs.prompts import read_prompts
 from layerwise.steps import measure
-
-# --- the published files ------------------------------------------------------------------------
 
 
 def registry(folder: Path, path: str, content: bytes, notebook: str = "n.ipynb") -> Path:
@@ -79,10 +73,7 @@ def test_fetching_writes_through_no_link(tmp_path: Path, monkeypatch: pytest.Mon
     )
 
 
-# --- names on the command line and in tables ----------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["../../x", "/etc/x", "..", "layerwise.cli", "style", "\x1b[2J"])
+@pytest.mark.parametrize("name", ["../../x", "/etc/x", "\x1b[2J"])
 def test_a_name_that_no_table_has_is_refused(tmp_path: Path, root: Path, name: str) -> None:
     """It is looked up before it could become a path or a module."""
     with pytest.raises(LayerwiseError, match=re.escape(repr(name))):
@@ -90,47 +81,10 @@ def test_a_name_that_no_table_has_is_refused(tmp_path: Path, root: Path, name: s
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("slug", [*PATHS, "a.b", "a/b", "A", "-a", "a\n"])
+@pytest.mark.parametrize("slug", [*PATHS, "a.b", "A", "-a", "a\n"])
 def test_a_slug_is_no_path(tmp_path: Path, slug: str) -> None:
     (tmp_path / "models.yaml").write_text(json.dumps({"models": {slug: {}}}))
-    if slug == "con":  # no path here, and a name like any other
-        message = "display: missing"
-    else:
-        message = "must have lower-case letters, digits and hyphens only"
-    with pytest.raises(LayerwiseError, match=message):
+    with pytest.raises(
+        LayerwiseError, match="must have lower-case letters, digits and hyphens onl"
+    ):
         read_models(tmp_path / "models.yaml")
-
-
-@pytest.mark.parametrize("study", PATHS)
-def test_a_set_of_prompts_is_looked_up_and_never_opened(tmp_path: Path, study: str) -> None:
-    path = tmp_path / "prompts.json"
-    path.write_text(json.dumps({study: {"prompts": ["a text"]}}))
-    assert read_prompts(path, study) == ("a text",)
-    with pytest.raises(LayerwiseError, match="expected a list of strings or an object with 'oth"):
-        read_prompts(path, "other")
-    assert list(tmp_path.iterdir()) == [path]
-
-
-# --- arrays -------------------------------------------------------------------------------------
-
-
-class Trap:
-    """Unpickled, it leaves a file behind."""
-
-    def __init__(self, place: Path) -> None:
-        self.place = place
-
-    def __reduce__(self) -> Any:
-        return (Path.touch, (self.place,))
-
-
-def test_states_hold_numbers_and_no_objects(tmp_path: Path) -> None:
-    (tmp_path / "s").mkdir()
-    (tmp_path / "s" / "index.json").write_text('{"n_layers": 0, "n_prompts": 0, "n_batches": 1}')
-    batch = tmp_path / "s" / "statements_00000.safetensors"
-    batch.write_bytes(pickle.dumps(Trap(tmp_path / "hit")))
-    with pytest.raises(LayerwiseError, match=r"found statements_00000\.safetensors missing or cut"):
-        open_states(tmp_path / "s")
-    assert not (tmp_path / "hit").exists()
-    pickle.loads(batch.read_bytes())  # the trap is a trap
-    assert (tmp_path / "hit").exists()
