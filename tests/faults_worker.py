@@ -1,4 +1,4 @@
-"""A process that loads one tiny model, then forks runs of the extraction to be killed or starved.
+"""A process that loads one tiny model, then forks runs of the extraction to be killed.
 
     python faults_worker.py CHECKPOINT FOLDER SCENARIO...     prints what it saw as JSON
 
@@ -7,7 +7,6 @@ messages that its runs ended with. Forking after the imports makes a run cost mi
 hundreds of them can die in one test.
 """
 
-import contextlib
 import json
 import os
 import random
@@ -229,35 +228,6 @@ def two_at_once(work):
     third = ended(forked(lambda: run(out, TEXTS)))
     left = sorted(path.name for path in out.parent.iterdir() if path.suffix != ".log")
     return {"first": first, "second": second, "third": third, "left": left}
-
-
-def full_disk(work):
-    """FOLDER is a small file system: another writer fills it in the middle of a run."""
-    texts = TEXTS * 8
-    (work / "clean").mkdir()
-    expected = clean(work, texts)
-    out, filler = fresh(work / "full") / "out", work / "filler"
-    forward, seen = module.forward, []
-
-    def filling(*arguments):
-        seen.append(1)
-        if len(seen) == 3:
-            with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
-                while file.write(bytes(4096)):
-                    pass
-        return forward(*arguments)
-
-    def starved():
-        module.forward = filling
-        run(out, texts)
-
-    codes = [ended(forked(starved)), ended(forked(lambda: run(out, texts)))]
-    finished = out.exists()
-    filler.unlink()
-    codes.append(ended(forked(lambda: run(out, texts))))
-    return {"codes": codes, "finished": finished, "same": contents(out) == expected,
-            "passes": size_of(out.parent / PASSES),
-            "passes_undisturbed": size_of(work / "clean" / PASSES)}  # fmt: skip
 
 
 def seen(scenario):

@@ -80,27 +80,21 @@ def test_every_family_against_naive(tmp_path: Path, family: str) -> None:
         assert not np.allclose(states.pooled(3), states.pooled(BEFORE_NORM))
 
 
-def test_half_precision_pools_in_the_models_dtype(tmp_path: Path) -> None:
-    checkpoint = built(dtype="float16")
+@pytest.mark.parametrize(("dtype", "stored"), [("float16", "float16"), ("bfloat16", "float32")])
+def test_half_precision_pools_in_the_models_dtype(tmp_path: Path, dtype: str, stored: str) -> None:
+    """numpy has no bfloat16, float32 holds it exactly."""
+    checkpoint = built(dtype=dtype)
     states = extract(checkpoint, TEXTS, (), tmp_path / "out", tokens_per_batch=1)
     assert states.index["attention"] == "sdpa"  # eager scores of 16 bits can overflow
     with attention_kernel(checkpoint.model, "sdpa"):
         hidden, loss = one_by_one(checkpoint, TEXTS[1])
     expected = hidden[2][1:].mean(dim=0)
-    assert expected.dtype == torch.float16
+    assert expected.dtype == getattr(torch, dtype)
     np.testing.assert_array_equal(states.pooled(2)[1], expected.float().numpy())
     assert states.nll[1] == loss
     with safetensors.safe_open(next(states.folder.glob("statements_*")), "np") as batch:
-        assert batch.get_tensor("mean/2").dtype == np.float16
+        assert batch.get_tensor("mean/2").dtype == stored
     assert not list(states.folder.glob("prompts_*"))
-
-
-def test_bfloat16_is_stored_as_float32(tmp_path: Path) -> None:
-    checkpoint = built(dtype="bfloat16")
-    states = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out", tokens_per_batch=1)
-    with attention_kernel(checkpoint.model, "sdpa"):
-        hidden, _ = one_by_one(checkpoint, TEXTS[0])
-    np.testing.assert_array_equal(states.pooled(1)[0], hidden[1][1:].mean(dim=0).float().numpy())
 
 
 def test_extract_batch(checkpoint: Checkpoint, tmp_path: Path) -> None:
@@ -263,25 +257,6 @@ def test_the_model_is_left_as_it_was(tmp_path: Path) -> None:
     extract(checkpoint, TEXTS, (), tmp_path / "out")
     hooks = [part._forward_hooks or part._forward_pre_hooks for part in checkpoint.model.modules()]
     assert not any(hooks)
-
-
-@pytest.mark.parametrize(
-    ("dtype", "message"),
-    [
-        ("float32", "layer 2 are not finite for statement 8 .* in float32; check the weights"),
-        ("bfloat16", "in bfloat16; try dtype float32"),
-    ],
-)
-def test_broken_states(tmp_path: Path, dtype: str, message: str) -> None:
-    checkpoint = built(dtype=dtype)
-
-    def spoil(part: object, inputs: object, out: torch.Tensor) -> torch.Tensor:
-        return torch.full_like(out, torch.nan)
-
-    checkpoint.blocks[1].register_forward_hook(spoil)
-    with pytest.raises(LayerwiseError, match=message):
-        extract(checkpoint, TEXTS, (), tmp_path / "out")
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.gpu
