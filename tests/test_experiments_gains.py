@@ -11,7 +11,7 @@ import scipy.stats
 import torch
 
 from judged import analysed
-from layerwise.analyses import weight_survival
+from layerwise.analyses import survival, weight_survival
 from layerwise.analyses.evidence import Draws, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.experiments.table import EXPERIMENTS, measure_experiment
@@ -127,7 +127,7 @@ def test_the_definition_of_the_gain_is_a_choice(published: Published) -> None:
     readings |= {"final_norm": [1.3, 0.5], "total_amplification": [0.1, 0.1]}
     fragments = {"beyond/sweep": {"/pythia-70m": {"gains": readings}}}
     evidence = Evidence(measured(published, fragments), Draws(**DRAWS))
-    (row,) = weight_survival.rows(evidence)["pythia-70m"]
+    (row,) = survival.rows(weight_survival.of_weights(evidence)["pythia-70m"])
     assert (row["claim"], row["choice"], row["outcome"]) == ("damping", "gain_definition", "lost")
     assert (row["published"]["value"], row["other"]["value"]) == (4, 3)
     assert row["other"]["label"] == "sweep final_norm: 1.15 to 0.90"

@@ -60,9 +60,6 @@ def of_reader(numbers: Published, draws: Draws) -> dict[str, dict[str, Any]]:
     """`{result file: document}` of a reader's own model, by the rules of the published files.
 
     What was not measured, say gains where there are no prompts, has no document.
-
-    Raises:
-        LayerwiseError: if a statistic does not exist.
     """
     there = {name: of for name, of in READER.items() if numbers.keys(str(of.of).partition("#")[0])}
     return derive(there, Evidence(numbers, draws)).documents

@@ -4,7 +4,6 @@ from functools import partial
 from operator import attrgetter
 
 import numpy as np
-from jaxtyping import Float32
 
 from layerwise.analyses.categories import SLUG, includes_zero
 from layerwise.analyses.derivation import Document, Rules
@@ -48,21 +47,20 @@ def inversion_layer(f: Entry) -> int:
     raise LayerwiseError(f"{PAIRS}: no layer has a negative r, so there is no inversion layer")
 
 
-def change(f: Entry, layer: int, decimals: int | None = None) -> float:
-    """Share of a layer less that of the layer before it; of rounded shares, where decimals are."""
-    after, before = f.intrinsic_dim_ratio[layer], f.intrinsic_dim_ratio[layer - 1]
-    return after - before if decimals is None else round(after, decimals) - round(before, decimals)
-
-
 def changes(f: Entry, decimals: int | None = None) -> Rules:
-    """The change of every layer."""
-    layers = range(1, len(f.intrinsic_dim_ratio))
-    return {str(layer): partial(change, f, layer, decimals) for layer in layers}
+    """Share of a layer less that of the layer before it; of rounded shares, where decimals are."""
+
+    def change(layer: int) -> float:
+        shares = f.intrinsic_dim_ratio[layer], f.intrinsic_dim_ratio[layer - 1]
+        after, before = shares if decimals is None else (round(one, decimals) for one in shares)
+        return after - before
+
+    return {str(n): partial(change, n) for n in range(1, len(f.intrinsic_dim_ratio))}
 
 
-def single(f: Entry) -> Float32[np.ndarray, " layer"]:
-    """The shares in single precision, which Gemma's were computed in."""
-    return f.intrinsic_dim_ratio[:].astype(np.float32)
+def spread(f: Entry) -> float:
+    """Largest less smallest share, in single precision, which Gemma's were computed in."""
+    return float(np.ptp(f.intrinsic_dim_ratio[:].astype(np.float32)))
 
 
 SHAPE = {
@@ -96,13 +94,11 @@ OF_PAPER_2: Rules = {
 }
 OF_GEMMA: Rules = {
     **SHAPE,
-    "profile_variance": lambda f: np.var(single(f)),
-    "profile_range": lambda f: np.ptp(single(f)),
+    "profile_variance": lambda f: np.var(f.intrinsic_dim_ratio[:].astype(np.float32)),
+    "profile_range": spread,
     "max_anisotropy": lambda f: np.max(f.intrinsic_dim_ratio),
-    "gauge_theory_test/gemma_profile_range": lambda f: np.ptp(single(f)),
-    "gauge_theory_test/is_flatter": lambda f: (
-        np.ptp(single(f)) < f.gauge_theory_test.pythia_profile_range
-    ),
+    "gauge_theory_test/gemma_profile_range": spread,
+    "gauge_theory_test/is_flatter": lambda f: spread(f) < f.gauge_theory_test.pythia_profile_range,
 }
 DOCUMENTS = {
     SLUG: Document(ANISOTROPY, {"": {**PROFILE, **OF_PAPER_2}}),

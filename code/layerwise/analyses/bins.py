@@ -1,7 +1,6 @@
 """r of UA and preference over random bins, against categories (notebook 000)."""
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from layerwise.analyses.categories import (
     n_categories,
     total_pairs,
 )
-from layerwise.analyses.derivation import Document, Rules
+from layerwise.analyses.derivation import Document, Rules, each
 from layerwise.analyses.evidence import Entry
 from layerwise.inputs.result_files import BINS, BOOTSTRAP
 from layerwise.statistics import curves
@@ -29,12 +28,6 @@ def n_bins(f: Entry) -> int:
     k = int(f.of(BINS).k_bins)
     labels = stable_labels(total_pairs(f), k, f.draws.seed)
     return int(np.sum(np.bincount(labels, minlength=k) >= 2))
-
-
-def p_value(of_layer: Entry) -> float:
-    """Two-sided p over the bins; 1 where there are too few of them for an r, as published."""
-    n = n_bins(of_layer)
-    return float(pearson_p(of_layer.r, n)) if n >= MIN_POINTS else 1.0
 
 
 def original(f: Entry) -> Entry:
@@ -62,17 +55,6 @@ def n_significant(found: dict[int, curves.Ends]) -> int:
     return sum(not curves.includes_zero(one) for one in found.values())
 
 
-def change(f: Entry, layer: str) -> str:
-    """What the bins do to the significance of a layer."""
-    return curves.change(ends(original(f)[layer]), ends(f.bootstrap_results[layer]))
-
-
-def mid_layer_significant(f: Entry) -> bool:
-    """Whether layer 8 or 12 excludes zero over the bins."""
-    tested = [layer for layer in curves.MID_LAYERS if str(layer) in f.bootstrap_results]
-    return n_significant(intervals(f.bootstrap_results, tested)) > 0
-
-
 def over_categories(f: Entry) -> dict[str, dict[str, Any]]:
     """The model's own intervals over categories, with the keys of a published interval."""
     given = ("r", "ci_lower", "ci_upper")
@@ -83,15 +65,28 @@ def over_categories(f: Entry) -> dict[str, dict[str, Any]]:
     }
 
 
-OF_LAYER: Rules = {"p_value": p_value, "includes_zero": includes_zero, "n_bins": n_bins}
+OF_LAYER: Rules = {
+    # 1 where there are too few bins for an r, as published
+    "p_value": lambda m: float(pearson_p(m.r, n_bins(m))) if n_bins(m) >= MIN_POINTS else 1.0,
+    "includes_zero": includes_zero,
+    "n_bins": n_bins,
+}
 OF_MODEL: Rules = {
     "comparison/original_n": n_categories,
     "comparison/new_n": lambda f: int(f.k_bins),
     "comparison/original_sig_layers": lambda f: n_significant(before(f)),
     "comparison/new_sig_layers": lambda f: n_significant(after(f)),
-    "comparison/mid_layer_now_significant": mid_layer_significant,
+    "comparison/mid_layer_now_significant": lambda f: any(
+        not includes_zero(f.bootstrap_results[layer])
+        for layer in curves.MID_LAYERS
+        if str(layer) in f.bootstrap_results
+    ),
     "comparison/ci_width_reduction_pct": lambda f: curves.width_reduction(before(f), after(f)),
-    "change": lambda f: {layer: partial(change, f, layer) for layer in f.bootstrap_results},
+    # what the bins do to the significance of a layer
+    "change": each(
+        lambda f: {n: (original(f)[n], of) for n, of in f.bootstrap_results.items()},
+        lambda both: curves.change(*map(ends, both)),
+    ),
     "widths/mean_width_n6": lambda f: curves.mean_width(before(f)),
     "widths/mean_width_n20": lambda f: curves.mean_width(after(f)),
 }

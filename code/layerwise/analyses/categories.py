@@ -30,9 +30,14 @@ def n_pairs(f: Entry | Evidence, category: str) -> int:
     return int(f.of(DATASET)[category].n_pairs)
 
 
+def p_over_categories(f: Entry | Evidence, r: float) -> float:
+    """Two-sided p of r over the categories."""
+    return float(pearson_p(r, len(f.of(DATASET))))
+
+
 def total_pairs(f: Entry | Evidence) -> int:
     """Pairs of all categories."""
-    return sum(n_pairs(f, category) for category in categories(f))
+    return sum(n_pairs(f, category) for category in f.of(DATASET))
 
 
 def asymmetry(of_category: Entry) -> float:
@@ -51,11 +56,7 @@ def preferences(ua: Entry) -> Float[np.ndarray, " category"]:
 
 
 def r_over_categories(ua: Entry) -> float:
-    """r of UA and preference over the categories.
-
-    Raises:
-        LayerwiseError: if one of them is the same in all categories.
-    """
+    """r of UA and preference over the categories."""
     return pearson_r(asymmetries(ua), preferences(ua), SERIES)
 
 
@@ -70,7 +71,7 @@ def includes_zero(interval: Entry) -> bool:
 
 
 OVER_CATEGORIES: dict[str, Rule] = {
-    "p_value": lambda m: float(pearson_p(m.r, n_categories(m))),
+    "p_value": lambda m: p_over_categories(m, m.r),
     "includes_zero": includes_zero,
 }
 OVER_PAIRS: dict[str, Rule] = {

@@ -13,7 +13,7 @@ from layerwise.analyses.categories import (
     r_over_categories,
 )
 from layerwise.analyses.derivation import Document, Rules
-from layerwise.analyses.evidence import Draws, Entry
+from layerwise.analyses.evidence import Draws, Entry, by_layer
 from layerwise.analyses.scaling import depth
 from layerwise.inputs.result_files import BOOTSTRAP, UA_FILES
 from layerwise.statistics import curves
@@ -25,25 +25,25 @@ def mid_range(f: Entry) -> list[int]:
     return [int(part * depth(f)) for part in (0.2, 0.5)]
 
 
-def mid_layers(f: Entry) -> list[int]:
-    """Sampled layers between them."""
-    first, last = mid_range(f)
-    return [int(layer) for layer in f.layer_results if first <= int(layer) <= last]
+def sampled(f: Entry, first: int, last: int) -> dict[int, Entry]:
+    """The tests of the sampled layers from one to another."""
+    return {n: test for n, test in by_layer(f.layer_results).items() if first <= n <= last}
 
 
-def late_layers(f: Entry) -> list[int]:
-    """Sampled layers from 75 percent of depth on."""
-    return [int(layer) for layer in f.layer_results if int(layer) >= int(0.75 * depth(f))]
+def mid(f: Entry) -> dict[int, Entry]:
+    """Those of the mid layers."""
+    return sampled(f, *mid_range(f))
 
 
-def some_stable(f: Entry, layers: list[int], *, positive: bool) -> bool:
+def late(f: Entry) -> dict[int, Entry]:
+    """Those from 75 percent of depth on."""
+    return sampled(f, int(0.75 * depth(f)), depth(f))
+
+
+def some_stable(tests: dict[int, Entry], *, positive: bool) -> bool:
     """Whether some of the layers has r of that sign and an interval that excludes zero."""
-    tested = {layer: f.layer_results[layer] for layer in layers}
-    return curves.some_stable(
-        {layer: found.r for layer, found in tested.items()},
-        {layer: ends(found) for layer, found in tested.items()},
-        positive=positive,
-    )
+    r, intervals = {n: t.r for n, t in tests.items()}, {n: ends(t) for n, t in tests.items()}
+    return curves.some_stable(r, intervals, positive=positive)
 
 
 def last_interval(of_layer: Entry) -> CorrelationInterval:
@@ -65,10 +65,10 @@ def _drawn(
 RULES: dict[str, Rules] = {
     "": {
         "summary/mid_layer_range": mid_range,
-        "summary/mid_layers_tested": mid_layers,
-        "summary/any_mid_layer_stable": lambda f: some_stable(f, mid_layers(f), positive=True),
-        "summary/late_layers_tested": late_layers,
-        "summary/any_late_layer_stable": lambda f: some_stable(f, late_layers(f), positive=False),
+        "summary/mid_layers_tested": lambda f: list(mid(f)),
+        "summary/any_mid_layer_stable": lambda f: some_stable(mid(f), positive=True),
+        "summary/late_layers_tested": lambda f: list(late(f)),
+        "summary/any_late_layer_stable": lambda f: some_stable(late(f), positive=False),
     },
     "layer_results/*": OVER_CATEGORIES,
 }

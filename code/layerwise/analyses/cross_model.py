@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from layerwise.analyses.categories import OVER_PAIRS, asymmetries, categories, n_categories
+from layerwise.analyses.categories import OVER_PAIRS, asymmetries, categories, p_over_categories
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry, by_layer
 from layerwise.analyses.pair_curves import (
@@ -18,7 +18,7 @@ from layerwise.analyses.pair_curves import (
 )
 from layerwise.inputs.result_files import CONTRIBUTIONS, LLAMA, PAPER1, TEMPLATE
 from layerwise.statistics import curves, phases
-from layerwise.statistics.correlation import pearson_p, pearson_r
+from layerwise.statistics.correlation import pearson_r
 
 REFERENCE = "notebook Llama"  # it typed Pythia's r with two decimals
 
@@ -73,9 +73,7 @@ DOCUMENTS = {
                 ),
                 "pythia_comparison/total_compared": lambda f: len(LLAMA_CURVE.of(f).layers),
             },
-            "category_level_results/*": {
-                "p_value": lambda test: float(pearson_p(test.r, n_categories(test)))
-            },
+            "category_level_results/*": {"p_value": lambda test: p_over_categories(test, test.r)},
             "category_level_results/32": {"r": r_of_last_layer},
             "pair_level_results/*/*": OVER_PAIRS,
         },

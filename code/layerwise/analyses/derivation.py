@@ -118,9 +118,6 @@ def derive(table: Table, evidence: Evidence) -> Derivation:
     Over measured numbers a statistic stays out that needs one which was not measured, or that
     counts names alone; a constant of the method (nothing read) is there where anything else of its
     document is; one that these numbers do not have (a test of an empty group, say) is undefined.
-
-    Raises:
-        LayerwiseError: over published numbers, if a statistic cannot be derived.
     """
     found = Derivation()
     for name, document in documents_of(table, evidence).items():

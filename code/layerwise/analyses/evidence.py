@@ -97,11 +97,7 @@ class Evidence:
             self._recordings.pop()  # blocks are nested: the innermost ends first
 
     def read(self, file: str, key: str) -> Any:
-        """The value of a cell; recorded.
-
-        Raises:
-            NotMeasured: if it was not, and no rule derives it.
-        """
+        """The value of a cell; recorded."""
         if is_identity(key):
             for recording in self._recordings:
                 recording.names = True

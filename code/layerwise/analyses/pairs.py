@@ -9,15 +9,10 @@ from layerwise.inputs.result_files import PAIRS
 from layerwise.statistics import curves
 
 
-def measures(row: Entry) -> Entry:
-    """All measures of the layer that a row is about."""
-    return row.of(PAIRS).results[row.layer]
-
-
-def best(row: Entry) -> str:
-    """The measure with the largest |r|, the first of equals, significant or not."""
-    r = {name: found.r for name, found in measures(row).items()}
-    return max(r, key=lambda name: abs(r[name]))
+def best(row: Entry) -> Entry:
+    """The measure of a row's layer with the largest |r|, the first of equals, significant or not."""
+    measures: list[Entry] = row.of(PAIRS).results[row.layer].values()
+    return max(measures, key=lambda measure: abs(measure.r))
 
 
 def n_significant(layers: Collection[int] | None = None) -> Rule:
@@ -31,9 +26,9 @@ def n_significant(layers: Collection[int] | None = None) -> Rule:
 
 
 OF_BEST: Rules = {
-    "best_metric": best,
-    "r": lambda row: measures(row)[best(row)].r,
-    "excludes_zero": lambda row: not includes_zero(measures(row)[best(row)]),
+    "best_metric": lambda row: best(row).called,
+    "r": lambda row: best(row).r,
+    "excludes_zero": lambda row: not includes_zero(best(row)),
 }
 SUMMARY: Rules = {
     "summary/total_tests": lambda f: len([t.r for of in f.results.values() for t in of.values()]),

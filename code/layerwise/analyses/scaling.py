@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.analyses.categories import n_categories, r_over_categories
+from layerwise.analyses.categories import p_over_categories, r_over_categories
 from layerwise.analyses.derivation import Document, Rules, derive
 from layerwise.analyses.evidence import Draws, Entry, Evidence
 from layerwise.errors import LayerwiseError
@@ -14,7 +14,6 @@ from layerwise.inputs.measured import alone
 from layerwise.inputs.result_files import SCALING, UA_FILES
 from layerwise.statistics import curves
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED
-from layerwise.statistics.correlation import pearson_p
 
 OWN = "Pythia-6.9B"  # the size that the notebooks on layers are about
 STABLE_STD_PCT = 10.0  # of the depths of the peaks, percent of depth
@@ -78,7 +77,7 @@ OVER_MODELS: Rules = {
     "peak_analysis/std_peak_pct": lambda f: np.std(peaks_pct(f)),
     "peak_analysis/peaks_stable": lambda f: np.std(peaks_pct(f)) < STABLE_STD_PCT,
 }
-OF_LAYER: Rules = {"p_value": lambda m: float(pearson_p(m.correlation, n_categories(m)))}
+OF_LAYER: Rules = {"p_value": lambda m: p_over_categories(m, m.correlation)}
 
 
 def last(slug: str) -> Rules:

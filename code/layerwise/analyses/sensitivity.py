@@ -3,12 +3,12 @@
 Kept apart from the published analyses. Published numbers allow two choices, measured ones all.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from layerwise.analyses import survival, weight_survival
-from layerwise.analyses.categories import OVER_PAIRS, n_categories
+from layerwise.analyses import survival
+from layerwise.analyses.categories import OVER_PAIRS, n_categories, p_over_categories
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry, Evidence, by_layer
 from layerwise.analyses.pair_curves import CURVES
@@ -17,44 +17,28 @@ from layerwise.analyses.survival import (
     CHOICES_FILE,
     CLAIMS,
     STATISTICS,
+    Findings,
     Row,
-    adjusted_p,
-    rows,
-    rows_in_print,
 )
+from layerwise.analyses.weight_survival import of_weights
 from layerwise.inputs.published import pointer
 from layerwise.statistics import curves
-from layerwise.statistics.correlation import pearson_p
 from layerwise.statistics.survival import over_models
 
 
-def p_value(test: Entry) -> float:
-    """Two-sided p of r over the categories."""
-    return float(pearson_p(test.r, n_categories(test)))
-
-
-def before_norm(m: Entry) -> dict[str, float]:
-    """r over the categories at the last layer, before the final norm and behind it."""
-    test = m.before_norm
-    return {"r": test.r, "p_value": p_value(test), "r_after_norm": m.categories.published.r}
-
-
-def all_tokens(m: Entry) -> dict[str, dict[str, float]]:
-    """r over the categories by layer, of all tokens and without the first."""
+def tested(m: Entry, tests: Entry, more: Callable[[int], Mapping[str, float]]) -> dict[str, Any]:
+    """r over the categories by layer, its p, and what there is beside them."""
     return {
-        layer: {"r": test.r, "p_value": p_value(test), "r_without_first": m.by_layer[layer].r}
-        for layer, test in m.all_tokens.items()
+        str(layer): {"r": test.r, "p_value": p_over_categories(m, test.r)} | dict(more(layer))
+        for layer, test in by_layer(tests).items()
     }
 
 
-def holm(m: Entry) -> dict[str, dict[str, float]]:
+def holm(m: Entry) -> dict[str, Any]:
     """p over the categories by layer, adjusted for the number of layers."""
-    tests = by_layer(m.by_layer)
-    adjusted = adjusted_p({layer: test.r for layer, test in tests.items()}, n_categories(m))
-    return {
-        str(layer): {"r": test.r, "p_value": p_value(test), "p_holm": adjusted[layer]}
-        for layer, test in tests.items()
-    }
+    r = {layer: test.r for layer, test in by_layer(m.by_layer).items()}
+    adjusted = survival.adjusted_p(r, n_categories(m))
+    return tested(m, m.by_layer, lambda layer: {"p_holm": adjusted[layer]})
 
 
 def bell_before_norm(m: Entry) -> dict[str, Any] | None:
@@ -62,22 +46,29 @@ def bell_before_norm(m: Entry) -> dict[str, Any] | None:
     if "profile" not in m:
         return None
     last = m.profile.last_before_norm
-    bell = curves.bell_test([*m.profile.shares[:-1], last])
+    bell = curves.bell_test([*m.profile.shares[:-1], last])._asdict()
+    shown = ("is_bell_curve", "phase2_slope", "phase2_r")
     return {
-        "L_star_anisotropy": bell.l_star,
-        "is_bell_curve": bell.is_bell_curve,
-        "phase2_slope": bell.phase2_slope,
-        "phase2_r": bell.phase2_r,
+        "L_star_anisotropy": bell["l_star"],
+        **{name: bell[name] for name in shown},
         "last_share": last,
     }
 
 
 OF_MODEL: Rules = {
-    "before_norm": before_norm,
-    "all_tokens": all_tokens,
+    # r over the categories at the last layer, before the final norm and behind it
+    "before_norm": lambda m: {
+        "r": m.before_norm.r,
+        "p_value": p_over_categories(m, m.before_norm.r),
+        "r_after_norm": m.categories.published.r,
+    },
+    # of all tokens, and without the first
+    "all_tokens": lambda m: tested(
+        m, m.all_tokens, lambda layer: {"r_without_first": m.by_layer[layer].r}
+    ),
     "holm": holm,
     "anisotropy_before_norm": bell_before_norm,
-    "rows": rows,
+    "rows": lambda m: survival.rows(survival.of_states(m)),
 }
 
 
@@ -86,7 +77,7 @@ def of_model(name: str, further: Rules, *shown: str) -> Document:
 
     Arguments:
         name: of its entry in the file of the choices.
-        further: rules that go before the usual ones.
+        further: rules that take the place of the usual ones.
         shown: names of the entry that are shown as they stand.
     """
     return Document(
@@ -101,28 +92,25 @@ def of_model(name: str, further: Rules, *shown: str) -> Document:
 
 def of_both(slug: str, m: Entry) -> list[Row]:
     """What the weights say too; a claim and choice that the states answer stays theirs."""
-    found = rows(m)
-    taken = {(row["claim"], row["choice"]) for row in found}
-    more = weight_survival.rows(m.evidence).get(slug, [])
-    return found + [row for row in more if (row["claim"], row["choice"]) not in taken]
-
-
-def of_weights(slug: str, evidence: Evidence) -> list[Row]:
-    """What the weights alone say."""
-    return weight_survival.rows(evidence)[slug]
+    states = survival.of_states(m)
+    return survival.rows({**states, **of_weights(m.evidence).get(slug, {}), **states})
 
 
 def by_model(evidence: Evidence) -> dict[str, Document]:
     """A document for every model that the source has something of."""
+
+    def rows_alone(of: Callable[[Evidence], Findings]) -> Document:
+        return Document(None, {"": {"rows": lambda e: survival.rows(of(e))}})
+
     if not evidence.measured:
         return {
-            slug: Document(None, {"": {"rows": partial(rows_in_print, slug, curve)}})
+            slug: rows_alone(partial(survival.in_print, slug, curve))
             for slug, curve in CURVES.items()
         }
     measured = list(evidence[CHOICES_FILE]) if evidence.cells.keys(CHOICES_FILE) else []
     found = {name: of_model(name, {"rows": partial(of_both, name)}) for name in measured}
-    for slug in weight_survival.rows(evidence):
-        found.setdefault(slug, Document(None, {"": {"rows": partial(of_weights, slug)}}))
+    for slug in of_weights(evidence):
+        found.setdefault(slug, rows_alone(partial(lambda slug, e: of_weights(e)[slug], slug)))
     return found
 
 
@@ -133,23 +121,20 @@ def summary(evidence: Evidence, part: str) -> list[Row]:
         for name, document in by_model(evidence).items()
     }
     if part == "models":
-        singles = [{"model": name, **row} for name, of_one in found.items() for row in of_one]
-        return [_worded(row) for row in singles]
-    claims, choices = list(CLAIMS), list(CHOICES)
-
-    def place(row: Row) -> tuple[int, int]:
-        return claims.index(row["claim"]), choices.index(row["choice"])
-
-    return [_worded(row) for row in sorted(over_models(found), key=place)]
-
-
-def _worded(row: Mapping[str, Any]) -> Row:
-    return {
-        **row,
-        "claim_text": CLAIMS[row["claim"]],
-        "statistic_text": STATISTICS[row["claim"]],
-        "choice_text": CHOICES[row["choice"]],
-    }
+        chosen = [{"model": name, **row} for name, of_one in found.items() for row in of_one]
+    else:
+        order = [(claim, choice) for claim in CLAIMS for choice in CHOICES]
+        chosen = over_models(found)
+        chosen.sort(key=lambda row: order.index((row["claim"], row["choice"])))
+    return [
+        {
+            **row,
+            "claim_text": CLAIMS[row["claim"]],
+            "statistic_text": STATISTICS[row["claim"]],
+            "choice_text": CHOICES[row["choice"]],
+        }
+        for row in chosen
+    ]
 
 
 def documents(evidence: Evidence) -> dict[str, Document]:

@@ -56,7 +56,20 @@ CHOICES = {
     "without_nan": "layers without a number left out",
     "gain_definition": "the last gain in the papers' other definitions",
 }
+SIGNED = {"sign_change", "late_inversion", "category_inversion", "bell"}  # about a sign
+Findings = dict[tuple[str, str], tuple[Finding, Finding]]  # claim, choice: as published, and under
 Row = dict[str, Any]
+
+
+def rows(findings: Findings) -> list[Row]:
+    """A row per claim and choice; see `statistics.survival`."""
+    return [compare(*at, *both, signed=at[0] in SIGNED) for at, both in findings.items()]
+
+
+def against_published(claim: str, found: Mapping[str, Finding]) -> Findings:
+    """The findings of a claim under every choice, each beside the published one."""
+    others = [choice for choice in found if choice != PUBLISHED]
+    return {(claim, choice): (found[PUBLISHED], found[choice]) for choice in others}
 
 
 # --- the claims' rules --------------------------------------------------------------------------
@@ -99,12 +112,11 @@ def over_categories(test: Entry) -> Finding:
     return inversion(test.r, ends(test), f"{test.r:+.2f}")
 
 
-def category_out(published: Finding, ua: Entry) -> Row:
+def category_out(ua: Entry) -> Finding:
     """Without the category whose loss leaves the least of r; by the p over the others."""
     left = weakest(ua)
     holds = bool(left["r"] < 0 and left["significant"])
-    other = Finding(left["r"], holds, f"without {left['category'].replace('_', ' ')}")
-    return compare("category_inversion", CATEGORY_OUT, published, other)
+    return Finding(left["r"], holds, f"without {left['category'].replace('_', ' ')}")
 
 
 def calibrated(test: Entry) -> Finding:
@@ -119,76 +131,65 @@ def bell_shaped(shares: list[float]) -> Finding:
     return Finding(bell.phase2_slope, bell.is_bell_curve, f"L{bell.l_star}")
 
 
-# --- rows of one model --------------------------------------------------------------------------
+# --- one model ----------------------------------------------------------------------------------
 
 
-def rows(m: Entry) -> list[Row]:
-    """Every claim under every choice that was measured of this model."""
-    found = _of_curves(m) if "curves" in m else []
+def of_states(m: Entry) -> Findings:
+    """Every claim under every choice that was measured of this model's states."""
+    found = _of_curves(m) if "curves" in m else {}
     over = {choice: over_categories(test) for choice, test in m.categories.items()}
     if AT_ONCE in over:
         r = {layer: test.r for layer, test in by_layer(m.by_layer).items()}
-        wide, last = m.categories[AT_ONCE], list(r)[-1]
-        label = over[AT_ONCE].label
-        over[AT_ONCE] = at_once(r, last, n_categories(m), m.draws.level, ends(wide), label)
-    found += _compared("category_inversion", over)
+        wide, label = ends(m.categories[AT_ONCE]), over[AT_ONCE].label
+        over[AT_ONCE] = at_once(r, max(r), n_categories(m), m.draws.level, wide, label)
     if m.called in UA_FILES and m.evidence.cells.keys(UA_FILES[m.called]):
-        found.append(category_out(over[PUBLISHED], m.of(UA_FILES[m.called])))
+        over[CATEGORY_OUT] = category_out(m.of(UA_FILES[m.called]))
+    found |= against_published("category_inversion", over)
     near_zero = {choice: calibrated(test) for choice, test in m.calibration.items()}
-    found += _compared("calibration", near_zero, signed=False)
+    found |= against_published("calibration", near_zero)
     if "profile" in m:
-        found.append(bell_row(m.profile.shares[:].tolist(), m.profile.last_before_norm))
+        found |= bell(m.profile.shares[:].tolist(), m.profile.last_before_norm)
     return found
 
 
-def _of_curves(m: Entry) -> list[Row]:
+def _of_curves(m: Entry) -> Findings:
     r = {choice: by_layer(curve.r) for choice, curve in m.curves.items() if "r" in curve}
-    ends_of = {
+    late = {
         choice: {layer: ends(interval) for layer, interval in by_layer(curve.late).items()}
         for choice, curve in m.curves.items()
     }
-    as_published, wide = r[PUBLISHED], ends_of[AT_ONCE]
-    layer = min(wide, key=lambda layer: as_published[layer])
-    late = {choice: lowest_late(r[choice], ends_of[choice]) for choice in r}
-    late[AT_ONCE] = at_once(
-        as_published, layer, total_pairs(m), m.draws.level, wide[layer], f"L{layer}"
+    lowest = {choice: lowest_late(r[choice], late[choice]) for choice in r}
+    layer = min(late[AT_ONCE], key=lambda layer: r[PUBLISHED][layer])
+    lowest[AT_ONCE] = at_once(
+        *(r[PUBLISHED], layer, total_pairs(m), m.draws.level, late[AT_ONCE][layer], f"L{layer}")
     )
     changes = {choice: sign_change(m.curves[choice]) for choice in r}
-    return _compared("sign_change", changes) + _compared("late_inversion", late)
+    return {
+        **against_published("sign_change", changes),
+        **against_published("late_inversion", lowest),
+    }
 
 
-def bell_row(shares: list[float], last_before_norm: float) -> Row:
+def bell(shares: list[float], last_before_norm: float) -> Findings:
     """The bell with the last layer behind the final norm, as published, and before it."""
-    other = bell_shaped([*shares[:-1], last_before_norm])
-    return compare("bell", "before_norm", bell_shaped(shares), other)
+    before = bell_shaped([*shares[:-1], last_before_norm])
+    return {("bell", "before_norm"): (bell_shaped(shares), before)}
 
 
-def _compared(claim: str, findings: Mapping[str, Finding], *, signed: bool = True) -> list[Row]:
-    return [
-        compare(claim, choice, findings[PUBLISHED], finding, signed=signed)
-        for choice, finding in findings.items()
-        if choice != PUBLISHED
-    ]
-
-
-# --- rows of a published curve ------------------------------------------------------------------
-
-
-def rows_in_print(slug: str, curve: PairCurve, evidence: Evidence) -> list[Row]:
-    """The rows of a published curve, and of the intervals over categories where they are its."""
+def in_print(slug: str, curve: PairCurve, evidence: Evidence) -> Findings:
+    """Of a published curve, and of the intervals over categories where they are its."""
     of, level = curve.of(evidence), evidence.draws.level
     r, late = of.r(), of.ends(of.phase("late"))
     layer = min(late, key=lambda layer: r[layer])
-    published = lowest_late(r, late)
     wide = _wide(r, layer, total_pairs(evidence), level, f"L{layer}")
-    found = [compare("late_inversion", AT_ONCE, published, wide)]
+    found = {("late_inversion", AT_ONCE): (lowest_late(r, late), wide)}
     if slug == SLUG:
         tests = by_layer(evidence[BOOTSTRAP].layer_results)
         r, last = {layer: test.r for layer, test in tests.items()}, max(tests)
-        published = over_categories(tests[last])
-        wide = _wide(r, last, n_categories(evidence), level, published.label)
-        found.append(compare("category_inversion", AT_ONCE, published, wide))
-        found.append(category_out(published, evidence[UA_FILES[slug]]))
+        over = {PUBLISHED: over_categories(tests[last])}
+        over[AT_ONCE] = _wide(r, last, n_categories(evidence), level, over[PUBLISHED].label)
+        over[CATEGORY_OUT] = category_out(evidence[UA_FILES[slug]])
+        found |= against_published("category_inversion", over)
     return found
 
 

@@ -89,10 +89,6 @@ EXPERIMENTS: Mapping[str, Sequence[Experiment]] = {
 
 
 def measure_experiment(name: str, subject: Subject) -> Fragments:
-    """What an experiment measures of a subject; places that share a text run it once.
-
-    Raises:
-        LayerwiseError: if the model is none of its, or its states do not allow it.
-    """
+    """What an experiment measures of a subject; places that share a text run it once."""
     once = replace(subject, trace=cache(subject.trace))
     return merge(one.fragments(name, once) for one in EXPERIMENTS[name])

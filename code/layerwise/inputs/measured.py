@@ -93,9 +93,6 @@ def measured(published: Published, fragments: Fragments) -> Published:
     """Tables of the published structure with the measured numbers in their places.
 
     Reading a number that was not measured raises `NotMeasured`.
-
-    Raises:
-        LayerwiseError: if a fragment holds what no published table can: text, for example.
     """
     cells: dict[Cell, Value] = {}
     unmeasured: set[Cell] = set()

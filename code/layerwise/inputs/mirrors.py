@@ -120,11 +120,7 @@ def read(mirror: Mirror, path: str, pin: Pin, retries: int) -> bytes:
 
 
 def in_time(work: Callable[[], T]) -> T:
-    """What `work` gives, if it is done before the deadline, however slowly the bytes drip.
-
-    Raises:
-        LayerwiseError: if it is not.
-    """
+    """What `work` gives, if it is done before the deadline, however slowly the bytes drip."""
     return within(
         DEADLINE,
         f"upstream or its mirror took more than {DEADLINE} seconds; try again later, or name "

@@ -22,12 +22,7 @@ def has_rows(given: object) -> bool:
 
 
 def read_rows(given: Any, columns: Sequence[str]) -> Iterator[Row]:
-    """The rows of a file or a data frame, in their order; other columns are allowed.
-
-    Raises:
-        LayerwiseError: naming file and line, if a column is missing, a CSV row has more or fewer
-            cells than its header, or a line is no JSON object.
-    """
+    """The rows of a file or a data frame, in their order; other columns are allowed."""
     if not isinstance(given, Path):
         _require(f"data frame of {type(given).__module__}", list(given.columns), columns)
         for number, row in enumerate(given.to_dict("records")):

@@ -44,9 +44,6 @@ def layer_gains(trace: Trace) -> Blocks:
     """|h_{l+1}| / (|h_l| + 1e-10) of the last token for every block, the last with the final norm.
 
     Entry n-2 is the penultimate gain ("without final LN"), entry n-1 the final-norm gain.
-
-    Raises:
-        LayerwiseError: for a model of one block.
     """
     _require_blocks(trace)
     norms = np.array([last_token_norm(states) for states in trace.states], dtype=np.float64)
@@ -59,9 +56,6 @@ def last_block_gain(trace: Trace, dtype: str | None = None) -> float:
     Args:
         dtype: what the norms are rounded to; by default the model's own dtype, as published. In
             bfloat16 such a gain is a ratio of two numbers of eight bits.
-
-    Raises:
-        LayerwiseError: for a model of one block.
     """
     _require_blocks(trace)
     return _ratio(trace, -2, dtype or trace.dtype)

@@ -36,21 +36,13 @@ class Spectrum:
 
 
 def spectral_norm(matrix: Matrix) -> float:
-    """The largest singular value, to 1e-10 of itself.
-
-    Raises:
-        LayerwiseError: for an empty matrix or values that are not finite.
-    """
+    """The largest singular value, to 1e-10 of itself."""
     scale, gram = _gram(matrix)
     return scale * float(eigvalsh(gram, overwrite_a=True)[-1]) ** 0.5
 
 
 def frobenius_norm(matrix: Matrix) -> float:
-    """Square root of the sum of squares.
-
-    Raises:
-        LayerwiseError: as `spectral_norm`.
-    """
+    """Square root of the sum of squares."""
     scale = _scale(matrix)
     squares = sum(float(np.sum(np.square(rows))) for rows in _blocks(matrix, scale))
     return scale * squares**0.5
@@ -61,9 +53,6 @@ def spectrum(matrix: Matrix) -> Spectrum:
 
     The rank is exp(-sum p ln(p + 1e-10)) with p = s / (sum of s + 1e-10), of the singular values s:
     as published, not of their squares. Of a zero matrix it is 1.
-
-    Raises:
-        LayerwiseError: as `spectral_norm`.
     """
     values = _values_of(*_gram(matrix))
     if values is None:
@@ -74,11 +63,7 @@ def spectrum(matrix: Matrix) -> Spectrum:
 
 
 def singular_values(matrix: Matrix) -> Values:
-    """All singular values, largest first.
-
-    Raises:
-        LayerwiseError: as `spectral_norm`.
-    """
+    """All singular values, largest first."""
     _scale(matrix)
     return np.linalg.svd(np.asarray(matrix, np.float64), compute_uv=False)
 

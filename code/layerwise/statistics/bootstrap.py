@@ -71,9 +71,6 @@ def correlation_interval(
     Arguments:
         whole_range_if_scarce: notebook 000's fallback: under 100 usable resamples give the
             interval [-1, 1], under three points r = 0 as well (and draw nothing).
-
-    Raises:
-        LayerwiseError: see `require_series`; and for fewer than 100 usable resamples.
     """
     if whole_range_if_scarce and len(x) < MIN_POINTS:
         return CorrelationInterval(-1.0, 1.0, r=0.0, n_kept=0)

@@ -65,9 +65,6 @@ def sweep(
 
     Bins that hold NaN are left out; a binning with fewer than three bins is dropped. With none
     left: r 0, SD 0, p 1, as published.
-
-    Raises:
-        LayerwiseError: if either side is constant over the bins of a binning.
     """
     valid = np.isfinite(asymmetries) & np.isfinite(preferences)
     enough = valid.sum(axis=1) >= MIN_POINTS

@@ -28,40 +28,31 @@ class Finding:
 def compare(
     claim: str, choice: str, published: Finding, other: Finding, *, signed: bool = True
 ) -> dict[str, Any]:
-    """One row: both findings, the outcome and its conclusion.
-
-    The outcome is `survives` or `lost` where the claim held as published; else `appears` or
-    `absent`.
+    """One row: both findings, the outcome (a word of `WORDS`) and its conclusion.
 
     Arguments:
         signed: the claim is about the sign of its statistic.
     """
     held, missing = (SURVIVES, LOST) if published.holds else (APPEARS, ABSENT)
     outcome = held if other.holds else missing
+    if not signed:
+        said = "under the other it does not hold."
+    elif published.value * other.value < 0:
+        said = "the other one turns its sign."
+    else:
+        said = "the direction stays, the evidence does not."
     return {
         "claim": claim,
         "choice": choice,
         "published": asdict(published),
         "other": asdict(other),
         "outcome": outcome,
-        "conclusion": SURVIVING.get(outcome) or _lost(published.value, other.value, signed=signed),
+        "conclusion": SURVIVING.get(outcome, f"The claim rests on this choice: {said}"),
     }
 
 
-def _lost(published: float, other: float, *, signed: bool) -> str:
-    if not signed:
-        return "The claim rests on this choice: under the other it does not hold."
-    if published * other < 0:
-        return "The claim rests on this choice: the other one turns its sign."
-    return "The claim rests on this choice: the direction stays, the evidence does not."
-
-
 def over_models(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """Rows of all models, one per claim and choice: where the claim held, and where it still does.
-
-    Arguments:
-        rows: by model, as `compare` gives them.
-    """
+    """The models' rows, one per claim and choice: where the claim held, and where it still does."""
     found: dict[tuple[str, str], dict[str, list[str]]] = {}
     for model, of_model in rows.items():
         for row in of_model:

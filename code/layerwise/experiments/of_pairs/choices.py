@@ -37,9 +37,6 @@ def document(values: Values, draws: Draws) -> dict[str, Any]:
     """What this model's values give; `analyses.sensitivity` reads it.
 
     Curves need three sampled layers with the last among them, the profile needs prompts.
-
-    Raises:
-        LayerwiseError: if a correlation does not exist.
     """
     last, y = f"layer_{values.n_layers}", values.category_preferences()
 

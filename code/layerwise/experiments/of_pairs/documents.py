@@ -52,11 +52,7 @@ def of_categories(values: Values, columns: Sequence[str]) -> dict[str, dict[str,
 
 
 def over_categories(values: Values, draws: Draws) -> Intervals:
-    """Interval of r over the categories, of each sampled layer, drawn from one stream.
-
-    Raises:
-        LayerwiseError: if the r of a layer does not exist.
-    """
+    """Interval of r over the categories, of each sampled layer, drawn from one stream."""
     preferences = values.category_preferences()
     test = _tester(draws, np.random.RandomState(draws.seed))
     return {
@@ -126,9 +122,6 @@ def strategies(values: Values) -> dict[str, dict[str, Any]]:
 
     A token reading in which all statements share one vector (the first token, where the tokenizer
     adds a BOS) has no r: it is None.
-
-    Raises:
-        LayerwiseError: if the r of a mean-pooled reading does not exist.
     """
     preferences = values.category_preferences()
     found: dict[str, dict[str, Any]] = {}
