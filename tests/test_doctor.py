@@ -210,13 +210,13 @@ def test_data(tmp_path, monkeypatch):
     with pytest.raises(LayerwiseError, match="must be a folder, there is none"):
         measuring.data(tmp_path)
     asked: list[Any] = []
-    monkeypatch.setattr("layerwise.inputs.mirrors.read", lambda *given, **_: asked.append(given))
+    monkeypatch.setattr("layerwise.inputs.upstream.read", lambda *given: asked.append(given) or b"")
     monkeypatch.setenv("LAYERWISE_MIRROR", str(tmp_path))
     assert f"not in data/, but at {tmp_path}" in measuring.data(tmp_path).found
     monkeypatch.delenv("LAYERWISE_MIRROR")
     measuring.data(tmp_path)
     pin = upstream.read_registry().pins["dataset.json"]
-    assert asked == [(place, "dataset.json", pin) for place in (tmp_path, upstream.ADDRESS)]
+    assert asked == [(place, "dataset.json", pin, 0) for place in (tmp_path, upstream.ADDRESS)]
     monkeypatch.setattr("layerwise.inputs.upstream.verify_data", lambda folder: None)
     assert measuring.data(tmp_path) == Finding("the pinned pairs and prompts are in data/")
 

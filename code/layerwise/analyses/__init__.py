@@ -52,7 +52,6 @@ def analyse(name: str, evidence: Evidence) -> Derivation:
 
 
 def analyse_all(evidence: Evidence) -> dict[str, Derivation]:
-    """Every analysis over the numbers of one source."""
     return {name: analyse(name, evidence) for name in TABLES}
 
 

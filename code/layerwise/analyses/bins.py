@@ -36,7 +36,6 @@ def original(f: Entry) -> Entry:
 
 
 def intervals(results: Entry, layers: Iterable[str | int]) -> dict[int, curves.Ends]:
-    """Ends by layer."""
     return {int(layer): ends(results[layer]) for layer in layers}
 
 
@@ -51,7 +50,6 @@ def after(f: Entry) -> dict[int, curves.Ends]:
 
 
 def n_significant(found: dict[int, curves.Ends]) -> int:
-    """Layers whose interval excludes zero."""
     return sum(not curves.includes_zero(one) for one in found.values())
 
 

@@ -55,7 +55,6 @@ def interval(f: Entry, group: str = "neutral_only") -> tuple[float, float]:
 
 
 def neutral_d(f: Entry) -> float:
-    """Cohen's d of the neutral categories."""
     return cohens_d(asymmetries(f))
 
 
@@ -127,7 +126,6 @@ def facts_over_business(e: Evidence, decimals: int | None = None) -> float:
 
 
 def sizes(e: Evidence) -> list[int]:
-    """Pairs of each category."""
     return [n_pairs(e, name) for name in categories(e)]
 
 

@@ -21,22 +21,18 @@ def categories(f: Entry | Evidence) -> list[str]:
 
 
 def n_categories(f: Entry | Evidence) -> int:
-    """Points of a correlation over the categories."""
     return len(f.of(DATASET))
 
 
 def n_pairs(f: Entry | Evidence, category: str) -> int:
-    """Pairs of a category."""
     return int(f.of(DATASET)[category].n_pairs)
 
 
 def p_over_categories(f: Entry | Evidence, r: float) -> float:
-    """Two-sided p of r over the categories."""
     return float(pearson_p(r, len(f.of(DATASET))))
 
 
 def total_pairs(f: Entry | Evidence) -> int:
-    """Pairs of all categories."""
     return sum(n_pairs(f, category) for category in f.of(DATASET))
 
 
@@ -56,17 +52,14 @@ def preferences(ua: Entry) -> Float[np.ndarray, " category"]:
 
 
 def r_over_categories(ua: Entry) -> float:
-    """r of UA and preference over the categories."""
     return pearson_r(asymmetries(ua), preferences(ua), SERIES)
 
 
 def ends(interval: Entry) -> curves.Ends:
-    """The ends of a published interval."""
     return interval.ci_lower, interval.ci_upper
 
 
 def includes_zero(interval: Entry) -> bool:
-    """Whether a published interval includes 0."""
     return curves.includes_zero(ends(interval))
 
 

@@ -13,7 +13,6 @@ ENDS = ("ci_lo", "ci_hi")
 
 
 def flag(ends: curves.Ends) -> str:
-    """TRUE where an interval excludes zero."""
     return "FALSE" if curves.includes_zero(ends) else "TRUE"
 
 

@@ -84,7 +84,6 @@ CALIBRATION: Rules = {
 
 
 def predicted(m: Entry) -> float:
-    """The printed formula's L*."""
     return printed(m.of(PAPER)).layer(m.L, m.H)
 
 
@@ -109,7 +108,6 @@ def half_depth(m: Entry) -> float:
 
 
 def mean(of: Callable[[Entry], float], models: Iterable[Entry]) -> float:
-    """Mean over models."""
     return float(np.mean([of(m) for m in models]))
 
 

@@ -18,12 +18,10 @@ PAIR = ("pythia-6.9b", "gpt-j-6B")
 def points(
     some: list[Entry], of: Callable[[Entry], float] = gain
 ) -> tuple[list[float], list[float]]:
-    """Densities and gains of models."""
     return [density(m) for m in some], [of(m) for m in some]
 
 
 def everyone(f: Entry) -> list[Entry]:
-    """The models of a file."""
     return list(models(f).values())
 
 
@@ -33,7 +31,6 @@ def pooled(e: Evidence) -> list[Entry]:
 
 
 def correlation(f: Entry) -> Correlation:
-    """r of density and gain, and its p."""
     return pearson(*np.array(points(everyone(f))))
 
 

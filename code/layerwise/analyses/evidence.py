@@ -136,12 +136,10 @@ class Entry:
 
     @property
     def draws(self) -> Draws:
-        """How intervals are drawn."""
         return self._evidence.draws
 
     @property
     def evidence(self) -> Evidence:
-        """All numbers of its source."""
         return self._evidence
 
     @property
@@ -213,15 +211,12 @@ class Entry:
         return (self[row] for row in range(len(self._node)))
 
     def keys(self) -> list[str]:
-        """The names of an object."""
         return list(self._node)
 
     def values(self) -> list[Any]:
-        """The entries of an object."""
         return [self[name] for name in self._node]
 
     def items(self) -> list[tuple[str, Any]]:
-        """Names and entries of an object."""
         return [(name, self[name]) for name in self._node]
 
     def row(self, **columns: str) -> Entry:

@@ -43,12 +43,10 @@ def final_gain(m: Entry) -> float:
 
 
 def gains_of(entries: Iterable[Entry]) -> list[float]:
-    """Mean gain of each model."""
     return [gain(m) for m in entries]
 
 
 def damps(m: Entry) -> bool:
-    """Whether its mean gain is under 1."""
     return gains.dampens(gain(m))
 
 

@@ -31,17 +31,14 @@ Models = list[Entry]
 
 
 def labs(f: Entry) -> dict[str, Models]:
-    """The hunt's models by lab."""
     return by_lab(f.tested_results)
 
 
 def others(f: Entry) -> Models:
-    """The models of every lab but EleutherAI."""
     return [m for lab, some in labs(f).items() if lab != ELEUTHER for m in some]
 
 
 def mean(some: Models) -> float:
-    """Mean gain of some models."""
     return float(np.mean(gains_of(some)))
 
 
@@ -51,7 +48,6 @@ def expand_percent(found: Sequence[float], decimals: int | None = None) -> int |
 
 
 def with_gpt2(f: Entry) -> list[float]:
-    """Gains of Meta's models and of the GPT-2 sizes."""
     return gains_of(labs(f)["Meta"]) + layer_norm_tests.means(Rows(f.of(layer_norm_tests.GPT2)))
 
 

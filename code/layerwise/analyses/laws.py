@@ -25,7 +25,6 @@ P_VALUES: dict[str, Callable[[Evidence], float]] = {
 
 
 def below(e: Evidence, law: str) -> bool:
-    """Whether a law's p is significant."""
     return P_VALUES[law](e) < LEVEL
 
 

@@ -14,17 +14,14 @@ from layerwise.statistics.samples import require_sample
 
 
 def mean(rows: Rows) -> float:
-    """Mean gain over the prompts."""
     return float(np.mean(rows["Last_Gain"]))
 
 
 def means(rows: Rows) -> list[float]:
-    """Mean gain of each model."""
     return [mean(of) for of in rows.by("Model").values()]
 
 
 def against_one(rows: Rows, **options: str) -> Any:
-    """Student's t of the gains against 1."""
     return stats.ttest_1samp(require_sample(rows["Last_Gain"]), 1.0, **options)
 
 

@@ -34,7 +34,6 @@ def asymmetries(group: Entry) -> Float32[np.ndarray, " pair"]:
 
 
 def ratio(f: Entry) -> float:
-    """Mean asymmetry of the political pairs over that of the neutral ones."""
     political, neutral = (np.mean(asymmetries(f[f"{g}_results"])) for g in ("political", "neutral"))
     return float(political / neutral)
 

@@ -49,7 +49,6 @@ def correlation(of_model: Entry, *without: str) -> tuple[float, int]:
 
 
 def p_value(of_model: Entry, *without: str) -> float:
-    """The two-sided p of that r."""
     return float(pearson_p(*correlation(of_model, *without)))
 
 

@@ -50,7 +50,6 @@ class PairCurve:
 
     @property
     def layers(self) -> list[int]:
-        """Sampled layers, ascending."""
         return list(self.tests)
 
     @property
@@ -59,17 +58,14 @@ class PairCurve:
         return total_pairs(self.source)
 
     def r(self, layers: Iterable[int] | None = None) -> dict[int, float]:
-        """r by layer: of all, or of some."""
         return {n: self.tests[n].r for n in (self.layers if layers is None else layers)}
 
     def ends(self, layers: Iterable[int] | None = None) -> dict[int, curves.Ends]:
-        """Ends of the intervals by layer."""
         low, high = self.names
         chosen = self.layers if layers is None else layers
         return {n: (self.tests[n][low], self.tests[n][high]) for n in chosen}
 
     def inverted(self, layers: Collection[int]) -> bool:
-        """Whether some of the layers has a negative r and an interval that excludes zero."""
         return curves.some_stable(self.r(layers), self.ends(layers), positive=False)
 
     def phase(self, name: str) -> list[int]:
@@ -86,7 +82,6 @@ class PairCurve:
         return phases.phase_mean(self.r(layers), layers)
 
     def means(self) -> tuple[float, float, float]:
-        """Early, mid and late mean."""
         return self.mean("early"), self.mean("mid"), self.mean("late")
 
     def printed_mean(self, name: str) -> float:
@@ -102,12 +97,10 @@ class Layer(NamedTuple):
 
     @property
     def r(self) -> float:
-        """r over all pairs."""
         return self.curve.tests[self.number].r
 
     @property
     def ends(self) -> curves.Ends:
-        """Ends of its interval."""
         return self.curve.ends([self.number])[self.number]
 
     @property

@@ -10,7 +10,7 @@ from layerwise.statistics import curves
 
 
 def best(row: Entry) -> Entry:
-    """The measure of a row's layer with the largest |r|, the first of equals, significant or not."""
+    """The measure of a row's layer with the largest |r|, the first of equals."""
     measures: list[Entry] = row.of(PAIRS).results[row.layer].values()
     return max(measures, key=lambda measure: abs(measure.r))
 

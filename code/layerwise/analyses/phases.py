@@ -37,17 +37,14 @@ NEAR_ZERO = 0.1
 
 
 def some_late(curve: PairCurve) -> bool:
-    """Whether some late layer has a negative r and an interval that excludes zero."""
     return curve.inverted(curve.phase("late"))
 
 
 def stars(curve: PairCurve, r: float) -> str:
-    """Stars of an r over all pairs."""
     return phases.stars(r, curve.n_pairs)
 
 
 def stars_at(curve: PairCurve, layer: int) -> str:
-    """Stars of a layer's r."""
     return stars(curve, curve.tests[layer].r)
 
 
@@ -109,7 +106,6 @@ def of_four(rule: Callable[[PairCurve], bool]) -> Rule:
 
 
 def three(e: Evidence) -> list[PairCurve]:
-    """The curves of the models that are said to invert."""
     return [curve.of(e) for curve in THREE]
 
 
@@ -135,7 +131,6 @@ def every(curve: PairCurve, layers: Collection[int]) -> bool:
 
 
 def covers_zero(curve: PairCurve, first: int) -> bool:
-    """Whether all intervals from a layer on include zero."""
     layers = [layer for layer in curve.layers if layer >= first]
     return all(map(curves.includes_zero, curve.ends(layers).values()))
 

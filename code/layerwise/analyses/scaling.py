@@ -30,12 +30,10 @@ def model(row: Entry) -> Entry:
 
 
 def sampled(row: Entry) -> list[int]:
-    """Its sampled layers, ascending."""
     return sorted(map(int, model(row).layer_results))
 
 
 def curve(row: Entry) -> dict[int, float]:
-    """r by sampled layer."""
     return {layer: model(row).layer_results[layer].correlation for layer in sampled(row)}
 
 
@@ -51,12 +49,10 @@ def peak_pct(row: Entry, of: Callable[..., int] = max) -> float:
 
 
 def peaks_pct(f: Entry) -> list[float]:
-    """The depths of all peaks, percent."""
     return [peak_pct(row) for row in f.summary]
 
 
 def sign_changes(row: Entry) -> list[dict[str, Any]]:
-    """Neighbouring sampled layers between which r changes its sign."""
     return curves.sign_changes(curve(row), model(row).n_layers)
 
 

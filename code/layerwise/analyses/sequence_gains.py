@@ -25,12 +25,10 @@ LAST_LAYERS = {"pythia-6.9b": 31, "gpt-j-6b": 27}
 
 
 def ratios(m: Entry, part: slice = slice(None)) -> np.ndarray:
-    """Each norm over the one before it."""
     return gains.norm_ratios(m.norms[part])
 
 
 def last_gain(m: Entry) -> float:
-    """Ratio of the last two norms."""
     return float(ratios(m, slice(-2, None))[0])
 
 
@@ -46,12 +44,10 @@ def of_texts(e: Evidence, correlation: Callable[..., Correlation]) -> Correlatio
 
 
 def whole_tokens(e: Evidence) -> float:
-    """LLaMA 3.1's last gain of mean token norms."""
     return last_gain(e[LLAMAS].models[LLAMA].residual)
 
 
 def whole_sequence(e: Evidence) -> float:
-    """LLaMA 3.1's last gain of norms of the whole sequence."""
     return last_gain(e[FOUR].results[LLAMA])
 
 

@@ -33,7 +33,6 @@ def moment(
 
 
 def ratio(m: Entry) -> float:
-    """Layer mean of W_V over layer mean of W_O."""
     return moment(m) / moment(m, "W_O")
 
 

@@ -76,7 +76,6 @@ def against_published(claim: str, found: Mapping[str, Finding]) -> Findings:
 
 
 def inversion(r: float, interval: curves.Ends, label: str) -> Finding:
-    """A negative r, and an interval that excludes zero."""
     return Finding(r, r < 0 and interval[1] < 0, label, *interval)
 
 
@@ -108,7 +107,6 @@ def sign_change(curve: Entry) -> Finding:
 
 
 def over_categories(test: Entry) -> Finding:
-    """r over the categories at the last layer."""
     return inversion(test.r, ends(test), f"{test.r:+.2f}")
 
 

@@ -17,7 +17,6 @@ Prompts = Float32[np.ndarray, " prompt"]
 
 
 def distance(m: Rows) -> np.ndarray:
-    """Of the last gains from one."""
     return np.abs(m["Last_Gain"] - 1)
 
 

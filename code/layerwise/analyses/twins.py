@@ -29,7 +29,6 @@ def tuned(family: Rows) -> float:
 
 
 def same_side(family: Rows) -> bool:
-    """Whether both gains dampen or both expand."""
     return (base(family) > 1) == (tuned(family) > 1)
 
 

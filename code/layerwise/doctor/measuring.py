@@ -52,16 +52,14 @@ def gpu(root: Path) -> Finding:
 
 def data(root: Path) -> Finding:
     """Upstream's pairs and prompts: here, or to be had where the pipeline fetches them."""
-    from layerwise.inputs import mirrors, upstream
+    from layerwise.inputs import upstream
 
     try:
         upstream.verify_data(root / "data")
         return Finding("the pinned pairs and prompts are in data/")
     except LayerwiseError:
-        place = os.environ.get(mirrors.MIRROR_VARIABLE) or upstream.ADDRESS
-    pin = upstream.read_registry().pins[upstream.DATASET]
-    mirror = mirrors.open_mirror(place)
-    mirrors.in_time(lambda: mirrors.read(mirror, upstream.DATASET, pin, retries=0))
+        place = os.environ.get(upstream.MIRROR_VARIABLE) or upstream.ADDRESS
+    upstream.result_file(upstream.DATASET, place, retries=0)
     return Finding(
         f"not in data/, but at {without_password(place)}, where the pipeline fetches them"
     )

@@ -169,26 +169,26 @@ def controls(measurements: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping
 
 
 def is_random(measurements: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Whether any run was on random weights."""
     return any(run.get(RANDOM) for one in measurements.values() for run in one["runs"].values())
 
 
 def write_fragments(path: Path, document: dict[str, Any]) -> None:
     """Write what was measured as strict JSON, NaN as a word."""
-    write_json(path, _mapped(document, lambda x: NAN if x != x else x))  # NaN alone
+    write_json(path, mapped(document, lambda x: NAN if x != x else x))  # NaN alone
 
 
 def read_fragments(path: Path) -> Any:
     """Read what `write_fragments` wrote."""
     try:
-        return _mapped(read_json(path), lambda word: math.nan if word == NAN else word)
+        return mapped(read_json(path), lambda word: math.nan if word == NAN else word)
     except RecursionError:
         raise LayerwiseError(f"{path}: nested too deeply; measure it again") from None
 
 
-def _mapped(node: Any, of: Callable[[Any], Any]) -> Any:
+def mapped(node: Any, of: Callable[[Any], Any]) -> Any:
+    """The document with another leaf in the place of each."""
     if isinstance(node, dict):
-        return {str(name): _mapped(entry, of) for name, entry in node.items()}
+        return {str(name): mapped(entry, of) for name, entry in node.items()}
     if isinstance(node, list | tuple):
-        return [_mapped(entry, of) for entry in node]
+        return [mapped(entry, of) for entry in node]
     return of(node)

@@ -4,29 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple, TypeVar
-from urllib.parse import urlsplit
+from typing import NamedTuple
 
 import requests
-from requests.exceptions import (
-    ChunkedEncodingError,
-    ContentDecodingError,
-    InvalidHeader,
-    InvalidSchema,
-    RequestException,
-    TooManyRedirects,
-)
 
 from layerwise.errors import LayerwiseError
-from layerwise.progress import within
 
 MIRROR_VARIABLE = "LAYERWISE_MIRROR"
 TIMEOUT = 30  # seconds without a byte
-DEADLINE = 600  # seconds for all of it
 LARGEST = 2**26  # bytes of a file whose size is not pinned
-T = TypeVar("T")
 
 Mirror = Path | str  # a folder or an address with a final slash, laid out like upstream
 
@@ -55,18 +42,12 @@ class Pin(NamedTuple):
         found = hashlib.sha256(content).hexdigest()
         if found == self.sha256:
             return content
-        if len(content) > self.most:
-            raise LayerwiseError(
-                f"{place}: it has at most {self.most} bytes, and more came; take the file of the "
-                "pinned commit"
-            )
         if self.size is not None and len(content) < self.size:
-            raise LayerwiseError(
-                f"{place}: cut off, {len(content)} of {self.size} bytes came; "
-                "try again, or complete the mirror"
-            )
+            said = f"cut off, {len(content)} of {self.size} bytes came; try again, or complete the"
+            raise LayerwiseError(f"{place}: {said} mirror")
+        more = f", of more than {self.most} bytes" if len(content) > self.most else ""
         raise LayerwiseError(
-            f"{place}: wrong bytes, expected sha256 {self.sha256}, found {found}; "
+            f"{place}: wrong bytes, expected sha256 {self.sha256}, found {found}{more}; "
             "take the file of the pinned commit"
         )
 
@@ -77,22 +58,12 @@ def open_mirror(name: str) -> Mirror:
     Raises:
         LayerwiseError: if it is neither.
     """
-    try:
-        scheme = urlsplit(name).scheme
-    except ValueError as error:
-        raise LayerwiseError(
-            f"the address {name} of a mirror is none: {error}; correct it"
-        ) from None
-    if scheme in ("http", "https"):
+    if name.startswith(("http://", "https://")):
         return name.rstrip("/") + "/"
-    if "://" in name:
-        raise LayerwiseError(
-            f"a mirror is a folder or an address with http:// or https://, found {name!r}"
-        )
     if not Path(name).is_dir():
         raise LayerwiseError(
-            f"the mirror {name} must be a folder, there is none; "
-            f"check --mirror or {MIRROR_VARIABLE}"
+            f"the mirror {name} must be a folder, there is none, or an address with http:// or "
+            f"https://; check --mirror or {MIRROR_VARIABLE}"
         )
     return Path(name)
 
@@ -119,44 +90,22 @@ def read(mirror: Mirror, path: str, pin: Pin, retries: int) -> bytes:
     return _download(mirror + path, pin)
 
 
-def in_time(work: Callable[[], T]) -> T:
-    """What `work` gives, if it is done before the deadline, however slowly the bytes drip."""
-    return within(
-        DEADLINE,
-        f"upstream or its mirror took more than {DEADLINE} seconds; try again later, or name "
-        f"another mirror with --mirror or {MIRROR_VARIABLE}",
-        work,
-    )
-
-
 def _download(url: str, pin: Pin) -> bytes:
-    content = b""
+    content, status = b"", 0
     try:
         with requests.get(url, timeout=TIMEOUT, stream=True) as answer:
-            if answer.ok:
-                for piece in answer.iter_content(2**16):
-                    content += piece
-                    if len(content) > pin.most:  # however many more would come
-                        break
-    except (ChunkedEncodingError, ContentDecodingError):
-        raise LayerwiseError(f"{url}: the transfer broke off before the end; try again") from None
-    except (InvalidHeader, InvalidSchema, TooManyRedirects) as error:
+            status = answer.status_code
+            answer.raise_for_status()
+            for piece in answer.iter_content(2**16):
+                content += piece
+                if len(content) > pin.most:  # however many more would come
+                    break
+    except (requests.RequestException, ValueError) as error:
+        if status in (404, 410):
+            raise MissingFile(f"{url}: no such file (HTTP {status}); complete the mirror") from None
+        said = f"HTTP {status}" if status >= 400 else type(error).__name__
         raise LayerwiseError(
-            f"{url}: no server of files answers so ({type(error).__name__}); check the address"
+            f"{url}: cannot be read ({said}); check the network and the address, try again later, "
+            f"or name a mirror with --mirror or {MIRROR_VARIABLE}"
         ) from None
-    except (RequestException, ValueError) as error:
-        raise LayerwiseError(
-            f"{url}: cannot be reached ({type(error).__name__}); "
-            f"check the network, or name a mirror with --mirror or {MIRROR_VARIABLE}"
-        ) from None
-    if answer.status_code in (404, 410):
-        raise MissingFile(
-            f"{url}: no such file (HTTP {answer.status_code}); "
-            "check the address or complete the mirror"
-        )
-    if not answer.ok:
-        raise LayerwiseError(
-            f"{url}: the server answers HTTP {answer.status_code}; "
-            "try again later, or name another mirror"
-        )
     return pin.check(url, content)

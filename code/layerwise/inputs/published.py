@@ -77,11 +77,9 @@ class Published:
         return _nest(file, {key: self.cells[file, key] for key in self.keys(file)})
 
     def files(self) -> list[str]:
-        """All files, in order."""
         return list(self._keys)
 
     def keys(self, file: str) -> list[str]:
-        """The keys of a file, in order."""
         return self._keys.get(file, [])
 
     @cached_property

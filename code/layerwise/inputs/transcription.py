@@ -31,7 +31,6 @@ def transcribe(read_file: Callable[[str], bytes]) -> dict[str, str]:
 
 
 def write_tables(folder: Path, tables: Mapping[str, str]) -> None:
-    """Write the transcribed tables."""
     for name, text in tables.items():
         write_text(folder / name, text)
 

@@ -9,9 +9,9 @@ same bytes.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,15 +19,16 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import sha256_of, together
 from layerwise.inputs.mirrors import (
     MIRROR_VARIABLE,
+    Mirror,
     MissingFile,
     Pin,
-    in_time,
     open_mirror,
     read,
 )
 from layerwise.inputs.notebooks import NotebookPrompts, prompts_document
 from layerwise.inputs.published import read_table
 from layerwise.inputs.result_files import DATASET, PROMPTS
+from layerwise.progress import within
 
 COMMIT = "e3c7f94beb01a75e6774173ee3beeff3806d209c"
 ADDRESS = f"https://raw.githubusercontent.com/buk81/uniformity-asymmetry/{COMMIT}/"
@@ -37,6 +38,7 @@ DATA_FILES = (DATASET, PROMPTS)
 PAPERS = "papers"  # in place of a file: what the papers used
 PUBLISHED = Path(__file__).resolve().parents[3] / "published"
 RETRIES = 3
+DEADLINE = 600  # seconds for all files together, however slowly the bytes drip
 
 
 class Registry(NamedTuple):
@@ -97,11 +99,9 @@ def fetch(
     registry = read_registry(published)
     if all(_is_whole(target / name, registry.pins[name]) for name in DATA_FILES):
         return
-    contents = in_time(
-        lambda: {name: _read(name, mirror, registry, retries) for name in DATA_FILES}
-    )
+    contents = _read(DATA_FILES, mirror, registry, retries)
     with together(target) as part:
-        for name, content in contents.items():
+        for name, content in zip(DATA_FILES, contents, strict=True):
             (part / name).write_bytes(content)
 
 
@@ -154,17 +154,34 @@ def result_file(
             f"{path}: no published file of this name in {published / 'registry.csv'}; "
             "check the path or pin the file there"
         )
-    return in_time(lambda: _read(path, mirror, registry, retries))
+    return _read([path], mirror, registry, retries)[0]
 
 
-def _read(path: str, mirror: str | Path | None, registry: Registry, retries: int) -> bytes:
+def _read(
+    paths: Sequence[str], mirror: str | Path | None, registry: Registry, retries: int
+) -> list[bytes]:
     name = mirror or os.environ.get(MIRROR_VARIABLE)
-    source, pin = open_mirror(str(name or ADDRESS)), registry.pins[path]
-    if path != PROMPTS:
-        return read(source, path, pin, retries)
-    if name:
-        with contextlib.suppress(MissingFile):  # a plain copy of upstream has the notebooks only
-            return read(source, path, pin, retries)
+    source = open_mirror(str(name or ADDRESS))
+
+    def one(path: str) -> bytes:
+        if path == PROMPTS and not name:
+            return _prompts(source, registry, retries)
+        try:
+            return read(source, path, registry.pins[path], retries)
+        except MissingFile:
+            if path != PROMPTS:
+                raise
+            return _prompts(source, registry, retries)  # a plain copy has the notebooks only
+
+    return within(
+        DEADLINE,
+        f"upstream or its mirror took more than {DEADLINE} seconds; try again later, or name "
+        f"another mirror with --mirror or {MIRROR_VARIABLE}",
+        lambda: list(map(one, paths)),
+    )
+
+
+def _prompts(source: Mirror, registry: Registry, retries: int) -> bytes:
     try:
         content = prompts_document(
             registry.prompt_sets,
@@ -175,7 +192,7 @@ def _read(path: str, mirror: str | Path | None, registry: Registry, retries: int
             f"{source}: it holds neither {PROMPTS} nor all the notebooks that it is made from "
             f"({absent})"
         ) from None
-    return pin.check(f"{PROMPTS}, made from the notebooks", content)
+    return registry.pins[PROMPTS].check(f"{PROMPTS}, made from the notebooks", content)
 
 
 def _is_whole(path: Path, pin: Pin) -> bool:

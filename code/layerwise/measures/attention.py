@@ -16,7 +16,6 @@ SPARSE = 0.01  # a weight under it counts as none
 def head_mean(
     maps: Float32[np.ndarray, "head token token"],
 ) -> Float32[np.ndarray, "token token"]:
-    """Mean over the heads."""
     return maps.mean(axis=0, dtype=np.float64).astype(np.float32)
 
 

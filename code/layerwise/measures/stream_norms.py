@@ -15,17 +15,14 @@ from layerwise.measures.traces import Trace
 
 
 def token_norms(states: Float32[np.ndarray, "token width"]) -> Float32[np.ndarray, " token"]:
-    """Norm of every token."""
     return np.sqrt(np.sum(np.square(states, dtype=np.float64), axis=1)).astype(np.float32)
 
 
 def last_token_norm(states: Float32[np.ndarray, "token width"]) -> float:
-    """Norm of the last token."""
     return float(token_norms(states[-1:])[0])
 
 
 def mean_token_norm(states: Float32[np.ndarray, "token width"]) -> float:
-    """Mean over the tokens of their norms."""
     return float(token_norms(states).mean(dtype=np.float64))
 
 

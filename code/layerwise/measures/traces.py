@@ -43,7 +43,6 @@ class Trace:
 
     @property
     def n_layers(self) -> int:
-        """Number of blocks."""
         return len(self.states) - 1
 
     @property

@@ -33,7 +33,6 @@ def change(original: Ends, new: Ends) -> str:
 
 
 def mean_width(intervals: Mapping[int, Ends]) -> float:
-    """Mean width of the intervals over layers."""
     return float(np.mean([high - low for low, high in intervals.values()]))
 
 

@@ -104,5 +104,4 @@ def norm_ratios(norms: Float[np.ndarray, " layer"]) -> Float[np.ndarray, " gain"
 
 
 def contracting_percent(gains: Float[np.ndarray, " gain"]) -> float:
-    """Share of gains under 1, in percent."""
     return float(np.sum(gains < 1) / len(gains) * 100)

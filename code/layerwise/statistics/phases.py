@@ -56,7 +56,6 @@ def span(layers: Sequence[int]) -> str:
 
 
 def phase_mean(curve: Curve, layers: Sequence[int]) -> float:
-    """Unweighted mean of r over the layers of a phase."""
     return float(np.mean([curve[layer] for layer in layers]))
 
 

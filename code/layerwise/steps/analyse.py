@@ -19,6 +19,7 @@ from layerwise.inputs.measured import (
     all_fragments,
     controls,
     is_random,
+    mapped,
     measured,
     read_measurements,
 )
@@ -64,9 +65,9 @@ def run(
             with _of_numbers(numbers):
                 analyses = analyse_all(evidence_of(cells, draws, TABLES))
             for name, found in analyses.items():
-                document = _finite({key: getattr(found, key, {}) for key in KEPT[source]})
+                parts = {key: getattr(found, key, {}) for key in KEPT[source]}
                 path = part / out.name / folder / f"{name}.json"
-                write_json(path, {"analysis": name, **head, **document})
+                write_json(path, {"analysis": name, **head, **mapped(parts, _finite)})
     return f"{len(TABLES)} analyses of the {source} numbers in {out}"
 
 
@@ -84,13 +85,9 @@ def _of_numbers(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def _finite(node: Any) -> Any:
+def _finite(leaf: Any) -> Any:
     """Half precision leaves some layers without a number; a result file calls that null."""
-    if isinstance(node, dict):
-        return {name: _finite(entry) for name, entry in node.items()}
-    if isinstance(node, list | tuple):
-        return [_finite(entry) for entry in node]
-    return None if isinstance(node, float) and not math.isfinite(node) else node
+    return None if isinstance(leaf, float) and not math.isfinite(leaf) else leaf
 
 
 if __name__ == "__main__":

@@ -113,7 +113,6 @@ def r_and_ends(
 
 
 def by_layer(intervals: Intervals) -> dict[str, dict[str, float]]:
-    """r and ends by layer."""
     return {str(layer): r_and_ends(interval) for layer, interval in intervals.items()}
 
 
