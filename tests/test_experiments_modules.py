@@ -15,7 +15,7 @@ import torch
 
 from judged import analysed
 from layerwise.errors import LayerwiseError
-from layerwise.experiments import modules, streams
+from layerwise.experiments import gains, streams
 from layerwise.experiments.matrices import attention_shape
 from layerwise.experiments.table import EXPERIMENTS
 from layerwise.extraction.projections import Weights
@@ -85,7 +85,7 @@ def test_parameters_are_counted_without_buffers(tmp_path: Path) -> None:
     safetensors.torch.save_file(stored | masks, tmp_path / "model.safetensors")
     model.config.save_pretrained(tmp_path)
     wanted = sum(p.numel() for p in model.parameters())
-    assert modules.count_parameters(Weights.open(tmp_path)) == wanted
+    assert gains.count_parameters(Weights.open(tmp_path)) == wanted
 
 
 def test_module_gain_of_zeros_is_large_but_finite() -> None:

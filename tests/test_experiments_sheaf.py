@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from judged import analysed
-from layerwise.experiments import Subject, attention_sheaf, matrices, token_states
+from layerwise.experiments import Subject, attention_sheaf, matrices, streams
 from layerwise.experiments.attention_sheaf import SLICINGS
 from layerwise.experiments.table import measure_experiment
 from layerwise.inputs.measured import measured
@@ -284,7 +284,7 @@ def test_restriction_maps_with_nan_layers() -> None:
 @pytest.mark.parametrize("slug", ["pythia-6p9b", "gemma-2b"])
 def test_anisotropy_against_the_whole_covariance(slug: str) -> None:
     texts = PROMPTS["anisotropy"]["prompts"]
-    row = token_states.profile(subject(slug, "float16"), texts)
+    row = streams.profile(subject(slug, "float16"), texts)
     passes = [passed(slug, "float16", text, maps=True).hidden_states for text in texts]
     shares, variations = [], []
     for layer in range(4):

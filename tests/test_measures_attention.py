@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from layerwise.errors import LayerwiseError
-from layerwise.measures import attention as a
 from layerwise.measures import entropy as e
 from layerwise.measures import sheaf
 
@@ -34,20 +33,20 @@ def causal(n: int, heads: int, seed: int = 0) -> np.ndarray:
 
 def test_uniform_rows() -> None:
     maps = (np.tril(np.ones((6, 6))) / np.arange(1, 7)[:, None]).astype(np.float32)
-    for entropies in (a.row_entropies(maps), a.shifted_row_entropies(maps)):
+    for entropies in (e.row_entropies(maps), e.shifted_row_entropies(maps)):
         np.testing.assert_allclose(entropies, np.log(np.arange(1, 7)), atol=1e-6)
-    assert a.sparsity(maps) == pytest.approx(5 / 12)  # the causal zeros
-    assert a.sparsity(maps, limit=0.3) == pytest.approx((15 + 4 + 5 + 6) / 36)
+    assert e.sparsity(maps) == pytest.approx(5 / 12)  # the causal zeros
+    assert e.sparsity(maps, limit=0.3) == pytest.approx((15 + 4 + 5 + 6) / 36)
 
 
 def test_nan_makes_its_row_nan_and_counts_as_dense() -> None:
     maps = causal(4, 2)
-    before = a.sparsity(maps)
+    before = e.sparsity(maps)
     maps[1, 2] = np.nan
-    for entropies in (a.row_entropies(maps), a.shifted_row_entropies(maps)):
+    for entropies in (e.row_entropies(maps), e.shifted_row_entropies(maps)):
         assert np.argwhere(np.isnan(entropies)).tolist() == [[1, 2]]
-    assert a.sparsity(maps) == pytest.approx(before - 1 / 32)  # one causal zero is gone
-    assert np.isnan(a.head_mean(maps)[2]).all()
+    assert e.sparsity(maps) == pytest.approx(before - 1 / 32)  # one causal zero is gone
+    assert np.isnan(e.head_mean(maps)[2]).all()
 
 
 # --- logits ---------------------------------------------------------------------------------------

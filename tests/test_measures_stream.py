@@ -12,7 +12,6 @@ from hypothesis.extra.numpy import arrays
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.tracing import trace
 from layerwise.measures import residual_gain as g
-from layerwise.measures.stream_norms import round_to
 from layerwise.measures.traces import Trace
 from tiny_checkpoints import EVERY_KIND, TEXTS, built
 
@@ -137,9 +136,9 @@ def test_rounding_of_every_bit_pattern_against_torch(dtype: str, bits: np.ndarra
     special = np.float32([1 + 2**-8, 1 + 3 * 2**-8, 65519, 65520, 3.4e38, np.inf, np.nan, -np.nan])
     for found in (bits.view(np.float32), special, -special):
         expected = torch.from_numpy(found).to(getattr(torch, dtype)).float().numpy()
-        np.testing.assert_array_equal(round_to(found, dtype), expected)
+        np.testing.assert_array_equal(g.round_to(found, dtype), expected)
 
 
 def test_other_dtypes_are_refused() -> None:
     with pytest.raises(LayerwiseError, match=r"must be float32, float16 or bfloat16, found 'int8'"):
-        round_to(np.zeros(1, dtype=np.float32), "int8")
+        g.round_to(np.zeros(1, dtype=np.float32), "int8")

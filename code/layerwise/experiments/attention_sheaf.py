@@ -15,7 +15,7 @@ from jaxtyping import Float32, Float64
 
 from layerwise.experiments import Subject
 from layerwise.measures import sheaf
-from layerwise.measures.attention import head_mean, shifted_row_entropies
+from layerwise.measures.entropy import head_mean, shifted_row_entropies
 from layerwise.measures.spectral import spectral_norm
 from layerwise.statistics import critical_layer
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from layerwise.experiments import Subject
-from layerwise.measures.attention import head_mean, row_entropies, sparsity
+from layerwise.measures.entropy import head_mean, row_entropies, sparsity
 from layerwise.measures.spectral import Spectrum, singular_values, spectrum
 
 MATRICES = ("W_V", "W_O", "W_Q", "W_K")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from layerwise.errors import LayerwiseError
-from layerwise.experiments.depth_gains import over_texts
+from layerwise.experiments.gains import over_texts
 from layerwise.experiments.matrices import MATRICES, by_block
 from layerwise.extraction.load import Checkpoint
 from layerwise.extraction.projections import Weights

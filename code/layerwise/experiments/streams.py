@@ -1,4 +1,4 @@
-"""Norms of the residual stream and entropies over single texts (Paper 3's notebooks on streams).
+"""Norms, entropies and anisotropy of the residual stream (Paper 3's notebooks on streams).
 
 Notebooks with one text typed it where no set holds it. The four-model and Mistral notebooks used
 the factual text of the input dependency: its first and last gain of Llama-3.1-8B are theirs up to
@@ -11,13 +11,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float32
 
 from layerwise.experiments import Subject
-from layerwise.experiments.depth_gains import readings
+from layerwise.experiments.gains import readings
+from layerwise.measures.anisotropy import anisotropy
 from layerwise.measures.entropy import half_entropy, shifted_entropy
-from layerwise.measures.residual_gain import EPSILON
+from layerwise.measures.residual_gain import (
+    EPSILON,
+    last_token_norm,
+    mean_token_norms,
+    sequence_norms,
+)
 from layerwise.measures.spectral import frobenius_norm, spectral_norm
-from layerwise.measures.stream_norms import last_token_norm, mean_token_norms, sequence_norms
 
 CAPITAL, PANGRAM = "1_Factual", "5_Original_Test"
 MISTRAL = "mistral-7b"
@@ -93,3 +99,30 @@ def last_block(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
         "layers": {last: {"residual_ratio": float(np.mean(after / (before + EPSILON)))}},
         "beyond": {"gains": readings(traces)},
     }
+
+
+def profile(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+    """Of all tokens of all texts together, layers 0..n, the last one behind the final norm.
+
+    Beyond the files: the share of the last layer before that norm.
+    """
+    traces = [subject.trace(text) for text in texts]
+    layers = [np.concatenate(states) for states in zip(*(t.states for t in traces), strict=True)]
+    found = [anisotropy(tokens) for tokens in layers]
+    before = anisotropy(np.concatenate([trace.before_norm for trace in traces]))
+    entry = {
+        "hidden_dim": subject.weights.hidden_size,
+        "intrinsic_dim_ratio": [one.first_pc_share for one in found],
+        "effective_rank": [one.effective_rank for one in found],
+        "avg_cos_sim": [one.mean_cosine_to_mean for one in found],
+        "beyond": {"last_share_before_norm": before.first_pc_share},
+    }
+    if subject.model.family == "gemma":  # Gemma's file alone has these
+        entry |= {"normalization": "RMSNorm", "norm_cv": list(map(_variation, layers))}
+    return entry
+
+
+def _variation(tokens: Float32[np.ndarray, "token _"]) -> float:
+    """Population SD of the tokens' norms over their mean."""
+    norms = np.linalg.norm(tokens.astype(np.float64), axis=1)
+    return float(np.std(norms) / np.mean(norms))

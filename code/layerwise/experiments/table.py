@@ -10,14 +10,12 @@ from layerwise.experiments import (
     Experiment,
     Fragments,
     Subject,
-    depth_gains,
+    gains,
     matrices,
-    modules,
     streams,
-    token_states,
 )
 from layerwise.experiments import attention_sheaf as sheaf
-from layerwise.experiments.prompt_rows import prompt_rows, stored_in_half
+from layerwise.experiments.gains import prompt_rows, stored_in_half
 from layerwise.inputs import result_files as files
 from layerwise.inputs.measured import merge
 
@@ -32,13 +30,11 @@ TUNED_BASES = {
 
 EXPERIMENTS: Mapping[str, Sequence[Experiment]] = {
     # eight Pythia sizes, 25 prompts (section 4.1)
-    "sweep": [Experiment(files.SWEEP, "models", depth_gains.by_prompt, "gain_sweep")],
+    "sweep": [Experiment(files.SWEEP, "models", gains.by_prompt, "gain_sweep")],
     # 16 models of five labs, five prompts (sections 4.2, 5.4); figure 3 gives GPT-2's class too
-    "hunt": [
-        Experiment(files.HUNT, "tested_results", depth_gains.by_layer, "rho_hunt", {"gpt2": None})
-    ],
+    "hunt": [Experiment(files.HUNT, "tested_results", gains.by_layer, "rho_hunt", {"gpt2": None})],
     # Pythia-6.9B and GPT-J in float32, three prompts (appendix B)
-    "clean": [Experiment(files.CLEAN, "results", depth_gains.by_layer, "clean_gain")],
+    "clean": [Experiment(files.CLEAN, "results", gains.by_layer, "clean_gain")],
     # four models, 25 prompts (abstract)
     "bench": [prompt_rows(files.BENCHMARK_ROWS, "benchmark", stored_in_half)],
     # base models and their instruction-tuned twins, 25 prompts (section 5.5)
@@ -47,8 +43,8 @@ EXPERIMENTS: Mapping[str, Sequence[Experiment]] = {
     "gpt2_ln": [prompt_rows(files.GPT2, "gpt2_layernorm")],
     "gptj": [prompt_rows(files.GPTJ, "gptj_parallel")],
     # attention and MLP of two sizes, eight sentences each; of eight sizes, four sentences
-    "ffn": [Experiment(files.MODULES, None, modules.by_layer, FFN_TEXTS)],
-    "scaling": [Experiment(files.MLP_SCALING, "models", modules.of_size, "mlp_scaling")],
+    "ffn": [Experiment(files.MODULES, None, gains.of_modules, FFN_TEXTS)],
+    "scaling": [Experiment(files.MLP_SCALING, "models", gains.of_size, "mlp_scaling")],
     # one text, bfloat16 under autocast; Mistral's investigation and the LLaMA tests (float16)
     "fourmodel": [Experiment(files.FOUR, "results", streams.four_models, TEXTS)],
     "mistral": [Experiment({"mistral-7b": files.MISTRAL}, None, streams.mistral, TEXTS)],
@@ -84,7 +80,7 @@ EXPERIMENTS: Mapping[str, Sequence[Experiment]] = {
         Experiment(files.OPT, "attention_analysis", matrices.attention_shape, "opt_anomaly"),
     ],
     # 16 texts (section 6 and supplement)
-    "aniso": [Experiment(files.PROFILES, None, token_states.profile, "anisotropy")],
+    "aniso": [Experiment(files.PROFILES, None, streams.profile, "anisotropy")],
 }
 
 

@@ -1,8 +1,8 @@
 """States, traces and matrices -> numbers. Pure functions, float64 inside; a module per quantity.
 
 uniformity, pairwise, random_bins, anisotropy  of pooled hidden states
-residual_gain, stream_norms                    of the residual stream and its parts
-attention, entropy, sheaf                      of attention maps
+residual_gain                                  of the residual stream and its parts
+entropy, sheaf                                 of attention maps; of the next token
 spectral                                       of weight matrices
 traces, values                                 what a traced text, a model's states are
 """

@@ -1,6 +1,8 @@
-"""Entropy of the next token, nats, in the readings of Paper 3's notebooks.
+"""Entropies of attention maps and of the next token, nats, in the readings of Paper 3's notebooks.
 
-They differ in where they round and in what keeps the logarithm finite; each has its own name.
+They differ in where they round and in what keeps the logarithm finite; each has its own name. A
+row of a map holds the weights with which a token looks at all tokens and sums to 1. Half-precision
+maps can hold NaN: then a row's entropy is NaN, and a comparison with NaN is false.
 """
 
 from __future__ import annotations
@@ -9,7 +11,42 @@ import numpy as np
 from jaxtyping import Float32, Float64
 from scipy import special
 
-CLIP = 1e-10  # smallest probability, or what is added to each
+TINY = 1e-10  # smallest probability, or what is added to each before a logarithm
+SPARSE = 0.01  # a weight under it counts as none
+
+
+def head_mean(
+    maps: Float32[np.ndarray, "head token token"],
+) -> Float32[np.ndarray, "token token"]:
+    return maps.mean(axis=0, dtype=np.float64).astype(np.float32)
+
+
+def row_entropies(
+    attention: Float32[np.ndarray, "*head row token"],
+) -> Float64[np.ndarray, "*head row"]:
+    """-sum a ln(a + 1e-10) of every row, nats (OPT anomaly)."""
+    a = attention.astype(np.float64)
+    return -np.sum(a * np.log(a + TINY), axis=-1)
+
+
+def shifted_row_entropies(
+    attention: Float32[np.ndarray, "*head row token"],
+) -> Float64[np.ndarray, "*head row"]:
+    """-sum p ln p of every row, p = a + 1e-10 made to sum to 1 (restriction maps)."""
+    p = attention.astype(np.float64) + TINY
+    p /= p.sum(axis=-1, keepdims=True)
+    return -np.sum(p * np.log(p), axis=-1)
+
+
+def sparsity(attention: Float32[np.ndarray, "*head row token"], limit: float = SPARSE) -> float:
+    """Share of entries under the limit, the causal zeros included: at least (n-1) / 2n.
+
+    NaN is not under the limit (OPT anomaly).
+    """
+    return float(np.mean(attention < limit))
+
+
+# --- of the next token ---
 
 
 def softmax(logits: Float32[np.ndarray, " vocabulary"]) -> Float64[np.ndarray, " vocabulary"]:
@@ -35,7 +72,7 @@ def clipped_entropy(logits: Float32[np.ndarray, " vocabulary"]) -> float:
 
     The twins, GPT-2 and GPT-J.
     """
-    p = np.clip(softmax(logits).astype(np.float32).astype(np.float64), CLIP, None)
+    p = np.clip(softmax(logits).astype(np.float32).astype(np.float64), TINY, None)
     p /= p.sum()
     return float(-np.sum(p * np.log(p)))
 
@@ -43,4 +80,4 @@ def clipped_entropy(logits: Float32[np.ndarray, " vocabulary"]) -> float:
 def shifted_entropy(logits: Float32[np.ndarray, " vocabulary"]) -> float:
     """-sum p ln(p + 1e-10) over a float32 softmax (Mistral investigation)."""
     p = softmax(logits).astype(np.float32)
-    return float(-np.sum(p * np.log(p + np.float32(CLIP)), dtype=np.float32))
+    return float(-np.sum(p * np.log(p + np.float32(TINY)), dtype=np.float32))

@@ -8,7 +8,9 @@ With h_l the states at layer l (h_n behind the final norm), b_i the output of bl
     sequence      |b_i| / |b_{i-1}|, Frobenius norms     all tokens   four models, input dependency
     token         mean |h_l| / mean |h_{l-1}|            all tokens   LLaMA 2 and 3.1
 
-Norms are rounded to float32; those of the last-block gain to the dtype of the model.
+Norms are summed in float64 and, `sequence_norm` aside, rounded to float32, as a float32 kernel
+would give them; those of the last-block gain to the dtype of the model. A massive first token rules
+the norm of the whole sequence; the mean over tokens weighs it less.
 
 The gain of an attention or MLP module is its mean token norm out over its mean token norm in. The
 input has passed the block's norm, the output is not yet added to the residual stream. In a parallel
@@ -24,20 +26,71 @@ import numpy as np
 from jaxtyping import Float32, Float64
 
 from layerwise.errors import LayerwiseError
-from layerwise.measures.stream_norms import (
-    last_token_norm,
-    mean_token_norm,
-    mean_token_norms,
-    round_to,
-    sequence_norm,
-    sequence_norms,
-)
 from layerwise.measures.traces import Trace
 
 EPSILON = 1e-10  # added to denominators by the notebooks of the sweep, hunt, clean pair and modules
 
 Tokens = Float32[np.ndarray, "token width"]
 Blocks = Float64[np.ndarray, " block"]
+
+
+# --- norms ---
+
+
+def token_norms(states: Tokens) -> Float32[np.ndarray, " token"]:
+    return np.sqrt(np.sum(np.square(states, dtype=np.float64), axis=1)).astype(np.float32)
+
+
+def last_token_norm(states: Tokens) -> float:
+    return float(token_norms(states[-1:])[0])
+
+
+def mean_token_norm(states: Tokens) -> float:
+    return float(token_norms(states).mean(dtype=np.float64))
+
+
+def sequence_norm(states: Tokens) -> float:
+    """Frobenius norm of all tokens together, not rounded."""
+    return float(np.sqrt(np.sum(np.square(states, dtype=np.float64))))
+
+
+def sequence_norms(trace: Trace, *, embedding: bool = True) -> Float64[np.ndarray, " output"]:
+    """Frobenius norms over all tokens of what the embedding module and each block put out.
+
+    Gemma's embeddings count before their scaling by sqrt(hidden), the last block's output before
+    the final norm. Without `embedding` the series begins with block 0 (Mistral investigation).
+    """
+    outputs = (trace.embedding, *trace.block_outputs) if embedding else trace.block_outputs
+    return np.array([sequence_norm(out) for out in outputs], np.float32).astype(np.float64)
+
+
+def mean_token_norms(trace: Trace) -> Float64[np.ndarray, " layer"]:
+    """Mean token norm at layers 0..n, the last one behind the final norm (LLaMA 2 and 3.1)."""
+    return np.array([mean_token_norm(of) for of in trace.states], np.float32).astype(np.float64)
+
+
+def round_to(values: Float32[np.ndarray, "*shape"], dtype: str) -> Float32[np.ndarray, "*shape"]:
+    """The values rounded to `dtype` (ties to even) and held in float32 again.
+
+    bfloat16 is the upper half of a float32. What float16 cannot hold becomes infinite.
+
+    Raises:
+        LayerwiseError: for another dtype than float32, float16 and bfloat16.
+    """
+    if dtype == "float32":
+        return values
+    if dtype == "float16":
+        with np.errstate(over="ignore"):
+            return values.astype(np.float16).astype(np.float32)
+    if dtype != "bfloat16":
+        raise LayerwiseError(f"dtype must be float32, float16 or bfloat16, found {dtype!r}")
+    bits = values.view(np.uint32)
+    odd = (bits >> np.uint32(16)) & np.uint32(1)
+    upper = (bits + np.uint32(0x7FFF) + odd) & np.uint32(0xFFFF0000)
+    return np.where(np.isnan(values), values, upper.view(np.float32))
+
+
+# --- of the residual stream ---
 
 
 def layer_gains(trace: Trace) -> Blocks:
