@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from pathlib import Path
+
+import grimp
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAD = """# The house
@@ -34,23 +35,15 @@ def rooms(package: Path) -> list[str]:
     return list(re.findall(r"^(\w+) {2,}\S", text, re.MULTILINE))
 
 
-def imports(path: Path) -> Iterator[str]:
-    """The rooms that a module imports."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("layerwise"):
-            parts = node.module.split(".")
-            yield from [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
-
-
-def needs(package: Path) -> dict[str, set[str]]:
+def needs(known: list[str]) -> dict[str, set[str]]:
     """{room: the rooms that it imports}."""
-    known = rooms(package)
-    found: dict[str, set[str]] = {}
-    for room in known:
-        files = (package / room).rglob("*.py") if (package / room).is_dir() else []
-        paths = [*files, *([package / f"{room}.py"] if (package / f"{room}.py").is_file() else [])]
-        found[room] = {name for path in paths for name in imports(path)} & set(known) - {room}
-    return found
+    graph = grimp.build_graph("layerwise", cache_dir=None)
+
+    def reads(room: str, other: str) -> bool:
+        names = {"importer": f"layerwise.{room}", "imported": f"layerwise.{other}"}
+        return room != other and graph.direct_import_exists(**names, as_packages=True)
+
+    return {room: {other for other in known if reads(room, other)} for room in known}
 
 
 def direct(needed: dict[str, set[str]]) -> dict[str, set[str]]:
@@ -68,7 +61,7 @@ def direct(needed: dict[str, set[str]]) -> dict[str, set[str]]:
 def page(root: Path) -> str:
     """The text of docs/house.md."""
     package = root / "code" / "layerwise"
-    arrows = direct(needs(package))
+    arrows = direct(needs(rooms(package)))
     lines = [f"    {room} --> {name}" for room in arrows for name in sorted(arrows[room])]
     texts = []
     for room in rooms(package):

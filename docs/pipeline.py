@@ -6,7 +6,6 @@ python docs/pipeline.py (or `make docs`)
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from dvc.repo import Repo
@@ -32,38 +31,21 @@ their revisions are pinned in `models.yaml`; the sha256 of the statement pairs a
 """
 
 
-def group(name: str) -> str:
-    """The stage of dvc.yaml that an item belongs to."""
-    return name.split("@")[0]
-
-
-def node(name: str) -> str:
-    """The name as Mermaid takes it."""
-    return name.replace("-", "_")
-
-
-def source_of(paths: list[str]) -> str | None:
-    """The source that a stage writes for: the folder or file of that name among its outputs."""
-    words = {word for path in paths for word in re.split(r"[/.]", path)}
-    return next((source for source in SOURCES if source in words), None)
-
-
 def read(root: Path) -> tuple[dict[str, dict], set[tuple[str, str]]]:
     """Groups in the order of dvc.yaml with their items, and the arrows between groups."""
     groups: dict[str, dict] = {}
     with Repo(str(root)) as repo:
         index = repo.index
         for stage in index.stages:
-            if stage.is_data_source:
-                continue
-            entry = groups.setdefault(group(stage.name), {"items": 0, "sources": set()})
-            entry["items"] += 1
-            entry["what"] = stage.desc
-            entry["sources"].add(source_of([out.def_path for out in stage.outs]))
+            if stage.cmd:
+                name, _, item = stage.name.partition("@")
+                entry = groups.setdefault(name, {"items": 0, "sources": set(), "what": stage.desc})
+                entry["items"] += 1
+                entry["sources"].add(item if item in SOURCES else "measured")
         arrows = {
-            (group(read.name), group(reader.name))
+            (read.name.partition("@")[0], reader.name.partition("@")[0])
             for reader, read in index.graph.edges
-            if not (reader.is_data_source or read.is_data_source)
+            if reader.cmd and read.cmd
         }
     return groups, arrows
 
@@ -74,10 +56,10 @@ def diagram(groups: dict[str, dict], arrows: set[tuple[str, str]]) -> str:
     for name, entry in groups.items():
         items = f" ×{entry['items']}" if entry["items"] > 1 else ""
         needs_gpu = ":::gpu" if "published" not in entry["sources"] else ""
-        lines.append(f'    {node(name)}["{name}{items}"]{needs_gpu}')
+        lines.append(f'    {name}["{name}{items}"]{needs_gpu}')
     order = list(groups)
     for start, end in sorted(arrows, key=lambda arrow: [order.index(name) for name in arrow]):
-        lines.append(f"    {node(start)} --> {node(end)}")
+        lines.append(f"    {start} --> {end}")
     lines.append("    classDef gpu stroke-dasharray: 4 4")
     return "\n".join(lines)
 

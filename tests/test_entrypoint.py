@@ -1,16 +1,19 @@
 """What the image does with its command, with stand-ins for python, make and layerwise."""
 
 import os
+import re
 import shutil
 import stat
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import torch
 
 STAND_IN = """#!/bin/sh
 echo "$(basename "$0") $* in $(pwd -P) with $PYTHONPATH"
 """
+BROKEN = "a GPU is there but torch cannot use it"
 NO_GPU = "layerwise: no GPU is visible (with one: docker run --gpus all ...); reproduce and"
 
 
@@ -69,39 +72,29 @@ def tree(image):
 
 def test_the_default_is_what_the_machine_can_do(image):
     code, said, warned = run(image)
-    assert code == 0
-    assert said == (f"make --old-file=setup reproduce in {tree(image)} with {tree(image)}/code")
+    assert (code, said) == (
+        0,
+        f"make --old-file=setup reproduce in {tree(image)} with {tree(image)}/code",
+    )
     assert warned.startswith(NO_GPU)
     assert len(warned.splitlines()) == 1
     gpu(image, 0, "torch 2, NVIDIA X")
     code, said, warned = run(image)
-    assert code == 0
     assert said.startswith("make --old-file=setup reproduce-full in")
-    assert warned == "layerwise: GPU: torch 2, NVIDIA X"
-
-
-def test_a_gpu_that_cannot_be_used_is_an_error(image):
+    assert (code, warned) == (0, "layerwise: GPU: torch 2, NVIDIA X")
     gpu(image, 1, "RuntimeError: the driver is too old")
     code, said, warned = run(image)
-    assert code == 2
-    assert said == ""
-    assert warned == (
-        "layerwise: a GPU is there but torch cannot use it (RuntimeError: the driver is too old): "
-        "the driver must be 580 or newer, or build the image for older ones (docs/docker.md)"
-    )
+    assert (code, said) == (2, "")
+    assert warned.startswith(f"layerwise: {BROKEN} (RuntimeError: the driver is too old): the ")
 
 
-def test_the_check_of_the_gpu_is_right_about_this_machine(image, root):
+def test_the_check_of_the_gpu_is_right_about_this_machine(image):
     """The real check, on the real torch: silent about nothing, and never a traceback."""
-    torch = pytest.importorskip("torch")
     (image / "programs" / "python").unlink()
-    _, said, warned = run(image)
-    if torch.cuda.is_available():
-        assert warned.startswith("layerwise: GPU: torch ")
-        assert "reproduce-full" in said
-    else:
-        assert warned.startswith(NO_GPU)
-        assert "Traceback" not in warned
+    _, _, warned = run(image)
+    expected = "layerwise: GPU: torch " if torch.cuda.is_available() else NO_GPU
+    assert warned.startswith(expected)
+    assert "Traceback" not in warned
 
 
 def test_every_command_is_run_where_it_belongs(image, root):
@@ -121,15 +114,17 @@ def test_every_command_is_run_where_it_belongs(image, root):
 
 def test_the_copy_is_made_once_and_kept(image):
     run(image, "help")
-    assert sorted(path.name for path in (image / "work").iterdir()) == ["cache", "layerwise"]
-    module = tree(image) / "code" / "module.py"
-    assert module.read_text() == "x = 1\n"
     assert not (tree(image) / ".venv").exists()
     settings = (tree(image) / ".dvc" / "config.local").read_text()
-    assert "no_scm = true" in settings
     assert f"dir = {image / 'work'}/cache/dvc" in settings
+    module = tree(image) / "code" / "module.py"
     module.write_text("x = 2\n")  # the reader's own change
     assert run(image, "help")[0] == 0
+    assert module.read_text() == "x = 2\n"
+    (image / "image" / ".image").write_text("two\n")
+    code, said, warned = run(image, "help")
+    assert (code, said) == (2, "")
+    assert f"{image / 'work'}/layerwise was made by another image: move it away" in warned
     assert module.read_text() == "x = 2\n"
 
 
@@ -148,15 +143,6 @@ def test_containers_that_start_at_once_share_one_whole_copy(image):
     assert tree(image).stat().st_mode & 0o777 == 0o755
 
 
-def test_the_copy_of_another_image_is_refused_and_kept(image):
-    run(image, "help")
-    (image / "image" / ".image").write_text("two\n")
-    code, said, warned = run(image, "help")
-    assert (code, said) == (2, "")
-    assert f"{image / 'work'}/layerwise was made by another image: move it away" in warned
-    assert (tree(image) / "code" / "module.py").exists()
-
-
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written_is_refused(image):
     (image / "work").chmod(stat.S_IRUSR | stat.S_IXUSR)
@@ -167,15 +153,8 @@ def test_a_folder_that_cannot_be_written_is_refused(image):
 
 def test_the_image_is_pinned_unprivileged_and_without_secrets(root):
     text = (root / "Dockerfile").read_text()
-    lines = text.splitlines()
-    assert 'ENTRYPOINT ["/opt/layerwise/docker/entrypoint.sh"]' in text
     assert os.access(root / "docker" / "entrypoint.sh", os.X_OK)
-    (base,) = (line for line in lines if line.startswith("ARG BASE="))
-    digest = base.rpartition("@sha256:")[2]
-    assert len(digest) == 64
-    assert [li for li in lines if li.startswith("FROM ")] == [
-        "FROM ${BASE} AS environment",
-        "FROM ${BASE}",
-    ]
-    assert [line for line in lines if line.startswith("USER ")][-1] == "USER 10001"
-    assert not [line for line in lines if "TOKEN" in line or "--trusted-host" in line]
+    assert re.search(r"^ARG BASE=\S+@sha256:[0-9a-f]{64}$", text, re.MULTILINE)
+    assert set(re.findall(r"^FROM (\S+)", text, re.MULTILINE)) == {"${BASE}"}
+    assert re.findall(r"^USER (\S+)", text, re.MULTILINE)[-1] == "10001"
+    assert not re.search(r"TOKEN|--trusted-host", text)

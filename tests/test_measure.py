@@ -38,13 +38,9 @@ MODELS = read_models(ROOT / "models.yaml")
 SLUG = "gemma-2b"  # with an extraction of its name
 BINS = {"k_values": [10], "n_permutations": 5, "k_stable": 20}
 CHOICES = {
-    "device": "cpu",
-    "control": False,
-    "tokens_per_batch": 2048,
-    "layer_step": 4,
-    "seed": 42,
+    "device": "cpu", "control": False, "tokens_per_batch": 2048, "layer_step": 4, "seed": 42,
     "bins": BINS,
-}
+}  # fmt: skip
 DRAWS = {"n_resamples": 100, "level": 0.95, "seed": 42}
 
 
@@ -86,34 +82,11 @@ def step(twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return SimpleNamespace(run=run, loaded=loaded, folder=tmp_path)
 
 
-def test_a_model_is_loaded_once_per_dtype_and_says_what_measured_it(
-    step: Any, published: Published
+def test_a_killed_run_goes_on_from_its_hidden_states_and_says_what_measured_it(
+    step: Any, published: Published, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = step.run()
-    model = MODELS[SLUG]
-    assert said.startswith(f"gemma-2b: {1 + len(model.experiments)} runs in ")
-    assert step.loaded == list(model.dtypes)
-    found = read_measurements(step.folder / "models")
-    runs = found[SLUG]["runs"]
-    assert set(runs) == {SLUG, *model.experiments}
-    assert found[SLUG]["absent"] == {}
-    for run in runs.values():
-        assert run["random_weights"]
-        assert run["device"].startswith("cpu")
-        assert {"model", "revision", "torch", "transformers", "attention"} <= set(run)
-        assert run["dtype"] in model.dtypes
-    assert {"attention", "template", "tokens_per_batch"} <= set(runs[SLUG])
-    assert is_random(found)
-    files = all_fragments(found)
-    assert {file for file in files if not file.startswith("beyond/")} <= {
-        file for file, _ in published.cells
-    }
-    assert not (step.folder / "scratch" / SLUG).exists()
+    """It loads the model once per dtype, and fills places of published files alone."""
 
-
-def test_a_killed_run_goes_on_from_its_hidden_states(
-    step: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
     def kill(name: str, subject: Any) -> None:
         raise KeyboardInterrupt
 
@@ -125,9 +98,28 @@ def test_a_killed_run_goes_on_from_its_hidden_states(
     before = {path: path.stat().st_mtime_ns for path in states.rglob("*.safetensors")}
     assert before
     assert not (step.folder / "models").exists()
-    monkeypatch.setattr(measure.shutil, "rmtree", lambda *_, **__: None)
-    step.run()
+    step.loaded.clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(measure.shutil, "rmtree", lambda folder, **_: removed.append(folder))
+        removed: list[Path] = []
+        said = step.run()
+    assert step.folder / "scratch" / SLUG in removed
     assert {path: path.stat().st_mtime_ns for path in states.rglob("*.safetensors")} == before
+    model = MODELS[SLUG]
+    assert said.startswith(f"gemma-2b: {1 + len(model.experiments)} runs in ")
+    assert step.loaded == list(model.dtypes)
+    found = read_measurements(step.folder / "models")
+    assert is_random(found)
+    assert found[SLUG]["absent"] == {}
+    runs = found[SLUG]["runs"]
+    assert set(runs) == {SLUG, *model.experiments}
+    for run in runs.values():
+        assert {"model", "revision", "torch", "transformers", "attention"} <= set(run)
+        assert run["device"].startswith("cpu")
+        assert run["dtype"] in model.dtypes
+    assert {"template", "tokens_per_batch"} <= set(runs[SLUG])
+    files = {file for file in all_fragments(found) if not file.startswith("beyond/")}
+    assert files <= {file for file, _ in published.cells}
 
 
 def test_a_model_that_is_left_out_says_why_and_nothing_is_loaded(step: Any) -> None:
@@ -161,8 +153,8 @@ def test_a_model_that_cannot_be_loaded_says_why_and_its_stage_ends_well_iv(
         raise error
 
     monkeypatch.setattr(measure, "load_registered", fail)
-    params = step.folder / "params.yaml"
-    params.write_text(params.read_text().replace("control: false", "control: true"))
+    choices = {"measure": CHOICES | {"control": True}, "analyse": DRAWS}
+    (step.folder / "params.yaml").write_text(yaml.safe_dump(choices))
     said = step.run()
     assert "0 runs" in said
     assert f"aniso: {reason}" in said
@@ -172,9 +164,10 @@ def test_a_model_that_cannot_be_loaded_says_why_and_its_stage_ends_well_iv(
 
 
 def test_the_device_is_asked_for_first_iv(step: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    params = step.folder / "params.yaml"
-    params.write_text(params.read_text().replace("device: cpu", "device: cuda"))
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    (step.folder / "params.yaml").write_text(
+        yaml.safe_dump({"measure": CHOICES | {"device": "cuda"}})
+    )
     with pytest.raises(LayerwiseError, match="need a CUDA device and none was found"):
         step.run()
 
@@ -213,6 +206,7 @@ def measured_with(
 
 
 def test_a_run_that_fails_leaves_the_others_alone(measured_with: Any) -> None:
+    """And so does a dtype that does not fit."""
     found = measured_with({})
     assert found.absent == {
         "scaling": "states overflow; try bfloat16",
@@ -223,9 +217,6 @@ def test_a_run_that_fails_leaves_the_others_alone(measured_with: Any) -> None:
     }
     dtypes = {name: run["dtype"] for name, run in found.runs.items()}
     assert dtypes == {"sweep": "float16", "hunt": "float32"}
-
-
-def test_a_dtype_that_does_not_fit_leaves_the_other_alone(measured_with: Any) -> None:
     found = measured_with({"float32": LayerwiseError("it needs 80 GiB, 40 GiB are there")})
     assert list(found.runs) == ["sweep"]
     assert found.absent["hunt"] == "it needs 80 GiB, 40 GiB are there"

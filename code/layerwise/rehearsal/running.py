@@ -8,18 +8,19 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import psutil
 
 from layerwise.errors import LayerwiseError
-from layerwise.progress import Advance, meter
+from layerwise.progress import meter
 from layerwise.rehearsal import WORKER_BYTES
 from layerwise.rehearsal.scratch import CACHE, LOG, MIRROR
 
 MEASURE, OTHER_SOURCE = "measure@", "@published"
+BEGUN = re.compile("^Running stage '(.+)'", re.MULTILINE)
 LAST = 12  # lines that tell why a stage failed
 
 
@@ -45,95 +46,65 @@ def workers() -> int:
     return max(1, min(len(psutil.Process().cpu_affinity()), room))
 
 
-class Pipeline:
-    """DVC in the copy; what the stages say goes to its log."""
+def run_stages(folder: Path, slowest_first: Sequence[str]) -> None:
+    """Bring all that is measured up to date; `slowest_first` are the models' slugs.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.stopped = folder, False
-        self._running: set[subprocess.Popen[str]] = set()
+    A model that fails leaves the others alone.
 
-    def run(self, slowest_first: Sequence[str]) -> None:
-        """Bring all that is measured up to date; `slowest_first` are the models' slugs.
+    Raises:
+        LayerwiseError: naming the stages that failed, with the last lines of one of them; or those
+            that would run once more, though all is as it was.
+    """
+    listed = _dvc(folder, "stage", "list", "--name-only").split()
+    stages = [name for name in listed if not name.endswith(OTHER_SOURCE)]
+    models = sorted(
+        (name for name in stages if name.startswith(MEASURE)),
+        key=lambda name: slowest_first.index(name.removeprefix(MEASURE)),
+    )
+    before = [name for name in stages if "@" not in name]  # the texts, and can it run here
+    rest = [name for name in stages if name not in (*before, *models)]
+    with meter("rehearsal", "stages", len(stages)) as tick, ThreadPoolExecutor(workers()) as pool:
 
-        Raises:
-            LayerwiseError: naming the stages that failed, with the last lines of one of them.
-        """
-        listed = self._dvc("stage", "list", "--name-only").split()
-        stages = [name for name in listed if not name.endswith(OTHER_SOURCE)]
-        models = [name for name in stages if name.startswith(MEASURE)]
-        before = [name for name in stages if "@" not in name]  # the texts, and can it run here
-        rest = [name for name in stages if name not in (*before, *models)]
-        models.sort(key=lambda name: slowest_first.index(name.removeprefix(MEASURE)))
-        with meter("rehearsal", "stages", len(stages)) as advance:
-            try:
-                self._dvc("repro", *before)
-                advance(len(before))
-                self._at_once(models, advance)
-                self._dvc("repro", *rest)
-                self._must_be_done(stages)
-                advance(len(rest))
-            except BaseException:  # Ctrl-C
-                self._stop()
-                raise
+        def dvc(*arguments: str) -> Future[str]:  # Ctrl-C finds it running, with its stage
+            return pool.submit(_dvc, folder, *arguments)
 
-    def _must_be_done(self, stages: Sequence[str]) -> None:
-        """What has run is recorded as it stands: another run must find nothing to do.
+        try:
+            dvc("repro", *before).result()
+            tick(len(before))
+            alone = ("--wait-for-lock", "repro", "--single-item")
+            jobs = {dvc(*alone, stage): stage for stage in models}
+            for job in as_completed(jobs):
+                tick(1, jobs[job])
+            if errors := [error for job in jobs if (error := job.exception())]:
+                also = f"\nand {len(errors) - 1} others failed" if errors[1:] else ""
+                raise LayerwiseError(f"{errors[0]}{also}")
+            dvc("repro", *rest).result()
+            if again := BEGUN.findall(dvc("repro", "--dry", *stages).result()):
+                raise LayerwiseError(
+                    f"a finished run must be up to date, {', '.join(again)} would run again; look "
+                    "for a dependency that a stage writes, or a command that DVC folds"
+                )
+            tick(len(rest))
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for child in psutil.Process().children():
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(child.pid, signal.SIGTERM)
+            raise
 
-        Raises:
-            LayerwiseError: naming the stages that would run once more.
-        """
-        again = re.findall("^Running stage '(.+)'", self._dvc("repro", "--dry", *stages), re.M)
-        if again:
-            raise LayerwiseError(
-                f"a finished run must be up to date, {', '.join(again)} would run again; look "
-                "for a dependency that a stage writes, or a command that DVC folds"
-            )
 
-    def _at_once(self, stages: Iterable[str], advance: Advance) -> None:
-        """A stage per core; one that fails leaves the others alone, and is raised at the end."""
-        errors = []
-        with ThreadPoolExecutor(workers()) as pool:
-            waiting = {
-                pool.submit(self._dvc, "--wait-for-lock", "repro", "--single-item", stage): stage
-                for stage in stages
-            }
-            try:
-                for done in as_completed(waiting):
-                    advance(1, waiting[done])
-                    if error := done.exception():
-                        errors.append(error)
-            except BaseException:
-                self._stop()
-                pool.shutdown(cancel_futures=True)
-                raise
-        if errors:
-            also = f"\nand {len(errors) - 1} others failed" if errors[1:] else ""
-            raise LayerwiseError(f"{errors[0]}{also}")
-
-    def _dvc(self, *arguments: str) -> str:
-        """What DVC says; nothing where this was stopped."""
-        if self.stopped:
-            return ""
-        process = subprocess.Popen(
-            [sys.executable, "-m", "dvc", *arguments],
-            cwd=self.folder, env=environment(self.folder), text=True, errors="replace",
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            start_new_session=True,  # Ctrl-C is for the parent, which ends this with all its own
-        )  # fmt: skip
-        self._running.add(process)
-        said, _ = process.communicate()
-        self._running.discard(process)
-        log = self.folder / LOG
-        with log.open("a", encoding="utf-8") as file:
-            file.write(said)
-        if process.returncode and not self.stopped:
-            told = "\n".join(f"    {line}" for line in said.strip().splitlines()[-LAST:])
-            raise LayerwiseError(f"dvc {' '.join(arguments)} failed; all is in {log}\n{told}")
-        return said
-
-    def _stop(self) -> None:
-        """End what runs, with all that it started."""
-        self.stopped = True
-        for process in list(self._running):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGTERM)
+def _dvc(folder: Path, *arguments: str) -> str:
+    """What DVC says, which goes to the log."""
+    done = subprocess.run(
+        [sys.executable, "-m", "dvc", *arguments],
+        cwd=folder, env=environment(folder), text=True, errors="replace", check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        start_new_session=True,  # Ctrl-C is for the parent, which ends this with all its own
+    )  # fmt: skip
+    log = folder / LOG
+    with log.open("a", encoding="utf-8") as file:
+        file.write(done.stdout)
+    if done.returncode:
+        told = "\n".join(f"    {line}" for line in done.stdout.strip().splitlines()[-LAST:])
+        raise LayerwiseError(f"dvc {' '.join(arguments)} failed; all is in {log}\n{told}")
+    return done.stdout

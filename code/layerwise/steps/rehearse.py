@@ -14,7 +14,7 @@ from layerwise.inputs.prompts import read_prompts
 from layerwise.progress import track
 from layerwise.rehearsal import cache, default_folder, scratch
 from layerwise.rehearsal.outcome import outcome, silent
-from layerwise.rehearsal.running import Pipeline
+from layerwise.rehearsal.running import run_stages
 from layerwise.steps import program
 from layerwise.steps.run import absences, typeset
 
@@ -41,7 +41,7 @@ def _rehearse(folder: Path) -> str:
     for model in track(absent, "twins", "models", len(absent)):
         cache.place(model, texts, hub)
     sizes = {slug: m.shape.n_layers * m.shape.hidden_size for slug, m in models.items()}
-    Pipeline(folder).run(sorted(sizes, key=lambda slug: -sizes[slug]))
+    run_stages(folder, sorted(sizes, key=lambda slug: -sizes[slug]))
     typeset("measured", folder)
     document = read_json(folder / "results" / "measured" / "claims.json")
     records = document["claims"]
