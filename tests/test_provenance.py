@@ -13,7 +13,8 @@ from layerwise.extraction.provenance import describe, describe_environment
 from tiny_checkpoints import TEXTS, built, twin_checkpoint
 
 
-def test_describe_names_model_device_kernels_and_versions() -> None:
+def test_describe_names_model_device_kernels_and_versions(tmp_path: Path) -> None:
+    """So does the index of an extraction, beside its batches."""
     checkpoint = twin_checkpoint("gpt_neox")
     found = describe(checkpoint)
     assert found["model"] == checkpoint.name
@@ -22,9 +23,14 @@ def test_describe_names_model_device_kernels_and_versions() -> None:
     assert found["device"].startswith("cpu (")
     assert found["torch"] == torch.__version__
     assert found["transformers"] == transformers.__version__
+    index = extract(checkpoint, TEXTS, (), tmp_path / "out").index
+    assert found | {"attention": "eager"} == {key: index[key] for key in found}
+    assert (index["tokens_per_batch"], index["smaller_batches"]) == (2048, {})
     trained = built("gpt2")
+    trained.model.lm_head.to("meta")
     del trained.model.config.random_weights
     assert RANDOM not in describe(trained)
+    assert describe(trained)["device"].endswith("meta")
 
 
 @pytest.mark.parametrize(
@@ -38,21 +44,6 @@ def test_describe_names_model_device_kernels_and_versions() -> None:
 def test_kernels_are_those_that_ran(name: str, dtype: str, states: str, traces: str) -> None:
     kernels = describe(built(name, dtype))["attention"]
     assert kernels == {"states": states, "traces": traces, "maps": "eager"}
-
-
-def test_every_device_of_a_model_is_named() -> None:
-    checkpoint = built("gpt2")
-    checkpoint.model.lm_head.to("meta")
-    assert describe(checkpoint)["device"].endswith("meta")
-
-
-def test_an_extraction_carries_it_and_its_batches(tmp_path: Path) -> None:
-    checkpoint = twin_checkpoint("gpt_neox")
-    index = extract(checkpoint, TEXTS, (), tmp_path / "out").index
-    assert index["attention"] == "eager"
-    rest = {key: value for key, value in describe(checkpoint).items() if key != "attention"}
-    assert {key: index[key] for key in rest} == rest
-    assert (index["tokens_per_batch"], index["smaller_batches"]) == (2048, {})
 
 
 def test_a_gpu_is_named_with_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import tokenizers
 import transformers
 
 from layerwise.errors import LayerwiseError
-from layerwise.extraction.templates import DATE, NONE, ONCE, PUBLISHED, TEMPLATES, render
+from layerwise.extraction.templates import DATE, NONE, ONCE, PUBLISHED, render
 
 BOS = "<|begin_of_text|>"
 MARKS = (BOS, "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>")
@@ -53,19 +53,13 @@ def test_published_is_what_the_notebook_did() -> None:
 
 def test_once_differs_by_the_second_bos_alone() -> None:
     tokenizer = tokenizer_with()
+    assert render(tokenizer, "Ice melts", NONE) == "Ice melts"
     twice, once = (
         tokenizer(render(tokenizer, "Ice melts", template)).input_ids
         for template in (PUBLISHED, ONCE)
     )
     assert twice == [0, *once]
     assert once[:2] == [0, 1]
-    whole = render(tokenizer, "Ice melts", PUBLISHED)
-    assert once == tokenizer(whole, add_special_tokens=False).input_ids
-
-
-def test_none_is_the_statement() -> None:
-    assert render(tokenizer_with(chat=None), "Ice melts", NONE) == "Ice melts"
-    assert list(TEMPLATES) == [NONE, PUBLISHED, ONCE]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +69,6 @@ def test_none_is_the_statement() -> None:
         (tokenizer_with(chat=None), PUBLISHED, "needs a tokenizer with a chat template"),
         (tokenizer_with(adds_bos=False), PUBLISHED, r"begin with 2 BOS, this .* begin with 1"),
         (tokenizer_with(adds_bos=False), ONCE, r"begin with 1 BOS, this .* begin with 0"),
-        (tokenizer_with(chat=CHAT.replace("{{ bos_token }}", "")), PUBLISHED, "begin with 1;"),
         (tokenizer_with(chat="{{ bos_token }}" + CHAT), PUBLISHED, "2 BOS, this .* begin with 3;"),
     ],
 )

@@ -142,25 +142,6 @@ def test_autocast_computes_in_bfloat16() -> None:
     np.testing.assert_array_equal(cast.embedding, plain.embedding)
 
 
-def test_no_tokens() -> None:
-    with pytest.raises(LayerwiseError, match=r"need at least 1 tokens.*leave it out"):
-        trace(built("gpt2"), "")
-
-
-def test_overflow_names_layer_text_and_dtype() -> None:
-    checkpoint = built("gpt2", "float16")
-    with torch.no_grad():
-        checkpoint.blocks[1].mlp.c_proj.bias[:] = 6e4
-        checkpoint.blocks[1].attn.c_proj.bias[:] = 6e4
-    with pytest.raises(
-        LayerwiseError,
-        match=r"gpt2: states at layer 2 are not finite for 'Two .* in float16; try dtype bf",
-    ):
-        trace(checkpoint, TEXT)
-    with pytest.raises(LayerwiseError, match="states at layer 2"):  # its maps are finite
-        trace(checkpoint, TEXT, attention=True)
-
-
 def test_nan_in_a_map_is_returned() -> None:
     checkpoint = built("gpt2", "float16")
     with torch.no_grad():
@@ -170,30 +151,6 @@ def test_nan_in_a_map_is_returned() -> None:
     assert np.isnan(found.attention[1]).any()
     assert np.isfinite(found.states[1]).all()
     assert np.isnan(found.states[2]).any()
-
-
-def test_zeros_are_refused() -> None:
-    checkpoint = built("gpt_neox")
-    with torch.no_grad():
-        checkpoint.model.get_input_embeddings().weight[:] = 0
-    with pytest.raises(
-        LayerwiseError, match=r"states at layer 0 are all zero.*; check the weights"
-    ):
-        trace(checkpoint, TEXT)
-
-
-def test_missing_maps_are_refused() -> None:
-    checkpoint = built("llama")
-    checkpoint.blocks[2].self_attn.register_forward_hook(lambda m, a, out: (out[0], None))
-    with pytest.raises(LayerwiseError, match=r"its attention map, 2 of 3 did; the architecture"):
-        trace(checkpoint, TEXT, attention=True)
-
-
-def test_rows_that_do_not_sum_to_one_are_refused() -> None:
-    checkpoint = built("llama")
-    checkpoint.blocks[2].self_attn.register_forward_hook(lambda m, a, out: (out[0], 2 * out[1]))
-    with pytest.raises(LayerwiseError, match=r"must sum to 1, block 2 is off by 1;"):
-        trace(checkpoint, TEXT, attention=True)
 
 
 def test_without_maps_attention_is_the_fused_kernel(checkpoint: Checkpoint) -> None:
@@ -224,9 +181,45 @@ def test_scores_that_overflow_only_before_they_are_scaled() -> None:
     assert not np.isfinite(watched.attention[1]).all()
 
 
-def test_a_part_that_is_not_called() -> None:
-    checkpoint = built("bloom")
+def overflowing(checkpoint: Checkpoint) -> None:
+    block = checkpoint.blocks[1]
+    block.mlp.c_proj.bias[:] = block.attn.c_proj.bias[:] = 6e4
+
+
+def of_zeros(checkpoint: Checkpoint) -> None:
+    checkpoint.model.get_input_embeddings().weight[:] = 0
+
+
+def without_a_map(checkpoint: Checkpoint) -> None:
+    checkpoint.blocks[2].self_attn.register_forward_hook(lambda m, a, out: (out[0], None))
+
+
+def no_softmax(checkpoint: Checkpoint) -> None:
+    checkpoint.blocks[2].self_attn.register_forward_hook(lambda m, a, out: (out[0], 2 * out[1]))
+
+
+def slow_but_exact(checkpoint: Checkpoint) -> None:
     for block in checkpoint.blocks:
         block.mlp.pretraining_tp, block.mlp.slow_but_exact = 2, True
-    with pytest.raises(LayerwiseError, match=r"block 0 never showed its mlp_output"):
-        trace(checkpoint, TEXT, modules=True)
+
+
+OVERFLOW = r"gpt2: states at layer 2 are not finite for 'Two .* in float16; try dtype bf"
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "spoil", "kept", "message"),
+    [
+        ("gpt2", "float16", overflowing, "", OVERFLOW),
+        ("gpt2", "float16", overflowing, "attention", OVERFLOW),  # its maps are finite
+        ("gpt_neox", "float32", of_zeros, "", r"layer 0 are all zero.*; check the weights"),
+        ("llama", "float32", without_a_map, "attention", "its attention map, 2 of 3 did; the arch"),
+        ("llama", "float32", no_softmax, "attention", "must sum to 1, block 2 is off by 1;"),
+        ("bloom", "float32", slow_but_exact, "modules", "block 0 never showed its mlp_output"),
+    ],
+)
+def test_trace_iv(name: str, dtype: str, spoil: Any, kept: str, message: str) -> None:
+    checkpoint = built(name, dtype)
+    with torch.no_grad():
+        spoil(checkpoint)
+    with pytest.raises(LayerwiseError, match=message):
+        trace(checkpoint, TEXT, attention=kept == "attention", modules=kept == "modules")
