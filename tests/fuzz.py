@@ -102,40 +102,25 @@ def bytes_case(rng: random.Random, file: str, whole: bytes) -> Case:
 # --- checkpoints --------------------------------------------------------------------------------
 
 WEIGHTS = "model.safetensors"
-QUANTISED = (
-    "bitsandbytes", "gptq", "awq", "compressed-tensors", "hqq", "quanto", "eetq", "torchao",
-    "aqlm", "fp8", "mxfp4", "vptq", "higgs", "spqr", "fbgemm_fp8", "bitnet", "nobody knows",
-)  # fmt: skip
 REGEX = {"type": "Split", "pattern": {"Regex": "a*a*a*b"}, "behavior": "Isolated",
          "invert": False}  # fmt: skip
 BOMB = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 1000}
 NO_UNK = {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "[UNK]"}
-# What config.json and tokenizer.json may say that mutations seldom find.
+# What config.json and tokenizer.json may say that changes of what is there seldom find.
 CONFIGS: tuple[dict[str, Any], ...] = (
-    *({"quantization_config": {"quant_method": kind, "bits": 4}} for kind in QUANTISED),
-    *({"quantization_config": odd} for odd in (7, [], "gptq", {"load_in_4bit": True})),
-    *({"num_hidden_layers": n} for n in (0, -1, 1, 10**6, 10**7, 10**9, 2**70, "3", 3.0, None)),
-    *({"n_layer": n, "num_layers": n} for n in (0, 1, 10**6, 10**12)),
-    *({"num_key_value_heads": n, "num_kv_heads": n} for n in (0, -1, 3, 10**6, 10**9, "x")),
-    *({"num_attention_heads": n, "n_head": n} for n in (0, -1, 3, 10**6)),
-    *({"hidden_size": n} for n in (0, -1, 1, 10**6, 2**24)),
+    *({"num_hidden_layers": n, "n_layer": n, "num_layers": n} for n in (10**7, 2**24, "3", 3.0)),
+    *({"num_key_value_heads": n, "num_kv_heads": n, "head_dim": n} for n in (0, 3, 7, 10**6)),
     *({"intermediate_size": n, "vocab_size": v} for n, v in ((10**7, 512), (64, 10**7), (0, 0))),
-    *({"max_position_embeddings": n, "n_positions": n} for n in (0, -1, 10**6, 10**7)),
     *({"hidden_act": a, "activation_function": a} for a in ("nobody", "", 7, "quick_gelu", None)),
     *({"rope_parameters": {"rope_type": t, "factor": 2.0}} for t in ("nobody", "yarn", 7)),
     *({"rope_parameters": odd} for odd in ([], "x", {"rope_theta": 0}, {"rope_theta": "x"})),
     *({"rope_scaling": odd} for odd in ({"type": "nobody"}, {"rope_type": "longrope"}, 7)),
-    *({"_attn_implementation": a} for a in ("flash_attention_2", "kernels-community/flash", 7)),
-    *({"attn_implementation": a} for a in ("sdpa", "nobody", {"": "eager"})),
     *({"auto_map": odd} for odd in (7, [], {"AutoConfig": "a.B"}, {"AutoModelForCausalLM": 7})),
     *({"torch_dtype": d, "dtype": d} for d in ("int8", "float8_e4m3fn", "nobody", "save", 7)),
-    *({"layer_norm_eps": n, "rms_norm_eps": n} for n in (-1, 0, "x", 1e308)),
-    *({"attention_dropout": n, "hidden_dropout": n} for n in (-1, 2, "x")),
-    *({"model_type": t} for t in ("mamba", 7, [], None, "bert", "gpt2", "llama", "opt")),
+    *({"model_type": t} for t in ("bert", "gpt2", "llama", "opt")),
     {"return_dict": False}, {"output_attentions": True}, {"is_encoder_decoder": True},
-    {"transformers_weights": "a.bin"}, {"tie_word_embeddings": "x"}, {"pruned_heads": {"0": [0]}},
-    {"attention_types": [[["global"], 10**9]]}, {"layer_types": ["nobody"] * 3}, {"rotary_dim": 0},
-    {"rotary_pct": 0}, {"rotary_pct": 9.0}, {"head_dim": 0}, {"head_dim": 7},
+    {"tie_word_embeddings": "x"}, {"pruned_heads": {"0": [0]}}, {"layer_types": ["nobody"] * 3},
+    {"attention_types": [[["global"], 10**9]]}, {"rotary_dim": 0}, {"rotary_pct": 9.0},
 )  # fmt: skip
 TOKENIZERS: tuple[dict[str, Any], ...] = (
     {"model": NO_UNK}, {"normalizer": {"type": "Sequence", "normalizers": [BOMB] * 4}},

@@ -170,18 +170,6 @@ def test_resume_after_interrupt(
     assert contents(resumed.folder) == contents(whole.folder)
 
 
-def test_other_inputs_do_not_resume(
-    checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        stop_after(patch, 3)
-        with pytest.raises(Stop):
-            extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out", tokens_per_batch=8)
-    other = extract(checkpoint, TEXTS[::-1], PROMPTS, tmp_path / "out", tokens_per_batch=8)
-    clean = extract(checkpoint, TEXTS[::-1], PROMPTS, tmp_path / "clean", tokens_per_batch=8)
-    assert contents(other.folder) == contents(clean.folder)
-
-
 SCRIPT = """
 import os
 import sys

@@ -11,7 +11,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.extraction import partial as module
 from layerwise.extraction.batches import plan_batches
 from layerwise.extraction.partial import Partial
-from layerwise.extraction.store import POOLINGS, HiddenStates, open_states
+from layerwise.extraction.store import open_states
 from layerwise.files import Busy
 
 LENGTHS = {"statements": [2, 3, 2], "prompts": [2, 1]}
@@ -36,45 +36,21 @@ def small(folder, fingerprint="mark") -> Partial:
     return Partial(folder, fingerprint, batches, n_bytes=1000)
 
 
-def rows_of(work: Partial, number: int) -> dict[str, np.ndarray]:
-    """One batch, a row per text: whose number is in every number of it."""
-    batch = work.batches[number]
-    texts = np.array(batch.members, dtype=np.float32)
-    if batch.kind == "prompts":
-        return {"tokens/0": texts[:, None, None] + np.zeros((1, batch.length, 4), np.float32)}
-    states = {f"{name}/0": texts[:, None] + np.full(4, n / 8) for n, name in enumerate(POOLINGS)}
-    return {"nll": texts.astype(np.float64), **states}
-
-
 def begin(work: Partial) -> set[int] | None:
     with contextlib.ExitStack() as stack:
         return work.begin(stack)
 
 
-def save(work: Partial, number: int, at_a_time: int | None = None) -> None:
-    at_a_time = at_a_time or len(work.batches[number].members)
-    work.save(number, at_a_time, rows_of(work, number))
+def save(work: Partial, number: int) -> None:
+    members = work.batches[number].members
+    work.save(number, len(members), {"nll": np.array(members, float)})
 
 
-def finish(work: Partial, at_a_time: int | None = None) -> HiddenStates:
+def finish(work: Partial) -> None:
     for number in set(range(len(work.batches))) - begin(work):
-        save(work, number, at_a_time)
+        save(work, number)
     work.publish({"n_layers": 0})
-    return open_states(work.folder)
-
-
-def test_every_row_is_where_its_text_is(tmp_path) -> None:
-    work = small(tmp_path / "out")
-    assert [batch.members for batch in work.batches] == [(0, 2), (1,), (1,), (0,)]
-    states = finish(work)
-    np.testing.assert_array_equal(states.nll, [0, 1, 2])
-    for number, pooling in enumerate(POOLINGS):
-        rows = states.pooled(0, pooling)
-        assert rows.dtype == np.float32
-        np.testing.assert_array_equal(rows[:, 0], np.array([0, 1, 2]) + number / 8)
-    np.testing.assert_array_equal(states.tokens(0)[:, 0], [0, 0, 1])
-    assert states.index["smaller_batches"] == {}
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert open_states(work.folder).nll.tolist() == [0, 1, 2]
 
 
 def test_same_work_is_kept_and_other_is_dropped(tmp_path) -> None:
