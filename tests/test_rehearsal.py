@@ -103,18 +103,20 @@ def test_all_models_are_measured(root, copy):
 
 
 def test_twins_are_loaded_from_the_cache_like_the_papers_models(copy, tmp_path, monkeypatch):
+    """And are made anew where they would be others, or are not whole."""
     hub = tmp_path / "hub"
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(hub))
     models = read_models(copy / "models.yaml")
     for slug in ("gemma-2b", "bloom-1b1"):  # gated; without a recorded commit
-        assert not cache.is_placed(models[slug], TEXTS, hub)
         snapshot = cache.place(models[slug], TEXTS, hub)
-        assert cache.is_placed(models[slug], TEXTS, hub)
-        assert not cache.is_placed(models[slug], ["other", *TEXTS], hub)
         loaded = load_registered(models[slug], "float16", device="cpu")
-        assert loaded.revision == models[slug].revision
-        assert loaded.folder == snapshot
+        assert (loaded.revision, loaded.folder) == (models[slug].revision, snapshot)
+    (snapshot / "mark").touch()
+    cache.place(models[slug], TEXTS, hub)
+    assert (snapshot / "mark").exists()
+    cache.place(models[slug], ["other", *TEXTS], hub)
+    assert not (snapshot / "mark").exists()
 
 
 # --- what its twins give ------------------------------------------------------------------------

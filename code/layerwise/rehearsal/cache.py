@@ -20,30 +20,30 @@ _BUILDERS = ("twins.py", "families.py")
 _STAMP = "twin"  # what the twin was made from, beside its snapshots
 
 
-def recipe(model: Model, texts: Sequence[str]) -> str:
+def place(model: Model, texts: Sequence[str], cache: Path) -> Path:
+    """Build a model's twin into a cache of the hub, at its revision; gives the snapshot.
+
+    One that is there, whole and made from the same, stays.
+    """
+    assert model.revision is not None
+    home = cache / f"models--{model.hub.replace('/', '--')}"
+    stamp, recipe = home / _STAMP, _recipe(model, texts)
+    if stamp.is_file() and stamp.read_text(encoding="utf-8") == recipe:
+        return home / "snapshots" / model.revision
+    from layerwise.extraction.twins import build_twin  # torch, where one must be built
+
+    shutil.rmtree(home, ignore_errors=True)
+    snapshot = keep(build_twin(model, texts, home / "built"), home, model.revision)
+    write_text(stamp, recipe)  # last: what has it is whole
+    return snapshot
+
+
+def _recipe(model: Model, texts: Sequence[str]) -> str:
     """A digest of all that makes a twin what it is: declaration, texts, code, libraries."""
     code = Path(layerwise.extraction.__path__[0])
     parts = [repr(model), *texts, *((code / name).read_text("utf-8") for name in _BUILDERS)]
     parts += [importlib.metadata.version(name) for name in ("torch", "transformers", "tokenizers")]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
-def is_placed(model: Model, texts: Sequence[str], cache: Path) -> bool:
-    """Whether the twin is there, whole and made from this."""
-    stamp = _home(model, cache) / _STAMP
-    return stamp.is_file() and stamp.read_text(encoding="utf-8") == recipe(model, texts)
-
-
-def place(model: Model, texts: Sequence[str], cache: Path) -> Path:
-    """Build a model's twin into a cache of the hub, at its revision; gives the snapshot."""
-    from layerwise.extraction.twins import build_twin  # torch, where one must be built
-
-    assert model.revision is not None
-    home = _home(model, cache)
-    shutil.rmtree(home, ignore_errors=True)
-    snapshot = keep(build_twin(model, texts, home / "built"), home, model.revision)
-    write_text(home / _STAMP, recipe(model, texts))  # last: what has it is whole
-    return snapshot
 
 
 def keep(folder: Path, home: Path, revision: str) -> Path:
@@ -58,7 +58,3 @@ def keep(folder: Path, home: Path, revision: str) -> Path:
     folder.rmdir()
     write_text(home / "refs" / "main", revision)
     return snapshot
-
-
-def _home(model: Model, cache: Path) -> Path:
-    return cache / f"models--{model.hub.replace('/', '--')}"

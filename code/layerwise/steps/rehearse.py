@@ -30,20 +30,14 @@ def run(folder: Annotated[Path | None, typer.Option(help="of the copy")] = None)
     """
     folder = (folder or default_folder(Path())).absolute()
     with locked(folder):
-        return _rehearse(folder)
-
-
-def _rehearse(folder: Path) -> str:
-    models = scratch.prepare(Path(), folder)
-    texts = [*read_pairs(scratch.OUR_PAIRS).statements, *read_prompts(scratch.OUR_PROMPTS)]
-    hub = folder / scratch.CACHE
-    absent = [model for model in models.values() if not cache.is_placed(model, texts, hub)]
-    for model in track(absent, "twins", "models", len(absent)):
-        cache.place(model, texts, hub)
-    sizes = {slug: m.shape.n_layers * m.shape.hidden_size for slug, m in models.items()}
-    run_stages(folder, sorted(sizes, key=lambda slug: -sizes[slug]))
-    typeset("measured", folder)
-    document = read_json(folder / "results" / "measured" / "claims.json")
+        models = scratch.prepare(Path(), folder)
+        texts = [*read_pairs(scratch.OUR_PAIRS).statements, *read_prompts(scratch.OUR_PROMPTS)]
+        for model in track(models.values(), "twins", "models", len(models)):
+            cache.place(model, texts, folder / scratch.CACHE)
+        sizes = {slug: -of.shape.n_layers * of.shape.hidden_size for slug, of in models.items()}
+        run_stages(folder, sorted(sizes, key=sizes.__getitem__))
+        typeset("measured", folder)
+        document = read_json(folder / "results" / "measured" / "claims.json")
     records = document["claims"]
     text = f"{outcome(records)}\n\nrandom weights: these numbers mean nothing. All is in {folder}"
     if document["failed"]:
