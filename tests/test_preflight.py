@@ -1,7 +1,5 @@
 """What is measured stops at once, in one sentence, where it cannot be."""
 
-import re
-
 import pytest
 import torch
 import yaml
@@ -37,14 +35,6 @@ def run(folder):
     return preflight.run(folder / "environment.json", folder / "measured" / "texts", folder)
 
 
-def refused(folder, message):
-    with pytest.raises(LayerwiseError, match=message + ".*" + ELSEWHERE) as error:
-        run(folder)
-    assert str(error.value).startswith("nothing can be measured here: ")
-    assert "\n" not in str(error.value)
-    assert not (folder / "environment.json").exists()
-
-
 def test_with_everything(here, capfd):
     run(here)
     assert "1 of 2 can be measured on cuda: " in capfd.readouterr().err  # at once
@@ -53,41 +43,39 @@ def test_with_everything(here, capfd):
     assert texts["runs"]["pairs"]["fragments"]["dataset.json"]
 
 
-def test_without_a_gpu(here, monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    refused(here, "need a CUDA device and none was found")
-    params = here / "params.yaml"
-    params.write_text(params.read_text().replace("device: cuda", "device: cpu"))
-    run(here)
+def refusing(error):
+    def look_up(model):
+        raise error
+
+    return look_up
 
 
-def test_without_the_hub(here, monkeypatch):
-    def unreachable(model):
-        raise TryAgainError("the hub cannot be reached; connect to the network")
+@pytest.mark.parametrize(
+    ("place", "there", "message"),
+    [
+        ("torch.cuda.is_available", lambda: False, "need a CUDA device and none was found"),
+        (
+            "layerwise.extraction.hub.look_up",
+            refusing(TryAgainError("the hub cannot be reached; connect to the network")),
+            "the hub cannot be reached",
+        ),
+        (
+            "layerwise.extraction.hub.look_up",
+            refusing(LayerwiseError("it is gated: accept its licence")),
+            "0 of 2 can be measured on cuda: .* .it is gated: accept its licence",
+        ),
+    ],
+)
+def test_without_a_gpu_the_hub_or_any_model_iv(here, monkeypatch, place, there, message):
+    monkeypatch.setattr(place, there)
+    with pytest.raises(LayerwiseError, match=message + ".*" + ELSEWHERE) as error:
+        run(here)
+    assert str(error.value).startswith("nothing can be measured here: ")
+    assert "\n" not in str(error.value)
+    assert not (here / "environment.json").exists()
 
-    monkeypatch.setattr("layerwise.extraction.hub.look_up", unreachable)
-    refused(here, "the hub cannot be reached")
 
-
-def test_a_gate_stops_no_other_model(here, root, monkeypatch, capfd):
-    def gated(model):
-        if model.slug == "pythia-410m":
-            raise LayerwiseError("it is gated: accept its licence")
-        return {"model.safetensors": 1}
-
-    monkeypatch.setattr("layerwise.extraction.hub.look_up", gated)
-    refused(here, "0 of 2 can be measured on cuda: .* .it is gated: accept its licence")
-    registry = yaml.safe_load((root / "models.yaml").read_text())["models"]
-    models = {slug: registry[slug] for slug in ("pythia-410m", "gpt2")}
-    (here / "models.yaml").write_text(yaml.safe_dump({"models": models}))
-    run(here)
-    said = capfd.readouterr().err
-    assert "1 of 2 can be measured on cuda: " in said
-    assert re.search(r"\npythia-410m +no .* it is gated: accept its licence\n", said)
-    assert re.search(r"\ngpt2 +yes +1\.0 +0\.0 ", said)
-
-
-def test_without_the_data(here, monkeypatch, tmp_path):
+def test_without_the_data_iv(monkeypatch, tmp_path):
     """The first stage of all that is measured."""
     monkeypatch.setenv("LAYERWISE_MIRROR", str(tmp_path / "nowhere"))
     with pytest.raises(LayerwiseError, match="the mirror .* must be a folder.*" + ELSEWHERE):
