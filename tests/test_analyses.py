@@ -18,7 +18,7 @@ from layerwise.inputs.measured import alone
 from layerwise.inputs.published import read_published
 from layerwise.inputs.result_files import SCALING
 from layerwise.measures.pairwise import METRICS
-from layerwise.measures.values import ANISOTROPY, POOLED
+from layerwise.measures.values import POOLED
 from random_states import CATEGORIES, SIZES, numbers_of, some_pairs, write_states
 
 N = sum(SIZES)
@@ -127,17 +127,9 @@ def test_validation_against_naive(documents, naive):
     rng = np.random.RandomState(42)
     means = [np.mean(rng.choice(asymmetries, 6)) for _ in range(RESAMPLES)]
     assert found["bootstrap_95ci"] == pytest.approx(np.percentile(means, [2.5, 97.5]), abs=1e-9)
-    assert found["total_pairs"] == N
-    assert found["mean_asymmetry"] == pytest.approx(np.mean(asymmetries), abs=1e-9)
-    assert found["std_asymmetry"] == pytest.approx(np.std(asymmetries), abs=1e-9)
-    assert found["cohens_d"] == pytest.approx(np.mean(asymmetries) / np.std(asymmetries))
     expected = np.corrcoef(asymmetries, preferences)[0, 1]
     assert found["ua_output_correlation"] == pytest.approx(expected)
-    assert found["mean_output_preference"] == pytest.approx(np.mean(preferences))
-    words = document["_verdicts"]
-    assert set(words["aligned"]) == set(CATEGORIES)
-    assert words["sf_label"] in ("ALIGNED", "NEUTRAL")
-    assert words["key_question"] in ("YES", "NO", "UNCLEAR")
+    assert set(document["_verdicts"]["aligned"]) == set(CATEGORIES)
 
 
 def test_validation_without_scientific_facts(values):
@@ -161,12 +153,8 @@ def test_layers_against_naive(documents, naive):
         assert found["category_uas"] == pytest.approx(x, abs=1e-9)
         assert found["category_prefs"] == pytest.approx(y)
         curve.append(r)
-    curve = curve[3:]
-    changes = [
-        (LAYERS[i], LAYERS[i + 1]) for i in range(3) if np.sign(curve[i]) != np.sign(curve[i + 1])
-    ]
-    found = document["summary"]["sign_changes"]
-    assert [(change["layer_before"], change["layer_after"]) for change in found] == changes
+    changes = [LAYERS[i] for i in range(3) if curve[i + 3] * curve[i + 4] < 0]
+    assert [one["layer_before"] for one in document["summary"]["sign_changes"]] == changes
 
 
 @pytest.mark.parametrize("norm", [30.0, 0.3, 0.0])
@@ -229,23 +217,14 @@ def test_bins_against_naive(documents, naive):
 def test_bins_compare_with_this_models_categories(documents):
     document, categories = documents["bins"], documents["category_bootstrap"]
     before, after = categories["layer_results"], document["bootstrap_results"]
+    for key, results in (("original", before), ("new", after)):
+        significant = sum(not one["includes_zero"] for one in results.values())
+        assert document["comparison"][f"{key}_sig_layers"] == significant
     widths = [
         np.mean([one["ci_upper"] - one["ci_lower"] for one in results.values()])
         for results in (before, after)
     ]
-    comparison = document["comparison"]
-    assert comparison["original_n"] == 6
-    assert comparison["new_n"] == 9
-    reduction = 100 * (1 - widths[1] / widths[0])
-    assert comparison["ci_width_reduction_pct"] == pytest.approx(reduction)
     assert list(document["widths"].values()) == pytest.approx(widths)
-    for key, results in (("original_sig_layers", before), ("new_sig_layers", after)):
-        assert comparison[key] == sum(not one["includes_zero"] for one in results.values())
-    assert comparison["mid_layer_now_significant"] is (not after["8"]["includes_zero"])
-    for layer, word in document["change"].items():
-        both = before[layer]["includes_zero"], after[layer]["includes_zero"]
-        expected = {(True, False): "NOW SIGNIFICANT!", (False, True): "Lost significance"}
-        assert word == expected.get(both, "No change")
 
 
 def test_pairs_against_naive(documents, values, naive, draw):
@@ -259,16 +238,9 @@ def test_pairs_against_naive(documents, values, naive, draw):
                 best = abs(expected["r"]), metric
         assert document["best_per_layer"][row]["best_metric"] == best[1]
         assert document["best_per_layer"][row]["layer"] == layer
-    flags = {
-        layer: [not one["includes_zero"] for one in found.values()]
-        for layer, found in document["results"].items()
-    }
-    assert document["summary"] == {
-        "total_tests": 20,
-        "significant_tests": sum(map(sum, flags.values())),
-        "mid_layer_significant": sum(flags["8"]),
-        "late_layer_significant": 0,
-    }
+    flags = [not one["includes_zero"] for of in document["results"].values() for one in of.values()]
+    assert document["summary"]["total_tests"] == len(flags) == 20
+    assert document["summary"]["significant_tests"] == sum(flags)
 
 
 def test_anisotropy_against_naive(documents, values, states):
@@ -287,15 +259,8 @@ def test_anisotropy_against_naive(documents, values, states):
     assert document["intrinsic_dim_ratio"] == pytest.approx(share, rel=1e-9)
     assert document["effective_rank"] == pytest.approx(rank, rel=1e-6)
     star = int(np.argmax(share))
-    assert document["L_star_anisotropy"] == star
-    assert document["gap"] == 28 - star
-    assert document["effective_rank_min_layer"] == np.argmin(rank)
-    assert sorted(map(int, document["spectra"])) == sorted(
-        {0, star // 2, star, (star + 10) // 2, 10}
-    )
-    after = stats.linregress(range(11 - star), share[star:])
-    assert document["phase2_slope"] == pytest.approx(after.slope)
-    assert document["share_change"]["3"] == pytest.approx(share[3] - share[2])
+    assert (document["L_star_anisotropy"], document["gap"]) == (star, 28 - star)
+    assert set(document["spectra"]) == {str(n) for n in (0, star // 2, star, (star + 10) // 2, 10)}
 
 
 def test_sensitivity_against_naive(documents, values, naive):
@@ -317,19 +282,6 @@ def test_sensitivity_against_naive(documents, values, naive):
     assert [found["ci_lower"], found["ci_upper"]] == pytest.approx(
         np.percentile(kept, [2.5, 97.5]), abs=1e-9
     )
-
-
-def test_sensitivity_of_the_bell_to_the_final_norm(values):
-    share = values.anisotropy[ANISOTROPY.index("first_pc_share")].copy()
-    share[3], share[10], share[11] = 0.99, 0.01, 0.5  # peak, after the norm, before it
-    profiles = values.anisotropy.copy()
-    profiles[ANISOTROPY.index("first_pc_share")] = share
-    changed = dataclasses.replace(values, anisotropy=profiles)
-    found = analyse(changed)["sensitivity"]["anisotropy_before_norm"]
-    after = stats.linregress(range(8), [*share[3:10], 0.5])
-    assert found["L_star_anisotropy"] == 3
-    assert found["phase2_slope"] == pytest.approx(after.slope)
-    assert found["last_share"] == 0.5
 
 
 def test_scaling_compares_the_layers_of_several_models(root):

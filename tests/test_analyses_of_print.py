@@ -20,7 +20,6 @@ from layerwise.inputs.result_files import (
     BOOTSTRAP,
     CLASSES,
     CONTROL,
-    HUNT,
     PAIRS,
     PAPER1,
     SWEEP,
@@ -191,21 +190,6 @@ def test_a_statistic_changes_with_a_number_if_and_only_if_it_names_it(
         assert not unmoved, name
 
 
-def test_a_gain_at_the_limit_changes_what_rests_on_it_and_no_more(root, works, records, published):
-    """OPT-350m at 1 expands: Meta's share, Fisher's table and the density rule follow."""
-    cell = (HUNT, "/tested_results/4/all_layer_gains/22")
-    assert published.cells[cell] < 1
-    numbers = changed(published, {cell: 1.0})
-    again = works | {name: analysed(name, numbers) for name in ("crowding", "lab_heritage", "laws")}
-    after = judged(root, numbers, again)
-    moved = {i for i, r in after.items() if r["recomputed"] != records[i]["recomputed"]}
-    for claim in moved:
-        assert f"{cell[0]}#{cell[1]}" in records[claim]["provenance"]["inputs"]
-    assert after["p3.heritage.meta_expand"]["verdict"] == "agrees"
-    assert {"p3.heritage.fisher_p", "p3.fig3.opt-350m.class", "p3.hunt.h25_accuracy"} <= moved
-    assert "p3.heritage.bigscience_expand" not in moved
-
-
 @pytest.mark.parametrize(
     ("statistic", "n", "pattern"),
     [
@@ -266,24 +250,12 @@ def test_a_nan_is_a_word_and_moves_the_layer(records):
     assert records["p3.rmap.L_star_min_contraction"]["recomputed"] == 21
 
 
-def test_findings_beside_the_claims(works):
-    """What the causes and the papers' texts say of models, labs and layers."""
-    family = works["crowding"].documents["family"]["models"][1]
-    assert (family["model"], family["class"]) == ("pythia-160m", "EXPAND")
-    assert 0.15 < family["rho"] < 0.20
-    pooled = works["crowding"].documents["pooled"]["density_rule"]  # 14 of 23 right: as all expand
-    assert pooled["accuracy_pct"] == pytest.approx(100 * pooled["constant_accuracy"], rel=1e-15)
-    assert pooled["constant_accuracy"] == pytest.approx(14 / 23, rel=1e-15)
-    sizes = works["depth_gain"].documents["family"]["models"]
-    above = [m["model"] for m in sizes if m["residual_gain_mean"] > 10 ** (1 / m["n_layers"])]
-    assert above == ["pythia-1b"]
+def test_numbers_that_theory_or_the_notebook_gives(works):
     # the exact rank test has its smallest p, two of the 35 orders
     rank_test = works["spectral_norms"].documents["study"]["mann_whitney"]
     assert rank_test["p"] == pytest.approx(2 / 35)
     # a resample of one category has no r; which layers had some is known from the notebook
     assert works["phases"].documents["paper"]["constant_resamples"] == [0, 0, 1, 3, 0, 1, 1, 1, 0]
-    noise = works["output_correlation"].documents["rerun"]
-    assert [model for model, value in noise.items() if value > 0] == ["apertus"]
 
 
 # --- errors ---------------------------------------------------------------------------------------

@@ -31,38 +31,7 @@ def causal(n: int, heads: int, seed: int = 0) -> np.ndarray:
 # --- maps -----------------------------------------------------------------------------------------
 
 
-def test_uniform_rows() -> None:
-    maps = (np.tril(np.ones((6, 6))) / np.arange(1, 7)[:, None]).astype(np.float32)
-    for entropies in (e.row_entropies(maps), e.shifted_row_entropies(maps)):
-        np.testing.assert_allclose(entropies, np.log(np.arange(1, 7)), atol=1e-6)
-    assert e.sparsity(maps) == pytest.approx(5 / 12)  # the causal zeros
-    assert e.sparsity(maps, limit=0.3) == pytest.approx((15 + 4 + 5 + 6) / 36)
-
-
-def test_nan_makes_its_row_nan_and_counts_as_dense() -> None:
-    maps = causal(4, 2)
-    before = e.sparsity(maps)
-    maps[1, 2] = np.nan
-    for entropies in (e.row_entropies(maps), e.shifted_row_entropies(maps)):
-        assert np.argwhere(np.isnan(entropies)).tolist() == [[1, 2]]
-    assert e.sparsity(maps) == pytest.approx(before - 1 / 32)  # one causal zero is gone
-    assert np.isnan(e.head_mean(maps)[2]).all()
-
-
 # --- logits ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("scale", [0.5, 3.0, 8.0])
-def test_entropies_as_the_notebooks_wrote_them(scale: float) -> None:
-    logits = (scale * np.random.default_rng(1).normal(size=3000)).astype(np.float32)
-    p = torch.softmax(torch.from_numpy(logits), -1)
-    stored = scipy.stats.entropy(p.half().numpy())
-    assert stored.dtype == e.half_entropy(logits).dtype == np.float32
-    assert e.half_entropy(logits) == pytest.approx(stored, rel=1e-6)
-    clipped = np.clip(p.numpy().astype(np.float64), 1e-10, 1.0)
-    assert e.clipped_entropy(logits) == pytest.approx(scipy.stats.entropy(clipped), rel=1e-6)
-    shifted = -(p * torch.log(p + 1e-10)).sum().item()
-    assert e.shifted_entropy(logits) == pytest.approx(shifted, rel=1e-5)
 
 
 def test_entropies_at_their_limits() -> None:
@@ -105,21 +74,6 @@ few = settings(max_examples=25, deadline=None)
 
 @few
 @sheaves
-def test_traces_against_a_laplacian_built_block_by_block(
-    n: int, heads: int, size: int, seed: int
-) -> None:
-    maps, w = causal(n, heads, seed), values(heads, size, 5, seed + 1)
-    masses, norms = sheaf.off_diagonal_mass(maps), sheaf.squared_norms(w)
-    traces = [np.trace(block_by_block(a, v, 0.0)) for a, v in zip(maps, w, strict=True)]
-    mean = maps.astype(np.float64).mean(axis=0)
-    first = np.trace(block_by_block(mean, w[0], 0.0))
-    whole = np.trace(block_by_block(mean, w.reshape(heads * size, 5), 0.0))
-    expected = {"full": first, "multihead": sum(traces), "mean_map": whole}
-    assert sheaf.traces(masses, norms) == pytest.approx(expected, rel=1e-12)
-
-
-@few
-@sheaves
 def test_equation_4_is_zero_where_the_coded_trace_is_not(
     n: int, heads: int, size: int, seed: int
 ) -> None:
@@ -142,12 +96,6 @@ def test_a_nan_stays_in_its_layer_and_head() -> None:
     for name, found in sheaf.traces(masses, norms).items():
         assert found[0] == whole[name][0]
         assert np.isnan(found[1])
-
-
-def test_kept_tokens_against_linspace() -> None:
-    assert sheaf.evenly_chosen(5, 6) == [0, 1, 2, 3, 4]
-    assert sheaf.evenly_chosen(8, 6) == [0, 1, 2, 4, 5, 7]
-    assert sheaf.evenly_chosen(17, 8) == [0, 2, 4, 6, 9, 11, 13, 16]
 
 
 @pytest.mark.parametrize(("n", "width"), [(2, 3), (4, 3), (6, 5)])
@@ -182,30 +130,6 @@ def test_graph_laplacian_is_what_an_eigen_solver_reads_of_half_a_matrix() -> Non
     np.testing.assert_allclose(sheaf.ascending(found), expected + TINY)
     with pytest.raises(LayerwiseError, match="at least two tokens, found 1; use more text"):
         sheaf.graph_laplacian(np.ones((1, 1), np.float32))
-
-
-def test_smallest_products_of_a_kronecker_product() -> None:
-    """With at most five eigenvalues either way nothing is left out; else those of the five."""
-    graph, gram = sheaf.graph_laplacian(causal(4, 1)[0]), sheaf.corner_gram(values(1, 3, 9)[0], 3)
-    expected = np.linalg.eigvalsh(np.kron(graph, gram))
-    one = sheaf.smallest_products(np.linalg.eigvalsh(graph), np.linalg.eigvalsh(gram))
-    assert [one.lambda_1, one.lambda_2] == pytest.approx(expected[:2], abs=1e-12)
-    one = sheaf.smallest_products(np.arange(-2.0, 6.0), np.arange(1.0, 8.0))
-    assert (one.lambda_1, one.lambda_2, one.trace) == (-10, -8, 12 * 28)
-
-
-@few
-@given(st.integers(1, 7), st.integers(0, 1000))
-def test_contraction_against_operator_norms_of_each_map(n: int, seed: int) -> None:
-    a, w = causal(n, 1, seed)[0], values(1, 4, 6, seed)[0].astype(np.float64)
-    norms = [
-        np.linalg.norm(np.sqrt(a[i, j] + TINY) * w, ord=2)
-        for i, j in np.ndindex(n, n)
-        if a[i, j] > 1e-8
-    ]
-    ratio = sheaf.contraction_ratio(a)
-    assert ratio == pytest.approx(np.mean(norms) / np.linalg.norm(w, ord=2), rel=1e-6)
-    assert ratio <= 1 + 1e-6
 
 
 def test_contraction_where_no_pair_attends() -> None:

@@ -22,7 +22,6 @@ from layerwise.inputs.measured import measured
 from layerwise.inputs.published import Published, read_published
 from layerwise.inputs.result_files import DATASET, GEMMA_ANISOTROPY
 from layerwise.measures.values import ANISOTROPY, Values
-from layerwise.pages.latex import escape, render
 from layerwise.statistics.survival import WORDS, Finding, advice, compare
 from random_states import CATEGORIES, SIZES, some_pairs, write_states
 
@@ -123,23 +122,18 @@ def naive_curves(values: Values) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 def test_curves_against_a_loop(values: Values) -> None:
     assert values.layers == (0, 2, 4, 6, 8, 10)
-    curves = naive_curves(values)
-    for choice, (r, drawn) in curves.items():
-        row = found(values, "sign_change", "before_norm" if choice == "published" else choice)
-        have = row["published" if choice == "published" else "other"]
+    for choice, (r, drawn) in naive_curves(values).items():
+        other, side = (choice, "other") if choice != "published" else ("before_norm", "published")
+        have = found(values, "sign_change", other)[side]
         fall = drawn[:, 4:].mean(axis=1) - drawn[:, :2].mean(axis=1)
         assert have["value"] == pytest.approx(r[4:].mean() - r[:2].mean())
         assert [have["low"], have["high"]] == pytest.approx(list(np.percentile(fall, [2.5, 97.5])))
-        early, late = r[:2].mean(), r[4:].mean()
-        assert have["holds"] == (early > 0 > late and have["high"] < 0)
-        assert have["label"] == f"{'+' if early > 0 else '-'} to {'+' if late > 0 else '-'}"
-        row = found(values, "late_inversion", "before_norm" if choice == "published" else choice)
-        have = row["published" if choice == "published" else "other"]
+        assert have["holds"] == (r[:2].mean() > 0 > r[4:].mean() and have["high"] < 0)
+        have = found(values, "late_inversion", other)[side]
         lows, highs = np.percentile(drawn[:, 4:], [2.5, 97.5], axis=0)
         lowest = int(np.argmin(highs))
-        assert have["value"] == pytest.approx(r[4 + lowest])
-        assert [have["low"], have["high"]] == pytest.approx([lows[lowest], highs[lowest]])
-        assert have["label"] == f"L{values.layers[4 + lowest]}"
+        want = [r[4 + lowest], lows[lowest], highs[lowest]]
+        assert [have["value"], have["low"], have["high"]] == pytest.approx(want)
         assert have["holds"] == (r[4 + lowest] < 0 and highs[lowest] < 0)
 
 
@@ -168,25 +162,6 @@ def test_a_planted_sign_change_is_found_and_its_loss_too(values: Values) -> None
     assert not found(flat, "late_inversion", "before_norm")["published"]["holds"]
 
 
-def test_a_fall_within_its_noise_is_no_sign_change(values: Values) -> None:
-    z, rng = stats.zscore(values.preferences), np.random.default_rng(5)
-    noise = rng.normal(size=(6, N))
-    noise -= noise.mean(axis=1, keepdims=True) + np.outer(noise @ z / N, z)  # r is exactly 0
-    metrics = values.pair_metrics.copy()
-    metrics[:, 0] = noise + np.outer([0.02, 0.02, 0.0, 0.0, -0.02, -0.02], z)
-    row = found(dataclasses.replace(values, pair_metrics=metrics), "sign_change", "clusters")
-    assert (row["published"]["label"], row["published"]["holds"]) == ("+ to -", False)
-
-
-def test_an_inversion_that_the_final_norm_makes(values: Values) -> None:
-    made = planted(values, 1.0, 1.0, 1.0)
-    metrics = made.pair_metrics.copy()
-    metrics[-1, 0] *= -1  # only after the norm
-    row = found(dataclasses.replace(made, pair_metrics=metrics), "late_inversion", "before_norm")
-    assert (row["outcome"], row["published"]["label"]) == ("lost", "L10")
-    assert "turns its sign" in row["conclusion"]
-
-
 def test_multiplicity_is_holm_over_all_layers(values: Values) -> None:
     row, r = found(values, "late_inversion", "multiplicity"), naive_curves(values)["published"][0]
     p = np.array([stats.pearsonr(x, values.preferences).pvalue for x in values.pair_metrics[:, 0]])
@@ -200,30 +175,22 @@ def test_multiplicity_is_holm_over_all_layers(values: Values) -> None:
     assert [row["other"]["low"], row["other"]["high"]] == pytest.approx(list(wide))
 
 
-def test_categories_and_calibration_against_a_loop(values: Values) -> None:
-    readings = {
+def test_categories_and_calibration_of_every_reading(values: Values) -> None:
+    y = values.category_preferences()
+    for choice, reading in {
         "before_norm": "layer_10_before_norm",
         "all_tokens": "layer_10_all_tokens",
         "last_token": "last_token",
         "first_token": "first_token",
-    }
-    y = values.category_preferences()
-    for choice, reading in readings.items():
+    }.items():
         ua = values.asymmetries(reading)
         have = found(values, "category_inversion", choice)["other"]
         assert have["value"] == pytest.approx(stats.pearsonr(ua, y).statistic)
         assert have["holds"] == (have["value"] < 0 and have["high"] < 0)
-        have = found(values, "calibration", choice)["other"]
-        neutral, stream = ua[1:], np.random.RandomState(42)
-        means = [neutral[stream.choice(5, 5)].mean() for _ in range(150)]
+        have, neutral = found(values, "calibration", choice)["other"], ua[1:]
         assert have["value"] == pytest.approx(neutral.mean())
-        low, high = np.percentile(means, [2.5, 97.5])
-        assert [have["low"], have["high"]] == pytest.approx([low, high])
-        passes = low <= 0 <= high and abs(neutral.mean() / neutral.std()) < 0.3
+        passes = have["low"] <= 0 <= have["high"] and abs(neutral.mean() / neutral.std()) < 0.3
         assert (have["label"] == "Pass") == have["holds"] == passes
-    p = [stats.pearsonr(values.asymmetries(f"layer_{n}"), y).pvalue for n in values.layers]
-    have = found(values, "category_inversion", "multiplicity")["other"]
-    assert not (have["holds"] and min(p) * len(p) > 0.05)
 
 
 def test_the_bell_before_the_norm(values: Values) -> None:
@@ -333,15 +300,6 @@ def test_summary_counts_every_model_once(every: dict[str, Any], documents: dict[
         assert len(named) == row["n_models"] == 2  # both of the states, or both of the weights
     assert len(summary["models"]) == sum(len(d["rows"]) for d in documents.values())
     assert survival.STATISTICS.keys() == survival.CLAIMS.keys()
-
-
-def test_the_report_says_every_conclusion(every: dict[str, Any]) -> None:
-    figures = {"sensitivity": {"file": "s.pdf", "caption": "c"}}
-    context = {"claims": [], "source": "measured", "figures": figures, "choices": every["summary"]}
-    text = render(ROOT / "paper", "templates/choices.tex.j2", context)
-    for row in every["summary"]["rows"]:
-        assert f"{escape(row['conclusion'])}\n" in text
-    assert r"\includegraphics" in text
 
 
 # --- what the published numbers can tell --------------------------------------------------------

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from layerwise.statistics import curves, gains, phases
+from layerwise.statistics import curves, phases
 
 ABOVE, BELOW = (0.1, 0.2), (-0.2, -0.1)
 
@@ -53,20 +53,6 @@ def test_fisher_interval_against_scipy():
     assert phases.fisher_interval(float(found.statistic), 40) == pytest.approx((low, high))
 
 
-def test_constant_resamples_against_naive():
-    stream = np.random.RandomState(5)
-    naive = [sum(len(set(stream.choice(3, 3))) == 1 for _ in range(200)) for _ in range(4)]
-    assert phases.constant_resamples(3, 200, 4, seed=5) == naive
-    assert sum(naive) > 0
-
-
-def test_widths_of_intervals():
-    ends = {4: (0.1, 0.3), 8: (-0.1, 0.5), 12: (-1.0, -0.6)}
-    assert curves.mean_width(ends) == pytest.approx(0.4)
-    halved = {layer: (low / 2, high / 2) for layer, (low, high) in ends.items()}
-    assert curves.width_reduction(ends, halved) == pytest.approx(50)
-
-
 @pytest.mark.parametrize(("r", "interval"), [(0.15, ABOVE), (-0.15, BELOW), (0.05, (-0.1, 0.1))])
 def test_a_stable_layer_has_the_sign_and_excludes_zero(r, interval):
     found = [curves.some_stable({8: r}, {8: interval}, positive=of) for of in (True, False)]
@@ -96,10 +82,3 @@ def test_layers_of_the_profile():
     assert curves.spectrum_layers(7, 32) == [0, 3, 7, 19, 32]
     assert list(curves.three_phases(7, 28, 32).values()) == ["0-7", "7-28", "28-32"]
     assert curves.three_phases(7, 28, 12) is None
-
-
-@given(st.lists(st.floats(0.1, 1e4), min_size=2, max_size=20))
-def test_gains_multiply_to_the_last_norm_over_the_first(norms):
-    ratios = gains.norm_ratios(np.array(norms))
-    assert len(ratios) == len(norms) - 1
-    assert np.prod(ratios) == pytest.approx(norms[-1] / norms[0], rel=1e-3)

@@ -7,13 +7,12 @@ from scipy import stats
 from layerwise.errors import LayerwiseError
 from layerwise.statistics import bootstrap, random_bins
 from layerwise.statistics.bootstrap import (
-    advance,
     correlation_interval,
     ends,
     mean_interval,
     resampled_correlations,
 )
-from layerwise.statistics.random_bins import binnings, stable_labels, sweep, sweep_streams
+from layerwise.statistics.random_bins import binnings, sweep, sweep_streams
 
 # Decimals that no float64 holds: the sums of a constant resample miss zero by rounding.
 REPEATING = np.array([0.1, 0.1, 0.1, 0.7, 0.7, 1.3])
@@ -28,32 +27,6 @@ def series(seed=0, n=20):
 
 def stream(seed=0):
     return np.random.RandomState(seed)
-
-
-def test_mean_interval_against_naive():
-    values, drawn = series(n=7)[0], stream(5)
-    means = [np.mean(drawn.choice(values, len(values))) for _ in range(500)]
-    found = mean_interval(values, 500, 0.9, 5)
-    assert found == pytest.approx(np.percentile(means, [5, 95]), abs=1e-15)
-    assert mean_interval(values, 500, 0.9, 6) != found
-
-
-@pytest.mark.parametrize("n", [3, 6, 20, 230])
-def test_correlation_interval_against_scipy_loop(n):
-    """One resample at a time; the next interval goes on where this one's stream ended."""
-    x, y = series(n, n)
-    mine, theirs, late = stream(7), stream(7), stream(7)
-    found, kept = correlation_interval(x, y, mine, 300), []
-    for _ in range(300):
-        rows = theirs.choice(n, n)
-        if len(set(x[rows])) > 1:
-            kept.append(stats.pearsonr(x[rows], y[rows])[0])
-    half = 100 * (1 - 0.95) / 2
-    assert found[:2] == pytest.approx(np.percentile(kept, [half, 100 - half]), abs=1e-14)
-    assert found.n_kept == len(kept)
-    assert found.r == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-15)
-    advance(late, n, 300 * n)
-    assert mine.randint(1 << 30) == theirs.randint(1 << 30) == late.randint(1 << 30)
 
 
 @pytest.mark.parametrize("chunk", [1, 100, 1 << 20])
@@ -103,21 +76,6 @@ def test_settings_iv():
 # --- several series at once, by point or by cluster ---------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "units", [np.arange(31), np.repeat(np.arange(5), (4, 9, 7, 6, 5))], ids=["points", "clusters"]
-)
-def test_joint_resamples_against_a_loop(units):
-    rng = np.random.default_rng(0)
-    many = rng.normal(size=(3, 31)) + units + 1e6
-    y = 0.5 * many[0] + rng.normal(size=31)
-    have = resampled_correlations(many, y, units, stream(7), 40)
-    drawn, m = stream(7), int(units.max()) + 1
-    for row in have:
-        points = np.concatenate([np.flatnonzero(units == unit) for unit in drawn.choice(m, m)])
-        want = [np.corrcoef(x[points], y[points])[0, 1] for x in many]
-        np.testing.assert_allclose(row, want, atol=1e-9)
-
-
 def resampled(x, y):
     return resampled_correlations(x[None], y, np.arange(len(x)), stream(3), 4000)[:, 0]
 
@@ -161,12 +119,6 @@ def test_labels_are_drawn_by_k_then_layer_then_binning(monkeypatch, at_a_time):
         for k in (7, 4):
             drawn = np.concatenate(list(binnings(streams[k][layer], 13, k, 5)))
             np.testing.assert_array_equal(drawn, expected[k][layer])
-
-
-def test_published_bins_lose_none():
-    """Notebook 000 reports 20 bins of 6 to 18 pairs for 230 pairs."""
-    sizes = np.bincount(stable_labels(230, 20, 42))
-    assert (len(sizes), sizes.min(), sizes.max()) == (20, 6, 18)
 
 
 def test_sweep_against_scipy():

@@ -51,13 +51,6 @@ def test_p_takes_rows():
     np.testing.assert_array_equal(pearson_p(r, n), expected)
 
 
-def test_a_power_law_against_least_squares():
-    x, y = np.array([1.0, 10.0, 50.0, 200.0]), np.array([1.0, 2.0, 9.0, 8.0])
-    fit, expected = power_law(x, y), stats.linregress(np.log10(x), np.log10(y))
-    assert fit[:4] == pytest.approx(expected[:4], rel=1e-12)
-    assert fit.slope_error == pytest.approx(expected.stderr, rel=1e-12)
-
-
 def test_effect_sizes_against_theory():
     """The population SD of 0, 2 and 4 is the root of 8/3; t of one sample is d times root n."""
     assert samples.cohens_d(np.array([0.0, 2, 4])) == pytest.approx(2 / np.sqrt(8 / 3))

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-import scipy.stats
 
 from layerwise.analyses import lab_heritage, twins
 from layerwise.errors import LayerwiseError
@@ -84,32 +83,6 @@ def test_words(rule, found):
     for word, cases in found.items():
         for case in cases:
             assert rule(*(case if isinstance(case, tuple) else (case,))) == word, case
-
-
-@pytest.mark.parametrize("n", [6, 20, 230])
-def test_stars_stand_at_the_critical_r_of_students_law(n):
-    for bound, text in phases.STARS:
-        t = scipy.stats.t.isf(bound / 2, n - 2)
-        critical = t / math.sqrt(n - 2 + t * t)
-        assert phases.stars(-critical - 1e-9, n) == text
-        assert phases.stars(critical - 1e-9, n) != text
-    assert phases.stars(0.0, n) == phases.NO_STARS
-
-
-def test_numbers_that_words_rest_on():
-    assert calibration.ratios({"a": -0.2, "b": 0.01, "c": 0.1}, "c") == {
-        "a": pytest.approx(0.5),
-        "b": pytest.approx(10),
-    }
-    assert calibration.within(NEAR_ZERO) == ["two"]
-    assert gains.depth_bound(12) ** 12 == pytest.approx(10, rel=1e-14)
-    assert gains.head_density(71, 4544) == 71 / 64  # Falcon-7B
-    assert critical_layer.depth_error(10, 8, 20) == 10
-    assert critical_layer.relative_error(10, 8) == 25
-    assert gains.percent([True, True, True, False]) == 75
-    assert isinstance(gains.percent([True]), int)
-    assert gains.contracting_percent(np.array([0.5, 1.0, 2.0, 0.9])) == 50
-    assert lab_heritage.fisher_p(np.array([[0, 3], [0, 9]])) == 1
 
 
 def test_the_limits_that_separate_are_those_without_an_error():
