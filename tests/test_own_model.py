@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import itertools
@@ -10,7 +11,6 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +19,13 @@ import pytest
 import torch
 import transformers
 from matplotlib import cbook
-from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from hostile import MARKUP, TEX
-from layerwise import cli
 from layerwise.analyses import READER, depth_curves, of_reader
 from layerwise.analyses.evidence import Evidence
 from layerwise.errors import LayerwiseError
-from layerwise.experiments import own_weights
 from layerwise.experiments.reduction import measure
-from layerwise.extraction.load import load_model
 from layerwise.extraction.twins import build_twin
 from layerwise.figures import style
 from layerwise.figures.categories import MOST_NAMED
@@ -39,14 +35,13 @@ from layerwise.inputs.measured import alone
 from layerwise.inputs.pairs import read_pairs
 from layerwise.inputs.prompts import read_prompts
 from layerwise.inputs.published import Published
-from layerwise.inputs.result_files import SWEEP
-from layerwise.measures.values import Values
 from layerwise.pages.own_model import figures, page, sections
 from layerwise.pages.own_model.cautions import cautions, share_of_two
 from layerwise.pages.own_model.tables import Section, Table, significant
-from layerwise.pages.pictures import Picture
 from layerwise.pages.typeset import build_pdf
+from layerwise.statistics.correlation import MIN_POINTS
 from layerwise.steps import analyze, scaling
+from parsed_page import Page
 from random_states import DRAWS, numbers_of, some_pairs, write_states
 from tiny_checkpoints import twinned_model
 
@@ -56,7 +51,6 @@ DOCUMENTS = tuple(READER)
 FIGURES = [*figures.OF_ONE]
 FEW: dict[str, Any] = {"layers": [0, 4, 8, 10], "k_values": [10], "n_permutations": 20}
 HOSTILE = (MARKUP[0], MARKUP[6], TEX[0], TEX[5], "$x^2$ & $\\frac{$", "größe 語 \u2588")
-HARMLESS = ("one", "two", "three", "four", "five", "six")
 needs_latex = pytest.mark.skipif(
     shutil.which("latexmk") is None, reason="latexmk is missing: apt-get install latexmk"
 )
@@ -88,43 +82,9 @@ def out(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-class Page(HTMLParser):
-    """Tags with their attributes' names, links, and the cells of every table by section."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.addresses: list[str] = []
-        self.cells: dict[str, list[str]] = {}
-        self.sections: list[str] = []
-        self.words: list[str] = []
-        self.policy = ""
-        self._section = ""
-        self._cell = False
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.addresses += [value or "" for name, value in attrs if name in ("src", "href")]
-        if ("http-equiv", "Content-Security-Policy") in attrs:
-            self.policy = str(dict(attrs)["content"])
-        if tag == "section":
-            self._section = str(dict(attrs)["id"])
-            self.sections.append(self._section)
-        self._cell = tag == "td"
-        if self._cell:
-            self.cells.setdefault(self._section, []).append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._cell = self._cell and tag != "td"
-
-    def handle_data(self, data: str) -> None:
-        self.words.append(data)
-        if self._cell:
-            self.cells[self._section][-1] += data
-
-
-def batched(cells: list[str], size: int) -> list[list[str]]:
-    return [cells[start : start + size] for start in range(0, len(cells), size)]
+def cells_of(text: str, section: str) -> list[str]:
+    (part,) = re.findall(rf'<section id="{section}".*?</section>', text, re.DOTALL)
+    return re.findall("<td[^>]*>([^<]*)</td>", part)
 
 
 def leaves(document: Any) -> Iterator[float]:
@@ -145,7 +105,7 @@ def leaves(document: Any) -> Iterator[float]:
 @pytest.mark.parametrize("name", sections.SECTIONS)
 def test_every_number_of_a_table_is_in_the_json_file_beside_it(out: Path, name: str) -> None:
     document = json.loads((out / f"{name}.json").read_text())
-    cells = Page((out / "index.html").read_text()).cells[name]
+    cells = cells_of((out / "index.html").read_text(), name)
     numbers = [cell for cell in cells if re.fullmatch(r"-?\d+(\.\d+)?", cell)]
     assert len(numbers) >= 8
     layers = {str(layer) for layer in range(6)}  # row headings
@@ -156,55 +116,26 @@ def test_every_number_of_a_table_is_in_the_json_file_beside_it(out: Path, name: 
         assert number in shown | {one.removeprefix("-") for one in shown if not float(one)} | layers
 
 
-def test_the_page_shows_the_bootstrap_row_by_row(out: Path) -> None:
-    document = json.loads((out / "category_bootstrap.json").read_text())
-    cells = Page((out / "index.html").read_text()).cells["category_bootstrap"]
-    expected = [
-        [
-            layer,
-            *(f"{found[key]:.3f}" for key in ("r", "ci_lower", "ci_upper")),
-            f"{found['p_value']:.4f}",
-            "no" if found["includes_zero"] else "yes",
-        ]
-        for layer, found in document["layer_results"].items()
-    ]
-    assert batched(cells, 6) == expected
-
-
 def test_the_page_asks_for_nothing_and_links_what_is_there(out: Path) -> None:
     text = (out / "index.html").read_text()
-    addresses = Page(text).addresses
-    files = [one for one in addresses if not one.startswith(("#", "data:"))]
-    assert {f"{name}.json" for name in sections.SECTIONS} <= set(files)
-    assert {path.relative_to(out).as_posix() for path in out.glob("tables*")} - {"tables"} <= set(
-        files
-    )
-    assert {f"tables/{path.name}" for path in (out / "tables").iterdir()} <= set(files)
+    found = Page(text)
+    files = {one for one in found.links if not one.startswith(("#", "data:"))}
+    written = [*out.glob("tables*"), *(out / "tables").iterdir()]
+    names = {path.relative_to(out).as_posix() for path in written if path.is_file()}
+    assert names | {f"{name}.json" for name in sections.SECTIONS} <= files
     assert all((out / one).is_file() and ".." not in one for one in files)
-    assert Page(text).policy.startswith("default-src 'none'; img-src data:; ")
-    assert "<script" not in text
+    assert any(one.startswith("default-src 'none'; img-src data:; ") for _, one in found.values)
+    assert found.scripts == []
     assert text.count('<svg role="img"') == len(FIGURES)
     kinds = Counter(path.suffix for path in (out / "figures").iterdir())
     assert kinds == dict.fromkeys((".pdf", ".svg"), len(FIGURES))
-
-
-def test_the_page_begins_with_what_came_out_and_ends_with_its_data(out: Path) -> None:
-    page_of = Page((out / "index.html").read_text())
-    assert page_of.sections == ["answers", "figures", *sections.SECTIONS, "data"]
-    words = "".join(page_of.words)
-    assert "INVERSE" not in words  # the notebook's word for any r under -0.5
-    assert words.index("Of 11 claims of the papers") < words.index("sha256:")
-
-
-def test_the_page_says_what_was_measured(out: Path) -> None:
-    words = "\n".join(Page((out / "index.html").read_text()).words)
+    order = re.findall(r'<section id="(\w+)"', text)
+    assert order == ["answers", "figures", *sections.SECTIONS, "data"]
+    words = "\n".join(found.words)
     index = json.loads((out / "hidden_states" / "index.json").read_text())
-    for key in ("model", "revision", "dtype", "device", "torch", "transformers"):
-        assert str(index[key]) in words, key
-    for said in ("weather: 6; kitchen: 6; travel: 6", "0, 4, 5", "10000 for an interval of 95%"):
-        assert said in words
-    assert "drawn as in the papers" in words
-    assert "There are 3 categories: 77.8% of their resamples" in words
+    measured = [str(index[key]) for key in ("model", "revision", "dtype", "device", "torch")]
+    told = [*measured, "weather: 6; kitchen: 6; travel: 6", "0, 4, 5", "There are 3 categories"]
+    assert [one for one in told if one not in words] == []
 
 
 def test_gains_against_the_states_that_transformers_returns(out: Path, checkpoint: Path) -> None:
@@ -256,24 +187,10 @@ def test_a_model_without_known_slices_is_told_so(
     assert "no spectral.json: " in said
     assert "falcon is known with one head of keys and values" in said
     assert not (tmp_path / "out" / "spectral.json").exists()  # of the earlier run
-    text = (tmp_path / "out" / "index.html").read_text()
-    words = "".join(Page(text).words)
-    assert "There is no spectral.json: " in words
-    assert "falcon is known with one head of keys and values" in words
-    assert 'href="spectral.json"' not in text
-    assert 'id="gains"' in text
-
-
-def test_without_leaves_out_what_it_names(checkpoint: Path) -> None:
-    loaded = load_model(checkpoint, "float32", "cpu")
-    found, absent = own_weights.files(loaded, ["A text"], ["spectral"])
-    assert list(found) == [SWEEP]
-    assert absent == {"spectral": "it was left out by --without"}
-
-
-def test_without_iv(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["analyze", "--without", "gains,heads"]) == 2
-    assert "what can be left out is gains and spectral, found 'heads'" in capsys.readouterr().err
+    page_of = Page((tmp_path / "out" / "index.html").read_text())
+    assert "There is no spectral.json: falcon is known" in "".join(page_of.words)
+    assert "spectral.json" not in page_of.links
+    assert "gains.json" in page_of.links
 
 
 def test_a_package_without_its_repository_iv(tmp_path: Path) -> None:
@@ -285,46 +202,27 @@ def test_a_package_without_its_repository_iv(tmp_path: Path) -> None:
 # --- hostile names ------------------------------------------------------------------------------
 
 
-def values_of(folder: Path, categories: tuple[str, ...], **changed: Any) -> Values:
-    pairs = some_pairs(categories=categories)
-    return measure(write_states(folder / "states"), pairs, **{**FEW, **changed})
-
-
-def made(folder: Path, categories: tuple[str, ...], display: str) -> tuple[page.Own, Any]:
-    """The page's contents and the result documents of random states."""
-    values = values_of(folder, categories)
-    drawn = numbers_of(values)
-    results = of_reader(alone(drawn.files), DRAWS)
-    warned = cautions(values, drawn, 40, n_resamples=10000, level=0.95)
-    built = sections.sections_of(results)
-    return page.Own(display, [("model", display)], warned, {"gains": display}, built), results
-
-
 MODEL = '<b>$m$</b> \\input{x} % "'
 
 
-@pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> tuple[page.Own, Any]:
-    return made(tmp_path_factory.mktemp("hostile"), HOSTILE, MODEL)
+def results_of(folder: Path, categories: tuple[str, ...]) -> dict[str, Any]:
+    """The result documents of random states."""
+    values = measure(write_states(folder / "states"), some_pairs(categories=categories), **FEW)
+    return of_reader(alone(numbers_of(values).files), DRAWS)
 
 
 @pytest.fixture(scope="module")
-def harmless(tmp_path_factory: pytest.TempPathFactory) -> tuple[page.Own, Any]:
-    return made(tmp_path_factory.mktemp("harmless"), HARMLESS, "model")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return results_of(tmp_path_factory.mktemp("hostile"), HOSTILE)
 
 
 @needs_latex
-def test_the_tables_are_typeset_with_the_packages_they_name(tmp_path: Path, hostile: Any) -> None:
+def test_the_tables_are_typeset_with_the_packages_they_name(tmp_path: Path) -> None:
     names = ("<script>", *HOSTILE[1:5], "größe")  # pdfLaTeX has no 語
-    own, results = made(tmp_path, names, MODEL)
-    tall = {
-        **results["pairs"],
-        "results": {
-            str(layer): next(iter(results["pairs"]["results"].values())) for layer in range(30)
-        },
-    }
-    own = page.Own(own.display, [], [], {}, sections.sections_of({**results, "pairs": tall}))
-    tex = page.tex(own)
+    found = results_of(tmp_path, names)
+    row = next(iter(found["pairs"]["results"].values()))
+    found["pairs"]["results"] = {str(layer): row for layer in range(30)}
+    tex = page.tex(page.Own(MODEL, [("model", MODEL)], [], {}, sections.sections_of(found)))
     (packages,) = re.findall(r"% The preamble needs: (\\usepackage\{[a-z,]+\})", tex)
     assert r"\begin{longtable}" in tex  # of 150 rows
     document = rf"\documentclass{{article}}{packages}\begin{{document}}\input{{tables}}"
@@ -333,8 +231,8 @@ def test_the_tables_are_typeset_with_the_packages_they_name(tmp_path: Path, host
     assert build_pdf(tmp_path, "main").read_bytes().startswith(b"%PDF")
 
 
-def test_hostile_names_are_words_in_figures(hostile: Any, tmp_path: Path) -> None:
-    drawn = {one.name: one.figure for one in figures.draw({MODEL: hostile[1]}) if one.figure}
+def test_hostile_names_are_words_in_figures(results: Any, tmp_path: Path) -> None:
+    drawn = {one.name: one.figure for one in figures.draw({MODEL: results}) if one.figure}
     assert list(drawn) == FIGURES[:-2]  # no weights were measured
     assert cbook.is_math_text("$x$")
     for name, figure in drawn.items():
@@ -357,22 +255,22 @@ def test_labels_are_short_drawable_and_one_for_each_name() -> None:
 # --- what has no value --------------------------------------------------------------------------
 
 
-def test_a_reading_without_r_says_why(harmless: Any) -> None:
-    document = json.loads(json.dumps(harmless[1]["layers"]))
-    (usual,) = sections.layers(document)
-    assert not any("No r" in note for note in usual.notes)
+def test_a_reading_without_r_says_why(results: Any) -> None:
+    document = copy.deepcopy(results["layers"])
     document["strategies"]["first_token"] |= {"correlation": None, "p_value": None}
     (table,) = sections.layers(document)
     assert ["first token", None, None] in table.rows
     assert table.notes[0].startswith("No r for the first token: it has the same state")
+    assert len(table.notes) == len(sections.layers(results["layers"])[0].notes) + 1
     own = page.Own("m", [], [], {}, [Section("layers", "t", "a", [table])])
-    assert ["first token", "–", "–"] in batched(Page(page.html(own, [])).cells["layers"], 3)
+    cells = cells_of(page.html(own, []), "layers")
+    assert cells[(at := cells.index("first token")) + 1 : at + 3] == ["–", "–"]
     assert "first token & -- & --" in page.tex(own)
     assert "first token,,\n" in table.csv
 
 
-def test_placeholders_of_the_bins_are_not_shown_as_numbers(harmless: Any) -> None:
-    document = json.loads(json.dumps(harmless[1]["bins"]))
+def test_placeholders_of_the_bins_are_not_shown_as_numbers(results: Any) -> None:
+    document = copy.deepcopy(results["bins"])
     assert all(row[1] is not None for row in sections.bins(document)[0].rows)
     document["bootstrap_results"]["4"] |= {"n_bins": 2, "r": 0.0, "ci_lower": -1.0}
     document["results_by_k"]["10"]["8"] |= {"n_valid": 0, "r_mean": 0.0}
@@ -386,22 +284,12 @@ def test_placeholders_of_the_bins_are_not_shown_as_numbers(harmless: Any) -> Non
 @pytest.mark.parametrize(
     ("peak", "known"), [(0, (False, True)), (5, (True, True)), (10, (True, False))]
 )
-def test_a_slope_of_one_layer_is_none(harmless: Any, peak: int, known: tuple[bool, bool]) -> None:
-    document = {**harmless[1]["anisotropy"], "L_star_anisotropy": peak}
-    bell, _ = sections.anisotropy(document)
+def test_a_slope_of_one_layer_is_none(results: Any, peak: int, known: tuple[bool, bool]) -> None:
+    bell, _ = sections.anisotropy({**results["anisotropy"], "L_star_anisotropy": peak})
     slopes = [value for what, value in bell.rows if str(what).startswith("slope")]
     assert tuple(slope is not None for slope in slopes) == known
     assert sum("No slope" in note for note in bell.notes) == 2 - sum(known)
-
-
-def test_layer_numbers_of_the_papers_model_are_marked(harmless: Any) -> None:
-    document = harmless[1]["anisotropy"]
-    said = "says nothing of a model of 10 blocks"
-    assert said in " ".join(sections.anisotropy(document)[0].notes)
-    deep = {**document, "n_layers": 32}
-    for key in ("intrinsic_dim_ratio", "effective_rank", "avg_cos_sim"):
-        deep[key] = [0.5] * 33
-    assert "says nothing" not in " ".join(sections.anisotropy(deep)[0].notes)
+    assert "says nothing of a model of 10 blocks" in bell.notes[-1]
 
 
 # --- tables as files ----------------------------------------------------------------------------
@@ -454,7 +342,7 @@ def test_scaling_writes_a_page_beside_its_data(out: Path, tmp_path: Path) -> Non
     said = scaling.compare([out, other], tmp_path / "both").summary
     assert "the page: " in said
     text = (tmp_path / "both" / "scaling.html").read_text()
-    links = [one for one in Page(text).addresses if not one.startswith(("#", "data:"))]
+    links = [one for one in Page(text).links if not one.startswith(("#", "data:"))]
     assert {"scaling.json", "scaling/tables/peaks.csv", "scaling/tables.tex"} <= set(links)
     assert all((tmp_path / "both" / one).is_file() for one in links)
     assert text.count('<svg role="img"') == len(figures.ACROSS)
@@ -485,65 +373,45 @@ def test_scaling_of_a_broken_file_iv(out: Path, tmp_path: Path) -> None:
 # --- warnings -----------------------------------------------------------------------------------
 
 
-def warnings(values: Values, n_prompt_tokens: int) -> list[str]:
-    drawn = numbers_of(values)
-    return cautions(values, drawn, n_prompt_tokens, n_resamples=10000, level=0.95)
-
-
 @pytest.mark.parametrize("n", [3, 4, 5, 6])
 def test_share_of_resamples_of_two_points_by_counting(n: int) -> None:
     every = list(itertools.product(range(n), repeat=n))
     assert share_of_two(n) == pytest.approx(sum(len(set(one)) <= 2 for one in every) / len(every))
 
 
-def test_plenty_of_data_gives_no_warning(tmp_path: Path) -> None:
-    pairs = some_pairs(sizes=(40,) * 6)
-    values = measure(write_states(tmp_path / "s", n_pairs=240), pairs, **FEW)
-    assert warnings(values, 1000) == []
+THREE = "There are 3 categories: 77.8% of their resamples"
+ONE_POINT = r"Up to 1[01]\d\d of 10000 resamples of the categories"  # 3 / 27 of them
+BINS = "{used} of 20 random bins hold two pairs or more"
+WHOLE_RANGE = "Under 100 of 10000 resamples of the random bins have an r"
+TOKENS = "24 tokens together, a state has 24 dimensions: no effective rank can exceed 23"
 
 
-def test_each_shortage_gives_its_warning(tmp_path: Path) -> None:
-    pairs = some_pairs(sizes=(30, 4, 30), categories=("many", "few", "more"))
-    values = measure(write_states(tmp_path / "s", n_pairs=64, hidden=24), pairs, **FEW)
-    categories, counts, skipped, _, tokens = warnings(values, 24)
-    assert categories.startswith("There are 3 categories: 77.8% of their resamples")
-    assert ": few (4). The" in counts
-    one_point = int(re.findall(r"Up to (\d+) of 10000", skipped)[0])
-    assert one_point == pytest.approx(10000 * 3 / 27, rel=0.1)
-    assert "24 tokens together, a state has 24 dimensions" in tokens
-    assert "no effective rank can exceed 23" in tokens
-
-
-def test_thin_bins_are_counted(tmp_path: Path) -> None:
-    values = measure(write_states(tmp_path / "s", n_pairs=24), some_pairs(sizes=(4,) * 6), **FEW)
-    used = int(np.isfinite(values.stable_preference).sum())
-    assert 3 < used < 20
-    said = " ".join(warnings(values, 1000))
-    assert f"{used} of 20 random bins hold two pairs or more" in said
-
-
-def test_too_few_bins_give_the_whole_range_and_say_so(tmp_path: Path) -> None:
-    pairs = some_pairs(sizes=(2, 2, 2), categories=("a", "b", "c"))
-    values = measure(write_states(tmp_path / "s", n_pairs=6), pairs, **FEW)
-    assert np.isfinite(values.stable_preference).sum() < 3
-    document = of_reader(alone(numbers_of(values).files), DRAWS)["bins"]
-    assert {row["ci_lower"] for row in document["bootstrap_results"].values()} == {-1.0}
-    assert {row[1] for row in sections.bins(document)[0].rows} == {None}
-    said = [one for one in warnings(values, 1000) if "of the random bins" in one]
-    assert said == [
-        "Under 100 of 10000 resamples of the random bins have an r at some layer: its interval is "
-        "the whole range from -1 to 1, which says nothing."
-    ]
+@pytest.mark.parametrize(
+    ("sizes", "n_tokens", "expected"),
+    [
+        ((40,) * 6, 1000, []),
+        ((30, 4, 30), 24, [THREE, r": b \(4\). The", ONE_POINT, BINS, TOKENS]),
+        ((4,) * 6, 1000, [r": a \(4\), b \(4\), ", BINS]),
+        ((2, 2, 2), 1000, [THREE, r": a \(2\)", ONE_POINT, BINS, WHOLE_RANGE]),
+    ],
+)
+def test_each_shortage_gives_its_warning(
+    tmp_path: Path, sizes: tuple[int, ...], n_tokens: int, expected: list[str]
+) -> None:
+    pairs = some_pairs(sizes=sizes, categories="abcdef"[: len(sizes)])
+    values = measure(write_states(tmp_path / "s", n_pairs=sum(sizes)), pairs, **FEW)
+    drawn, used = numbers_of(values), int(np.isfinite(values.stable_preference).sum())
+    said = cautions(values, drawn, n_tokens, n_resamples=10000, level=0.95)
+    assert len(said) == len(expected)
+    for one, of in zip(said, expected, strict=True):
+        assert re.search(of.format(used=used), one)
+    if used < MIN_POINTS:  # the whole range in the file, nothing on the page
+        document = of_reader(alone(drawn.files), DRAWS)["bins"]
+        assert {row["ci_lower"] for row in document["bootstrap_results"].values()} == {-1.0}
+        assert {row[1] for row in sections.bins(document)[0].rows} == {None}
 
 
 # --- figures ------------------------------------------------------------------------------------
-
-
-def drawn_alone(name: str, document: dict[str, Any]) -> Figure:
-    """A figure of one model's document."""
-    figure = draw(name, Numbers(OWN, {name: {"m": document}}, {"m": "m"})).figure
-    assert figure is not None
-    return figure
 
 
 def test_many_categories_stay_apart_and_fit(tmp_path: Path) -> None:
@@ -557,7 +425,9 @@ def test_many_categories_stay_apart_and_fit(tmp_path: Path) -> None:
             "bootstrap_95ci": [0.0, 0.2],
             "ua_output_correlation": -0.9,
         }
-        figure = drawn_alone("validation", document)
+        numbers = Numbers(OWN, {"validation": {"m": document}}, {"m": "m"})
+        figure = draw("validation", numbers).figure
+        assert figure is not None
         scatter, without = figure.axes
         points = [line for line in scatter.lines if line.get_label().startswith("categor")]
         assert len(points) == n
@@ -569,10 +439,10 @@ def test_many_categories_stay_apart_and_fit(tmp_path: Path) -> None:
 
 
 def test_the_papers_curves_lie_behind_an_own_one_and_only_there(
-    harmless: Any, published: Published
+    results: Any, published: Published
 ) -> None:
     curves = depth_curves.published(Evidence(published, DRAWS))
-    pairs = {"m": {"pairs": harmless[1]["pairs"]}}
+    pairs = {"m": {"pairs": results["pairs"]}}
     for beside in (curves, {}):
         (drawn,) = figures.draw(pairs, ["pairs"], beside=beside)
         assert drawn.figure is not None
@@ -591,21 +461,3 @@ def test_names_of_curves_stay_apart_and_in_the_axes() -> None:
     moved = style._apart([5.0, 5.0, 5.0], 10.0, 3.0)
     assert np.diff(moved).tolist() == [10, 10]
     assert moved[0] >= 3
-
-
-def test_a_figure_that_is_not_whole_iv(harmless: Any) -> None:
-    with pytest.raises(LayerwiseError, match="figure layers: expected a whole SVG file"):
-        page.html(harmless[0], [Picture("layers", "layers", "", "<svg ")])
-
-
-# --- the example --------------------------------------------------------------------------------
-
-
-def test_the_example_is_small_and_its_own(mirror: Path) -> None:
-    pairs, prompts = read_pairs(EXAMPLE["pairs"]), read_prompts(EXAMPLE["prompts"])
-    assert np.bincount(pairs.category_of_pair).tolist() == [6, 6, 6]
-    assert len(prompts) == 8
-    upstream = set(read_pairs(mirror / "dataset.json").statements)
-    upstream |= set(re.findall(r'"([^"]{5,})"', (mirror / "prompts.json").read_text()))
-    assert not upstream & {*pairs.statements, *prompts}
-    assert len({*pairs.statements, *prompts}) == 2 * 18 + 8

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,7 +23,6 @@ from layerwise.inputs.prompts import read_prompts
 
 MEGABYTE = 1_000_000
 GOOD = {name: {"pairs": [[f"{name} a", f"{name} b"]] * 2} for name in ("z", "a", "m")}
-MINI = Path("code/layerwise/inputs/rehearsal")
 
 
 def written(folder: Path, name: str, document: Any) -> Path:
@@ -257,19 +257,24 @@ def test_what_is_no_text_is_refused(text: str, message: str) -> None:
 # --- ours and the papers' -----------------------------------------------------------------------
 
 
-def test_ours_are_complete_and_hold_nothing_published(root: Path) -> None:
-    pairs = read_pairs(root / MINI / "pairs.json")
-    assert [*pairs.category_of_pair].count(0) * 6 == len(pairs) == 72
-    assert len({*pairs.statements}) == 144
-    assert len({*read_prompts(root / MINI / "prompts.json")}) == 16
+@pytest.mark.parametrize(
+    ("folder", "sizes", "n_prompts"),
+    [("code/layerwise/inputs/rehearsal", [12] * 6, 16), ("examples", [6] * 3, 8)],
+)
+def test_ours_are_complete_and_hold_nothing_published(
+    root: Path, mirror: Path, folder: str, sizes: list[int], n_prompts: int
+) -> None:
+    pairs, prompts = (read_pairs(root / folder / "pairs.json"),
+                      read_prompts(root / folder / "prompts.json"))  # fmt: skip
+    assert np.bincount(pairs.category_of_pair).tolist() == sizes
+    assert len({*pairs.statements, *prompts}) == 2 * sum(sizes) + n_prompts
+    published = {text.lower() for text in read_pairs(mirror / "dataset.json").statements}
+    assert not published & {text.lower() for text in (*pairs.statements, *prompts)}
+    theirs = (mirror / "prompts.json").read_text("utf-8").lower()
+    assert not [one for one in prompts if one.lower() in theirs]
 
 
-def test_against_published(root: Path, mirror: Path) -> None:
-    pairs, prompts = mirror / "dataset.json", (mirror / "prompts.json").read_text("utf-8").lower()
-    counts = [[*read_pairs(pairs).category_of_pair].count(number) for number in range(6)]
-    assert counts == [30, 20, 50, 50, 50, 30]
+def test_against_published(mirror: Path) -> None:
+    pairs = read_pairs(mirror / "dataset.json")
+    assert np.bincount(pairs.category_of_pair).tolist() == [30, 20, 50, 50, 50, 30]
     assert len(read_prompts(mirror / "prompts.json")) == 16
-    published = {text.lower() for text in read_pairs(pairs).statements}
-    ours = read_pairs(root / MINI / "pairs.json").statements
-    assert not published & {text.lower() for text in ours}
-    assert not [one for one in read_prompts(root / MINI / "prompts.json") if one.lower() in prompts]
