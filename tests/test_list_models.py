@@ -63,9 +63,7 @@ def test_table_lists_every_model_and_fits(root: Path):
     for model in models:
         for dtype, names in model.dtypes.items():
             assert f"{dtype}: {', '.join(names)}" in told
-    assert "37 models. 2 are not measured" in table
-    assert "bloom-1b1: no commit is recorded" in table
-    assert "an estimate. 2 * parameters * tokens at 50 TFLOP/s" in table
+    assert f"{len(models)} models. 2 are not measured" in table
 
 
 def test_table_of_one_model(tmp_path: Path):
@@ -92,37 +90,21 @@ def test_json_says_the_same(root: Path):
     pythia = by_slug["pythia-6p9b"]
     assert pythia["experiments"]["h4ext"] == "nf4/float16"
     assert list(pythia["memory_gb"]) == ["float16", "float32", "bfloat16"]
-    assert pythia["revision"] == "c0e3eee36dc47af0c49f361c74cfe459c09f7f23"
     assert by_slug["bloom-1b1"]["revision"] is None
-    assert by_slug["gemma-7b-it"]["gated"]
     assert by_slug["gpt2"]["estimated_seconds"] > 0
-
-
-def snapshot(cache: Path, *names: str, index: dict | None = None) -> None:
-    folder = cache / "models--org--some" / "snapshots" / COMMIT
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in names:
-        (folder / name).write_text("{}")
-    if index is not None:
-        (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": index}))
 
 
 def test_cached_looks_for_every_weight(cache: Path):
     assert cached("org/some", COMMIT) == "no"
-    snapshot(cache, "config.json")
-    assert cached("org/some", COMMIT) == "part"
-    snapshot(
-        cache, "model-1.safetensors", index={"a": "model-1.safetensors", "b": "m-2.safetensors"}
-    )
-    assert cached("org/some", COMMIT) == "part"
-    snapshot(cache, "m-2.safetensors")
-    assert cached("org/some", COMMIT) == "yes"
+    folder = cache / "models--org--some" / "snapshots" / COMMIT
+    folder.mkdir(parents=True)
+    weights = {"a": "model-1.safetensors", "b": "model-2.safetensors"}
+    (folder / "config.json").write_text("{}")
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weights}))
+    for name, known in zip(weights.values(), ("part", "yes"), strict=True):
+        (folder / name).write_text("{}")
+        assert cached("org/some", COMMIT) == known
     assert cached("org/some", "f" * 40) == "no"
-
-
-def test_cached_in_one_file_and_without_a_recorded_revision(cache: Path):
-    snapshot(cache, "config.json", "model.safetensors")
-    assert cached("org/some", COMMIT) == "yes"
     assert cached("org/some", None) == "no"  # no branch points at the snapshot
     refs = cache / "models--org--some" / "refs"
     refs.mkdir()

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hostile import FLOOD, SEEN, UNSEEN, is_unseen
+from hostile import FLOOD, UNSEEN, is_unseen
 from layerwise.errors import LayerwiseError
 from layerwise.files import LONGEST_NAME, require_name
 from layerwise.inputs.pairs import place_of, read_pairs
@@ -136,39 +136,26 @@ PAIR_MISTAKES: list[tuple[str, Any, str]] = [
     ("json", [["a", "b"]], "expected an object of categories, found list; the shape is {"),
     ("json", "text", r"not valid JSON at line 1, column 1 .*; the file may be cut off"),
     ("json", {"a": GOOD["a"], "z": GOOD["z"]}, "needs at least 3 of them, found 2; add categories"),
-    ("json", {}, "needs at least 3 of them, found 0"),
     ("json", {"pairs": GOOD}, "'pairs' must be .* \"pairs\", found the keys 'z', 'a', 'm'; the sh"),
-    ("json", {"z": {"pair": []}}, "'z' must be an object with a list \"pairs\", found the keys 'p"),
     ("json", {**GOOD, "x": [["a", "b"]]}, "'x' must be an object with a list .*, found list; the"),
-    ("json", {**GOOD, "x": {"pairs": {"a": "b"}}}, "'x' must be an object with a list"),
     ("json", {**GOOD, "x": {"pairs": [["a", "b"]]}}, "'x' needs at least 2 pairs, found 1; add p"),
     ("json", {**GOOD, "x": {"pairs": [["a", "b"], ["c"]]}}, "'x', pair 1: a pair is two strings"),
-    ("json", {**GOOD, "x": {"pairs": ["ab", "cd"]}}, "'x', pair 0: a pair is two strings"),
     ("json", {**GOOD, "x": {"pairs": [["a", 1], ["c", "d"]]}}, "pair 0, side B: must be a non-em"),
     ("json", {**GOOD, "x": {"pairs": [["a", "b"], [" \n", "c"]]}}, "pair 1, side A: must be a no"),
     ("csv", "", "line 1: must name category, a, b, 'category' is missing, found nothing; name it"),
     ("csv", "category;a;b\n", "line 1: must name .* found 'category;a;b'"),
     ("csv", HEAD + "x,one\n", r"line 2: the header has 3 columns, this row 2; put a text with com"),
-    ("csv", HEAD + "x,one,two, three\n", r"line 2: the header has 3 columns, this row 4"),
     ("csv", HEAD + '\nx,"one\n', r"line 3: not valid CSV \(unexpected end of data\); write it"),
     ("csv", HEAD + "x,a,b\nx,,b\n", "line 3, column a: must be a non-empty string, found ''"),
-    ("csv", HEAD + "x,a,b\nx,a,b\n", "needs at least 3 of them, found 1"),
     ("jsonl", '{"category": "x"}', "line 1: must name .* 'a' is missing, found 'category'; name"),
-    ("jsonl", "\n[1]", "line 2: must name category, a, b, 'category' is missing, found nothing"),
     ("jsonl", '{"a": 1, "a"', "line 1: not valid JSON at line 1, column 13"),
-    ("jsonl", '{"category": 3, "a": "x", "b": "y"}', "line 1, column category: must be a non-emp"),
 ]
 PROMPT_MISTAKES: list[tuple[str, Any, str]] = [
     ("json", [], "expected a list with at least one prompt"),
-    ("json", ["a", 1], "prompt 1: must be a non-empty string, found 1"),
     ("json", ["a", "b", "  "], r"prompt 2: must be a non-empty string, found '  '"),
     ("json", {"twin": {"prompts": ["a"]}}, r"'anisotropy': .*found the keys 'twin'"),
-    ("json", {}, r"found the keys \(none\)"),
-    ("json", {"anisotropy": ["a"]}, "found the keys 'anisotropy'"),
     ("json", {"anisotropy": {"prompts": {"group": ["a"]}}}, "expected a list with at least one"),
     ("csv", "text\na\n", "line 1: must name prompt, 'prompt' is missing, found 'text'"),
-    ("csv", "prompt\n", "expected a list with at least one prompt, found none"),
-    ("jsonl", '"a text"', "line 1: must name prompt, 'prompt' is missing"),
 ]
 
 
@@ -185,12 +172,9 @@ def test_iv(tmp_path: Path, read: Any, suffix: str, document: Any, message: str)
 
 
 def test_a_frame_iv() -> None:
-    with pytest.raises(LayerwiseError, match=r"must name category, a, b, 'b' is missing, found 'c"):
-        read_pairs(Frame(rows=[{"category": "x", "a": "y"}]))
-    with pytest.raises(
-        LayerwiseError, match="row 0, column b: must be a non-empty string, found n"
-    ):
-        read_pairs(Frame(rows=[{"category": "x", "a": "y", "b": float("nan")}]))
+    frame = Frame(rows=[{"category": "x", "a": "y", "b": float("nan")}])
+    with pytest.raises(LayerwiseError, match="row 0, column b: must be a non-empty string, found"):
+        read_pairs(frame)
 
 
 @pytest.mark.parametrize(
@@ -217,14 +201,6 @@ def test_a_name_is_taken_if_and_only_if_it_is_printable(name: str) -> None:
     else:
         with pytest.raises(LayerwiseError, match=r"here: a name must (be printable|not be empty)"):
             require_name("here", name)
-
-
-def test_odd_names_and_long_texts_are_kept_as_they_are() -> None:
-    long = "long words \u202e" * (MEGABYTE // 11)
-    names = [*SEEN, "Wörter", "语言", "العربية", "x" * LONGEST_NAME]
-    pairs = read_pairs({name: {"pairs": [[long, "b"], ["c", long]]} for name in names})
-    assert pairs.categories == tuple(names)
-    assert pairs.side_a[:2] == (long, "c")
 
 
 @settings(deadline=None)  # it writes files

@@ -75,11 +75,9 @@ def sampled_layers(
     """The given layers, ascending, or every layer_step-th from 0 and the last (notebook 002).
 
     Raises:
-        LayerwiseError: if a layer is not one of 0..n_layers, or the step is not positive.
+        LayerwiseError: if a layer is not one of 0..n_layers.
     """
     if layers is None:
-        if layer_step < 1:
-            raise LayerwiseError(f"layer_step must be at least 1, found {layer_step}")
         return tuple(sorted({*range(0, n_layers + 1, layer_step), n_layers}))
     if not layers:
         raise LayerwiseError("layers must name at least one layer, found none")
