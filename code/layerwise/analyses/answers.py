@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -20,13 +20,14 @@ from scipy import stats
 from layerwise.analyses.calibration import MODELS as CALIBRATED
 from layerwise.analyses.calibration import asymmetries
 from layerwise.analyses.categories import NUMERIC
+from layerwise.analyses.depth_gain import correlation
 from layerwise.analyses.evidence import Evidence, by_layer
 from layerwise.analyses.gain_files import gain, models
 from layerwise.analyses.pair_curves import CURVES, METRIC
-from layerwise.analyses.survival import CHOICES, PUBLISHED
+from layerwise.analyses.survival import AT_ONCE, CHOICES, PUBLISHED
 from layerwise.inputs.result_files import PROFILES, SCALING, SPECTRAL, SWEEP
 from layerwise.statistics import calibration, curves, phases
-from layerwise.statistics.correlation import MIN_POINTS, pearson, pearson_p
+from layerwise.statistics.correlation import MIN_POINTS, pearson, pearson_p, without_one
 from layerwise.statistics.gains import depth_bound
 
 Results = Mapping[str, Mapping[str, Any]]  # the result documents of one model, by analysis
@@ -132,8 +133,8 @@ def answers(results: Results, evidence: Evidence) -> list[Answer]:
     Arguments:
         evidence: the published numbers.
     """
-    asked = [question for question in QUESTIONS if set(question.needs) <= set(results)]
-    return _answered(asked, results, evidence)
+    asked = [one for one in QUESTIONS if set(one.needs) <= set(results)]
+    return [found for one in asked for found in _answered(one, results, evidence)]
 
 
 def over_models(models: Mapping[str, Results], evidence: Evidence) -> list[Answer]:
@@ -141,43 +142,43 @@ def over_models(models: Mapping[str, Results], evidence: Evidence) -> list[Answe
     found = []
     for question in OVER_MODELS:
         there = {name: of for name, of in models.items() if set(question.needs) <= set(of)}
-        found += _answered([question], there, evidence)
+        found += _answered(question, there, evidence)
     return found
 
 
-def _answered(questions: Sequence[Question], results: Any, evidence: Evidence) -> list[Answer]:
-    found = []
-    for question in questions:
-        own = dict(question.own(results))
-        if PUBLISHED in own:
-            asked = own.pop(PUBLISHED)
-            found.append(Answer(question, asked, own, question.published(evidence)))
-    return found
+def _answered(question: Question, results: Any, evidence: Evidence) -> list[Answer]:
+    """One answer, or none where the papers' way gives no number."""
+    own = dict(question.own(results))
+    asked = own.pop(PUBLISHED, None)
+    return [Answer(question, asked, own, question.published(evidence))] if asked else []
 
 
 # --- estimates of one model ---------------------------------------------------------------------
 
 
 def of_rows(
-    results: Results, claim: str, n: int, p: Mapping[str, float], *, labels: bool = False
+    results: Results, claim: str, n: int, p: Callable[[str, float], float] | None = None
 ) -> dict[str, Estimate]:
-    """The findings of `sensitivity` on a claim; their labels where these name a layer."""
+    """The findings of `sensitivity` on a claim.
+
+    Arguments:
+        n: points, but under the choice of categories as units.
+        p: of a choice and its value.
+    """
     found = {}
     for row in results["sensitivity"]["rows"]:
         if row["claim"] == claim:
             for choice, of in ((PUBLISHED, row["published"]), (row["choice"], row["other"])):
                 points = n_categories(results) if choice == "clusters" else n
                 ends = of["value"], of["low"], of["high"]
-                found[choice] = Estimate(
-                    *ends, points, p.get(choice), of["label"] if labels else ""
-                )
+                where = of["label"] if claim == "late_inversion" else ""
+                found[choice] = Estimate(*ends, points, p and p(choice, of["value"]), where)
     return found
 
 
 def over_pairs(results: Results, claim: str) -> dict[str, Estimate]:
     """Findings on the curve of r over the pairs."""
-    n = int(results["pairs"]["n_pairs"])
-    return of_rows(results, claim, n, {}, labels=claim == "late_inversion")
+    return of_rows(results, claim, int(results["pairs"]["n_pairs"]))
 
 
 def n_categories(results: Results) -> int:
@@ -207,18 +208,17 @@ def mean_of(results: Results, phase: str) -> dict[str, Estimate]:
 
 def inversion(results: Results) -> dict[str, Estimate]:
     """r over the categories at the last layer; without a category, the r that is left least."""
-    n, tests = n_categories(results), results["category_bootstrap"]["layer_results"]
-    holm, last = results["sensitivity"]["holm"], max(map(int, tests))
-    found = of_rows(results, "category_inversion", n, {"multiplicity": holm[str(last)]["p_holm"]})
-    found = {
-        choice: replace(one, p=float(pearson_p(one.value, n))) if one.p is None else one
-        for choice, one in found.items()
-    }
-    of = [one for name, one in results["validation"].items() if not name.startswith("_")]
-    points = np.array([(one["asymmetry"], one["output_preference"]) for one in of])
-    left = [np.delete(points, row, axis=0) for row in range(n)] if n > FEWEST else []
-    if left and all(np.ptp(rest, axis=0).all() for rest in left):
-        r, p = min((pearson(*rest.T) for rest in left), key=lambda one: abs(one.r))
+    n, last = n_categories(results), max(map(int, results["category_bootstrap"]["layer_results"]))
+    adjusted = results["sensitivity"]["holm"][str(last)]["p_holm"]
+
+    def p_value(choice: str, r: float) -> float:
+        return adjusted if choice == AT_ONCE else float(pearson_p(r, n))
+
+    found = of_rows(results, "category_inversion", n, p_value)
+    of = {name: one for name, one in results["validation"].items() if not name.startswith("_")}
+    points = {name: (one["asymmetry"], one["output_preference"]) for name, one in of.items()}
+    if n > FEWEST and (left := without_one(points)):
+        r, p = min(left.values(), key=lambda one: abs(one.r))
         found["left_out"] = of_r(r, n - 1, p)
     bins = results["bins"]["bootstrap_results"][str(last)]
     ends = bins["ci_lower"], bins["ci_upper"]
@@ -235,7 +235,7 @@ def of_r(r: float, n: int, p: float) -> Estimate:
 def calibrated(results: Results) -> dict[str, Estimate]:
     """Mean UA of the neutral categories."""
     names = [one for one in results["validation"] if not one.startswith("_") and one != NUMERIC]
-    return of_rows(results, "calibration", len(names), {})
+    return of_rows(results, "calibration", len(names))
 
 
 def slope(shares: Sequence[float], *, rise: bool) -> Estimate:
@@ -290,15 +290,17 @@ def gains(results: Results, *, bounded: bool) -> dict[str, Estimate]:
     return found
 
 
-def norms(results: Results) -> dict[str, Estimate]:
+def ratio(m: Any, kind: str) -> Estimate:
     """W_V over W_O, geometric mean over the blocks."""
-    found = {}
-    for choice, kind in ((PUBLISHED, "spectral_norm"), ("frobenius", "frobenius_norm")):
-        first, second = (np.log(results["spectral"][f"{name}_{kind}"]) for name in ("W_V", "W_O"))
-        one = mean((first - second).tolist())
-        value, low, high = np.exp([one.value, one.low, one.high]).tolist()
-        found[choice] = Estimate(value, low, high, one.n)
-    return found
+    one = mean((np.log(m[f"W_V_{kind}"]) - np.log(m[f"W_O_{kind}"])).tolist())
+    value, low, high = np.exp([one.value, one.low, one.high]).tolist()
+    return Estimate(value, low, high, one.n)
+
+
+def norms(results: Results) -> dict[str, Estimate]:
+    """The ratio of both norms."""
+    kinds = {PUBLISHED: "spectral_norm", "frobenius": "frobenius_norm"}
+    return {choice: ratio(results["spectral"], kind) for choice, kind in kinds.items()}
 
 
 # --- the same of the papers' models -------------------------------------------------------------
@@ -323,16 +325,6 @@ def slopes_in_print(e: Evidence, *, rise: bool) -> dict[str, float]:
     }
 
 
-def norms_in_print(e: Evidence) -> dict[str, float]:
-    """Geometric means of W_V over W_O, with the papers' slices."""
-    return {
-        m.model.rpartition("/")[2]: float(
-            np.exp(np.mean(np.log(m.W_V_spectral_norm[:] / m.W_O_spectral_norm[:])))
-        )
-        for m in e[SPECTRAL].results
-    }
-
-
 # --- over several models ------------------------------------------------------------------------
 
 
@@ -349,18 +341,13 @@ def depth_gain(models: Mapping[str, Results]) -> dict[str, Estimate]:
     return found
 
 
-def depth_gain_in_print(e: Evidence) -> dict[str, float]:
-    """The same of the Pythia sizes."""
-    sizes = [(len(m.all_layer_gains), gain(m)) for m in models(e[SWEEP]).values()]
-    return {"the eight Pythia sizes": pearson(*np.array(sizes, dtype=float).T).r}
-
-
 OF_PAIRS = ("pairs", "sensitivity", "category_bootstrap")
 OF_CATEGORIES = ("validation", "sensitivity", "category_bootstrap")
 OVER_MODELS = (
     Question(
         "depth_gain", 3, "The deeper a model, the smaller its gain.", "r of depth and mean gain",
-        "models", ("gains",), depth_gain, depth_gain_in_print, below=0.0,
+        "models", ("gains",), depth_gain,
+        lambda e: {"the eight Pythia sizes": correlation(e[SWEEP].models, float)["r"]}, below=0.0,
     ),
 )  # fmt: skip
 QUESTIONS = (
@@ -425,6 +412,11 @@ QUESTIONS = (
     ),
     Question(
         "spectral_norms", 3, "W_V stretches more than W_O.",
-        "ratio of the spectral norms", "blocks", ("spectral",), norms, norms_in_print, above=1.0,
+        "ratio of the spectral norms", "blocks", ("spectral",), norms,
+        lambda e: {
+            m.model.rpartition("/")[2]: ratio(m, "spectral_norm").value
+            for m in e[SPECTRAL].results
+        },
+        above=1.0,
     ),
 )  # fmt: skip

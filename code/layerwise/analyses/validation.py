@@ -20,9 +20,8 @@ from layerwise.analyses.derivation import Document, Rule, Rules, each
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.inputs.published import pointer
 from layerwise.inputs.result_files import CLASSES, OUTPUT_CORRELATION, PAPER1, UA_FILES
-from layerwise.statistics import curves
+from layerwise.statistics import correlation, curves
 from layerwise.statistics.bootstrap import mean_interval
-from layerwise.statistics.correlation import pearson
 from layerwise.statistics.samples import cohens_d
 
 LEVEL = 0.05
@@ -75,11 +74,9 @@ RULES: dict[str, Rules] = {
 
 def without_one(f: Entry) -> dict[str, dict[str, float]]:
     """r of UA and preference when one category goes, and its p."""
-    x, y = asymmetries(f), preferences(f)
-    return {
-        name: pearson(np.delete(x, n), np.delete(y, n))._asdict()
-        for n, name in enumerate(categories(f))
-    }
+    points = zip(asymmetries(f), preferences(f), strict=True)
+    found = correlation.without_one(dict(zip(categories(f), points, strict=True)))
+    return {name: of._asdict() for name, of in found.items()}
 
 
 def weakest(f: Entry) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from layerwise.analyses.depth_curves import BINS, CATEGORIES
 from layerwise.figures import style
 from layerwise.figures.numbers import Numbers
-from layerwise.statistics.correlation import pearson_r
+from layerwise.statistics.correlation import pearson_r, without_one
 
 MOST_NAMED = 21  # categories: more rows do not fit on a page
 POOLINGS = ("mean_pooled", "last_token", "first_token")
@@ -62,14 +62,8 @@ def _points(document: Mapping[str, Any]) -> Points:
 
 def _left_out(points: Points) -> dict[str, float]:
     """r over the other categories, the one that changes it most first; none of under three."""
-    if len(points) < 4:
-        return {}
-    of_all = np.array(list(points.values()))
-    whole, others = pearson_r(*of_all.T), {}
-    for place, name in enumerate(points):
-        rest = np.delete(of_all, place, axis=0)
-        if np.ptp(rest, axis=0).all():  # r takes some spread
-            others[name] = pearson_r(*rest.T)
+    others = {name: of.r for name, of in without_one(points).items()}
+    whole = pearson_r(*np.array(list(points.values())).T) if others else 0.0
     return dict(sorted(others.items(), key=lambda item: -abs(item[1] - whole)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -95,6 +96,16 @@ def pearson(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> Correlati
     """Pearson's r of two series, and its p."""
     r = pearson_r(x, y)
     return Correlation(r, float(pearson_p(r, len(x))))
+
+
+def without_one(points: Mapping[str, tuple[float, float]]) -> dict[str, Correlation]:
+    """The same over the other points, by the name of the one that is left out, where it exists."""
+    found = {}
+    for name in points:
+        others = np.array([at for other, at in points.items() if other != name], dtype=np.float64)
+        if len(others) >= MIN_POINTS and np.ptp(others, axis=0).all():
+            found[name] = pearson(*others.T)
+    return found
 
 
 class Line(NamedTuple):
