@@ -10,8 +10,8 @@ from layerwise.analyses.answers import QUESTIONS, Results, answers, over_models
 from layerwise.analyses.derivation import derive
 from layerwise.analyses.evidence import Evidence
 from layerwise.analyses.scaling import READER
-from layerwise.pages.own_model.page import Own, interval
-from layerwise.pages.own_model.tables import Section, Table, Value, significant
+from layerwise.pages.own_model.page import Own, number
+from layerwise.pages.own_model.tables import Section, Table, Value
 
 PEAKS = {
     "n_layers": ("blocks", None),
@@ -72,10 +72,7 @@ def _matrix(models: Mapping[str, Results], evidence: Evidence) -> Table | None:
         asked = [of.get(question.name) for of in found.values()]
         if any(asked):
             cells = [
-                f"{one.word}: {significant(one.estimate.value, 3)} {interval(one.estimate)}"
-                if one
-                else None
-                for one in asked
+                f"{one.word}: {' '.join(number(one.estimate))}" if one else None for one in asked
             ]
             rows.append([f"{question.says} ({question.number})", *cells])
     if not rows:

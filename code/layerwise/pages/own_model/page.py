@@ -156,8 +156,8 @@ def answer(answers: Sequence[Answer]) -> str:
 
 
 def view(one: Answer) -> dict[str, Any]:
-    """An answer as the page shows it."""
-    question, words = one.question, one.words
+    """An answer as the page shows it, beside what it says itself."""
+    words = one.words
     same = sum(word == one.word for word in words.values())
     grade = {SHOWN: "holds" if same == len(words) else "holds-in-part", OPPOSITE: "does-not-follow",
              UNCLEAR: "only-under-one-choice", TOO_FEW: "untested-without-weights"}  # fmt: skip
@@ -166,29 +166,24 @@ def view(one: Answer) -> dict[str, Any]:
         ends = (significant(end(one.published.values()), 3) for end in (min, max))
         printed = [f"{' to '.join(ends)} in {len(printed)} models"]
     return {
-        "question": question,
+        "is": one,
         "printed": ", ".join(printed),
-        "value": significant(one.estimate.value, 3),
-        "interval": interval(one.estimate),
-        "n": f"n = {one.estimate.n} {question.unit}",
-        "where": one.estimate.where,
-        "word": one.word,
+        "number": number(one.estimate),
         "grade": grade[one.word],
         "same": f"{one.word} under {same} of {len(words)}",
         "others": [
-            (CHOICE_TEXTS[choice], words[choice], f"{significant(of.value, 3)} {interval(of)}")
-            for choice, of in one.others.items()
+            (CHOICE_TEXTS[choice], words[choice], number(of)) for choice, of in one.others.items()
         ],
         "strip": strip(one),
     }
 
 
-def interval(estimate: Estimate) -> str:
-    """[low, high], or nothing where there is none."""
+def number(estimate: Estimate) -> tuple[str, str]:
+    """The value, and [low, high] or nothing where there is no interval."""
     ends = estimate.low, estimate.high
-    if not all(map(math.isfinite, ends)):
-        return ""
-    return "[{}, {}]".format(*(significant(end, 3) for end in ends))
+    known = all(map(math.isfinite, ends))
+    low, high = (significant(end, 3) if known else "" for end in ends)
+    return significant(estimate.value, 3), f"[{low}, {high}]" if known else ""
 
 
 def strip(one: Answer) -> dict[str, Any]:
