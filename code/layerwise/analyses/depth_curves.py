@@ -34,10 +34,17 @@ def behind(blocks: Iterable[Any]) -> Curve:
     return over(dict(enumerate(values, start=1)), len(values))
 
 
-def profile(values: Iterable[Any]) -> Curve:
-    """A value of every layer, 0 to the last."""
-    of = list(values)
-    return over(dict(enumerate(of)), len(of) - 1)
+def of_model(documents: Mapping[str, Any]) -> dict[str, Curve]:
+    """By quantity, of the profile, gains and norms of one model, where they are."""
+    found = {}
+    for key in PROFILE if "anisotropy" in documents else ():
+        values = list(documents["anisotropy"][key])
+        found[key] = over(dict(enumerate(values)), len(values) - 1)
+    if "gains" in documents:
+        found[GAIN] = behind(documents["gains"]["all_layer_gains"])
+    for matrix in MATRICES if "spectral" in documents else ():
+        found[matrix] = behind(documents["spectral"][f"{matrix}_spectral_norm"])
+    return found
 
 
 def published(evidence: Evidence) -> Curves:
@@ -57,23 +64,18 @@ def published(evidence: Evidence) -> Curves:
             for slug, name in NAMES.items()
             for curve in [CURVES[slug].of(evidence)]
         },
-        GAIN: {
-            name: behind(m.all_layer_gains[:]) for name, m in models(evidence[files.SWEEP]).items()
-        },
     }
     tests = by_layer(evidence[files.PAIRS].results)
     for metric in tests[0]:  # the other measures of a pair: of one model alone
         curve = over({n: test[metric].r for n, test in tests.items()}, max(tests))
         found.setdefault(metric, {first: curve})
-    for key in PROFILE:
-        found[key] = {
-            NAMES[slug]: profile(evidence[file][key][:]) for slug, file in files.PROFILES.items()
-        }
-    for matrix in MATRICES:
-        found[matrix] = {
-            m.model.rpartition("/")[2]: behind(m[f"{matrix}_spectral_norm"][:])
-            for m in evidence[files.SPECTRAL].results
-        }
+    measured = [(NAMES[slug], "anisotropy", evidence[of]) for slug, of in files.PROFILES.items()]
+    measured += [(name, "gains", m) for name, m in models(evidence[files.SWEEP]).items()]
+    measured += [(m.model.rpartition("/")[2], "spectral", m)
+                 for m in evidence[files.SPECTRAL].results]  # fmt: skip
+    for name, analysis, of in measured:
+        for quantity, curve in of_model({analysis: of}).items():
+            found.setdefault(quantity, {})[name] = curve
     return found
 
 
@@ -90,11 +92,6 @@ def own(results: Results) -> dict[str, Curve]:
     found = {
         CATEGORIES: over(of_layers, n),
         PAIRWISE: over({int(layer): of[PAIRWISE]["r"] for layer, of in tests.items()}, n),
-        **{key: profile(results["anisotropy"][key]) for key in PROFILE if "anisotropy" in results},
-        GAIN: behind(results.get("gains", {}).get("all_layer_gains", [])),
-        **{
-            matrix: behind(results.get("spectral", {}).get(f"{matrix}_spectral_norm", []))
-            for matrix in MATRICES
-        },
+        **of_model(results),
     }
     return {quantity: curve for quantity, curve in found.items() if curve}

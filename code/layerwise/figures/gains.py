@@ -52,20 +52,25 @@ def _against_depth(axes: Axes, sizes: Mapping[str, Any], over: list[str]) -> Non
         np.array([of[key] for of in sizes.values()], dtype=float)
         for key in ("n_layers", "residual_gain_mean", "residual_gain_std")
     )
-    depths = range(4, 41)
-    axes.plot(depths, [depth_bound(at) for at in depths], color=style.GREY)
-    axes.annotate("10^(1/L)", (28, depth_bound(28)), (0, 4), textcoords="offset points")
-    axes.axhline(1, **style.REFERENCE)
+    bound_by_depth(axes)
     for name, x, y, sd in zip(sizes, depth, gain, spread, strict=True):
         colour = style.RED if name in over else style.BLUE
         axes.errorbar(x, y, yerr=sd, marker="D" if name in over else "o", color=colour)
     axes.set_xlim(3, 42)
     low, high = min(gain - spread), max(gain + spread)
     axes.set_ylim(min(0.85, low - 0.03), max(1.42, high + 0.03))
-    axes.set_xlabel("depth L (blocks)")
     axes.set_ylabel("gain: mean and SD over the prompts")
     axes.set_title(f"n = {len(sizes)} sizes")
     style.name_points(axes, dict(zip(sizes, zip(depth, gain, strict=True), strict=True)))
+
+
+def bound_by_depth(axes: Axes, deepest: int = 40) -> None:
+    """The claimed bound, and the gain that neither damps nor expands."""
+    depths = range(4, deepest + 1)
+    axes.plot(depths, [depth_bound(at) for at in depths], color=style.GREY)
+    axes.annotate("10^(1/L)", (28, depth_bound(28)), (0, 4), textcoords="offset points")
+    axes.axhline(1, **style.REFERENCE)
+    axes.set_xlabel("depth L (blocks)")
 
 
 def _correlations(sizes: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from layerwise.analyses.depth_curves import CATEGORIES, GAIN, MATRICES, PAIRWISE, Curve, own
 from layerwise.figures import style
+from layerwise.figures.gains import bound_by_depth
 from layerwise.figures.numbers import Numbers
 from layerwise.statistics.gains import depth_bound
 
@@ -56,18 +57,13 @@ def _against_depth(
         name: (float(len(curve)), curve[-2][1])
         for name, curve in numbers.beside.get(GAIN, {}).items()
     }
-    deepest = max([40, *(of["n_layers"] for of in documents.values())])
-    depths = range(4, deepest + 1)
-    axes.plot(depths, [depth_bound(at) for at in depths], color=style.GREY)
-    axes.annotate("10^(1/L)", (28, depth_bound(28)), (0, 4), textcoords="offset points")
-    axes.axhline(1, **style.REFERENCE)
+    bound_by_depth(axes, max([40, *(of["n_layers"] for of in documents.values())]))
     for at in printed.values():
         axes.plot(*at, "o", color=style.GREY, mfc="none", markersize=4)
     for number, (name, of) in enumerate(documents.items()):
         spread = float(np.std(of["residual_gain_all"]))
         axes.errorbar(of["n_layers"], means[name], yerr=spread, zorder=3, **style.look(number))
     axes.margins(y=0.1)
-    axes.set_xlabel("depth L (blocks)")
     axes.set_title("second-last block")
     style.name_points(axes, {name.removeprefix("pythia-"): at for name, at in printed.items()})
 

@@ -63,7 +63,9 @@ def analyze(
             "a loaded model has its revision, dtype and device; load it with those you want"
         )
     statement_pairs, texts = checked(model, pairs, prompts, out, without)
-    from layerwise.steps import own_model  # and with it torch, now that the inputs are right
+    # and with it torch, now that the inputs are right
+    from layerwise.extraction.load import from_memory, load_model
+    from layerwise.steps.own_model import analyzed
 
     with contextlib.ExitStack() as stack:
         if out is None:
@@ -72,13 +74,13 @@ def analyze(
             folder = stack.enter_context(_alone(Path(out)))
         if is_loaded:
             stack.callback(model.train, getattr(model, "training", False))
-            checkpoint = own_model.from_memory(model, tokenizer)
+            checkpoint = from_memory(model, tokenizer)
         else:
-            checkpoint = own_model.load_model(
+            checkpoint = load_model(
                 str(model), revision=revision, dtype=dtype or "float32", device=device or "cpu"
             )
         try:
-            result = own_model.analyzed(
+            result = analyzed(
                 checkpoint, statement_pairs, texts, folder / STATES,
                 layers=layers, seed=seed, without=without,
             )  # fmt: skip

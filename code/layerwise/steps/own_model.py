@@ -16,7 +16,7 @@ from layerwise.experiments import own_weights
 from layerwise.experiments.of_pairs import reader
 from layerwise.experiments.reduction import measure
 from layerwise.extraction.hidden_states import extract
-from layerwise.extraction.load import Checkpoint, from_memory, load_model
+from layerwise.extraction.load import Checkpoint
 from layerwise.figures.style import RANDOM
 from layerwise.inputs.measured import alone
 from layerwise.inputs.pairs import StatementPairs
@@ -28,8 +28,6 @@ from layerwise.pages.own_model.sections import sections_of
 from layerwise.pages.own_model.tables import by_pair
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES
 from layerwise.steps.results import Result
-
-__all__ = ["analyzed", "from_memory", "load_model"]
 
 
 def analyzed(
