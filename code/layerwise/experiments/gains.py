@@ -18,7 +18,7 @@ from layerwise.measures.residual_gain import (
     layer_gains,
     module_gains,
 )
-from layerwise.measures.traces import Trace
+from layerwise.measures.traces import Stream, Trace
 
 # The modules with parameters of a GPT-NeoX.
 MODULES = (
@@ -48,13 +48,13 @@ def by_prompt(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     return {**found, "residual_gain_all": found["beyond"]["gains"]["penultimate"]}
 
 
-def readings(traces: Iterable[Trace]) -> dict[str, list[float]]:
+def readings(traces: Iterable[Stream]) -> dict[str, list[float]]:
     """The last gain of every text, by its definition."""
     return over_texts(traces)[1]
 
 
 def over_texts(
-    traces: Iterable[Trace],
+    traces: Iterable[Stream],
 ) -> tuple[Float64[np.ndarray, "text block"], dict[str, list[float]]]:
     """Gains of every block, and `readings`; a trace that was read is let go."""
     found = [(layer_gains(trace), gain_definitions(trace)) for trace in traces]

@@ -10,24 +10,24 @@ from layerwise.experiments.gains import over_texts
 from layerwise.experiments.matrices import MATRICES, by_block
 from layerwise.extraction.load import Checkpoint
 from layerwise.extraction.projections import Weights
-from layerwise.extraction.tracing import trace
+from layerwise.extraction.store import HiddenStates
 from layerwise.inputs.result_files import SPECTRAL, SWEEP
 from layerwise.measures.spectral import Spectrum, spectrum
 from layerwise.progress import track
 
 
 def files(
-    checkpoint: Checkpoint, texts: Sequence[str], without: Sequence[str]
+    checkpoint: Checkpoint, states: HiddenStates, without: Sequence[str]
 ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     """What could be measured, by file, and why the rest is not there.
 
     A model can lack one of them, say slices of the weights that are known, and have all else.
     """
     measures: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
-        "gains": (SWEEP, lambda: _gains(checkpoint, texts)),
+        "gains": (SWEEP, lambda: _gains(checkpoint, states)),
         "spectral": (SPECTRAL, lambda: _spectral(checkpoint)),
     }
-    needing = () if texts else ("anisotropy", "gains")
+    needing = () if states.index["n_prompts"] else ("anisotropy", "gains")
     absent = dict.fromkeys(needing, "it needs prompts, and none were given")
     absent |= dict.fromkeys(without, "it was left out by --without")
     name = {"model": checkpoint.name, "model_display": checkpoint.display}
@@ -41,10 +41,10 @@ def files(
     return found, absent
 
 
-def _gains(checkpoint: Checkpoint, texts: Sequence[str]) -> dict[str, Any]:
+def _gains(checkpoint: Checkpoint, states: HiddenStates) -> dict[str, Any]:
     """Of every block over the prompts, and of every prompt the last gain in each reading."""
-    prompts = track(texts, "gains", "prompts", len(texts))
-    gains, readings = over_texts(trace(checkpoint, text) for text in prompts)
+    prompts = track(states.streams(), "gains", "prompts", states.index["n_prompts"])
+    gains, readings = over_texts(prompts)
     return {
         "n_heads": checkpoint.model.config.num_attention_heads,
         "d_model": checkpoint.hidden_size,

@@ -36,7 +36,10 @@ def four_models(subject: Subject, texts: Named) -> dict[str, Any]:
     Gemma's is not yet scaled there: its initial gain holds a factor sqrt(3072).
     """
     trace = subject.trace(texts[CAPITAL]["text"], autocast=True)
-    return {"norms": sequence_norms(trace).tolist(), "beyond": {"gains": readings([trace])}}
+    return {
+        "norms": sequence_norms((trace.embedding, *trace.block_outputs)).tolist(),
+        "beyond": {"gains": readings([trace])},
+    }
 
 
 def mistral(subject: Subject, texts: Named) -> dict[str, Any]:
@@ -52,7 +55,7 @@ def mistral(subject: Subject, texts: Named) -> dict[str, Any]:
             }
         },
         "residual_stream_analysis": {
-            MISTRAL: {"norms": sequence_norms(trace, embedding=False).tolist()}
+            MISTRAL: {"norms": sequence_norms(trace.block_outputs).tolist()}
         },
         "entropy_analysis": {MISTRAL: {"entropy": shifted_entropy(trace.logits)}},
         "beyond": {"gains": readings([trace])},
@@ -70,7 +73,7 @@ def input_dependency(subject: Subject, texts: Named) -> dict[str, Any]:
     traces = {name: subject.trace(of["text"]) for name, of in texts.items()}
     results = {}
     for name, trace in traces.items():
-        norms = sequence_norms(trace)
+        norms = sequence_norms((trace.embedding, *trace.block_outputs))
         results[name] = {
             "entropy": float(half_entropy(trace.logits)),
             "gains": (norms[1:] / norms[:-1]).tolist(),

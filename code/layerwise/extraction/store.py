@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -29,6 +29,7 @@ from jaxtyping import Float
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
+from layerwise.measures.traces import Stream
 
 POOLINGS = ("mean", "mean_all", "last", "first")  # mean: positions 1..T-1, as published
 BEFORE_NORM: Literal["before_norm"] = "before_norm"
@@ -71,6 +72,22 @@ class HiddenStates:
     def tokens(self, layer: Layer) -> Float[np.ndarray, "token hidden"]:
         """States of all prompt tokens at one layer, in the order of the prompts, float32."""
         return np.concatenate(self._rows("prompts", f"tokens/{layer}")).astype(np.float32)
+
+    def streams(self) -> Iterator[Stream]:
+        """The residual stream of every prompt, in the order of the prompts, one at a time."""
+        places: dict[int, tuple[Path, int]] = {}
+        for file in self.folder.glob("prompts_*"):
+            with safetensors.safe_open(file, framework="np") as batch:
+                members = batch.get_tensor("members").tolist()
+            places |= {number: (file, row) for row, number in enumerate(members)}
+        for number in sorted(places):
+            file, row = places[number]
+            with safetensors.safe_open(file, framework="np") as batch:
+                found = [
+                    batch.get_slice(f"tokens/{layer}")[row].astype(np.float32)
+                    for layer in (*range(self.n_layers + 1), BEFORE_NORM)
+                ]
+            yield Stream(self.index["dtype"], tuple(found[:-1]), found[-1])
 
     def _rows(self, kind: str, name: str) -> list[Any]:
         """The row of every text, in the order of the texts."""

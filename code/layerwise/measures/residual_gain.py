@@ -26,7 +26,7 @@ import numpy as np
 from jaxtyping import Float32, Float64
 
 from layerwise.errors import LayerwiseError
-from layerwise.measures.traces import Trace
+from layerwise.measures.traces import Stream, Trace
 
 EPSILON = 1e-10  # added to denominators by the notebooks of the sweep, hunt, clean pair and modules
 
@@ -54,17 +54,12 @@ def sequence_norm(states: Tokens) -> float:
     return float(np.sqrt(np.sum(np.square(states, dtype=np.float64))))
 
 
-def sequence_norms(trace: Trace, *, embedding: bool = True) -> Float64[np.ndarray, " output"]:
-    """Frobenius norms over all tokens of what the embedding module and each block put out.
-
-    Gemma's embeddings count before their scaling by sqrt(hidden), the last block's output before
-    the final norm. Without `embedding` the series begins with block 0 (Mistral investigation).
-    """
-    outputs = (trace.embedding, *trace.block_outputs) if embedding else trace.block_outputs
+def sequence_norms(outputs: Sequence[Tokens]) -> Float64[np.ndarray, " output"]:
+    """Frobenius norms over all tokens of what the blocks, and perhaps the embedding, put out."""
     return np.array([sequence_norm(out) for out in outputs], np.float32).astype(np.float64)
 
 
-def mean_token_norms(trace: Trace) -> Float64[np.ndarray, " layer"]:
+def mean_token_norms(trace: Stream) -> Float64[np.ndarray, " layer"]:
     """Mean token norm at layers 0..n, the last one behind the final norm (LLaMA 2 and 3.1)."""
     return np.array([mean_token_norm(of) for of in trace.states], np.float32).astype(np.float64)
 
@@ -93,7 +88,7 @@ def round_to(values: Float32[np.ndarray, "*shape"], dtype: str) -> Float32[np.nd
 # --- of the residual stream ---
 
 
-def layer_gains(trace: Trace) -> Blocks:
+def layer_gains(trace: Stream) -> Blocks:
     """|h_{l+1}| / (|h_l| + 1e-10) of the last token for every block, the last with the final norm.
 
     Entry n-2 is the penultimate gain ("without final LN"), entry n-1 the final-norm gain.
@@ -103,7 +98,7 @@ def layer_gains(trace: Trace) -> Blocks:
     return norms[1:] / (norms[:-1] + EPSILON)
 
 
-def last_block_gain(trace: Trace, dtype: str | None = None) -> float:
+def last_block_gain(trace: Stream, dtype: str | None = None) -> float:
     """|b_{n-1}| / |b_{n-2}| of the last token; 1 where the denominator is 0.
 
     Args:
@@ -114,11 +109,11 @@ def last_block_gain(trace: Trace, dtype: str | None = None) -> float:
     return _ratio(trace, -2, dtype or trace.dtype)
 
 
-def gain_definitions(trace: Trace) -> dict[str, float]:
+def gain_definitions(trace: Stream) -> dict[str, float]:
     """The last gain of a text in every reading, with and without the final norm."""
     gains, tokens = layer_gains(trace), mean_token_norms(trace)
     before, last = trace.block_outputs[-2:]
-    sequence = sequence_norms(trace, embedding=False)
+    sequence = sequence_norms(trace.block_outputs)
     return {
         "penultimate": float(gains[-2]),
         "final_norm": float(gains[-1]),
@@ -132,7 +127,7 @@ def gain_definitions(trace: Trace) -> dict[str, float]:
     }
 
 
-def _ratio(trace: Trace, below: int, dtype: str) -> float:
+def _ratio(trace: Stream, below: int, dtype: str) -> float:
     """Last token's norm behind the last block over that behind another, both rounded."""
     outputs = trace.block_outputs[-1], trace.block_outputs[below]
     norms = np.array([last_token_norm(out) for out in outputs], dtype=np.float32)
@@ -140,7 +135,7 @@ def _ratio(trace: Trace, below: int, dtype: str) -> float:
     return float(numerator / denominator) if denominator else 1.0
 
 
-def _require_blocks(trace: Trace) -> None:
+def _require_blocks(trace: Stream) -> None:
     if trace.n_layers < 2:
         raise LayerwiseError(f"a last gain compares two blocks, the model has {trace.n_layers}")
 

@@ -28,18 +28,13 @@ class ModuleStates:
 
 
 @dataclass(frozen=True)
-class Trace:
-    """One text through one model; see `store` for the convention of layers."""
+class Stream:
+    """The residual stream of one text; see `store` for the convention of layers."""
 
-    dtype: str
-    tokens: Int[np.ndarray, " token"]
-    embedding: Float32[np.ndarray, "token embedding"]  # of the embedding module, nothing added
+    dtype: str  # of the model
     # layers 0..n_layers; OPT-350M's last is narrower
     states: tuple[Float32[np.ndarray, "token _"], ...]
     before_norm: Float32[np.ndarray, "token hidden"]  # output of the last block
-    logits: Float32[np.ndarray, " vocabulary"]  # of the last token
-    attention: tuple[Float32[np.ndarray, "head token token"], ...] = ()  # per block, if asked for
-    modules: tuple[ModuleStates, ...] = ()  # per block, if asked for
 
     @property
     def n_layers(self) -> int:
@@ -49,3 +44,14 @@ class Trace:
     def block_outputs(self) -> tuple[Float32[np.ndarray, "token hidden"], ...]:
         """Outputs of blocks 0..n-1; the last one before the final norm."""
         return (*self.states[1:-1], self.before_norm)
+
+
+@dataclass(frozen=True)
+class Trace(Stream):
+    """All of one text through one model."""
+
+    tokens: Int[np.ndarray, " token"]
+    embedding: Float32[np.ndarray, "token embedding"]  # of the embedding module, nothing added
+    logits: Float32[np.ndarray, " vocabulary"]  # of the last token
+    attention: tuple[Float32[np.ndarray, "head token token"], ...] = ()  # per block, if asked for
+    modules: tuple[ModuleStates, ...] = ()  # per block, if asked for

@@ -51,7 +51,7 @@ def analyzed(
     draws = Draws(N_RESAMPLES, LEVEL, seed)
     published = read_published(page.ROOT / "published")
     drawn = reader.numbers(values, draws, published)
-    of_weights, absent = own_weights.files(checkpoint, texts, without)
+    of_weights, absent = own_weights.files(checkpoint, states, without)
     documents = of_reader(alone(drawn.files | of_weights), draws)
     warned = cautions(
         values, drawn, sum(states.index["prompt_lengths"]), n_resamples=N_RESAMPLES, level=LEVEL
