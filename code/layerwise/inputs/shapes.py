@@ -112,7 +112,7 @@ def explained(
     where = f"{field:.100}: " if field else ""
     message, came = first["msg"].removeprefix("Value error, "), first["input"]
     if first["type"] == "value_error":
-        return f"{where}{message}"
+        return f"{where}{message}" + ("" if ";" in message else f"; {again}")
     if first["type"] == "string_pattern_mismatch" and field in said:
         rule, _, fix = said[field].partition("; ")
         return f"{where}must {rule}, found {came!r:.80}; {fix or again}"
