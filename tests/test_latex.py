@@ -1,8 +1,10 @@
-"""Templates to LaTeX to PDF: escaping, numbers, claims behind every number, and the build."""
+"""Templates to LaTeX to PDF: numbers, claims behind them, and texts that cannot command it."""
 
 from __future__ import annotations
 
+import re
 import shutil
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claim_records import record
+from hostile import TEX, UNSEEN, is_unseen
 from layerwise.errors import LayerwiseError
 from layerwise.pages.latex import escape, number, render, short, shown
 from layerwise.pages.typed_numbers import unbacked_digits
 from layerwise.pages.typeset import NoLatexError, build_pdf
+from test_paper import written
 
 needs_latex = pytest.mark.skipif(
     shutil.which("latexmk") is None, reason="latexmk is missing: apt-get install latexmk"
@@ -46,23 +50,22 @@ def test_texts_and_numbers(found: str, wanted: str) -> None:
     assert found == wanted
 
 
-@given(st.floats(allow_nan=False, allow_infinity=False))
-def test_number_in_full_loses_no_digit(value: float) -> None:
-    assert float(number(value).removeprefix(r"\num{").removesuffix("}")) == value
-
-
 @pytest.mark.parametrize(
     ("call", "value", "message"),
     [
         (escape, "語", "printable ASCII or a known sign, found '語'"),
-        (escape, "two\nlines", r"found '\\n'"),
+        *((escape, text, "printable ASCII or a known sign") for text in UNSEEN.values()),
         *((number, value, "a number in the paper must be finite")
           for value in (float("nan"), float("inf"), True, "1", None)),
     ],
 )  # fmt: skip
 def test_texts_and_numbers_iv(call: Any, value: Any, message: str) -> None:
-    with pytest.raises(LayerwiseError, match=message):
+    with pytest.raises(LayerwiseError, match=message) as raised:
         call(value)
+    assert not [character for character in str(raised.value) if is_unseen(character)]
+
+
+# --- templates ----------------------------------------------------------------------------------
 
 
 def filled(folder: Path, template: str, **context: Any) -> str:
@@ -94,31 +97,78 @@ def test_render_iv(tmp_path: Path, template: str, message: str) -> None:
         filled(tmp_path, template)
 
 
-def test_unbacked_digits_finds_a_typed_result() -> None:
-    template = "first line\nwe find r = 0.87 here % 3\nlayer \\fixed{8}\n"
-    assert unbacked_digits(template) == ["line 2: we find r = 0.87 here"]
-
-
-@pytest.mark.parametrize(
-    "harmless",
-    [
+def test_unbacked_digits_are_those_of_the_prose_alone() -> None:
+    spared = [
         r"\VAR{printed('p2.x.L4', 3)}",
         r"\BLOCK{set x = {'a': {'b': 1}}}",
-        r"\#{ 12 }",
+        "\\#{ 12\n }",
         r"\cref{tab:12} \label{eq:1} \citep{who2023}",
-        "50\\% of none % 12",
+        "half of none % 12",
         r"x^\fixed{2}",
-    ],
-)
-def test_unbacked_digits_spares_what_is_not_a_result(harmless: str) -> None:
-    found = unbacked_digits(f"\\pt{{11}}\n\\begin{{document}}\n{harmless}\n5 typed")
-    percent = [harmless.split(" % ")[0]] if harmless.startswith("50") else []
-    assert found == [*(f"line 3: {line}" for line in percent), "line 4: 5 typed"]
+    ]
+    prose = "\n".join([*spared, "we find r = 0.87 here % 3"])
+    for head, line in (("", 8), ("\\pt{11}\n\\begin{document}\n", 10)):
+        assert unbacked_digits(head + prose) == [f"line {line}: we find r = 0.87 here"]
 
 
-def document(folder: Path, body: str) -> Path:
-    text = f"\\pdftrailerid{{}}\\documentclass{{article}}\\begin{{document}}{body}\\end{{document}}"
-    (folder / "main.tex").write_text(text)
+# --- hostile texts ------------------------------------------------------------------------------
+
+# What plain text may turn into: signs by name, and signs behind a backslash.
+SIGNS = {
+    *(r"\textbackslash", r"\textasciitilde", r"\textasciicircum", r"\ensuremath", r"\dots"),
+    *(r"\pm", r"\times", r"\le", r"\ge", r"\approx", r"\to", r"\lambda", r"\rho", r"\Delta"),
+    *(r"\{", r"\}", r"\$", r"\&", r"\#", r"\_", r"\%", r"\'", r"\""),
+}
+
+
+def tokens(tex: str) -> list[str]:
+    """Control sequences and single characters, read as TeX does with its usual categories."""
+    return re.findall(r"\\(?:[A-Za-z]+|.)|.", tex, re.DOTALL)
+
+
+def depth(tex: str) -> int:
+    """Groups still open at the end.
+
+    Raises:
+        AssertionError: if more are closed than were opened.
+    """
+    level = 0
+    for token in tokens(tex):
+        level += (token == "{") - (token == "}")
+        assert level >= 0
+    return level
+
+
+@given(st.text(st.sampled_from([*"\\{}$&#_%~^<>|'\"`-?!ab1 –—−’…±×≤≥≈→λρΔéöüä"])))
+def test_escaped_text_is_made_of_signs_only(text: str) -> None:
+    escaped = escape(text)
+    assert {token for token in tokens(escaped) if token[0] == "\\"} <= SIGNS
+    assert not {"$", "&", "#", "_", "%", "~", "^"} & set(tokens(escaped))
+    assert depth(escaped) == 0
+
+
+def test_hostile_texts_bring_no_command_into_the_paper(tmp_path: Path) -> None:
+    plain = " ".join(f"text {chr(97 + n)}" for n in range(len(TEX)))
+    hostile, harmless = (
+        "".join(written(tmp_path / name, text=text).values())
+        for name, text in (("hostile", " ".join(TEX)), ("harmless", plain))
+    )
+    counts = [Counter(tokens(tex)) for tex in (hostile, harmless)]
+    more = {token for token in counts[0] - counts[1] if token[0] == "\\"}
+    assert more <= {*SIGNS, r"\allowbreak"}
+    for special in ("$", "&", "#", "~", "^", "_", "%"):
+        assert counts[0][special] == counts[1][special], special
+    assert depth(hostile) == depth(harmless)
+    assert hostile.count("\n") == harmless.count("\n")
+
+
+# --- LaTeX itself -------------------------------------------------------------------------------
+
+
+def document(folder: Path, body: str, packages: str = "") -> Path:
+    head = rf"\pdftrailerid{{}}\documentclass{{article}}{packages}\begin{{document}}"
+    folder.mkdir(exist_ok=True)
+    (folder / "main.tex").write_text(rf"{head}{body}\end{{document}}")
     return folder
 
 
@@ -128,11 +178,11 @@ def test_build_pdf_publishes_only_the_pdf_with_the_same_bytes(
 ) -> None:
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     body = r"\today \ifnum\month=1 \ifnum\day=1 \else\notthefixedday\fi\else\notthefixedday\fi"
+    body += "".join(rf"\par \texttt{{{escape(text)}}}" for text in TEX)  # as they stand
     built = []
     for name in ("one", "two"):
-        folder = tmp_path / name
-        folder.mkdir()
-        built.append(build_pdf(document(folder, body), "main").read_bytes())
+        folder = document(tmp_path / name, body)
+        built.append(build_pdf(folder, "main").read_bytes())
         assert sorted(path.name for path in folder.iterdir()) == ["main.pdf", "main.tex"]
     assert built[0][:5] == b"%PDF-"
     assert built[0] == built[1]
@@ -140,16 +190,23 @@ def test_build_pdf_publishes_only_the_pdf_with_the_same_bytes(
 
 @needs_latex
 @pytest.mark.parametrize(
-    ("body", "message"),
+    ("body", "packages", "kind", "message"),
     [
-        (r"a \nosuchcommand b", r"LaTeX stopped: .*main\.tex:1: Undefined control sequence"),
-        (r"see \ref{nowhere}", r"Reference `nowhere' on page 1 undefined.*; correct the label"),
+        (r"a \nosuchcommand b", "", LayerwiseError,
+         r"LaTeX stopped: .*main\.tex:1: Undefined control sequence"),
+        (r"see \ref{nowhere}", "", LayerwiseError,
+         r"Reference `nowhere' on page 1 undefined.*; correct the label"),
+        ("x", r"\usepackage{nosuch}", NoLatexError, "install it: apt-get"),
+        ("x", r"\input{nosuch}", LayerwiseError, "LaTeX stopped"),
     ],
-)
-def test_build_pdf_iv_names_the_first_error(tmp_path: Path, body: str, message: str) -> None:
-    with pytest.raises(LayerwiseError, match=message):
-        build_pdf(document(tmp_path, body), "main")
+)  # fmt: skip
+def test_build_pdf_iv(tmp_path: Path, body: str, packages: str, kind: Any, message: str) -> None:
+    with pytest.raises(LayerwiseError, match=message) as error:
+        build_pdf(document(tmp_path, body, packages), "main")
+    assert type(error.value) is kind
     assert [path.name for path in tmp_path.iterdir()] == ["main.tex"]
+    with pytest.raises(LayerwiseError, match=r"there is no other\.tex here; render the report"):
+        build_pdf(tmp_path, "other")
 
 
 def test_build_pdf_iv_without_latexmk_names_the_packages(
@@ -161,17 +218,23 @@ def test_build_pdf_iv_without_latexmk_names_the_packages(
 
 
 @needs_latex
-def test_build_pdf_tells_a_missing_package_from_a_missing_picture(tmp_path: Path) -> None:
-    document(tmp_path, "x")
-    source = tmp_path / "main.tex"
-    for line, kind in (("\\usepackage{nosuch}", NoLatexError), ("\\input{nosuch}", LayerwiseError)):
-        source.write_text(f"\\documentclass{{article}}{line}\\begin{{document}}x\\end{{document}}")
-        with pytest.raises(LayerwiseError) as error:
-            build_pdf(tmp_path, "main")
-        assert type(error.value) is kind
-
-
-@needs_latex
-def test_build_pdf_iv_without_the_tex_file(tmp_path: Path) -> None:
-    with pytest.raises(LayerwiseError, match=r"there is no main\.tex here; render the report"):
-        build_pdf(tmp_path, "main")
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (r"\input{%s}", "LaTeX stopped: ! LaTeX Error: File `/"),
+        (r"\newread\r\openin\r=%s \ifeof\r\errmessage{closed to me}\fi", "closed to me"),
+        (r"\newwrite\w\immediate\openout\w=%s.out x", "LaTeX stopped: .*can't write on file"),
+        (r"\immediate\write18{touch %s.out}\input{|touch %s.out}x", r"LaTeX Error: File `\|touch"),
+    ],
+)
+def test_typesetting_runs_no_command_and_reaches_no_file_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, message: str
+) -> None:
+    """Even where the machine allows it, and where a text came in unescaped."""
+    for name, value in {"shell_escape": "t", "openin_any": "a", "openout_any": "a"}.items():
+        monkeypatch.setenv(name, value)
+    secret = tmp_path / "secret.tex"
+    secret.write_text("secret")
+    with pytest.raises(LayerwiseError, match=message):
+        build_pdf(document(tmp_path / "paper", body.replace("%s", str(secret))), "main")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["paper", "secret.tex"]

@@ -14,7 +14,7 @@ from hostile import MARKUP, PATHS, TEX, is_unseen
 from layerwise import cli
 from layerwise.extraction.twins import build_twin
 from parsed_page import Page
-from test_safety_latex import SIGNS, depth, tokens
+from test_latex import SIGNS, depth, tokens
 from tiny_checkpoints import TEXTS, twinned_model
 
 TOKEN = "hf_0123456789abcdefghijABCDEFGHIJ"
