@@ -24,7 +24,13 @@ def everything(numbers):
 
 def judged(root, numbers, works):
     """The ledger's claims, judged by these analyses, by id."""
-    statistics = statistics_of(works)
+    statistics = Statistics(
+        "published",
+        {analysis: work.documents for analysis, work in works.items()},
+        {f"{a}:{key}": cells for a, work in works.items() for key, cells in work.derived.items()},
+        {f"{a}:{key}": cell for a, work in works.items() for key, cell in work.given.items()},
+        published=numbers,
+    )
     return {claim.id: judge(claim, statistics) for claim in read_ledger(root / "claims", numbers)}
 
 
@@ -55,13 +61,3 @@ def inputs_of(work, statistic):
 def changed(published, cells):
     """The published numbers with other values in some places."""
     return Published({**published.cells, **cells})
-
-
-def statistics_of(works):
-    """What several analyses, by name, give the judge."""
-    return Statistics(
-        "published",
-        {analysis: work.documents for analysis, work in works.items()},
-        {f"{a}:{key}": cells for a, work in works.items() for key, cells in work.derived.items()},
-        {f"{a}:{key}": cell for a, work in works.items() for key, cell in work.given.items()},
-    )
