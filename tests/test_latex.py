@@ -86,7 +86,7 @@ def test_render_keeps_latex_and_fills_the_rest(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("template", "message"),
     [
-        (r"\VAR{nowhere}", "may only use what the context holds: 'nowhere' is undefined"),
+        (r"\VAR{nowhere}", "unknown name: 'nowhere' is undefined; the context has claims"),
         (r"\VAR{printed('b')}", "there is none with the id 'b'"),
         ("x\n\\BLOCK{if}", "t.tex.j2, line 2: "),
         (r"\BLOCK{include 'u.tex.j2'}", "there is no template u.tex.j2"),

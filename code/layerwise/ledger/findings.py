@@ -11,12 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Required
 
-from typing_extensions import TypedDict
-
-from layerwise.errors import LayerwiseError
-from layerwise.inputs.shapes import STRICT, read_yaml, require_shape
-from layerwise.ledger.headlines import FALLS, named_and_matching
-from layerwise.ledger.sentences import Record, Said, fill
+from layerwise.inputs.shapes import STRICT
+from layerwise.ledger.headlines import FALLS
+from layerwise.ledger.sentences import (
+    Entry,
+    Record,
+    Said,
+    fill,
+    named_and_matching,
+    of_entry,
+    read_entries,
+)
 
 # Where a claim stands, the most read first.
 ORIGINS = ("paper text", "notebook or page", "result file")
@@ -29,26 +34,16 @@ _PAPER = re.compile(
 )
 
 
-class Asked(TypedDict, total=False):
+class Asked(Entry, total=False):
     """An entry of findings.yaml."""
 
     __pydantic_config__ = STRICT  # type: ignore[misc]
-    id: Required[str]
     title: Required[str]
-    claims: Required[dict[str, str]]
     weight: Required[Literal[1, 2, 3]]
-    also: list[str]
     headline: str
     caveat: bool
     gives: str
     follows: str
-
-
-class Entries(TypedDict):
-    """The file."""
-
-    __pydantic_config__ = STRICT  # type: ignore[misc]
-    findings: list[Asked]
 
 
 def origin(record: Mapping[str, Any]) -> str:
@@ -63,30 +58,18 @@ def origin(record: Mapping[str, Any]) -> str:
     return "paper text"
 
 
-def is_label(value: Any) -> bool:
-    """Whether a published value is a word, a truth value, or a list that holds one."""
-    if isinstance(value, list):
-        return any(is_label(entry) for entry in value)
-    return isinstance(value, str | bool)
-
-
 def relative_difference(published: Any, recomputed: Any) -> float | None:
     """|recomputed - published| / |published|; of lists the largest entry's.
 
     Infinite where only the published number is 0 or the lists differ in length; None where there
     is nothing to subtract: a label, or a value that is missing.
     """
-    if published is None or recomputed is None or is_label(published) or is_label(recomputed):
-        return None
-    if isinstance(published, list) or isinstance(recomputed, list):
-        if not (isinstance(published, list) and isinstance(recomputed, list)):
-            return math.inf
+    if isinstance(published, list) and isinstance(recomputed, list):
         if len(published) != len(recomputed):
             return math.inf
-        pairs = zip(published, recomputed, strict=True)
-        known = [gap for gap in (relative_difference(p, r) for p, r in pairs) if gap is not None]
-        return max(known, default=None)
-    if not isinstance(published, int | float) or not isinstance(recomputed, int | float):
+        gaps = map(relative_difference, published, recomputed)
+        return max((gap for gap in gaps if gap is not None), default=None)
+    if not {type(published), type(recomputed)} <= {int, float}:
         return None
     if published == recomputed:
         return 0.0
@@ -145,14 +128,12 @@ def findings(
     known = {record["id"]: record for record in records}
     found, listed = [], set()
     for entry in entries:
-        try:
+        with of_entry("finding", entry):
             touched = named_and_matching(entry, known)
             listed |= {record["id"] for record in touched}
             falling = [record for record in touched if record["verdict"] in FALLS]
             if falling or entry.get("caveat"):
                 found.append(_finding(entry, touched, (falling or touched)[0], known, argued))
-        except (LookupError, AttributeError, ValueError, LayerwiseError) as error:
-            raise LayerwiseError(f"finding {entry['id']}: {error}; correct findings.yaml") from None
     rest: dict[tuple[int, str], list[Record]] = {}
     for record in records:
         if record["verdict"] in FALLS and record["id"] not in listed:
@@ -167,9 +148,7 @@ def findings(
 
 def read_findings(folder: Path) -> list[dict[str, Any]]:
     """The entries of `findings.yaml` of the ledger's folder."""
-    path = folder / "findings.yaml"
-    entries: list[dict[str, Any]] = require_shape(path, Entries, read_yaml(path))["findings"]
-    return entries
+    return read_entries(folder / "findings.yaml", Asked)
 
 
 def _finding(

@@ -8,8 +8,7 @@ true or gives what is printed, or as a row {claim, choice, model} of the sensiti
 
 from __future__ import annotations
 
-import fnmatch
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -17,9 +16,17 @@ from typing import Any, Literal, Required
 
 from typing_extensions import TypedDict
 
-from layerwise.errors import LayerwiseError
-from layerwise.inputs.shapes import LOOSE, STRICT, read_yaml, require_shape
-from layerwise.ledger.sentences import Record, Said, Value, fill
+from layerwise.inputs.shapes import LOOSE, STRICT, require_shape
+from layerwise.ledger.sentences import (
+    Entry,
+    Record,
+    Said,
+    Value,
+    fill,
+    named_and_matching,
+    of_entry,
+    read_entries,
+)
 from layerwise.ledger.verdicts import AS_RANDOM, STANDING, at, gives
 from layerwise.statistics.survival import LOST, SURVIVES, WORDS
 
@@ -37,29 +44,19 @@ FALLS = ("differs", "contradicted")
 OUTCOMES: Mapping[bool | None, str] = {True: "survives", False: "lost", None: "not tested"}
 
 
-class Asked(TypedDict, total=False):
+class Asked(Entry, total=False):
     """An entry of headlines.yaml."""
 
     __pydantic_config__ = STRICT  # type: ignore[misc]
-    id: Required[str]
     paper: Required[Literal[1, 2, 3]]
     where: Required[str]
     says: Required[str]
     rule: Required[Literal["every claim", "the first claim", "every choice"]]
-    claims: Required[dict[str, str]]
-    also: list[str]
     facts: dict[str, str]
     choices: dict[str, str | dict[str, str]]
     values: dict[str, str]
     reason: dict[str, str]
     asked: list[str]
-
-
-class Entries(TypedDict):
-    """The file."""
-
-    __pydantic_config__ = STRICT  # type: ignore[misc]
-    headlines: list[Asked]
 
 
 class Part(TypedDict, total=False):
@@ -82,40 +79,6 @@ class Row(TypedDict):
     outcome: Literal[WORDS]  # type: ignore[valid-type]
 
 
-Stands = Sequence[bool | None]  # None: not known
-
-
-def every_claim(parts: Stands, choices: Stands) -> str:
-    """It holds where every part stands, in part where some do."""
-    known = [part for part in parts if part is not None]
-    if not known:
-        return UNTESTED
-    if all(known):
-        return ONE_CHOICE if False in choices else HOLDS
-    return IN_PART if any(known) else NOT
-
-
-def first_claim(parts: Stands, choices: Stands) -> str:
-    """The first claim decides: without it nothing follows, whatever else stands."""
-    if parts[0] is None:
-        return UNTESTED
-    return every_claim(parts, choices) if parts[0] else NOT
-
-
-def every_choice(parts: Stands, choices: Stands) -> str:
-    """It holds where the parts stand under every choice, under one where some choice loses them."""
-    if False in parts and True in choices:
-        return ONE_CHOICE
-    return first_claim(parts, choices)
-
-
-RULES: Mapping[str, Callable[[Stands, Stands], str]] = {
-    "every claim": every_claim,
-    "the first claim": first_claim,
-    "every choice": every_choice,
-}
-
-
 @dataclass(frozen=True)
 class Headline:
     """A central claim of a paper, and how it fares.
@@ -124,8 +87,8 @@ class Headline:
         id: p1.neutral, ...; in the papers' order.
         says: the claim in our words; `where`: the places that make it.
         grade: one of GRADES; `reason`: the sentence that explains it, numbers filled in.
-        rule: the name of the rule that graded it, one of RULES.
-        parts: what it rests on, {"claim": id, "verdict": word} or {"fact": text, "stands": bool}.
+        rule: the name of the rule that graded it, as `grade` has them.
+        parts: what it rests on.
         choices: {text: "survives", "lost" or "not tested"}.
         asked: the rows of the sensitivity analysis that ask it again.
     """
@@ -167,20 +130,14 @@ def headlines(
     known = {record["id"]: record for record in records}
     found = []
     for entry in entries:
-        try:
+        with of_entry("headline", entry):
             found.append(_headline(entry, known, documents, control))
-        except (LookupError, AttributeError, ValueError, LayerwiseError) as error:
-            raise LayerwiseError(
-                f"headline {entry['id']}: {error}; correct headlines.yaml"
-            ) from None
     return found
 
 
 def read_headlines(folder: Path) -> list[dict[str, Any]]:
     """The entries of `headlines.yaml` of the ledger's folder."""
-    path = folder / "headlines.yaml"
-    entries: list[dict[str, Any]] = require_shape(path, Entries, read_yaml(path))["headlines"]
-    return entries
+    return read_entries(folder / "headlines.yaml", Asked)
 
 
 def _headline(
@@ -198,15 +155,16 @@ def _headline(
         text: _outcome(wanted[0], choice, documents)
         for text, choice in entry.get("choices", {}).items()
     }
-    grade = RULES[entry["rule"]]([*map(stands, wanted), *facts.values()], list(choices.values()))
+    parts = [*map(stands, wanted), *facts.values()]
+    given = grade(entry["rule"], parts, list(choices.values()))
     values: dict[str, Value] = {alias: Said(known[claim]) for alias, claim in named.items()}
     values |= {name: Value(at(documents, s)) for name, s in entry.get("values", {}).items()}
     templates = entry.get("reason", {})
     return Headline(
         **{name: entry[name] for name in ("id", "paper", "where", "rule")},
         says=fill(entry["says"], values),
-        grade=grade,
-        reason=fill(templates[grade], values) if grade in templates else _counted(wanted),
+        grade=given,
+        reason=fill(templates[given], values) if given in templates else _counted(wanted),
         parts=[{"claim": record["id"], "verdict": record["verdict"]} for record in wanted]
         + [{"fact": text, "stands": value} for text, value in facts.items()],
         choices={text: OUTCOMES[survives] for text, survives in choices.items()},
@@ -214,19 +172,23 @@ def _headline(
     )
 
 
-def named_and_matching(entry: Mapping[str, Any], known: Mapping[str, Record]) -> list[Record]:
-    """The records of an entry's `claims`, then those that fit a pattern (with `*`) of `also`.
+def grade(rule: str, parts: Sequence[bool | None], choices: Sequence[bool | None]) -> str:
+    """The grade of a headline whose parts and choices stand, fall, or are not known (None).
 
-    Raises:
-        LayerwiseError: if one is not there, or none fits a pattern.
+    "every claim": it holds where every part stands, in part where some do, and only under one
+    choice where another loses it. "the first claim": without it nothing follows, whatever else
+    stands. "every choice": as that, but under one choice where the parts fall and a choice has it.
     """
-    found: dict[str, Record] = {}
-    for pattern in [*entry["claims"].values(), *entry.get("also", [])]:
-        fitting = {claim: known[claim] for claim in fnmatch.filter(known, pattern)}
-        if not fitting:
-            raise LayerwiseError(f"no claim fits {pattern!r}; correct the pattern")
-        found |= fitting
-    return list(found.values())
+    known = [part for part in parts if part is not None]
+    if rule == "every choice" and False in parts and True in choices:
+        return ONE_CHOICE
+    if not known or (rule != "every claim" and parts[0] is None):
+        return UNTESTED
+    if not any(known) or (rule != "every claim" and not parts[0]):
+        return NOT
+    if not all(known):
+        return IN_PART
+    return ONE_CHOICE if False in choices else HOLDS
 
 
 def stands(record: Record) -> bool | None:

@@ -1,4 +1,4 @@
-"""Sentences about judged claims: templates in claims/ that are filled from records, never typed.
+"""Sentences about judged claims: entries of templates in claims/, filled from records, never typed.
 
 In a template `{late}` is a claim's recomputed value and `{late:+.2f}` the same at two decimals;
 `{late.printed}` is what is printed, `{late[thirds of the depth]}` another reading of it.
@@ -6,13 +6,60 @@ In a template `{late}` is a claim's recomputed value and `{late:+.2f}` the same 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import contextlib
+import fnmatch
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Required
+
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from layerwise.errors import LayerwiseError
+from layerwise.inputs.shapes import STRICT, read_yaml, require_shape
 
 NOTHING = "no value"
 Record = Mapping[str, Any]
+
+
+class Entry(TypedDict, total=False):
+    """What a headline or a finding rests on: claims by alias, and patterns (with `*`) of others."""
+
+    __pydantic_config__ = STRICT  # type: ignore[misc]
+    id: Required[str]
+    claims: Required[dict[str, str]]
+    also: list[str]
+
+
+def read_entries(path: Path, shape: Any) -> list[dict[str, Any]]:
+    """The entries of `headlines.yaml` or `findings.yaml`, under that name."""
+    document: Any = Annotated[dict[Literal[path.stem], list[shape]], Field(min_length=1)]  # type: ignore[name-defined]
+    found: list[dict[str, Any]] = require_shape(path, document, read_yaml(path))[path.stem]
+    return found
+
+
+@contextlib.contextmanager
+def of_entry(kind: str, entry: Mapping[str, Any]) -> Iterator[None]:
+    """Inside the block, what goes wrong names the entry and its file."""
+    try:
+        yield
+    except (LookupError, AttributeError, ValueError, LayerwiseError) as error:
+        raise LayerwiseError(f"{kind} {entry['id']}: {error}; correct {kind}s.yaml") from None
+
+
+def named_and_matching(entry: Mapping[str, Any], known: Mapping[str, Record]) -> list[Record]:
+    """The records of an entry's `claims`, then those that fit a pattern of `also`.
+
+    Raises:
+        LayerwiseError: if one is not there, or none fits a pattern.
+    """
+    found: dict[str, Record] = {}
+    for pattern in [*entry["claims"].values(), *entry.get("also", [])]:
+        fitting = {claim: known[claim] for claim in fnmatch.filter(known, pattern)}
+        if not fitting:
+            raise LayerwiseError(f"no claim fits {pattern!r}; correct the pattern")
+        found |= fitting
+    return list(found.values())
 
 
 class Value:

@@ -26,28 +26,41 @@ def embedded(document: Any) -> Markup:
 
 
 def fill(folders: Sequence[Path], template: str, context: Mapping[str, Any]) -> str:
-    """A template of the first folder that has it, every value escaped.
+    """A template of the first folder that has it, every value escaped."""
+    environment = environment_of(folders, autoescape=True, finalize=seen)
+    return filled(environment, template, context)
+
+
+def environment_of(folders: Sequence[Path], **options: Any) -> jinja2.Environment:
+    """What reads the templates of these folders; blocks leave no empty lines."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folders),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        **options,
+    )
+
+
+def filled(environment: jinja2.Environment, template: str, context: Mapping[str, Any]) -> str:
+    """The text of a template.
 
     Raises:
         LayerwiseError: for a missing or broken template, or a name that is not in the context.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folders),
-        undefined=jinja2.StrictUndefined,
-        autoescape=True,
-        finalize=seen,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    folder = environment.loader.searchpath[0]  # type: ignore[union-attr]
     try:
         return environment.get_template(template).render(context)
     except jinja2.TemplateNotFound as error:
-        raise LayerwiseError(f"{folders[0]}: there is no template {error.name}") from None
+        raise LayerwiseError(f"{folder}: there is no template {error.name}; restore it") from None
     except jinja2.TemplateSyntaxError as error:
         raise LayerwiseError(f"{error.name}, line {error.lineno}: {error.message}") from None
     except jinja2.UndefinedError as error:
-        raise LayerwiseError(f"{folders[0] / template}: unknown name: {error.message}") from None
+        raise LayerwiseError(
+            f"{folder}/{template}: unknown name: {error.message}; the context has "
+            f"{', '.join(sorted(context))}"
+        ) from None
 
 
 def seen(value: Any) -> Any:

@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
 from layerwise.errors import LayerwiseError
 from layerwise.pages import values
+from layerwise.pages.html import environment_of, filled
 from layerwise.pages.values import rounded
 
 _SPECIALS = {
@@ -95,22 +94,16 @@ def render(template_folder: Path, template: str, context: Mapping[str, Any]) -> 
     """Fill a template. Of the claims in `context` it may ask printed(), recomputed() and has().
 
     Raises:
-        LayerwiseError: naming template and line, for a name that is not in the context, a
-            missing claim, a missing template or an error of syntax.
+        LayerwiseError: as `html.filled` does, and for a claim that is not there.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(template_folder),
-        undefined=jinja2.StrictUndefined,
+    environment = environment_of(
+        [template_folder],
         block_start_string=r"\BLOCK{",
         block_end_string="}",
         variable_start_string=r"\VAR{",
         variable_end_string="}",
         comment_start_string=r"\#{",
         comment_end_string="}",
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,
-        keep_trailing_newline=True,
     )
     environment.filters.update(escape=escape, number=number, shown=shown, brief=short)
     records = {record["id"]: record for record in context["claims"]}
@@ -128,14 +121,4 @@ def render(template_folder: Path, template: str, context: Mapping[str, Any]) -> 
         recomputed=lambda name, decimals=None: shown(claim(name)["recomputed"], decimals),
         has=lambda name: claim(name)["recomputed"] is not None,
     )
-    try:
-        return environment.get_template(template).render(**context)
-    except jinja2.TemplateSyntaxError as error:
-        raise LayerwiseError(f"{error.name}, line {error.lineno}: {error.message}") from None
-    except jinja2.UndefinedError as error:
-        raise LayerwiseError(
-            f"{template}: a template may only use what the context holds: {error.message}; "
-            f"the context has {', '.join(sorted(context))}"
-        ) from None
-    except jinja2.TemplateNotFound as error:
-        raise LayerwiseError(f"{template_folder}: there is no template {error.name}") from None
+    return filled(environment, template, context)

@@ -21,10 +21,10 @@ from layerwise.inputs.published import Published
 from layerwise.inputs.upstream import Registry
 from layerwise.ledger.origins import by_reason
 from layerwise.ledger.sentences import NOTHING
-from layerwise.ledger.verdicts import VERDICTS, as_by_random
+from layerwise.ledger.verdicts import TOLERANCES, VERDICTS, as_by_random
 from layerwise.pages.html import embedded, fill, inlined, policy, seen
 from layerwise.pages.pictures import Figures
-from layerwise.pages.records import AGAIN, answer, bands, beside, grades, view
+from layerwise.pages.records import AGAIN, answer, beside, grades, view
 from layerwise.pages.search import FIRST, PLAIN, REST
 from layerwise.pages.values import shown
 
@@ -76,7 +76,7 @@ def page(
         "source": source,
         "again": again,
         "verdicts": list(VERDICTS),
-        "tolerances": bands(),
+        "tolerances": {name: str(band) for name, band in TOLERANCES.items()},
         "files": files_of(document, registry),
         "statistics": document["statistics"],
         "runs": {run: ", ".join(_flat(how)) for run, how in document.get("runs", {}).items()},

@@ -8,7 +8,6 @@ from typing import Any
 
 from layerwise.ledger.findings import origin, relative_difference
 from layerwise.ledger.headlines import GRADES, HOLDS, IN_PART, NOT, ONE_CHOICE, UNTESTED
-from layerwise.ledger.verdicts import TOLERANCES
 from layerwise.pages.values import brief, shown
 
 AGAIN = {"published": "recomputed", "measured": "measured"}
@@ -61,14 +60,16 @@ def analysis_of(record: Mapping[str, Any]) -> str | None:
 
 def view(record: Mapping[str, Any]) -> dict[str, Any]:
     """A record as the page shows it: values as text, what is empty left out."""
-    decimals = record["decimals"]
+    decimals = closer = record["decimals"]
+    if record["verdict"] == "differs" and isinstance(decimals, int):
+        closer = max(decimals, 0) + 2  # two more tell a rounding from another value
     gap = relative_difference(record["published"], record["recomputed"])
     provenance = record["provenance"]
     one = {
         "place": place(record),
         **{name: record[name] for name in _VIEWED},
         "published": brief(record["published"], decimals),
-        "recomputed": brief(record["recomputed"], closer(record)),
+        "recomputed": brief(record["recomputed"], closer),
         "readings": readings(record) or None,
         "control": None if record.get("control") is None else shown(record["control"]),
         # JSON has no infinity; three digits are more than the page shows
@@ -81,20 +82,9 @@ def view(record: Mapping[str, Any]) -> dict[str, Any]:
         if (text := shown(record[name], places)) != one[name]:
             one[f"{name}_full"] = text
     numbers = [record[name] for name in ("published", "recomputed")]
-    one["rounded"] = (
-        " ".join(  # as somebody may search it
-            dict.fromkeys(f"{x:.{n}f}" for x in numbers if isinstance(x, float) for n in (2, 3))
-        )
-        or None
-    )
+    rounded = [f"{x:.{n}f}" for x in numbers if isinstance(x, float) for n in (2, 3)]
+    one["rounded"] = " ".join(dict.fromkeys(rounded)) or None  # as somebody may search it
     return {name: value for name, value in one.items() if value is not None}
-
-
-def closer(record: Mapping[str, Any]) -> Any:
-    """The decimals of what was computed again: two more tell a rounding from another value."""
-    decimals = record["decimals"]
-    more = record["verdict"] == "differs" and isinstance(decimals, int)
-    return max(decimals, 0) + 2 if more else decimals
 
 
 def beside(records: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
@@ -111,8 +101,3 @@ def beside(records: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
         if analysis is not None:
             groups.setdefault(analysis, []).append(position)
     return groups
-
-
-def bands() -> dict[str, str]:
-    """The tolerance classes in words."""
-    return {name: str(band) for name, band in TOLERANCES.items()}

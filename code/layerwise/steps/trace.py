@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from layerwise.steps.claims import judged
 
 MOST = 40  # inputs that the text lists
 CODE = Path(__file__).parents[2]
+LINE = "<lambda>"  # of a table of rules: it says what it calls and no more
 
 
 def trace(
@@ -64,8 +65,9 @@ def trace(
             require_judged(document, path)
         runs = {run: document["runs"][run] for run in record["provenance"].get("runs", ())}
         files = {cell.partition("#")[0] for cell in record["provenance"]["inputs"]}
-        if source == "measured":
-            files = {measured_by(run, document["inputs"]) for run in runs}
+        if source == "measured":  # a run is SLUG/EXPERIMENT, its file FOLDER/SLUG/measured.json
+            slugs = {run.partition("/")[0] for run in runs}
+            files = {file for file in document["inputs"] if Path(file).parent.name in slugs}
         used = {file: document["inputs"][file] for file in files}
         record["provenance"] = {
             **record["provenance"],
@@ -78,12 +80,6 @@ def trace(
         if source == "published":
             record["now"] = recompute(selection, published, params)
     return {**record, "compared": tolerance_used(record, source)}
-
-
-def measured_by(run: str, files: Iterable[str]) -> str:
-    """The file that holds a run "slug/experiment": FOLDER/SLUG/measured.json."""
-    slug = run.partition("/")[0]
-    return next(file for file in files if Path(file).parent.name == slug)
 
 
 def recompute(statistic: str, published: Path, params: Path) -> dict[str, Any]:
@@ -111,20 +107,22 @@ def recompute(statistic: str, published: Path, params: Path) -> dict[str, Any]:
 
 def made_of(rule: Any) -> list[Callable[..., Any]]:
     """The functions of ours behind a rule: through partials and closures, and what a line calls."""
+    inside: list[Any] = []
     if isinstance(rule, partial):
         inside = [rule.func, *rule.args, *rule.keywords.values()]
-        return list(dict.fromkeys(function for one in inside for function in made_of(one)))
-    if not inspect.isfunction(rule):
+    elif not inspect.isfunction(rule):
         return []
-    rule = inspect.unwrap(rule)
-    closed = [cell.cell_contents for cell in rule.__closure__ or ()]
-    if inside := [one for one in closed if inspect.isfunction(one) or isinstance(one, partial)]:
+    else:
+        rule = inspect.unwrap(rule)
+        closed = [cell.cell_contents for cell in rule.__closure__ or ()]
+        inside = [one for one in closed if inspect.isfunction(one) or isinstance(one, partial)]
+    if inside:
         return list(dict.fromkeys(function for one in inside for function in made_of(one)))
     if not _ours(rule):
         return []
     called = (rule.__globals__.get(name) for name in rule.__code__.co_names)
     functions = [inspect.unwrap(one) for one in called if inspect.isfunction(one)]
-    return [rule, *(filter(_ours, functions) if _is_line(rule) else ())]
+    return [rule, *(filter(_ours, functions) if rule.__name__ == LINE else ())]
 
 
 def _ours(function: Callable[..., Any]) -> bool:
@@ -133,21 +131,13 @@ def _ours(function: Callable[..., Any]) -> bool:
     return ours and function.__module__ != derivation.__name__
 
 
-def _is_line(function: Callable[..., Any]) -> bool:
-    """Whether it is a line of a table of rules, which says what it calls and no more."""
-    return function.__name__ == "<lambda>"
-
-
 def described(function: Callable[..., Any]) -> dict[str, str]:
     """Name, first words or source, and place of a function."""
     lines, first = inspect.getsourcelines(function)
     path = Path(inspect.getsourcefile(function) or "").relative_to(CODE.parent)
-    says = (inspect.getdoc(function) or " ".join(" ".join(lines).split())).partition("\n\n")[0]
-    return {
-        "name": "rule" if _is_line(function) else function.__name__,
-        "says": " ".join(says.split()),
-        "at": f"{path}:{first}",
-    }
+    says = (inspect.getdoc(function) or " ".join(lines)).partition("\n\n")[0]
+    name = "rule" if function.__name__ == LINE else function.__name__
+    return {"name": name, "says": " ".join(says.split()), "at": f"{path}:{first}"}
 
 
 def as_text(record: dict[str, Any]) -> str:
