@@ -52,8 +52,6 @@ def test_a_gpu_is_named_with_its_driver(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(provenance, "smi", lambda: ("580.65.06", ["NVIDIA H100, 81559 MiB"]))
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "NVIDIA H100")
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 8)
-    provenance.driver.cache_clear()
     found = describe(twin_checkpoint("gpt_neox"))
     assert (found["device"], found["driver"]) == ("NVIDIA H100", "580.65.06")
-    provenance.driver.cache_clear()
     assert describe_environment() == {"gpus": ["NVIDIA H100"], **provenance.versions()}

@@ -65,28 +65,16 @@ def meter(
             yield advance
 
 
-def track(
-    items: Iterable[T],
-    what: str,
-    unit: str,
-    total: int,
-    *,
-    size: Callable[[T], int] = lambda item: 1,
-    shown: bool = True,
-) -> Generator[T, None, None]:
-    """The items, one by one, counted by `size` once the next is asked for."""
-    with meter(what, unit, total, shown=shown) as advance:
+def track(items: Iterable[T], what: str, unit: str, total: int) -> Generator[T, None, None]:
+    """The items, one by one, counted once the next is asked for."""
+    with meter(what, unit, total) as advance:
         for item in items:
             yield item
-            advance(size(item))
+            advance()
 
 
 def within(seconds: int, late: str, work: Callable[[], T]) -> T:
-    """What `work` gives, if it is done by then; it may be at it to the end of the process.
-
-    Raises:
-        LayerwiseError: saying `late`, if it is not.
-    """
+    """What `work` gives, if it is done by then, else an error that says `late`."""
     found: list[T] = []
     raised: list[BaseException] = []
 

@@ -79,11 +79,7 @@ def require_sound(
     texts: Sequence[str],
     dtype: str | None = None,
 ) -> None:
-    """Refuse states whose size (a norm, a largest magnitude) is not finite, or zero.
-
-    Raises:
-        LayerwiseError: naming the first such text, the dtype it ran in, and what to try.
-    """
+    """Refuse states whose size (a norm, a largest magnitude) is not finite, or zero."""
     bad = (~(torch.isfinite(sizes) & (sizes != 0))).nonzero()
     if not len(bad):
         return
@@ -98,25 +94,17 @@ def require_sound(
     )
 
 
-def capped(logits: torch.Tensor, cap: float | None) -> torch.Tensor:
-    """The logits as the model gives them: Gemma 2 bends them."""
-    return logits if cap is None else torch.tanh(logits / cap) * cap
-
-
 def mean_token_nll(
     checkpoint: Checkpoint,
     hidden: Float[torch.Tensor, "batch token hidden"],
     tokens: Int64[torch.Tensor, "batch token"],
 ) -> Float32[torch.Tensor, " batch"]:
-    """Mean NLL of tokens 1..T-1 of every statement, nats.
-
-    The model's own loss, one statement at a time.
-    """
+    """Mean NLL of tokens 1..T-1 of every statement, nats: the model's own loss, one at a time."""
     n_texts = max(1, HEAD_ROWS // (tokens.shape[1] - 1))
     some = zip(hidden[:, :-1].split(n_texts), tokens[:, 1:].split(n_texts), strict=True)
     nlls = []
     for states, wanted in some:
-        logits = capped(checkpoint.head(states), checkpoint.cap)
+        logits = checkpoint.logits(states)
         for one, ids in zip(logits, wanted.to(logits.device), strict=True):
             nlls.append(torch.nn.functional.cross_entropy(one.float(), ids))
     return torch.stack(nlls)

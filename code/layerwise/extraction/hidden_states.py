@@ -20,6 +20,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.extraction.batches import Batch, Room, plan_batches, run_in_parts
 from layerwise.extraction.forward import forward, mean_token_nll, pool, require_sound
 from layerwise.extraction.load import Checkpoint, attention_kernel
+from layerwise.extraction.needs import kept_bytes
 from layerwise.extraction.partial import Partial
 from layerwise.extraction.provenance import describe, states_kernel
 from layerwise.extraction.store import (
@@ -32,8 +33,7 @@ from layerwise.extraction.store import (
 from layerwise.extraction.templates import NONE, render
 from layerwise.extraction.token_ids import Ids, digest_of_ids, tokenize
 from layerwise.files import from_environment
-from layerwise.inputs.models import BYTES
-from layerwise.progress import track
+from layerwise.progress import meter
 
 LAYOUT = 4  # raise when the same inputs would give other bytes
 T = TypeVar("T")
@@ -63,9 +63,9 @@ def extract(
         tokens_per_batch: upper limit of tokens in a batch; part of the method in half precision.
 
     Raises:
-        LayerwiseError: for a statement of one token or a text longer than the model's context
-            (before anything runs), non-finite or all-zero states, a text that does not fit into
-            memory, a disk that is full or cannot be written, or another run on the same folder.
+        LayerwiseError: before anything runs, for a text that is too short or too long, too little
+            room on the disk, or another run on the same folder; then for states that are not
+            finite or all zero, or one text that does not fit into memory.
     """
     if not statements or tokens_per_batch < 1:
         raise LayerwiseError(
@@ -151,10 +151,10 @@ def _partial(
     lengths = {kind: [len(one) for one in of] for kind, of in ids.items()}
     limit = index["tokens_per_batch"]
     batches = [batch for kind, of in lengths.items() for batch in plan_batches(kind, of, limit)]
-    rows = len(POOLINGS) * len(ids["statements"]) + sum(lengths["prompts"])
-    width = checkpoint.hidden_size * (2 if checkpoint.dtype == "float16" else BYTES["float32"])
     fingerprint = hashlib.sha256(json.dumps(index, sort_keys=True).encode()).hexdigest()
-    return Partial(folder, fingerprint, batches, rows * width * (checkpoint.n_layers + 2))
+    sizes = (checkpoint.hidden_size, checkpoint.n_layers, checkpoint.dtype)
+    n_bytes = kept_bytes(len(ids["statements"]), sum(lengths["prompts"]), *sizes)
+    return Partial(folder, fingerprint, batches, n_bytes)
 
 
 def _run_all(
@@ -167,21 +167,18 @@ def _run_all(
     shown: bool,
 ) -> None:
     """Run and keep batches, counted in tokens: short statements come first, long prompts last."""
-    sizes = {n: len(b.members) * b.length for n, b in enumerate(partial.batches)}
-    total, room = sum(sizes[number] for number in numbers), Room()
-    tokens = track(
-        numbers, checkpoint.display, "tokens", total, size=sizes.__getitem__, shown=shown
-    )
-    with contextlib.closing(tokens):
-        for number in tokens:
-            batch = partial.batches[number]
 
-            def run(part: Batch) -> dict[str, np.ndarray]:
-                return _run(checkpoint, part, texts[part.kind], ids[part.kind])
+    def run(part: Batch) -> dict[str, np.ndarray]:
+        return _run(checkpoint, part, texts[part.kind], ids[part.kind])
 
-            at_a_time, parts = run_in_parts(checkpoint, batch, room, run)
+    sizes, room = [len(one.members) * one.length for one in partial.batches], Room()
+    total = sum(sizes[number] for number in numbers)
+    with meter(checkpoint.display, "tokens", total, shown=shown) as advance:
+        for number in numbers:
+            at_a_time, parts = run_in_parts(checkpoint, partial.batches[number], room, run)
             rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
             partial.save(number, at_a_time, rows)
+            advance(sizes[number])
 
 
 def _run(

@@ -59,18 +59,18 @@ class Checkpoint:
 
     @property
     def blocks(self) -> list[Any]:
-        """The blocks 0..n-1 in order."""
         return list(self.model.base_model.get_submodule(FAMILIES[self.family].blocks))
 
     @property
     def head(self) -> Any:
-        """The output embeddings: last hidden state to logits."""
+        """The output embeddings."""
         return self.model.get_output_embeddings()
 
-    @property
-    def cap(self) -> float | None:
-        """What the logits stay below, where the model has such a thing."""
-        return getattr(self.model.config, "final_logit_softcapping", None)
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Of last hidden states, as the model gives them: Gemma 2 bends them."""
+        cap = getattr(self.model.config, "final_logit_softcapping", None)
+        logits = self.head(hidden)
+        return logits if cap is None else torch.tanh(logits / cap) * cap
 
     @property
     def has_random_weights(self) -> bool:
@@ -79,7 +79,7 @@ class Checkpoint:
 
     @property
     def adds_bos(self) -> bool:
-        """True if the tokenizer puts a BOS token before every text."""
+        """Whether the tokenizer puts a BOS token before every text."""
         with_special = self.tokenizer("a").input_ids
         plain = self.tokenizer("a", add_special_tokens=False).input_ids
         added = len(with_special) > len(plain)
@@ -122,11 +122,8 @@ def default_device() -> str:
 
 
 def free_bytes(device: str | torch.device) -> int:
-    """Free memory of a device by its driver; of `auto`, of all GPUs and the machine.
-
-    What a model left behind is given back first: what torch keeps for later is not free to others.
-    """
-    gc.collect()
+    """Free memory of a device by its driver; of `auto`, of all GPUs and the machine."""
+    gc.collect()  # what a model left behind, and torch keeps for later, is not free to others
     torch.cuda.empty_cache()  # does nothing where no GPU was used
     if str(device).startswith("cuda"):
         return int(torch.cuda.mem_get_info(device)[0])
@@ -174,8 +171,8 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
     Its dtype and devices stay as they are. The revision recorded is a digest of its weights.
 
     Raises:
-        LayerwiseError: for what is no causal model of transformers, an architecture without a
-            known layout, weights of another dtype, no tokenizer, or a name that is not printable.
+        LayerwiseError: for anything but a causal model of transformers whose layout and dtype are
+            known, with its tokenizer and a printable name.
     """
     family = getattr(getattr(model, "config", None), "model_type", None)
     is_model = isinstance(model, transformers.PreTrainedModel)

@@ -30,7 +30,6 @@ BATCH_TOKENS = 2048
 NUMBERS_PER_TOKEN = 40  # of hidden size, at most
 LOGITS = 256 * 256_000
 STATEMENTS = 460
-STATEMENT_TOKENS = STATEMENTS * 12
 PROMPT_TOKENS = 25 * 16
 DISK_RATE = 1e9  # bytes a second
 TFLOPS = 50.0  # assumed where nobody says: half precision of a data-centre GPU, far from its peak
@@ -48,26 +47,21 @@ def bytes_of(parameters: float, hidden_size: int, dtype: str) -> float:
     return parameters * BYTES[dtype] + activations + LOGITS * BYTES["float32"]
 
 
-def weight_bytes(model: Model, dtype: str) -> float:
-    """Bytes of the weights in a dtype."""
-    return model.parameters * 1e9 * BYTES[dtype]
+def seconds_of(parameters: float, tokens: int, dtype: str, rate: float) -> float:
+    """Time of loading a model once and running it on so many tokens, by the formula above."""
+    return 2 * parameters * tokens / rate + parameters * BYTES[dtype] / DISK_RATE
 
 
 def seconds(model: Model, tflops: float = TFLOPS) -> float:
-    """Time of everything that is run on a model, by the formula above.
-
-    Raises:
-        LayerwiseError: for a rate that is not positive.
-    """
+    """The same of everything that is run on a model of the registry; TFLOP/s are positive."""
     if not tflops > 0:
         raise LayerwiseError(f"a matrix rate must be a positive number of TFLOP/s, found {tflops}")
     total = 0.0
     for dtype, experiments in model.dtypes.items():
         statements = sum(one.dtype == dtype for one in model.extractions.values())
         prompts = sum(name in model.experiments for name in experiments)
-        tokens = STATEMENT_TOKENS * statements + PROMPT_TOKENS * prompts
-        size = weight_bytes(model, dtype)
-        total += 2 * size / BYTES[dtype] * tokens / (tflops * 1e12) + size / DISK_RATE
+        tokens = STATEMENTS * 12 * statements + PROMPT_TOKENS * prompts
+        total += seconds_of(model.parameters * 1e9, tokens, dtype, tflops * 1e12)
     return total
 
 
@@ -79,13 +73,9 @@ def tflops(device: str) -> float:
 
 def states_bytes(model: Model) -> float:
     """Bytes of the hidden states that wait on disk until all of a model is measured."""
-    shape = model.shape
-    return float(
-        sum(
-            kept_bytes(STATEMENTS, PROMPT_TOKENS, shape.hidden_size, shape.n_layers, one.dtype)
-            for one in model.extractions.values()
-        )
-    )
+    sizes = (model.shape.hidden_size, model.shape.n_layers)
+    dtypes = [one.dtype for one in model.extractions.values()]
+    return float(sum(kept_bytes(STATEMENTS, PROMPT_TOKENS, *sizes, dtype) for dtype in dtypes))
 
 
 def kept_bytes(

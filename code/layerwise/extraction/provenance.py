@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from functools import cache
 from typing import Any
 
 import torch
@@ -29,7 +28,7 @@ def describe(checkpoint: Checkpoint) -> dict[str, Any]:
             "traces": kernel_of(model, "sdpa"),
             "maps": "eager",
         },
-        "driver": driver() if "cuda" in {one.type for one in devices(model)} else None,
+        "driver": smi()[0] if "cuda" in {one.type for one in devices(model)} else None,
         **versions(),
     }
     return found | ({RANDOM: True} if checkpoint.has_random_weights else {})
@@ -59,19 +58,10 @@ def devices(model: torch.nn.Module) -> list[torch.device]:
     return list(dict.fromkeys(weight.device for weight in model.parameters()))
 
 
-@cache
-def driver() -> str:
-    """Of the GPUs."""
-    return smi()[0]
-
-
 def smi() -> tuple[str, list[str]]:
     """The driver, and name and memory of every GPU; empty where nvidia-smi does not answer."""
-    command = [
-        "nvidia-smi",
-        "--query-gpu=driver_version,name,memory.total",
-        "--format=csv,noheader",
-    ]
+    query = "--query-gpu=driver_version,name,memory.total"
+    command = ["nvidia-smi", query, "--format=csv,noheader"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20)
     except (OSError, subprocess.SubprocessError):

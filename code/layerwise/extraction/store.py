@@ -38,11 +38,7 @@ Layer = int | Literal["before_norm"]
 
 def digest_of_texts(texts: Sequence[str]) -> str:
     """SHA-256 of texts and their order: states and statements that belong together share it."""
-    found = hashlib.sha256(b"[")  # of the JSON list, piece by piece
-    for number, text in enumerate(texts):
-        found.update((", " * (number > 0) + json.dumps(text)).encode())
-    found.update(b"]")
-    return found.hexdigest()
+    return hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -100,11 +96,7 @@ class HiddenStates:
 
 
 def open_states(folder: Path) -> HiddenStates:
-    """Open a finished extraction.
-
-    Raises:
-        LayerwiseError: if the folder is missing or unfinished, or a batch is missing or cut off.
-    """
+    """Open a finished extraction, if all its batches are there and whole."""
     if not (folder / "index.json").is_file():
         raise LayerwiseError(
             f"{folder}: no finished extraction here (index.json is missing); extract again"

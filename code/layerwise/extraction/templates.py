@@ -27,8 +27,8 @@ def render(tokenizer: Any, statement: str, template: str) -> str:
     """A statement as the only message of a user, without the header that would start an answer.
 
     Raises:
-        LayerwiseError: for an unknown template, a tokenizer that has none, or one whose text does
-            not get the BOS tokens that the variant stands for.
+        LayerwiseError: for an unknown template, or a tokenizer that has none or puts another
+            number of BOS tokens before its text.
     """
     if template not in TEMPLATES:
         raise LayerwiseError(
@@ -42,21 +42,10 @@ def render(tokenizer: Any, statement: str, template: str) -> str:
             f"template {template!r} needs a tokenizer with a chat template, this one has none; "
             "use an instruction-tuned model, or template 'none'"
         )
-    text = str(
-        tokenizer.apply_chat_template(
-            [{"role": "user", "content": statement}],
-            tokenize=False,
-            add_generation_prompt=False,
-            date_string=DATE,
-        )
-    )
+    message = [{"role": "user", "content": statement}]
+    text = str(tokenizer.apply_chat_template(message, tokenize=False, date_string=DATE))
     if template == ONCE:
         text = text.removeprefix(tokenizer.bos_token)
-    _require_bos(tokenizer, text, template, wanted)
-    return text
-
-
-def _require_bos(tokenizer: Any, text: str, template: str, wanted: int) -> None:
     ids = list(tokenizer(text).input_ids)
     found = next((n for n, one in enumerate(ids) if one != tokenizer.bos_token_id), len(ids))
     if found != wanted:
@@ -65,3 +54,4 @@ def _require_bos(tokenizer: Any, text: str, template: str, wanted: int) -> None:
             f"tokenizer's begin with {found}; its template or its special tokens are not "
             "those of the published runs"
         )
+    return text

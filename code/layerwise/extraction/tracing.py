@@ -17,7 +17,6 @@ import torch
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.families import FAMILIES
 from layerwise.extraction.forward import (
-    capped,
     forward,
     on_input,
     on_output,
@@ -56,9 +55,8 @@ def trace(
         autocast: compute under torch's bfloat16 autocast, whatever the model's dtype.
 
     Raises:
-        LayerwiseError: for a text without tokens, states or logits that are not finite, a layer of
-            zeros, attention maps that are missing or whose rows do not sum to one, or a block that
-            does not call the parts it is known to have.
+        LayerwiseError: for a text without tokens, states or logits that are not finite or zero,
+            maps that are missing or no softmax, or a block that does not call its known parts.
     """
     (ids,) = tokenize(checkpoint, "prompts", [text])
     tokens = torch.from_numpy(ids).long()[None].to(checkpoint.model.device)
@@ -82,7 +80,7 @@ def trace(
         stack.enter_context(taken_off(watched))
         hidden = forward(checkpoint, tokens, see)
         # of all tokens at once, as the model does: 16-bit kernels depend on the number of rows
-        logits = _array(capped(checkpoint.head(hidden)[0, -1], checkpoint.cap))
+        logits = _array(checkpoint.logits(hidden)[0, -1])
         # rows of the table: Gemma's embedding module multiplies them by sqrt(hidden) by itself
         table = checkpoint.model.get_input_embeddings().weight
         embedding = _array(table[tokens[0].to(table.device)])

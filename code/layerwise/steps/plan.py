@@ -23,7 +23,6 @@ from layerwise.extraction import needs
 from layerwise.extraction.checkpoint_folder import stored_tensors
 from layerwise.extraction.families import MATRICES
 from layerwise.files import read_json
-from layerwise.inputs.models import BYTES
 from layerwise.measures.values import sampled_layers
 from layerwise.steps.analyze import checked
 
@@ -61,8 +60,7 @@ def plan(
     parameters = float(sum(math.prod(one.shape) for one in stored_tensors(folder)))
     of_pairs, of_prompts = (_tokens(folder, of) for of in (statement_pairs.statements, texts))
     rate = SHARE * _rate() if device == "cpu" else needs.TFLOPS * 1e12
-    load = parameters * BYTES[dtype] / needs.DISK_RATE
-    run = 2 * parameters * (of_pairs + 2 * of_prompts) / rate
+    run = needs.seconds_of(parameters, of_pairs + 2 * of_prompts, dtype, rate)
     svd = len(MATRICES) * n_layers * SVD * size**3
     states = needs.kept_bytes(len(statement_pairs.statements), of_prompts, size, n_layers, dtype)
     free = psutil.virtual_memory().available
@@ -77,7 +75,7 @@ def plan(
         "memory": f"{needs.spelled(int(needs.bytes_of(parameters, size, dtype)))}, free here "
         f"{needs.spelled(free)}",
         "disk": f"{needs.spelled(states)} of hidden states in {out}",
-        "time": f"about {_spelled(load + run)} at {rate / 1e9:,.0f} GFLOP/s, singular values "
+        "time": f"about {_spelled(run)} at {rate / 1e9:,.0f} GFLOP/s, singular values "
         f"{_spelled(svd)} more",
     }
     said = [f"{name:<8} {text}" for name, text in lines.items()]
