@@ -21,14 +21,11 @@ import gpu  # noqa: E402
 import memory  # noqa: E402
 
 
-def run_gpu(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["gpu.py", *arguments])
-    return gpu.main()
-
-
 def test_gpu_at_a_tiny_shape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "gpu.json"
-    assert run_gpu(monkeypatch, "--device", "cpu", "--quick", "--out", str(out)) == 0
+    arguments = ["gpu.py", "--device", "cpu", "--quick", "--out", str(out)]
+    monkeypatch.setattr(sys, "argv", arguments)
+    assert gpu.main() == 0
     found = json.loads(out.read_text())
     assert found["environment"]["torch"] == torch.__version__
     assert found["texts"] == "synthetic"
@@ -40,14 +37,6 @@ def test_gpu_at_a_tiny_shape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for dtype in gpu.HALF:
         layers = [row["layer"] for row in shape["noise"][dtype]["layers"]]
         assert layers == [0, 1, 2, 3, "before_norm"]
-
-
-def test_gpu_iv(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert run_gpu(monkeypatch) == 2
-    assert "no CUDA device was found; run it on a machine with one" in capsys.readouterr().err
-    assert run_gpu(monkeypatch, "--device", "cpu") == 2
-    assert "--device cpu goes with --quick" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("slug", memory.SHAPES)

@@ -116,8 +116,7 @@ def recorded(root, tmp_path_factory):
     """A copy of the repository in which two models are measured, as far as DVC can tell."""
     folder = tmp_path_factory.mktemp("recorded")
     scratch.copy_repository(root, folder)
-    (folder / ".dvc").mkdir()
-    (folder / ".dvc" / "config").write_text(scratch.DVC_CONFIG)
+    write_text(folder / ".dvc" / "config", scratch.DVC_CONFIG)
     there = folder / "results" / "measured"
     places.run(there / "places.json", folder / "published")
     made = [f"models/{slug}/measured.json" for slug in MODELS]
@@ -240,9 +239,7 @@ path.write_text(str(time.time()))
 @pytest.fixture
 def small(tmp_path, monkeypatch):
     """A pipeline of a page per source and two models."""
-    subprocess.run(
-        [sys.executable, "-m", "dvc", "init", "-q", "--no-scm"], cwd=tmp_path, check=True
-    )
+    write_text(tmp_path / ".dvc" / "config", scratch.DVC_CONFIG)
     (tmp_path / "dvc.yaml").write_text(PIPELINE)
     (tmp_path / "models.yaml").write_text("models: {one: {}, two: {}}\n")
     (tmp_path / "write.py").write_text(WRITE)

@@ -17,6 +17,7 @@ import pytest
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.load import load_registered
 from layerwise.extraction.twins import twin_of
+from layerwise.files import write_text
 from layerwise.inputs import upstream
 from layerwise.inputs.models import read_models
 from layerwise.inputs.pairs import read_pairs
@@ -261,8 +262,7 @@ stages:
 @pytest.fixture
 def pipeline(tmp_path: Path) -> Path:
     """A pipeline of the same build: stages before, one per model, stages after."""
-    (tmp_path / ".dvc").mkdir()
-    (tmp_path / ".dvc" / "config").write_text(scratch.DVC_CONFIG)
+    write_text(tmp_path / ".dvc" / "config", scratch.DVC_CONFIG)
     (tmp_path / "dvc.yaml").write_text(STAGES)
     return tmp_path
 
