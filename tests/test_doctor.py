@@ -35,23 +35,6 @@ CPU = {"torch": "2.13.0+cpu", "numpy": "2.4.6", "transformers": "5.23.0", "dvc":
 LOCKS = {"cpu.lock": CPU, "cuda.lock": CPU | {"torch": "2.13.0"}}
 
 
-def test_text_says_what_can_run():
-    findings = {
-        "one": Finding("1"),
-        "two": Finding("2", "mend it", (TEST, REHEARSE, FULL)),
-    }
-    assert as_text(findings).splitlines() == [
-        "ok    one                  1",
-        "warn  two                  2",
-        "                           -> mend it",
-        "",
-        "make reproduce:      yes",
-        "make test:           no: two",
-        "make rehearse:       no: two",
-        "make reproduce-full: no: two",
-    ]
-
-
 # --- every check, every outcome -----------------------------------------------------------------
 
 
@@ -298,6 +281,7 @@ def test_elsewhere_and_where_torch_and_numpy_do_not_run_it_says_so(tmp_path, roo
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (2, "")
     assert "FAIL  repository           no dvc.yaml, params.yaml, models.yaml, pub" in done.stdout
+    assert "\n                           -> run it in the repository's root; rest" in done.stdout
     assert "FAIL  packages             no torch (ImportError: no libgomp)" in done.stdout
     assert "models               could not be looked at (ImportError: no libgomp)" in done.stdout
     assert "make reproduce:      no: repository, packages" in done.stdout
