@@ -106,9 +106,9 @@ OUTCOMES: list[tuple[Any, dict[str, Any], str, str, tuple[str, ...]]] = [
     (here.rehearsal, rooms(disk=0.9), "0.9 GB free for ", "name a --folder", (REHEARSE,)),
     (here.rehearsal, rooms(memory=1), "0.9 GiB of memory, up to 1.0 GiB", "more memory",
         (TEST, REHEARSE)),
-    (here.latex, which("latexmk"), "stay LaTeX source", "install texlive", ()),
-    (here.browser, which(), "chromium, chromedriver and pdftoppm", "", ()),
-    (here.browser, which("chromium"), "no chromium", "their tests are skipped", ()),
+    (here.programs, which(), "latexmk, chromium, chromedriver, pdftoppm", "", ()),
+    (here.programs, which("latexmk", "chromium", "pdftoppm"), "no latexmk, chromium, pdftoppm",
+        "latexmk, or the papers stay LaTeX source; apt install chromium", ()),
     (measuring.gpu, driver("580.65", sees=True), "as params.yaml asks (NVIDIA H200", "", ()),
     (measuring.gpu, driver(""), "finds none", "a GPU of 40 GB", (FULL,)),
     (measuring.gpu, driver("470.82"), "driver 470.82", "to 580 or newer (525 for TORCH=cuda12)",
@@ -213,15 +213,6 @@ def test_pins_of_a_lock_are_read_with_their_markers(tmp_path):
     assert here.locked(tmp_path) == {"one.lock": {"PyYAML": "6.0.3", "numpy": "2.4.6"}}
 
 
-# --- what programs answer: stand-ins on PATH -----------------------------------------------------
-
-
-def program(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
-    (folder / name).write_text(f"#!/bin/sh\n{text}\n")
-    (folder / name).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-
-
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
@@ -233,23 +224,12 @@ def program(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str)
 def test_nvidia_smi_is_asked(tmp_path, monkeypatch, said, expected):
     asked = '[ "$*" = "--query-gpu=driver_version,name,memory.total --format=csv,noheader" ]'
     text = "exit 9" if said is None else f"{asked} && echo '{said}'"
-    program(tmp_path, monkeypatch, "nvidia-smi", text)
+    (tmp_path / "nvidia-smi").write_text(f"#!/bin/sh\n{text}\n")
+    (tmp_path / "nvidia-smi").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     assert smi() == expected
     monkeypatch.setenv("PATH", str(tmp_path / "none"))
     assert smi() == ("", [])
-
-
-def test_packages_of_the_papers_are_looked_for(root, tmp_path, monkeypatch):
-    program(tmp_path, monkeypatch, "latexmk", "")
-    for absent in ("siunitx.sty", "none"):
-        text = f'for f; do [ $f = {absent} ] || echo "/tex/$f"; done'
-        program(tmp_path, monkeypatch, "kpsewhich", text)
-        finding = here.latex(root)
-        if absent == "none":
-            assert finding.status == "ok"
-        else:
-            found = "latexmk, but no siunitx.sty: the papers stay LaTeX source"
-            assert finding == Finding(found, here.APT)
 
 
 # --- the whole ----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Checks of what everything needs: packages, the repository, room, LaTeX, the tests' programs.
+"""Checks of what everything needs: packages, the repository, room, programs.
 
 Packages are imported where they are asked for: that one cannot be is a finding, not an end.
 """
@@ -11,7 +11,6 @@ import os
 import platform
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 from layerwise.doctor import REHEARSE, TARGETS, TEST, Check, Finding, existing, free, some
@@ -23,6 +22,11 @@ NEEDED = ("dvc.yaml", "params.yaml", "models.yaml", "published", "claims", "requ
 IMPORTED = ("torch", "transformers", "numpy", "scipy", "matplotlib", "dvc")
 WRITTEN = ("results", "figures", "paper", "report", ".dvc")
 RESULTS_BYTES = 0.2e9  # what `make reproduce` makes, kept twice: in the folder and in DVC's cache
+TESTS = "apt install chromium chromium-driver poppler-utils, or their tests are skipped"
+PROGRAMS = {
+    "latexmk": f"{APT}, or the papers stay LaTeX source",
+    **dict.fromkeys(("chromium", "chromedriver", "pdftoppm"), TESTS),
+}
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)(?: ; (.*?))?(?: \\)?$", re.M)
 
 
@@ -113,27 +117,12 @@ def rehearsal(root: Path) -> Finding:
     return Finding(found)
 
 
-def latex(root: Path) -> Finding:
-    """latexmk, and the packages of the papers' preamble that LaTeX does not find."""
-    if shutil.which("latexmk") is None:
-        return Finding("no latexmk: the papers stay LaTeX source", APT)
-    preamble = (root / "paper" / "preamble.tex.j2").read_text(encoding="utf-8")
-    named = re.findall(r"\\usepackage(?:\[[^]]*\])?\{([^}]*)\}", preamble)
-    files = [f"{package}.sty" for group in named for package in group.split(",")]
-    done = subprocess.run(["kpsewhich", *files], capture_output=True, text=True, check=False)
-    found = {Path(line).name for line in done.stdout.splitlines()}
-    if absent := [file for file in files if file not in found]:
-        return Finding(f"latexmk, but no {some(absent)}: the papers stay LaTeX source", APT)
-    return Finding(f"latexmk and the {len(files)} packages of the papers")
-
-
-def browser(root: Path) -> Finding:
-    """The programs that only tests use."""
-    programs = ("chromium", "chromedriver", "pdftoppm")
-    if absent := [name for name in programs if shutil.which(name) is None]:
-        fix = "apt install chromium chromium-driver poppler-utils; without, their tests are skipped"
-        return Finding(f"no {some(absent)}", fix)
-    return Finding("chromium, chromedriver and pdftoppm")
+def programs(root: Path) -> Finding:
+    """The programs that the numbers do without."""
+    if absent := [name for name in PROGRAMS if shutil.which(name) is None]:
+        fixes = dict.fromkeys(PROGRAMS[name] for name in absent)
+        return Finding(f"no {', '.join(absent)}", "; ".join(fixes))
+    return Finding(", ".join(PROGRAMS))
 
 
 CHECKS: dict[str, Check] = {
@@ -141,6 +130,5 @@ CHECKS: dict[str, Check] = {
     "packages": packages,
     "results": results,
     "rehearsal": rehearsal,
-    "LaTeX": latex,
-    "tools of tests": browser,
+    "programs": programs,
 }
