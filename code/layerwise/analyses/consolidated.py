@@ -10,15 +10,12 @@ from layerwise.inputs.result_files import CONSOLIDATED
 from layerwise.statistics import curves, phases
 
 ENDS = ("ci_lo", "ci_hi")
-
-
-def flag(ends: curves.Ends) -> str:
-    return "FALSE" if curves.includes_zero(ends) else "TRUE"
+FLAGS = ("TRUE", "FALSE")  # TRUE where an interval excludes zero
 
 
 OF_LAYER: Rules = {
-    "significant": lambda m: flag(m.ends),
-    "significant_of_printed": lambda m: flag((m.row.ci_lo, m.row.ci_hi)),
+    "significant": lambda m: FLAGS[curves.includes_zero(m.ends)],
+    "significant_of_printed": lambda m: FLAGS[curves.includes_zero((m.row.ci_lo, m.row.ci_hi))],
     "phase": lambda m: phases.phase_of(m.number, phases.thirds_of_list(m.curve.layers)),
     "phase_by_depth": lambda m: phases.phase_of(
         m.number, phases.thirds_of_depth(m.curve.layers, m.curve.layers[-1])

@@ -60,24 +60,25 @@ PREDICTIONS: dict[str, Callable[[Evidence], Predict]] = {
 }
 
 
-def depth_errors(e: Evidence, of: str) -> np.floating:
-    """Mean error of a prediction over the calibration models, in percent of depth."""
+def mean_error(e: Evidence, of: str, miss: Callable[[float, Entry], float]) -> float:
+    """Mean error of a prediction over the calibration models."""
     predict = PREDICTIONS[of](e)
-    return np.mean([depth_error(predict(m), layer(m), m.n_layers) for m in calibrated(e)])
+    return float(np.mean([miss(predict(m), m) for m in calibrated(e)]))
 
 
-def layer_errors(e: Evidence, of: str) -> np.floating:
-    """The same, each in percent of the model's L*."""
-    predict = PREDICTIONS[of](e)
-    return np.mean([relative_error(predict(m), layer(m)) for m in calibrated(e)])
-
-
+MISSES: dict[str, Callable[[float, Entry], float]] = {
+    "error": lambda found, m: depth_error(found, layer(m), m.n_layers),  # percent of depth
+    "relative_error": lambda found, m: relative_error(found, layer(m)),  # percent of the model's L*
+}
 CALIBRATION: Rules = {
     "constant": lambda e: fit(e).constant,
     "depth": lambda e: fit(e).depth,
     "heads": lambda e: fit(e).heads,
-    **{f"error/{of}": partial(depth_errors, of=of) for of in PREDICTIONS},
-    **{f"relative_error/{of}": partial(layer_errors, of=of) for of in PREDICTIONS},
+    **{
+        f"{name}/{of}": partial(mean_error, of=of, miss=miss)
+        for name, miss in MISSES.items()
+        for of in PREDICTIONS
+    },
 }
 
 # --- the two validations: L the blocks, H the heads of a model ---
@@ -95,11 +96,6 @@ def empirical(m: Entry) -> float:
 def error(m: Entry) -> float:
     """Of the formula, in percent of depth."""
     return depth_error(predicted(m), empirical(m), m.L)
-
-
-def relative(m: Entry) -> float:
-    """The same in percent of L*."""
-    return relative_error(predicted(m), empirical(m))
 
 
 def half_depth(m: Entry) -> float:
@@ -127,7 +123,7 @@ def unseen(f: Entry) -> dict[str, Entry]:
 OF_MODEL: Rules = {
     "L_star_predicted": predicted,
     "error_pct": error,
-    "relative_error_pct": relative,
+    "relative_error_pct": lambda m: relative_error(predicted(m), empirical(m)),
 }
 OF_PROMPTS: Rules = {
     "L_star_empirical": empirical,
@@ -136,7 +132,7 @@ OF_PROMPTS: Rules = {
 OVER_MODELS: Rules = {
     "by_lab": each(lambda f: by_lab(f.results), partial(mean, error)),
     "overall_mape": lambda f: mean(error, f.results),
-    "overall_relative_error": lambda f: mean(relative, f.results),
+    "overall_relative_error": lambda f: mean(OF_MODEL["relative_error_pct"], f.results),
     "verdict": lambda f: critical_layer.verdict(mean(error, f.results)),
     "half_depth": lambda f: mean(half_depth, f.results),
     "n_seen": lambda f: len(f.results) - len(unseen(f)),

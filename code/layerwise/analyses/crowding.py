@@ -53,8 +53,8 @@ def constant(some: list[Entry]) -> float:
 
 def as_foretold(f: Entry, high: bool) -> float:
     """Share of the models on one side of the limit that are what it foretells."""
-    chosen = [m for m in everyone(f) if (density(m) >= gains.DENSITY_LIMIT) == high]
-    return gains.share([damps(m) == high for m in chosen])
+    limit = gains.DENSITY_LIMIT
+    return gains.share([damps(m) == high for m in everyone(f) if (density(m) >= limit) == high])
 
 
 def density_rule(select: Callable[[Any], list[Entry]]) -> Rules:

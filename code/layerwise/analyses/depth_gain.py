@@ -24,18 +24,9 @@ def correlation(
     return pearson(*pairs.T)._asdict()
 
 
-def bound(models: Iterable[Entry]) -> str:
-    """Whether the mean gains keep equation 3's bound."""
-    return gains.bound_word([gain(m) for m in models], [m.n_layers for m in models])
-
-
-def inner_bound(models: Iterable[Entry]) -> str:
-    """The same of every block between the first and the last."""
-    words = {
-        gains.bound_word(inner := m.all_layer_gains[1:-1].tolist(), [m.n_layers] * len(inner))
-        for m in models
-    }
-    return "holds" if words == {"holds"} else "violated"
+def bound(points: Iterable[tuple[float, int]]) -> str:
+    """Whether gains, each with its depth, keep equation 3's bound."""
+    return gains.bound_word(*map(list, zip(*points, strict=True)))
 
 
 def only(values: Iterable[Any]) -> Any:
@@ -70,9 +61,13 @@ OVER_SIZES = {
         not AXIS[0] <= one <= AXIS[1] for m in f.models for one in m.residual_gain_all
     ),
     "figure_a4/n_dampening": lambda f: sum(map(damps, f.models)),
-    "bound/word": lambda f: bound(f.models),
-    "bound/word_without_1b": lambda f: bound([m for m in f.models if m.model != EXCEPTION]),
-    "bound/word_inner_blocks": lambda f: inner_bound(f.models),
+    "bound/word": lambda f: bound((gain(m), m.n_layers) for m in f.models),
+    "bound/word_without_1b": lambda f: bound(
+        (gain(m), m.n_layers) for m in f.models if m.model != EXCEPTION
+    ),
+    "bound/word_inner_blocks": lambda f: bound(
+        (one, m.n_layers) for m in f.models for one in m.all_layer_gains[1:-1]
+    ),
     "bound/above": above_bound,
     "bound/n_interior_expanding": lambda f: sum(
         float(np.prod(m.all_layer_gains[1:-1])) > 1 for m in f.models

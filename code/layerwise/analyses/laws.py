@@ -24,10 +24,6 @@ P_VALUES: dict[str, Callable[[Evidence], float]] = {
 }
 
 
-def below(e: Evidence, law: str) -> bool:
-    return P_VALUES[law](e) < LEVEL
-
-
 def equation4(e: Evidence, mass: Callable[[np.ndarray], np.ndarray]) -> str:
     """What a mass of causal attention makes of equation 4's trace: zero, or a number."""
     rng = np.random.default_rng(e.draws.seed)
@@ -40,7 +36,7 @@ def equation4(e: Evidence, mass: Callable[[np.ndarray], np.ndarray]) -> str:
 
 
 LAWS: Rules = {
-    **{f"below/{name}": partial(below, law=name) for name in P_VALUES},
+    **{f"below/{law}": partial(lambda p, e: p(e) < LEVEL, p) for law, p in P_VALUES.items()},
     "below/all": lambda e: all(p(e) < LEVEL for p in P_VALUES.values()),
     "below/first_two": lambda e: all(p(e) < LEVEL for p in list(P_VALUES.values())[:2]),
     "equation4/printed": lambda e: equation4(e, sheaf.excess_mass),

@@ -8,7 +8,7 @@ import numpy as np
 
 from layerwise.analyses.categories import FACTS, NUMERIC, asymmetry
 from layerwise.analyses.derivation import Document, Rules
-from layerwise.analyses.evidence import Entry
+from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.inputs.result_files import (
     CLASSES,
     CONTRIBUTIONS,
@@ -27,7 +27,7 @@ def ua(f: Entry, model: str, category: str) -> float:
     return f.of(CONTRIBUTIONS).row(model=model, category=category).ua
 
 
-def preference(f: Entry, model: str, category: str) -> float:
+def preference(f: Entry | Evidence, model: str, category: str) -> float:
     """Mean preference, nats: NLL of B minus NLL of A."""
     row = f.of(CLASSES).row(model=model, category=category)
     return row.nll_b - row.nll_a
@@ -57,24 +57,15 @@ def over_models(row: Entry, of: Callable[..., float], statistic: Callable[..., A
     return float(statistic([of(row, model, row.category) for model in PAPER1]))
 
 
-def gap(of_model: Entry) -> float:
-    """10 |UA| - |preference| on scientific facts."""
-    size = abs(ua(of_model, of_model.called, FACTS))
-    return SCALE * size - abs(preference(of_model, of_model.called, FACTS))
-
-
-def noise(f: Entry, model: str) -> float:
-    """Largest difference of a category's UA between Paper 1's run and the supplement's."""
-    first = f.of(PAPER1[model])
-    return max(abs(ua(f, model, name) - asymmetry(first[name])) for name in categories(f))
-
-
 SPLIT: Rules = {
     "full_r": lambda m: correlation(m)[0],
     "full_p": p_value,
     "r_without_numeric": lambda m: correlation(m, NUMERIC)[0],
     "p_without_numeric": lambda m: p_value(m, NUMERIC),
     "delta_r": lambda m: correlation(m, NUMERIC)[0] - correlation(m)[0],
+}
+GAP: Rules = {  # on scientific facts
+    "gap": lambda m: SCALE * abs(ua(m, m.called, FACTS)) - abs(preference(m, m.called, FACTS))
 }
 OF_CATEGORY: Rules = {
     "ua_std": lambda row: over_models(row, ua, np.std),
@@ -86,16 +77,22 @@ OF_CATEGORY: Rules = {
     ),
 }
 REGIME_COUNTS: Rules = {
-    regime: partial(lambda f, regime: sum(row.classification == regime for row in f), regime=regime)
+    regime: partial(lambda regime, f: sum(row.classification == regime for row in f), regime)
     for regime in REGIMES
 }
+# largest difference of a category's UA between Paper 1's run and the supplement's
+NOISE: Rules = {
+    model: partial(
+        lambda model, f: max(
+            abs(ua(f, model, name) - asymmetry(f.of(PAPER1[model])[name])) for name in categories(f)
+        ),
+        model,
+    )
+    for model in PAPER1
+}
 DOCUMENTS = {
-    "correlation": Document(
-        OUTPUT_CORRELATION, {"numeric_split/*": SPLIT, "rlhf_masking/*": {"gap": gap}}
-    ),
+    "correlation": Document(OUTPUT_CORRELATION, {"numeric_split/*": SPLIT, "rlhf_masking/*": GAP}),
     "divergence": Document(DIVERGENCE, {"*": OF_CATEGORY}),
     "classification": Document(CLASSES, {"": REGIME_COUNTS}, {}),
-    "rerun": Document(
-        CONTRIBUTIONS, {"": {model: partial(noise, model=model) for model in PAPER1}}, {}
-    ),
+    "rerun": Document(CONTRIBUTIONS, {"": NOISE}, {}),
 }

@@ -1,12 +1,11 @@
 """Traces of the sheaf Laplacian and the restriction maps (Paper 3, section 5.2)."""
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from layerwise.analyses.derivation import Document, Rule, Rules
+from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.gain_files import row_of
 from layerwise.inputs.result_files import EXTENDED, MAPS, V1, V2
@@ -126,11 +125,10 @@ RATIOS: Rules = {
 def traced(model: str) -> Document:
     """A model of the two trace scripts."""
     first, second = row_of(V1, model), row_of(V2, model)
-
-    def in_first(rule: Rule, m: Entry) -> Any:
-        return rule(first(m))
-
-    of_first = {f"first/{name}": partial(in_first, rule) for name, rule in FIRST_RUN.items()}
+    of_first = {
+        f"first/{name}": partial(lambda rule, m: rule(first(m)), rule)
+        for name, rule in FIRST_RUN.items()
+    }
     return Document(
         second,
         {"": {**SECOND_RUN, **of_first}},

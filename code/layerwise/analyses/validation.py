@@ -1,6 +1,7 @@
 """Uniformity asymmetry and output preference over the categories, last layer (notebook 003)."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,10 @@ from layerwise.analyses.categories import (
     total_pairs,
 )
 from layerwise.analyses.derivation import Document, Rule, Rules, each
-from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.analyses.evidence import Entry
+from layerwise.analyses.output_correlation import preference
 from layerwise.inputs.published import pointer
-from layerwise.inputs.result_files import CLASSES, OUTPUT_CORRELATION, PAPER1, UA_FILES
+from layerwise.inputs.result_files import OUTPUT_CORRELATION, PAPER1, UA_FILES
 from layerwise.statistics import correlation, curves
 from layerwise.statistics.bootstrap import mean_interval
 from layerwise.statistics.samples import cohens_d
@@ -86,22 +88,16 @@ def weakest(f: Entry) -> dict[str, Any]:
     return {"category": name, **found[name], "significant": found[name]["p"] < LEVEL}
 
 
-def reference(model: str) -> Rules:
-    """What notebook 003 typed of one of Paper 1's models: UA and mean preference of the facts."""
-
-    def preference(e: Evidence) -> float:
-        row = e[CLASSES].row(model=model, category=FACTS)
-        return row.nll_b - row.nll_a
-
-    return {
-        f"{model}/ua": lambda e: asymmetry(e[PAPER1[model]][FACTS]),
-        f"{model}/pref": preference,
-    }
-
-
+# what notebook 003 typed of Paper 1's models: UA and mean preference of the facts
+REFERENCE: Rules = {
+    f"{model}/{name}": partial(rule, model)
+    for model in PAPER1
+    for name, rule in {
+        "ua": lambda model, e: asymmetry(e[PAPER1[model]][FACTS]),
+        "pref": lambda model, e: preference(e, model, FACTS),
+    }.items()
+}
 OF_PRINT: Rules = {"_without_one": without_one, "_weakest": weakest}
-
-
 DOCUMENTS = {
     slug: Document(
         file,
@@ -112,7 +108,7 @@ DOCUMENTS = {
 } | {
     "reference": Document(
         None,
-        {"": {name: rule for model in PAPER1 for name, rule in reference(model).items()}},
+        {"": REFERENCE},
         {f"/{m}/pref": (OUTPUT_CORRELATION, pointer("rlhf_masking", m, "pref")) for m in PAPER1},
     )
 }
