@@ -289,8 +289,3 @@ def test_missing_number_iv(works, published, analysis):
 def test_label_in_place_of_another_iv(published, analysis, file, key, label, said):
     with pytest.raises(LayerwiseError, match=said):
         analysed(analysis, changed(published, {(file, key): label}))
-
-
-def test_unknown_analysis_iv(published):
-    with pytest.raises(LayerwiseError, match=r"analysis must be one of .*, found 'scale'"):
-        analysed("scale", published)

@@ -14,7 +14,7 @@ from layerwise.inputs.published import (
     split_pointer,
 )
 from layerwise.inputs.result_files import BOOTSTRAP, TABLES
-from layerwise.inputs.transcription import check_tables, transcribe, write_tables
+from layerwise.inputs.transcription import check_tables, transcribe
 
 
 @pytest.fixture
@@ -36,7 +36,9 @@ def files():
 
 @pytest.fixture
 def folder(tmp_path, files):
-    write_tables(tmp_path, transcribe(lambda file: json.dumps(files[file]).encode()))
+    tables = transcribe(lambda file: json.dumps(files[file]).encode())
+    for name, text in tables.items():
+        (tmp_path / name).write_text(text)
     (tmp_path / TYPED).write_text(",".join(HEADER) + "\nnotebook 000,/r/0,-0.60\n")
     return tmp_path
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from layerwise.analyses.derivation import Derivation, Document, Table, derive
 from layerwise.analyses.evidence import Draws, Evidence
-from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published
 
 # A module per analysis: `DOCUMENTS` of the papers; `READER`, if a reader's own model has it too.
@@ -41,13 +40,7 @@ READER: dict[str, Document] = {name: _of(of, "READER") for name, of in OF_READER
 
 
 def analyse(name: str, evidence: Evidence) -> Derivation:
-    """The documents of one analysis; what in them was derived or given, from which cells.
-
-    Raises:
-        LayerwiseError: if the analysis is unknown or a number that it needs is not published.
-    """
-    if name not in TABLES:
-        raise LayerwiseError(f"analysis must be one of {', '.join(TABLES)}, found {name!r}")
+    """The documents of one analysis; what in them was derived or given, from which cells."""
     return derive(TABLES[name], evidence)
 
 

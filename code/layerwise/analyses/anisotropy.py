@@ -36,11 +36,7 @@ def estimate(f: Entry) -> int:
 
 
 def inversion_layer(f: Entry) -> int:
-    """Paper 2's inversion: the first tested layer whose pair-level r is negative.
-
-    Raises:
-        LayerwiseError: if no r is negative.
-    """
+    """Paper 2's inversion: the first tested layer whose pair-level r is negative."""
     for layer, of_layer in by_layer(f.of(PAIRS).results).items():
         if of_layer.centroid_asymmetry.r < 0:
             return layer

@@ -63,11 +63,7 @@ class Evidence:
         return bool(self.cells.kept)
 
     def __getitem__(self, file: str) -> Entry:
-        """The entry of a whole file.
-
-        Raises:
-            LayerwiseError: if nothing of the file is published.
-        """
+        """The entry of a whole file."""
         if not self.cells.keys(file):
             raise LayerwiseError(
                 f"published/: no numbers of {file!r}; check the name, or transcribe that file with "
@@ -164,10 +160,6 @@ class Entry:
     def __getitem__(self, name: str | int | slice) -> Any:
         """What stands there: a number, a label, an entry; a slice is an array, or a list of
         entries.
-
-        Raises:
-            LayerwiseError: if nothing stands there.
-            NotMeasured: if it is a number that was not measured.
         """
         if isinstance(name, slice):
             rows = [self[row] for row in range(*name.indices(len(self)))]
@@ -220,11 +212,7 @@ class Entry:
         return [(name, self[name]) for name in self._node]
 
     def row(self, **columns: str) -> Entry:
-        """The one entry of a list with these names; an owner before a slash is no part of a name.
-
-        Raises:
-            LayerwiseError: if none has, or several have.
-        """
+        """The one entry with these names, of which an owner before a slash is no part."""
         wanted = {name: _short(value) for name, value in columns.items()}
         names = [{name: entry[name] for name in wanted} for entry in self._node]
         rows = [

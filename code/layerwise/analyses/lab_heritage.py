@@ -78,11 +78,7 @@ def fisher_p(table: np.ndarray) -> float:
 
 
 def chi_square_p(table: np.ndarray) -> float:
-    """p of Pearson's chi-square, one degree of freedom, without continuity correction.
-
-    Raises:
-        LayerwiseError: for an empty row or column.
-    """
+    """p of Pearson's chi-square, one degree of freedom, without continuity correction."""
     if not (table.sum(axis=0).all() and table.sum(axis=1).all()):
         raise LayerwiseError(
             f"a chi-square test needs no empty row or column, found {table.tolist()}; use Fisher's"
@@ -110,11 +106,7 @@ def figure2(f: Entry) -> list[float]:
 
 
 def gpt2_gain(f: Entry) -> float:
-    """Mean gain of GPT-2 over the hunt's prompts.
-
-    Raises:
-        NotMeasured: among published numbers, and if ours were not measured.
-    """
+    """Mean gain of GPT-2 over the hunt's prompts."""
     try:
         return float(np.mean(f.of(OURS).gpt2.gains.penultimate[:]))
     except LayerwiseError as error:

@@ -13,11 +13,7 @@ SIDES = ("sim_a", "sim_b")
 
 
 def similarities(group: Entry) -> Float32[np.ndarray, "pair side"]:
-    """Cosines, float32: the file writes the numbers as text, with the digits of float32.
-
-    Raises:
-        LayerwiseError: if one of them is not a number.
-    """
+    """Cosines, float32: the file writes the numbers as text, with the digits of float32."""
     try:
         return np.array([[np.float32(pair[side]) for side in SIDES] for pair in group])
     except ValueError as error:

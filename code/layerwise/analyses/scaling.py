@@ -96,11 +96,7 @@ DOCUMENTS = {
 
 
 def compare(layers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The document of several readers' models, from their `layers` documents by name.
-
-    Raises:
-        LayerwiseError: if there is no document, or one has no layer.
-    """
+    """The document of several readers' models, from their `layers` documents by name."""
     if not layers:
         raise LayerwiseError("scaling compares models, found none; name at least one")
     models = {display: _curve_of(display, document) for display, document in layers.items()}

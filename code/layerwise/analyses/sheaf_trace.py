@@ -13,7 +13,6 @@ from layerwise.statistics.critical_layer import (
     bend_sizes,
     gradient_sizes,
     layer_from_gain,
-    legacy_argmax,
     sharpest,
 )
 
@@ -52,7 +51,7 @@ def prior(m: Entry) -> float:
 
 def gap_layer(m: Entry) -> int:
     """L* of either run's spectral gaps: the largest."""
-    return legacy_argmax(m.spectral_gaps[:])
+    return int(np.argmax(m.spectral_gaps[:]))
 
 
 def expand_over_dampen(e: Evidence, series: str) -> float:
@@ -75,7 +74,7 @@ SECOND_RUN: Rules = {
 }
 FIRST_RUN: Rules = {
     "L_star_gap_max": gap_layer,
-    "L_star_lambda2_max": lambda m: legacy_argmax(m.lambda_2[:]),
+    "L_star_lambda2_max": lambda m: int(np.argmax(m.lambda_2[:])),
     "L_star_inflection": lambda m: sharpest(bend_sizes, m.spectral_gaps[:]),
     "max_spectral_gap": lambda m: np.max(m.spectral_gaps[:]),
     "mean_spectral_gap": lambda m: np.mean(m.spectral_gaps[:]),

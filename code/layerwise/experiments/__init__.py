@@ -70,11 +70,7 @@ class Experiment:
     names: Mapping[str, str | None] = field(default_factory=dict)
 
     def fragments(self, experiment: str, subject: Subject) -> Fragments:
-        """The model's fragments: objects number by number, lists as a whole.
-
-        Raises:
-            LayerwiseError: if the file has no place for the model or for a number.
-        """
+        """The model's fragments: objects number by number, lists as a whole."""
         slug = subject.model.slug
         file = self._of(self.file, experiment, slug)
         prompts = self._of(self.prompts, experiment, slug)

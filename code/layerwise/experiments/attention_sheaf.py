@@ -89,7 +89,7 @@ def second_script(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
         **{name: values.tolist() for name, values in smallest["legacy"].items()},
         "beyond": {
             slicing: trace_layers(masses, norms[slicing])
-            | {"L_star_spectral": critical_layer.legacy_argmax(smallest[slicing]["spectral_gaps"])}
+            | {"L_star_spectral": int(np.argmax(smallest[slicing]["spectral_gaps"]))}
             for slicing in SLICINGS
         },
     }

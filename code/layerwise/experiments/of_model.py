@@ -127,11 +127,7 @@ def why(error: Exception) -> str:
 
 
 def require_finite(name: str, fragments: Mapping[str, Mapping[str, Any]]) -> None:
-    """Refuse an infinity; NaN is what the papers' half precision leaves of some layers.
-
-    Raises:
-        LayerwiseError: naming the experiment and the place.
-    """
+    """Refuse an infinity; NaN is what the papers' half precision leaves of some layers."""
     for file, parts in fragments.items():
         for place, part in parts.items():
             for key, value in leaves(place, part):

@@ -18,11 +18,7 @@ BEFORE = Path(".dvc/tmp/dvc.lock.before")  # the copy of a run under way
 
 @contextlib.contextmanager
 def protected(path: Path) -> Iterator[None]:
-    """Keep a copy of the file; if the block, or an earlier one, ends too early, put it back.
-
-    Raises:
-        LayerwiseError: if the file is cut off, and there is no copy.
-    """
+    """Keep a copy of the file; if the block, or an earlier one, ends too early, put it back."""
     before = path.parent / BEFORE
     _restore(path, before)
     if path.is_file():

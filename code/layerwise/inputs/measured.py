@@ -74,13 +74,13 @@ def merge(fragments: Iterable[Fragments]) -> dict[str, dict[str, Any]]:
     return merged
 
 
-def places(published: Published) -> Published:
-    """The published structure with names and settings alone: None in the place of a number."""
-    cells = {
-        (file, key): value if is_identity(key) or is_setting(file, key) else None
-        for (file, key), value in published.cells.items()
-    }
-    return Published(cells)
+def places(published: Published) -> dict[str, dict[str, Value]]:
+    """Names and settings of the published files by place, None in the place of a number."""
+    found: dict[str, dict[str, Value]] = {}
+    for (file, key), value in published.cells.items():
+        known = is_identity(key) or is_setting(file, key)
+        found.setdefault(file, {})[key] = value if known else None
+    return found
 
 
 def read_places(path: Path) -> Published:

@@ -34,11 +34,7 @@ class Pin(NamedTuple):
         return self.size or LARGEST
 
     def check(self, place: str, content: bytes) -> bytes:
-        """The content, if it is that.
-
-        Raises:
-            LayerwiseError: naming `place`, distinct for a cut file and for wrong bytes.
-        """
+        """The content, if it is that."""
         found = hashlib.sha256(content).hexdigest()
         if found == self.sha256:
             return content
@@ -53,11 +49,7 @@ class Pin(NamedTuple):
 
 
 def open_mirror(name: str) -> Mirror:
-    """The mirror at a folder or at an http(s) address.
-
-    Raises:
-        LayerwiseError: if it is neither.
-    """
+    """The mirror at a folder or at an http(s) address."""
     if name.startswith(("http://", "https://")):
         return name.rstrip("/") + "/"
     if not Path(name).is_dir():

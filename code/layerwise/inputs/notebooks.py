@@ -45,7 +45,7 @@ def literal_in_notebook(notebook: bytes, variable: str, name: str = "notebook") 
             cells assign different ones.
     """
     found: list[Any] = []
-    for node in _assignments(_code_cells(notebook, name), variable):
+    for node in _assigned(notebook, variable, name):
         try:
             value = ast.literal_eval(node)
         except ValueError:
@@ -65,22 +65,18 @@ def literal_in_notebook(notebook: bytes, variable: str, name: str = "notebook") 
     return found[0]
 
 
-def _code_cells(notebook: bytes, name: str) -> Iterator[str]:
+def _assigned(notebook: bytes, variable: str, name: str) -> Iterator[ast.expr]:
+    """What code cells assign to the variable."""
     try:
         cells = json.loads(notebook)["cells"]
-        for cell in cells:
-            if cell["cell_type"] == "code":
-                # "source" is one text or a list of lines
-                yield "".join(cell["source"])
+        # "source" is one text or a list of lines
+        code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     except (ValueError, KeyError, TypeError) as error:
         raise LayerwiseError(
             f"{name}: not a Jupyter notebook ({type(error).__name__}: {error}); "
             "the file may be cut off"
         ) from None
-
-
-def _assignments(cells: Iterable[str], variable: str) -> Iterator[ast.expr]:
-    for cell in cells:
+    for cell in code:
         lines = ["pass" if line.lstrip().startswith(_SHELL) else line for line in cell.splitlines()]
         try:
             tree = ast.parse("\n".join(lines))

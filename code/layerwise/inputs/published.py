@@ -131,11 +131,7 @@ def read_control(folder: Path) -> dict[str, Value]:
 
 
 def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Line number and cells of every row of a table of `published/`.
-
-    Raises:
-        LayerwiseError: if it is missing or has other columns.
-    """
+    """Line number and cells of every row of a table of `published/`."""
     if not path.is_file():
         raise LayerwiseError(f"{path}: the table is missing; restore it from the repository")
     rows = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)

@@ -56,11 +56,7 @@ SECTIONS = {"measure": Measuring, "analyse": Analysing}
 
 
 def read_yaml(path: Path) -> Any:
-    """The document of a YAML file, of plain values only.
-
-    Raises:
-        LayerwiseError: if there is no such file, or it is not YAML.
-    """
+    """The document of a YAML file, of plain values only."""
     text = read_text(path)
     try:
         return yaml.safe_load(text)
@@ -70,11 +66,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def read_choices(path: Path, section: str) -> dict[str, Any]:
-    """A section of params.yaml: what the stage of that name was left to choose.
-
-    Raises:
-        LayerwiseError: if there is no such file or section, or a choice is none.
-    """
+    """A section of params.yaml: what the stage of that name was left to choose."""
     if not path.is_file():
         raise LayerwiseError(f"{path}: no such file; run from the repository or give --params")
     document = read_yaml(path)
@@ -86,11 +78,7 @@ def read_choices(path: Path, section: str) -> dict[str, Any]:
 
 
 def require_shape(place: object, shape: Any, document: Any, again: str = "correct it") -> Any:
-    """The document, once it has the shape: a type that pydantic knows.
-
-    Raises:
-        LayerwiseError: naming the place, what is amiss first, what came, and the fix.
-    """
+    """The document, once it has the shape: a type that pydantic knows."""
     try:
         _adapter(shape).validate_python(document)
     except ValidationError as error:

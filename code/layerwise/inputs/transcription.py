@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import write_text
 from layerwise.inputs.published import HEADER, Value, leaves, pointer
 from layerwise.inputs.result_files import DATASET, PROMPTS, TABLES
 
@@ -30,17 +29,8 @@ def transcribe(read_file: Callable[[str], bytes]) -> dict[str, str]:
     return tables
 
 
-def write_tables(folder: Path, tables: Mapping[str, str]) -> None:
-    for name, text in tables.items():
-        write_text(folder / name, text)
-
-
 def check_tables(folder: Path, tables: Mapping[str, str]) -> None:
-    """Compare the committed tables with freshly transcribed ones, number by number.
-
-    Raises:
-        LayerwiseError: naming the first line that is not what upstream's file says.
-    """
+    """Compare the committed tables with freshly transcribed ones, number by number."""
     for name, text in tables.items():
         committed = (folder / name).read_text(encoding="utf-8").splitlines()
         pairs = itertools.zip_longest(committed, text.splitlines())

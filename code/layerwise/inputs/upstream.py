@@ -119,11 +119,7 @@ def own_or_papers(given: Any, name: str) -> Any:
 
 
 def verify_data(folder: Path, *, published: Path = PUBLISHED) -> None:
-    """Check that `folder` holds the pinned `dataset.json` and `prompts.json`.
-
-    Raises:
-        LayerwiseError: naming the first file that is missing or altered.
-    """
+    """Check that `folder` holds the pinned `dataset.json` and `prompts.json`."""
     registry = read_registry(published)
     for name in DATA_FILES:
         path = folder / name
@@ -143,11 +139,7 @@ def result_file(
     published: Path = PUBLISHED,
     retries: int = RETRIES,
 ) -> bytes:
-    """Verified bytes of one published file, by its path in the upstream repository.
-
-    Raises:
-        LayerwiseError: if the registry does not list it, or as for `fetch`.
-    """
+    """Verified bytes of one published file, by its path in the upstream repository."""
     registry = read_registry(published)
     if path not in registry.pins:
         raise LayerwiseError(

@@ -32,11 +32,7 @@ class Anisotropy:
 
 
 def anisotropy(tokens: Float[np.ndarray, "token hidden"]) -> Anisotropy:
-    """Measure the token states of one layer.
-
-    Raises:
-        LayerwiseError: for fewer than two tokens or states that are not finite.
-    """
+    """Measure the token states of one layer."""
     if len(tokens) < 2:
         raise LayerwiseError(
             f"a covariance needs at least two tokens, found {len(tokens)}; add prompts"

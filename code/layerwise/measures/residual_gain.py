@@ -68,9 +68,6 @@ def round_to(values: Float32[np.ndarray, "*shape"], dtype: str) -> Float32[np.nd
     """The values rounded to `dtype` (ties to even) and held in float32 again.
 
     bfloat16 is the upper half of a float32. What float16 cannot hold becomes infinite.
-
-    Raises:
-        LayerwiseError: for another dtype than float32, float16 and bfloat16.
     """
     if dtype == "float32":
         return values
@@ -149,11 +146,7 @@ def module_gain(into: Tokens, out: Tokens) -> float:
 
 
 def module_gains(traces: Sequence[Trace]) -> tuple[Blocks, Blocks]:
-    """Attention gain and MLP gain of every block: means of ratios, not ratios of means.
-
-    Raises:
-        LayerwiseError: for no traces, or one that was taken without its modules.
-    """
+    """Attention gain and MLP gain of every block: means of ratios, not ratios of means."""
     blocks = [trace.modules for trace in traces]
     if not blocks or not all(blocks):
         raise LayerwiseError(

@@ -82,11 +82,7 @@ def token_laplacian(attention: Map) -> Float64[np.ndarray, "token token"]:
 
 
 def graph_laplacian(attention: Map) -> Float64[np.ndarray, "token token"]:
-    """diag(row sums) - A, of which the second trace script reads the lower triangle only.
-
-    Raises:
-        LayerwiseError: for a single token.
-    """
+    """diag(row sums) - A, of which the second trace script reads the lower triangle only."""
     if len(attention) < 2:
         raise LayerwiseError("a graph Laplacian needs at least two tokens, found 1; use more text")
     a = np.asarray(attention, dtype=np.float64)

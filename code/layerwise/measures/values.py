@@ -72,11 +72,7 @@ class Values:
 def sampled_layers(
     n_layers: int, *, layers: Sequence[int] | None = None, layer_step: int = 4
 ) -> tuple[int, ...]:
-    """The given layers, ascending, or every layer_step-th from 0 and the last (notebook 002).
-
-    Raises:
-        LayerwiseError: if a layer is not one of 0..n_layers.
-    """
+    """The given layers, ascending, or every layer_step-th from 0 and the last (notebook 002)."""
     if layers is None:
         return tuple(sorted({*range(0, n_layers + 1, layer_step), n_layers}))
     if not layers:

@@ -38,11 +38,6 @@ def layer_from_gain(n_layers: int, gain: float | int) -> float:
     return n_layers / 2 * (1 + math.tanh(5 * (gain - 1)))
 
 
-def legacy_argmax(sizes: Float[np.ndarray, " layer"]) -> int:
-    """`np.argmax` as the notebooks use it: the first NaN wins where there is one."""
-    return int(np.argmax(sizes))
-
-
 def _long_enough(values: np.ndarray, least: int) -> np.ndarray:
     if len(values) < least:
         raise LayerwiseError(
@@ -69,14 +64,14 @@ def bend_sizes(values: Float[np.ndarray, " layer"]) -> Float[np.ndarray, " layer
 
 def sharpest(sizes: Sizes, values: Float[np.ndarray, " layer"]) -> int:
     """Where the series turns most sharply; the first layer whose size a NaN touches, if any."""
-    return legacy_argmax(sizes(values))
+    return int(np.argmax(sizes(values)))
 
 
 def guarded(sizes: Sizes, values: Float[np.ndarray, " layer"]) -> int | None:
     """The same among the layers whose size no NaN touches; None where there is no such layer."""
     found = sizes(values)
     finite = np.where(np.isnan(found), -np.inf, found)
-    return None if np.all(np.isneginf(finite)) else legacy_argmax(finite)
+    return None if np.all(np.isneginf(finite)) else int(np.argmax(finite))
 
 
 class SignChange(NamedTuple):
@@ -100,7 +95,7 @@ def sign_change(values: Float[np.ndarray, " layer"]) -> SignChange:
     turns = np.flatnonzero((steps[:-1] > 0) & (steps[1:] < 0))
     if len(turns):
         return SignChange(int(turns[0]) + 1, "sign_change")
-    peak = legacy_argmax(values)
+    peak = int(np.argmax(values))
     if 0 < peak < n - 1:
         return SignChange(peak, "peak")
     sizes = np.abs(steps)

@@ -46,9 +46,6 @@ def run(
     Of a measured source NUMBERS is the folder of the models' measurements; what cannot be derived
     from them is said to be `undefined`, or `missing` with the cell that was not measured. The
     same statistics of the random weights measured beside them go to OUT/control.
-
-    Raises:
-        LayerwiseError: if a published number is missing or does not give a statistic.
     """
     tables, draws = read_published(published), Draws(**read_choices(params, "analyse"))
     wanted: list[tuple[str, Published, dict[str, Any]]] = [("", tables, {})]

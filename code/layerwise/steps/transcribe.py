@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from layerwise.inputs.transcription import check_tables, transcribe, write_tables
+from layerwise.files import write_text
+from layerwise.inputs.transcription import check_tables, transcribe
 from layerwise.inputs.upstream import result_file
 from layerwise.steps import Place, program
 
@@ -23,7 +24,8 @@ def run(
     if check:
         check_tables(out, tables)
         return f"{numbers} published numbers are what upstream's files say"
-    write_tables(out, tables)
+    for name, text in tables.items():
+        write_text(out / name, text)
     return f"{numbers} published numbers written to {out}"
 
 
