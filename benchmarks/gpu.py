@@ -1,6 +1,6 @@
 """Time the extraction of large shapes on a GPU, and measure what batching does to half precision.
 
-    python benchmarks/gpu.py [--shapes pythia-6p9b pythia-12b] [--pairs FILE] [--out gpu.json]
+    python benchmarks/gpu.py [--out gpu.json]
 
 Random weights in float16, built on the device: 460 statements, all layers and the NLL in one
 pass, files and all. The floor is the larger of two times: all multiply-adds at the rate of a
@@ -31,7 +31,7 @@ from extraction import checkpoint_of, loops, needed_flop, read_texts, synthetic,
 from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint, load_model
 from layerwise.extraction.provenance import describe_environment
-from layerwise.extraction.store import BEFORE_NORM, HiddenStates
+from layerwise.extraction.store import BEFORE_NORM
 from layerwise.files import write_json
 from layerwise.measures.uniformity import mean_pairwise_cosine_by_group
 
@@ -105,21 +105,19 @@ def floor_seconds(checkpoint: Checkpoint, texts: list[str], repeats: int) -> dic
     }
 
 
-def extraction_seconds(
-    checkpoint: Checkpoint, texts: list[str], out: Path, repeats: int, tokens_per_batch: int
-) -> float:
+def extraction_seconds(checkpoint: Checkpoint, texts: list[str], out: Path, repeats: int) -> float:
     """Fastest whole extraction, tokenizing and files included."""
     fresh = itertools.count()
 
     def whole() -> None:
         folder = out / f"run-{next(fresh)}"
-        extract(checkpoint, texts, (), folder, tokens_per_batch=tokens_per_batch)
+        extract(checkpoint, texts, (), folder)
         shutil.rmtree(folder)
 
     return best_seconds(whole, str(checkpoint.model.device), repeats)
 
 
-def with_load(checkpoint: Checkpoint, texts: list[str], out: Path, tokens: int) -> float:
+def with_load(checkpoint: Checkpoint, texts: list[str], out: Path) -> float:
     """Seconds from a folder on the disk to a finished extraction; the page cache is emptied."""
     device, folder = str(checkpoint.model.device), out / "checkpoint"
     checkpoint.model.save_pretrained(folder)
@@ -134,21 +132,21 @@ def with_load(checkpoint: Checkpoint, texts: list[str], out: Path, tokens: int) 
 
     def whole() -> None:
         loaded = load_model(folder, "float16", device)
-        extract(loaded, texts, (), out / "loaded", tokens_per_batch=tokens)
+        extract(loaded, texts, (), out / "loaded")
 
     seconds = timed(whole)
     shutil.rmtree(folder)
     return seconds
 
 
-def noise(checkpoint: Checkpoint, texts: list[str], out: Path, tokens: int) -> dict[str, Any]:
+def noise(checkpoint: Checkpoint, texts: list[str], out: Path) -> dict[str, Any]:
     """Batches against one statement at a time: per layer, and the NLL in nats.
 
     States relative to the root mean square of the layer, the largest 1 - cosine of a statement
     with itself, the change of the mean pairwise cosine of side A minus that of side B.
     """
     half = len(texts) // 2
-    together = extract(checkpoint, texts, (), out / "together", tokens_per_batch=tokens)
+    together = extract(checkpoint, texts, (), out / "together")
     alone = extract(checkpoint, texts, (), out / "alone", tokens_per_batch=1)
     rows = []
     for layer in (*range(checkpoint.n_layers + 1), BEFORE_NORM):
@@ -167,41 +165,34 @@ def noise(checkpoint: Checkpoint, texts: list[str], out: Path, tokens: int) -> d
                 "asymmetry": abs(asymmetry[0] - asymmetry[1]),
             }
         )
-    found = {"layers": rows, "nll": _largest_nll_gap(together, alone)}
+    found = {"layers": rows, "nll": float(np.abs(together.nll - alone.nll).max())}
     for states in (together, alone):
         shutil.rmtree(states.folder)
     return found
 
 
-def _largest_nll_gap(together: HiddenStates, alone: HiddenStates) -> float:
-    return float(np.abs(together.nll - alone.nll).max())
-
-
-def measure(shape: str, texts: list[str], arguments: argparse.Namespace) -> dict[str, Any]:
+def measure(shape: str, texts: list[str], device: str, quick: bool) -> dict[str, Any]:
     """Everything for one shape."""
-    device, tokens = arguments.device, arguments.tokens_per_batch
-    repeats, sampled = (1, 1) if arguments.quick else (5, 4)
+    repeats, sampled = (1, 1) if quick else (5, 4)
     checkpoint = build(shape, device)
     if device != "cpu":
         torch.cuda.reset_peak_memory_stats()
     found: dict[str, Any] = {"shape": shape, "statements": len(texts)}
-    with tempfile.TemporaryDirectory(dir=arguments.scratch) as scratch:
+    with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch)
-        found["seconds"] = extraction_seconds(checkpoint, texts, out, repeats, tokens)
+        found["seconds"] = extraction_seconds(checkpoint, texts, out, repeats)
         if device != "cpu":
             found["peak_gb"] = torch.cuda.max_memory_allocated() / 1e9
-        found |= floor_seconds(checkpoint, texts, 3 if arguments.quick else 20)
+        found |= floor_seconds(checkpoint, texts, 3 if quick else 20)
         found["fraction_of_floor"] = found["floor_seconds"] / found["seconds"]
         many, few = loops(checkpoint, texts, sampled)
         found["ratio_20_passes"] = many / found["seconds"]
         found["ratio_4_passes"] = few / found["seconds"]
-        found["noise"] = {"float16": noise(checkpoint, texts, out, tokens)}
-        if arguments.load:
-            found["seconds_with_load"] = with_load(checkpoint, texts, out, tokens)
-            checkpoint = build(shape, device)
-        wider = checkpoint.model.to(torch.bfloat16)
+        found["noise"] = {"float16": noise(checkpoint, texts, out)}
+        found["seconds_with_load"] = with_load(checkpoint, texts, out)
+        wider = build(shape, device).model.to(torch.bfloat16)
         checkpoint = dataclasses.replace(checkpoint, model=wider, dtype="bfloat16")
-        found["noise"]["bfloat16"] = noise(checkpoint, texts, out, tokens)
+        found["noise"]["bfloat16"] = noise(checkpoint, texts, out)
     return found
 
 
@@ -209,8 +200,7 @@ def describe(found: dict[str, Any]) -> None:
     """Print one shape."""
     print(f"{found['shape']}, float16, {found['statements']} statements")
     print(f"  extraction          {found['seconds']:9.3f} s")
-    if "seconds_with_load" in found:
-        print(f"  with load from disk {found['seconds_with_load']:9.3f} s")
+    print(f"  with load from disk {found['seconds_with_load']:9.3f} s")
     if "peak_gb" in found:
         print(
             f"  peak memory         {found['peak_gb']:9.1f} GB (weights {found['weight_gb']:.1f})"
@@ -232,49 +222,27 @@ def describe(found: dict[str, Any]) -> None:
         )
 
 
-def parse() -> argparse.Namespace:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    large = ["pythia-6p9b", "pythia-12b"]
-    parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=large)
-    parser.add_argument(
-        "--pairs",
-        type=Path,
-        help="statement pairs; default: data/dataset.json if it is there, else synthetic ones "
-        "of 8 to 16 tokens",
-    )
-    parser.add_argument("--device", default="cuda", help="cuda, cuda:N, or cpu with --quick")
-    parser.add_argument("--quick", action="store_true", help="a tiny shape: tries the program")
-    parser.add_argument("--tokens-per-batch", type=int, default=2048)
-    parser.add_argument("--no-load", dest="load", action="store_false", help="skip the disk")
-    parser.add_argument("--scratch", type=Path, help="folder for states and one checkpoint")
-    parser.add_argument("--out", type=Path, default=Path("gpu.json"), help="result file")
-    return parser.parse_args()
-
-
 def main() -> int:
     """Measure, print, write."""
-    arguments = parse()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", default="cuda", help="cuda, cuda:N, or cpu with --quick")
+    parser.add_argument("--quick", action="store_true", help="a tiny shape: tries the program")
+    parser.add_argument("--out", type=Path, default=Path("gpu.json"), help="result file")
+    arguments = parser.parse_args()
     if arguments.device == "cpu" and not arguments.quick:
-        print("gpu.py: large shapes need a GPU; --device cpu goes with --quick", file=sys.stderr)
-        return 2
+        parser.error("large shapes need a GPU; --device cpu goes with --quick")
     if arguments.device != "cpu" and not torch.cuda.is_available():
-        print(
-            "gpu.py: no CUDA device was found; run it on a machine with one, or try the program "
-            "with --device cpu --quick",
-            file=sys.stderr,
-        )
-        return 2
-    default = Path("data") / "dataset.json"
-    pairs = arguments.pairs or (default if default.is_file() else None)
-    texts = synthetic(6, SHAPES["tiny"][3]) if arguments.quick else read_texts(pairs)
-    found = {
+        parser.error("no CUDA device was found; try the program with --device cpu --quick")
+    pairs = Path("data") / "dataset.json"
+    given = pairs if pairs.is_file() and not arguments.quick else None
+    texts = synthetic(6, SHAPES["tiny"][3]) if arguments.quick else read_texts(given)
+    found: dict[str, Any] = {
         "environment": describe_environment() | {"device": arguments.device},
-        "texts": "synthetic" if arguments.quick or pairs is None else str(pairs),
+        "texts": str(given or "synthetic"),
         "shapes": [],
     }
-    for shape in ["tiny"] if arguments.quick else arguments.shapes:
-        found["shapes"].append(measure(shape, texts, arguments))
+    for shape in ["tiny"] if arguments.quick else ["pythia-6p9b", "pythia-12b"]:
+        found["shapes"].append(measure(shape, texts, arguments.device, arguments.quick))
         describe(found["shapes"][-1])
         write_json(arguments.out, found)
         if arguments.device != "cpu":
