@@ -34,10 +34,8 @@ class Busy(LayerwiseError):
 def locked(folder: Path) -> Iterator[None]:
     """Inside the block this process alone writes to `folder`, by `folder.lock` beside it.
 
-    The kernel lets go of a killed one's. A block inside the block holds the same lock.
-
-    Raises:
-        Busy: if another process holds it.
+    The kernel lets go of a killed one's. A block inside the block holds the same lock; while
+    another process does, it is `Busy`.
     """
     from filelock import FileLock, Timeout  # only who writes waits for it
 
@@ -100,17 +98,14 @@ def together(folder: Path) -> Iterator[Path]:
                     with file.open("rb") as written:
                         os.fsync(written.fileno())
             for new in sorted(part.iterdir(), key=lambda path: path.stat().st_mtime_ns):
-                _replace(new, folder / new.name)
+                place = folder / new.name
+                if new.is_dir() and (place.is_dir() or place.is_symlink()):
+                    os.replace(place, part / f"{_PART}{new.name}")  # goes with `part`
+                os.replace(new, place)
         except OSError as error:
             if _PART in str(error.filename or _PART):
                 error.filename = str(folder)  # that is what the user knows of
             raise
-
-
-def _replace(new: Path, place: Path) -> None:
-    if new.is_dir() and (place.is_dir() or place.is_symlink()):
-        os.replace(place, new.with_name(f"{_PART}{new.name}"))  # goes with what is left of `part`
-    os.replace(new, place)
 
 
 @contextlib.contextmanager
@@ -128,11 +123,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, document: Any) -> None:
-    """Write strict JSON (no NaN) atomically, indented, in the order of insertion.
-
-    Raises:
-        LayerwiseError: if the document holds a NaN or an infinity.
-    """
+    """Write strict JSON (NaN is refused) atomically, indented, in the order of insertion."""
     try:
         text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
     except ValueError as error:
@@ -157,11 +148,7 @@ def dated(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def from_environment(variable: str, least: int, most: int) -> int | None:
-    """The whole number that an environment variable holds; None: it is not set, or empty.
-
-    Raises:
-        LayerwiseError: if it is no whole number from `least` to `most`.
-    """
+    """The whole number that an environment variable holds; None: it is not set, or empty."""
     text = os.environ.get(variable)
     if not text:
         return None
@@ -179,12 +166,12 @@ def read_text(path: Path) -> str:
     Raises:
         LayerwiseError: if it is no file, say a device or a pipe, which may never end, or too large.
     """
-    if not path.is_file():
-        problem = (
-            "expected a file, found a folder; check the path" if path.is_dir()
-            else "expected a file, found a device or a pipe; save what it gives to a file first"
-            if path.exists() else "no such file; check the path"
-        )  # fmt: skip
+    if not path.exists():
+        problem = "no such file; check the path"
+    elif path.is_dir():
+        problem = "expected a file, found a folder; check the path"
+    elif not path.is_file():
+        problem = "expected a file, found a device or a pipe; save what it gives to a file first"
     elif (size := path.stat().st_size) > LARGEST:
         problem = f"a file that is read whole has at most {LARGEST} bytes, found {size}; split it"
     else:
@@ -196,12 +183,7 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """Read strict JSON: no duplicate keys, no NaN.
-
-    Raises:
-        LayerwiseError: if the file is missing, is not JSON, names a key twice, or holds a number
-            that is not finite or too long to be one.
-    """
+    """Read strict JSON: no key twice, no number that is not finite or too long to be one."""
     return parse_json(str(path), read_text(path))
 
 
@@ -239,10 +221,7 @@ def parse_json(path: str, text: str) -> Any:
 
 
 def require_text(place: str, text: object) -> str:
-    """The text, unless it is empty or holds half of a surrogate pair or U+0000.
-
-    A wrongly cut escape leaves half a pair. All else a statement may hold.
-    """
+    """The text, unless it is empty or holds U+0000 or half of a surrogate pair, of a cut escape."""
     if not isinstance(text, str) or not text.strip():
         raise LayerwiseError(f"{place}: must be a non-empty string, found {text!r:.80}; give one")
     _refuse_surrogates(place, text)
@@ -255,11 +234,7 @@ def require_text(place: str, text: object) -> str:
 
 
 def require_name(place: str, name: str) -> None:
-    """Refuse a name that cannot stand in a table, a page or a terminal as what it is.
-
-    That is an empty or very long one, or one with a character that is not printable: a line
-    break, a control character, one that turns the direction of text, or none seen.
-    """
+    """Refuse a name that cannot stand in a table, a page or a terminal as what it is."""
     if not name.strip():
         raise LayerwiseError(f"{place}: a name must not be empty, found {name!r:.40}; give one")
     if len(name) > LONGEST_NAME:
@@ -276,11 +251,7 @@ def require_name(place: str, name: str) -> None:
 
 
 def revealed(text: str, keep: str = "") -> str:
-    """The text with what the eye cannot see written as `\\u202e`, but for what is in `keep`.
-
-    That is control characters (escape sequences of a terminal begin with one), characters that
-    turn the direction of text or have no width, and halves of surrogate pairs.
-    """
+    """The text with what the eye cannot see written as `\\u202e`, but for what is in `keep`."""
     if text.isascii() and text.isprintable():
         return text
     # escaped as in JSON, so that JSON that is revealed stays the same JSON
@@ -303,6 +274,5 @@ def _refuse_surrogates(place: str, text: str) -> None:
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal."""
     with path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()

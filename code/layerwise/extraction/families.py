@@ -23,32 +23,21 @@ Rows = list[tuple[int, int]]  # runs: first row, and the row after the last
 
 @dataclass(frozen=True)
 class Family:
-    """One architecture.
+    """One architecture: names of modules, and how rows are shared.
 
-    Attributes:
-        blocks: where the base model keeps its blocks.
-        attention: the attention of a block.
-        stored: its modules of W_Q, W_K, W_V and W_O; where two are named, the first holds the
-            rows of three.
-        embedding, head: the input and output embeddings, without the base model's prefix.
-        mlp: of a block: the MLP, and the module whose output is what it adds to the residual
-            stream. OPT has no module for it. BLOOM's attention and MLP add the stream themselves,
-            so their last linear map is named.
-        added: the module whose output attention adds, where it is not `attention` itself.
-        head_by_head: rows of a shared module go q, k, v of head 0, then of head 1, ...; else all
-            queries, then all keys, then all values.
-        transposed: weights are stored (in, out).
+    BLOOM's attention and MLP add the residual stream themselves, so the last linear map is named
+    where the module that adds is; OPT has no module for its MLP.
     """
 
-    blocks: str
-    attention: str
-    stored: tuple[str, ...]
-    embedding: str
-    mlp: tuple[str, str] = ("mlp", "mlp")
-    added: str = ""
-    head: str = "lm_head"
-    head_by_head: bool = False
-    transposed: bool = False
+    blocks: str  # in the base model
+    attention: str  # in a block
+    stored: tuple[str, ...]  # in it: of W_Q, W_K, W_V, W_O; of two the first holds three
+    embedding: str  # the input embeddings, without the base model's prefix
+    mlp: tuple[str, str] = ("mlp", "mlp")  # in a block, and whose output it adds to the stream
+    added: str = ""  # whose output attention adds, where it is not `attention` itself
+    head: str = "lm_head"  # the output embeddings
+    head_by_head: bool = False  # shared rows go q, k, v of head 0, ...; else queries, keys, values
+    transposed: bool = False  # weights are stored (in, out)
 
     @property
     def parts(self) -> dict[str, str]:
@@ -100,11 +89,7 @@ class Heads:
 
 
 def heads_of(config: Any) -> Heads:
-    """The heads of a transformers configuration.
-
-    Raises:
-        LayerwiseError: for a Falcon other than the first 7B's: newer decoders store groups.
-    """
+    """The heads of a transformers configuration; Falcon's newer decoders are not known."""
     n_heads = config.num_attention_heads
     kv_heads = getattr(config, "num_key_value_heads", None) or n_heads
     if config.model_type == "falcon":

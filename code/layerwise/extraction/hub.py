@@ -51,9 +51,8 @@ def fetch(hub_id: str, revision: str, model: Model | None = None) -> Path:
     converted once. Of a commit that is in the cache the hub is asked nothing.
 
     Raises:
-        LayerwiseError: if the model is not to be had: no network, gated, no such model or
-            revision, a revision that is no name, an architecture that is not known, pickled
-            weights that nobody declared, wrong bytes, or no room in the cache.
+        LayerwiseError: if the model is not to be had, or is not what can be loaded: no network,
+            gated, no such model or revision, pickles that nobody declared, wrong bytes, no room.
     """
     # The client joins a revision to the cache's path; what climbs out of it must not get there.
     plain = not {"", ".", ".."} & set(revision.split("/"))

@@ -40,12 +40,7 @@ _UNREACHED = ("ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtoc
 
 @contextlib.contextmanager
 def explained(hub_id: str, revision: str) -> Iterator[None]:
-    """Inside the block, what the hub answers, or the way to it, becomes one sentence.
-
-    Raises:
-        LayerwiseError: of what stays so until somebody does something.
-        TryAgainError: of what may pass.
-    """
+    """Inside the block, what the hub answers, or the way to it, becomes one sentence."""
     try:
         yield
     except LayerwiseError:

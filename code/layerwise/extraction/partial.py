@@ -44,19 +44,12 @@ def partial_of(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class Partial:
-    """The work on one extraction, the same in every process.
+    """The work on one extraction, the same in every process."""
 
-    Attributes:
-        folder: where the finished extraction will be.
-        fingerprint: digest of everything that can change a number.
-        batches: all batches, in order.
-        n_bytes: what it will take on disk.
-    """
-
-    folder: Path
-    fingerprint: str
+    folder: Path  # where the finished extraction will be
+    fingerprint: str  # digest of everything that can change a number
     batches: Sequence[Batch]
-    n_bytes: int
+    n_bytes: int  # on disk
 
     @property
     def place(self) -> Path:

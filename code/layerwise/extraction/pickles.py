@@ -30,16 +30,14 @@ def convert(snapshot: Path, beside: Sequence[str]) -> Path:
     """The folder of a snapshot whose pickles, right by sha256, are made into safetensors.
 
     The process that reads them is given no token. Files that `beside` means are copied.
-
-    Raises:
-        LayerwiseError: if the cache does not say what their sha256 is, or they hold anything else.
     """
     pickles = shards(snapshot, PICKLED)
-    if named := [file.name for file in pickles if not _has_sha256(file)]:
-        raise LayerwiseError(
-            f"{snapshot}: pickles are read only if the cache says by a link what their sha256 is, "
-            f"{', '.join(named)} is none; fetch them into a cache on a disk that has links"
-        )
+    for file in pickles:
+        if not file.is_symlink() or len(file.readlink().name) != 64:
+            raise LayerwiseError(
+                f"{snapshot}: pickles are read only if the cache says by a link what their sha256 "
+                f"is, {file.name} is none; fetch them into a cache on a disk that has links"
+            )
     place = place_of(snapshot)
     with together(place.parent) as part:
         folder = part / place.name
@@ -62,18 +60,10 @@ def convert(snapshot: Path, beside: Sequence[str]) -> Path:
     return place
 
 
-def _has_sha256(file: Path) -> bool:
-    return file.is_symlink() and len(file.readlink().name) == 64
-
-
 def write_safetensors(folder: Path, files: Sequence[Path]) -> None:
     """Write the tensors of pickled files as safetensors: values, dtypes and names are theirs.
 
-    Of tensors that are one in memory a single one is written.
-
-    Raises:
-        ValueError: if a file holds anything else.
-        pickle.UnpicklingError: from torch, for what is no tensor, dict or number.
+    Of tensors that are one in memory a single one is written. Anything else is an error.
     """
     import torch  # which asking what is in the cache does without
     from huggingface_hub import save_torch_state_dict

@@ -69,12 +69,7 @@ class Weights:
 
     @classmethod
     def open(cls, folder: Path, dtype: str = "float32") -> Weights:
-        """Look at config.json and the safetensors headers of a folder.
-
-        Raises:
-            LayerwiseError: for an unknown architecture (Falcon's newer decoder among them), no
-                config, no safetensors weights, or a shard that is missing or broken.
-        """
+        """Look at config.json and the safetensors headers of a folder, which are checked."""
         check_config(folder)
         config = declared(folder)
         stored = {_without_base(one.key): one for one in stored_tensors(folder)}

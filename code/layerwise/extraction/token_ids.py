@@ -25,7 +25,6 @@ def tokenize(checkpoint: Checkpoint, kind: str, texts: Sequence[str]) -> list[Id
 
     Raises:
         TextError: for a text with too few or too many tokens.
-        LayerwiseError: for an id that the model has no embedding for.
     """
     name, model = checkpoint.name, checkpoint.model
     n_positions = getattr(model.config, "max_position_embeddings", None)

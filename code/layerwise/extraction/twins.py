@@ -74,13 +74,10 @@ def config_of(twin: Model) -> Config:
 def build_twin(model: Model, texts: Sequence[str], folder: Path, seed: int = 0) -> Path:
     """Save the random-weight twin of a model of the registry into `folder`, in float32.
 
-    Every norm weight and every bias is moved by normal noise of spread 0.1, so that code that
-    forgets one gives other numbers. A model for chat gets a template whose text opens with the BOS
-    token. The byte-level BPE tokenizer is trained on `texts`. The same arguments give the same
-    bytes; torch's global generator is left as it was. config.json says that the weights are random.
-
-    Raises:
-        LayerwiseError: for no text to train the tokenizer on.
+    Every norm weight and every bias is moved by normal noise, so that code that forgets one gives
+    other numbers. The byte-level BPE tokenizer is trained on `texts`, of which there is one. The
+    same arguments give the same bytes; torch's global generator is left as it was. config.json
+    says that the weights are random.
     """
     if not texts:
         raise LayerwiseError(f"{model.slug}: a tokenizer needs at least one text, found none")
