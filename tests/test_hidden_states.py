@@ -10,7 +10,9 @@ import torch
 
 import layerwise.extraction.hidden_states as module
 from layerwise.errors import LayerwiseError
+from layerwise.extraction import forward as passing
 from layerwise.extraction.batches import plan_batches
+from layerwise.extraction.forward import forward, mean_token_nll
 from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint, attention_kernel, load_model
 from layerwise.extraction.partial import partial_of
@@ -245,6 +247,35 @@ def test_the_model_is_left_as_it_was(tmp_path: Path) -> None:
     extract(checkpoint, TEXTS, (), tmp_path / "out")
     hooks = [part._forward_hooks or part._forward_pre_hooks for part in checkpoint.model.modules()]
     assert not any(hooks)
+
+
+def test_no_tensor_of_all_logits(checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The NLL is the same whatever the number of rows whose logits exist at once."""
+    rows: list[int] = []
+    ids = torch.arange(35).reshape(7, 5)
+    with torch.inference_mode():
+        hidden = forward(checkpoint, ids, lambda layer, states: None)
+        whole = mean_token_nll(checkpoint, hidden, ids)
+        monkeypatch.setattr(passing, "HEAD_ROWS", 8)
+        handle = checkpoint.head.register_forward_hook(
+            lambda *of: rows.append(of[2][..., 0].numel())
+        )
+        torch.testing.assert_close(mean_token_nll(checkpoint, hidden, ids), whole)
+        handle.remove()
+    assert rows == [8, 8, 8, 4]
+
+
+def test_hooks_are_taken_off_after_an_error(checkpoint: Checkpoint) -> None:
+    def fail(layer: object, states: torch.Tensor) -> None:
+        raise KeyError(layer)
+
+    def hooks() -> list[int]:
+        return [len(b._forward_hooks) + len(b._forward_pre_hooks) for b in checkpoint.blocks]
+
+    before = hooks()
+    with torch.inference_mode(), pytest.raises(KeyError):
+        forward(checkpoint, torch.ones(1, 3, dtype=torch.long), fail)
+    assert hooks() == before
 
 
 @pytest.mark.gpu

@@ -157,55 +157,30 @@ def test_describes_the_model(family, weights):
     assert weights.embedding().shape[1] == (8 if family == "opt-350m" else 16)
 
 
-@pytest.mark.parametrize("family", ["gpt_neox", "gpt2", "llama"], indirect=True)
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_dtype_rounds_every_value_first(family, weights, dtype):
-    rounded = Weights.open(twin_folder(family), dtype)
-    for name in MATRICES:
-        exact = torch.tensor(weights.matrix(2, name, "correct"))
-        expected = exact.to(getattr(torch, dtype)).float().numpy()
-        found = rounded.matrix(2, name, "correct")
-        np.testing.assert_array_equal(found, expected)
-        assert found.dtype == np.float32
-        assert not np.array_equal(found, exact.numpy())
-
-
-@pytest.mark.parametrize("family", ["gpt_neox", "gemma2"], indirect=True)
-def test_sharded_and_half_precision_checkpoints_read_alike(family, tmp_path):
-    network = transformers.AutoModelForCausalLM.from_pretrained(
-        twin_folder(family), dtype=torch.bfloat16
-    )
-    network.save_pretrained(tmp_path, max_shard_size="12KB")
-    assert len(list(tmp_path.glob("*.safetensors"))) > 2
-    sharded, whole = Weights.open(tmp_path), Weights.open(twin_folder(family), "bfloat16")
-    for block in range(3):
-        for name in MATRICES:
-            one, other = (w.matrix(block, name, "correct") for w in (sharded, whole))
-            np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(sharded.unembedding(), whole.unembedding())
-
-
-@pytest.mark.parametrize("family", ["gpt_neox", "gpt2", "falcon"], indirect=True)
-def test_rows_read_a_few_at_a_time(weights, monkeypatch):
-    whole = [weights.matrix(1, name, slicing) for name in MATRICES for slicing in SLICINGS]
-    tokens = weights.unembedding()
-    monkeypatch.setattr(projections, "ROWS_AT_ONCE", 3)
-    parts = [weights.matrix(1, name, slicing) for name in MATRICES for slicing in SLICINGS]
-    for one, other in zip(whole, parts, strict=True):
-        np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(weights.unembedding(), tokens)
-
-
-@pytest.mark.parametrize("family", ["gpt2", "bloom", "opt"], indirect=True)
-def test_names_without_the_base_models_prefix(family, weights, tmp_path):
-    """As the hub's older checkpoints are saved."""
+def test_however_it_is_stored(family, weights, tmp_path, monkeypatch):
+    """In half precision, in shards, by older names without a prefix; and a few rows at a time."""
     stored = load_file(twin_folder(family) / "model.safetensors")
-    bare = {key.removeprefix("model.").removeprefix("transformer."): v for key, v in stored.items()}
-    assert set(bare) != set(stored)
-    save_file(bare, tmp_path / "model.safetensors")
+    bases = ("model.", "transformer.", "gpt_neox.")
+    files = {"a.safetensors": {}, "b.safetensors": {}}
+    for number, (key, tensor) in enumerate(stored.items()):
+        bare = next((key.removeprefix(base) for base in bases if key.startswith(base)), key)
+        files["ab"[number % 2] + ".safetensors"][bare] = tensor.bfloat16()
+    for name, tensors in files.items():
+        save_file(tensors, tmp_path / name)
+    index = {key: name for name, tensors in files.items() for key in tensors}
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps({"weight_map": index}))
     shutil.copy(twin_folder(family) / "config.json", tmp_path)
-    found = Weights.open(tmp_path).matrix(1, "W_V", "correct")
-    np.testing.assert_array_equal(found, weights.matrix(1, "W_V", "correct"))
+
+    def read(of):
+        cuts = [of.matrix(1, name, slicing) for name in MATRICES for slicing in SLICINGS]
+        return [*cuts, of.embedding(), of.unembedding()]
+
+    rounded = read(Weights.open(twin_folder(family), "bfloat16"))
+    monkeypatch.setattr(projections, "ROWS_AT_ONCE", 3)
+    for one, other, exact in zip(read(Weights.open(tmp_path)), rounded, read(weights), strict=True):
+        np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(one, torch.tensor(exact).bfloat16().float().numpy())
+        assert not np.array_equal(one, exact)
 
 
 def altered(folder: Path, family: str = "gpt_neox", **config) -> Path:
