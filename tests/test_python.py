@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -43,11 +44,24 @@ def loaded(family: str = "gpt_neox", **options: Any) -> tuple[Any, Any]:
     return model, transformers.AutoTokenizer.from_pretrained(folder)
 
 
-def test_the_same_files_as_the_command_line(result: layerwise.Result, tmp_path: Path) -> None:
+# `--cpu` would start one process and say nothing; the name of this launcher is all it asks
+TWO = ["-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes=2", "--num_machines=1",
+       "--mixed_precision=no", "--dynamo_backend=no"]  # fmt: skip
+
+
+@pytest.mark.parametrize("launch", [[], TWO])
+def test_the_same_files_as_the_command_line(
+    result: layerwise.Result, tmp_path: Path, launch: list[str]
+) -> None:
+    """Of one process or of two, which share the batches; the first alone writes and speaks."""
     said = [f"--{name}={path}" for name, path in TEXTS.items()]
     model = f"--model={twin_folder('gpt_neox')}"
-    command = [sys.executable, "-m", "layerwise.cli", "analyze", model, *said]
-    subprocess.run([*command, f"--out={tmp_path / 'verb'}"], check=True, capture_output=True)
+    command = [sys.executable, *launch, "-m", "layerwise.cli", "analyze", model, *said]
+    done = subprocess.run(
+        [*command, f"--out={tmp_path / 'verb'}"],
+        env={**os.environ, "OMP_NUM_THREADS": "1"}, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stdout.count("gains.json") == 1
     saved = result.save(tmp_path / "python")
     assert (result.folder, saved.folder) == (None, tmp_path / "python")
     verb = contents(tmp_path / "verb")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -31,6 +32,11 @@ class Advance(Protocol):
     def __call__(self, n: int = 1, note: str = "") -> None: ...
 
 
+def is_first_process() -> bool:
+    """Whether this is the only process, or the first of those that a launcher started."""
+    return os.environ.get("RANK", "0") == "0"
+
+
 @contextlib.contextmanager
 def meter(
     what: str, unit: str = "", total: int | None = None, *, shown: bool = True
@@ -41,9 +47,9 @@ def meter(
         what: the work, e.g. a model.
         unit: what is counted, in the plural.
         total: how many there are; None: nobody knows, and only the time is shown.
-        shown: False shows nothing: another process does, or nobody looks.
+        shown: False shows nothing, as in every process but the first.
     """
-    if not shown:
+    if not shown or not is_first_process():
         yield lambda n=1, note="": None
         return
     drawn = sys.stderr.isatty()

@@ -106,7 +106,7 @@ def extract(
         todo = [number for number in range(len(partial.batches)) if number not in done]
         with attention_kernel(checkpoint.model, index["attention"]):
             mine = todo[processes.rank :: processes.count]
-            _run_all(checkpoint, partial, mine, texts, ids, shown=processes.rank == 0)
+            _run_all(checkpoint, partial, mine, texts, ids)
         processes.wait()
         if processes.rank == 0:
             partial.publish(index)
@@ -163,8 +163,6 @@ def _run_all(
     numbers: Sequence[int],
     texts: dict[str, Sequence[str]],
     ids: dict[str, list[Ids]],
-    *,
-    shown: bool,
 ) -> None:
     """Run and keep batches, counted in tokens: short statements come first, long prompts last."""
 
@@ -173,7 +171,7 @@ def _run_all(
 
     sizes, room = [len(one.members) * one.length for one in partial.batches], Room()
     total = sum(sizes[number] for number in numbers)
-    with meter(checkpoint.display, "tokens", total, shown=shown) as advance:
+    with meter(checkpoint.display, "tokens", total) as advance:
         for number in numbers:
             at_a_time, parts = run_in_parts(checkpoint, partial.batches[number], room, run)
             rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

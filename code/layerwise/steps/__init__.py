@@ -19,6 +19,7 @@ import typer
 
 from layerwise.errors import LayerwiseError, refused
 from layerwise.files import LATEST, from_environment, revealed
+from layerwise.progress import is_first_process
 
 Source = Literal["published", "measured"]
 Place = Annotated[Path, typer.Option()]  # a file or a folder: `--out DIR`
@@ -49,7 +50,8 @@ def answering(name: str, run: Run) -> Callable[..., None]:
         with sentences(f"layerwise {name}"):
             said = run(*arguments, **options)
             text, code = said if isinstance(said, tuple) else (said, 0)
-            print(revealed(text, LAYOUT), flush=True)
+            if is_first_process():
+                print(revealed(text, LAYOUT), flush=True)
         raise SystemExit(code)
 
     return answer

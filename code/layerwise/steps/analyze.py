@@ -11,10 +11,11 @@ from typing import Any
 
 from layerwise.errors import LayerwiseError, TextError
 from layerwise.extraction.checkpoint_folder import check_folder
-from layerwise.files import locked
+from layerwise.files import from_environment, locked
 from layerwise.inputs.pairs import StatementPairs, place_of, read_pairs
 from layerwise.inputs.prompts import read_prompts
 from layerwise.pages.own_model import OF_WEIGHTS
+from layerwise.progress import is_first_process
 from layerwise.steps.results import Result
 
 STATES = "hidden_states"
@@ -44,7 +45,8 @@ def analyze(
         prompts: single texts, for gains and anisotropy: a file, a list of texts, a data frame with
             the column prompt, or `"papers"`; None: these two are left out.
         tokenizer: of a loaded model.
-        out: the folder of the result files, where a killed run is resumed; None: none are written.
+        out: the folder of the result files, where a killed run is resumed; None: none are
+            written. A launcher's processes share the batches, the first of them writes the rest.
         revision: commit, tag or branch of a hub id; `main` by default. The commit is recorded.
         dtype: float32 (the default), float16 or bfloat16; a loaded model has its own.
         device: cpu (the default), cuda, cuda:1, or auto (several GPUs); a loaded model has its own.
@@ -69,9 +71,15 @@ def analyze(
 
     with contextlib.ExitStack() as stack:
         if out is None:
+            if from_environment("WORLD_SIZE", 1, 2**16) not in (None, 1):
+                raise LayerwiseError(
+                    "several processes work in one folder, found none; give `out`, the same in all"
+                )
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="layerwise-")))
         else:
-            folder = stack.enter_context(_alone(Path(out)))
+            folder = Path(out)
+            if is_first_process():
+                stack.enter_context(_alone(folder))
         if is_loaded:
             stack.callback(model.train, getattr(model, "training", False))
             checkpoint = from_memory(model, tokenizer)
@@ -90,7 +98,7 @@ def analyze(
             raise LayerwiseError(f"{place}: {error}") from None
         except LayerwiseError as error:
             raise LayerwiseError(f"{_named(pairs)} with {checkpoint.name}: {error}") from None
-        return result if out is None else result.save(folder)
+        return result.save(folder) if out and is_first_process() else result
 
 
 def _named(given: Any) -> str:
@@ -124,7 +132,7 @@ def checked(
 
 
 @contextlib.contextmanager
-def _alone(out: Path) -> Iterator[Path]:
+def _alone(out: Path) -> Iterator[None]:
     """Inside the block this run alone works in `out`; when a rule is broken, what it made goes."""
     from layerwise.extraction.partial import partial_of
 
@@ -133,7 +141,7 @@ def _alone(out: Path) -> Iterator[Path]:
         with locked(out / STATES):
             made = [one for one in (out / STATES, partial_of(out / STATES)) if not one.exists()]
             try:
-                yield out
+                yield
             except LayerwiseError:
                 for one in made:
                     shutil.rmtree(one, ignore_errors=True)
