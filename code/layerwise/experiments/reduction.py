@@ -14,6 +14,7 @@ from layerwise.measures.pairwise import pair_metrics
 from layerwise.measures.random_bins import bin_mean, binner
 from layerwise.measures.uniformity import mean_pairwise_cosine_by_group
 from layerwise.measures.values import ANISOTROPY, POOLED, Values, sampled_layers
+from layerwise.progress import track
 from layerwise.statistics.random_bins import binnings, stable_labels, sweep_streams
 
 
@@ -46,7 +47,8 @@ def measure(
     bins: dict[int, list[np.ndarray]] = {k: [] for k in k_values}
     bin_means: dict[int, list[np.ndarray]] = {k: [] for k in k_values}
     stable_bins, metrics, metrics_all = [], [], []
-    for row, layer in enumerate(chosen):
+    layers_of = track(chosen, "measures of pairs", "layers", len(chosen))
+    for row, layer in enumerate(layers_of):
         side_a, side_b = _sides(states, layer, "mean", len(pairs))
         metrics.append(pair_metrics(side_a, side_b))
         metrics_all.append(pair_metrics(*_sides(states, layer, "mean_all", len(pairs))))

@@ -20,6 +20,7 @@ from layerwise.inputs.result_files import ANISOTROPY, BINS, BOOTSTRAP, LAYERS, P
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import ANISOTROPY as MEASURES
 from layerwise.measures.values import POOLED, Values
+from layerwise.progress import track
 from layerwise.statistics import curves
 from layerwise.statistics.bootstrap import CorrelationInterval, advance, correlation_interval
 from layerwise.statistics.correlation import pearson_r
@@ -93,9 +94,9 @@ def over_pairs(
         x = values.pair_metrics[row, list(METRICS).index(metric)]
         return test(x, values.preferences, names=names)
 
+    layers = track(values.layers, "intervals over pairs", "layers", len(values.layers))
     return {
-        layer: {metric: of(metric, row) for metric in metrics}
-        for row, layer in enumerate(values.layers)
+        layer: {metric: of(metric, row) for metric in metrics} for row, layer in enumerate(layers)
     }
 
 
