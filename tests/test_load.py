@@ -102,18 +102,18 @@ def in_shards(shard: object, **index: Any) -> Spoil:
     return spoil
 
 
-def integers(folder: Path) -> None:
-    state = safetensors.torch.load_file(folder / WEIGHTS)
-    state["embed_out.weight"] = state["embed_out.weight"].to(torch.int8)
-    safetensors.torch.save_file(state, folder / WEIGHTS)
+def changed(change: Callable[[dict[str, torch.Tensor]], object]) -> Spoil:
+    """Other tensors in the file of weights."""
+
+    def spoil(folder: Path) -> None:
+        state = safetensors.torch.load_file(folder / WEIGHTS)
+        change(state)
+        safetensors.torch.save_file(state, folder / WEIGHTS)
+
+    return spoil
 
 
-def fewer(folder: Path) -> None:
-    state = safetensors.torch.load_file(folder / WEIGHTS)
-    del state["gpt_neox.final_layer_norm.bias"]
-    safetensors.torch.save_file(state, folder / WEIGHTS)
-
-
+NORM = "gpt_neox.final_layer_norm.bias"
 REPLACE = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 1000}
 SHARD = r"a shard must be a \*\.safetensors file of the same folder, found .*; save the mod"
 NO_FILE = r"{} is missing or no file \(beside it: {}\); fetch the folder again"
@@ -138,7 +138,7 @@ SPOILT: list[tuple[Spoil, str]] = [
     (holds(WEIGHTS, b"\x80" * 100), "not a safetensors file .*; it may be cut off"),
     (holds(WEIGHTS, pickle.dumps(7)), "not a safetensors file"),
     (
-        integers,
+        changed(lambda state: state.update({"embed_out.weight": torch.zeros(9).char()})),
         "embed_out.weight must be one of F64, F32, F16, BF16, found I8; weights are measure",
     ),
     (says(model_type="mamba"), "no known layout for the architecture 'mamba'; supported: apertus"),
@@ -148,7 +148,14 @@ SPOILT: list[tuple[Spoil, str]] = [
     (says(vocab_size=2**25), r"a size is at most 16777216, found 33554432; correct"),
     (says(num_hidden_layers=4), "it declares 4 layers, the safetensors files hold weights of 3;"),
     (says(hidden_size=32), r"it declares .* as \[\d+, 32\], model.safetensors holds .*; save"),
-    (fewer, r"it declares \d+ parameters, the safetensors files hold \d+; save config and"),
+    (
+        changed(lambda state: state.pop(NORM)),
+        r"it declares \d+ parameters, the safetensors files hold \d+; save config and",
+    ),
+    (
+        changed(lambda state: state.update(x=state.pop(NORM))),
+        f"declares {NORM}, .* hold no weight for it .1 such param",
+    ),
     (says(hidden_size="x"), "transformers does not take it .*; correct it"),
     (says("tokenizer.json", x={"dropout": 0.1}), r"drops merges at random \(dropout 0.1\); set it"),
     (says("tokenizer.json", normalizer=[REPLACE] * 2), "at most 1000 characters of one, found 1e"),

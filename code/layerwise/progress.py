@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import TypeVar
 
 from tqdm import tqdm
 
@@ -25,11 +25,7 @@ TIME = "{desc}: {elapsed} so far{postfix}"  # where nobody knows how much there 
 T = TypeVar("T")
 
 
-@runtime_checkable
-class Advance(Protocol):
-    """Tells how much was done since the last call, and what is being done now."""
-
-    def __call__(self, n: int = 1, note: str = "") -> None: ...
+Advance = Callable[..., None]  # (n=1, note=""): how many more are done, and what is under way
 
 
 def is_first_process() -> bool:

@@ -35,6 +35,7 @@ _STATUS = {
     429: "{hub} at {revision}: the hub was asked too often ({words}); try again {after}, or log in "
     "with `hf auth login`: users may ask more often",
 }
+_OTHER = "{hub} at {revision}: the hub answers HTTP {status} ({words}); try again later"
 _UNREACHED = ("ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtocol")
 
 
@@ -68,13 +69,8 @@ def _of_status(error: hub_errors.HfHubHTTPError, about: dict[str, str]) -> Layer
     status = error.response.status_code
     seconds = error.response.headers.get("retry-after", "")
     after = f"after {seconds:.20} seconds" if seconds.isdecimal() else "in some minutes"
-    if said := _STATUS.get(status):
-        kind = TryAgainError if status == 429 else LayerwiseError
-        return kind(said.format(**about, after=after))
-    return TryAgainError(
-        f"{about['hub']} at {about['revision']}: the hub answers HTTP {status} ({about['words']}); "
-        "try again later"
-    )
+    kind = LayerwiseError if status in (401, 403) else TryAgainError
+    return kind(_STATUS.get(status, _OTHER).format(**about, after=after, status=status))
 
 
 def _of_transfer(error: BaseException, about: dict[str, str]) -> LayerwiseError:

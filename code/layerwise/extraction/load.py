@@ -318,7 +318,7 @@ def _from_config(config: Any, dtype: str) -> Any:
 
 
 def _load_weights(path: Path, config: Any, dtype: str, device: str) -> Any:
-    """The model; a parameter without a weight of its shape is an error, not a random number."""
+    """The model; a parameter without a weight is an error, not a random number."""
     with in_words(path, "the checkpoint cannot be loaded", _ONE_MODEL):
         loaded: Any = transformers.AutoModelForCausalLM.from_pretrained(
             path,
@@ -327,19 +327,16 @@ def _load_weights(path: Path, config: Any, dtype: str, device: str) -> Any:
             attn_implementation="eager",  # fastest for short statements; the same on every device
             use_safetensors=True,
             output_loading_info=True,
-            ignore_mismatched_sizes=True,
             device_map="auto" if device == "auto" else {"": device},  # no copy on the host
             trust_remote_code=False,
             local_files_only=True,
         )
     model, report = loaded
-    mismatched = [entry[0] for entry in report["mismatched_keys"]]
-    for what, keys in (("no weight for", report["missing_keys"]), ("another shape of", mismatched)):
-        if keys:
-            raise LayerwiseError(
-                f"{path}: config.json declares {min(keys)}, the safetensors files hold {what} it "
-                f"({len(keys)} such parameters); {_ONE_MODEL}"
-            )
+    if missing := report["missing_keys"]:
+        raise LayerwiseError(
+            f"{path}: config.json declares {min(missing)}, the safetensors files hold no weight "
+            f"for it ({len(missing)} such parameters); {_ONE_MODEL}"
+        )
     return model
 
 
