@@ -24,7 +24,7 @@ STARTED = {"wall": time.perf_counter(), "cpu": time.process_time()}
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 # The parts: what is imported for them, and the functions that are timed, none inside another.
 PARTS = {
-    "load the model": "steps.own_model:load_model",
+    "load the model": "extraction.load:load_model",
     "hidden states and NLL": "steps.own_model:extract",
     "measures of states": "steps.own_model:measure",
     "intervals": "experiments.of_pairs.reader:numbers",

@@ -24,8 +24,8 @@ def files(
     A model can lack one of them, say slices of the weights that are known, and have all else.
     """
     measures: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
-        "gains": (SWEEP, lambda: _gains(checkpoint, states)),
-        "spectral": (SPECTRAL, lambda: _spectral(checkpoint)),
+        "gains": (SWEEP, lambda: gains(checkpoint, states)),
+        "spectral": (SPECTRAL, lambda: spectral(checkpoint)),
     }
     needing = () if states.index["n_prompts"] else ("anisotropy", "gains")
     absent = dict.fromkeys(needing, "it needs prompts, and none were given")
@@ -41,21 +41,21 @@ def files(
     return found, absent
 
 
-def _gains(checkpoint: Checkpoint, states: HiddenStates) -> dict[str, Any]:
+def gains(checkpoint: Checkpoint, states: HiddenStates) -> dict[str, Any]:
     """Of every block over the prompts, and of every prompt the last gain in each reading."""
     prompts = track(states.streams(), "gains", "prompts", states.index["n_prompts"])
-    gains, readings = over_texts(prompts)
+    by_prompt, readings = over_texts(prompts)
     return {
         "n_heads": checkpoint.model.config.num_attention_heads,
         "d_model": checkpoint.hidden_size,
         "residual_gain_all": readings["penultimate"],
-        "all_layer_gains": gains.mean(axis=0).tolist(),
-        "all_layer_gains_std": gains.std(axis=0).tolist(),
+        "all_layer_gains": by_prompt.mean(axis=0).tolist(),
+        "all_layer_gains_std": by_prompt.std(axis=0).tolist(),
         "readings": {name: {"all": of} for name, of in readings.items()},
     }
 
 
-def _spectral(checkpoint: Checkpoint) -> dict[str, Any]:
+def spectral(checkpoint: Checkpoint) -> dict[str, Any]:
     """Of the slices that the model computes with; the papers' notebooks cut some at other rows."""
     weights = Weights.of(checkpoint)
     places = [(name, block) for name in MATRICES for block in range(weights.n_layers)]

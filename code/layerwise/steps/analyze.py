@@ -14,11 +14,11 @@ from layerwise.extraction.checkpoint_folder import check_folder
 from layerwise.files import from_environment, locked
 from layerwise.inputs.pairs import StatementPairs, place_of, read_pairs
 from layerwise.inputs.prompts import read_prompts
-from layerwise.pages.own_model import OF_WEIGHTS
 from layerwise.progress import is_first_process
 from layerwise.steps.results import Result
 
 STATES = "hidden_states"
+OF_WEIGHTS = ("gains", "spectral")  # can be left out
 
 
 def analyze(

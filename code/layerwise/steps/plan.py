@@ -1,7 +1,6 @@
 """What `analyze` would compute, with memory, disk and time; torch is not imported for it.
 
-Time: 2 * parameters * tokens over a matrix rate (of this CPU as numpy has it now, times the share
-that a forward pass reaches; of a GPU `needs.TFLOPS`), the prompts once more for the gains, and the
+Time: 2 * parameters * tokens over the matrix rate that `needs` assumes of the device, and the
 weights read at 1 GB/s. Singular values of matrices of n rows take 1.8e-10 n^3 seconds each
 (benchmarks/README.md).
 """
@@ -9,12 +8,10 @@ weights read at 1 GB/s. Singular values of matrices of n rows take 1.8e-10 n^3 s
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import psutil
 import tokenizers
 
@@ -26,7 +23,6 @@ from layerwise.files import read_json
 from layerwise.measures.values import sampled_layers
 from layerwise.steps.analyze import checked
 
-SHARE = 0.7  # of the matrix rate that a forward pass reaches on a CPU
 SVD = 1.8e-10  # seconds for one row cubed
 SIZE, BLOCKS = ("hidden_size", "n_embd", "d_model"), ("num_hidden_layers", "n_layer", "num_layers")
 
@@ -59,8 +55,8 @@ def plan(
     size, n_layers = (_first(config, names) for names in (SIZE, BLOCKS))
     parameters = float(sum(math.prod(one.shape) for one in stored_tensors(folder)))
     of_pairs, of_prompts = (_tokens(folder, of) for of in (statement_pairs.statements, texts))
-    rate = SHARE * _rate() if device == "cpu" else needs.TFLOPS * 1e12
-    run = needs.seconds_of(parameters, of_pairs + 2 * of_prompts, dtype, rate)
+    rate = needs.tflops(device) * 1e12
+    run = needs.seconds_of(parameters, of_pairs + of_prompts, dtype, rate)
     svd = len(MATRICES) * n_layers * SVD * size**3
     states = needs.kept_bytes(len(statement_pairs.statements), of_prompts, size, n_layers, dtype)
     free = psutil.virtual_memory().available
@@ -94,16 +90,6 @@ def _tokens(folder: Path, texts: Sequence[str]) -> int:
         return sum(-(-len(text) // 4) for text in texts)
     tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
     return sum(len(one.ids) for one in tokenizer.encode_batch(list(texts)))
-
-
-def _rate() -> float:
-    """Floating-point operations a second of a float32 matrix product here."""
-    n = 1024
-    one = np.ones((n, n), np.float32)
-    began = time.perf_counter()
-    for _ in range(3):
-        one @ one
-    return 3 * 2 * n**3 / (time.perf_counter() - began)
 
 
 def _spelled(seconds: float) -> str:
