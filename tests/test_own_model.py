@@ -37,7 +37,7 @@ from layerwise.inputs.prompts import read_prompts
 from layerwise.inputs.published import Published
 from layerwise.pages.own_model import figures, page, sections
 from layerwise.pages.own_model.cautions import cautions, share_of_two
-from layerwise.pages.own_model.tables import Section, Table, significant
+from layerwise.pages.own_model.tables import Section, Table
 from layerwise.pages.typeset import build_pdf
 from layerwise.statistics.correlation import MIN_POINTS
 from layerwise.steps import analyze, scaling
@@ -181,9 +181,7 @@ def test_a_model_without_known_slices_is_told_so(
     transformers.AutoModelForCausalLM.from_config(shaped).save_pretrained(folder)
     shutil.copytree(out, tmp_path / "out", ignore=shutil.ignore_patterns("hidden_states"))
     said = run(folder, tmp_path / "out")
-    assert "gains.json in " in said
-    assert "no spectral.json: " in said
-    assert "falcon is known with one head of keys and values" in said
+    assert "no spectral.json: falcon is known with one head of keys and values" in said
     assert not (tmp_path / "out" / "spectral.json").exists()  # of the earlier run
     page_of = Page((tmp_path / "out" / "index.html").read_text())
     assert "There is no spectral.json: falcon is known" in "".join(page_of.words)
@@ -300,9 +298,7 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 
 def test_a_row_per_pair_and_no_statement_in_any_file(out: Path) -> None:
     rows = read_csv(out / "tables" / "by-pair.csv")
-    assert [(row["category"], row["pair"]) for row in rows] == [
-        (name, str(n)) for name in ("weather", "kitchen", "travel") for n in range(6)
-    ]
+    assert [row["pair"] for row in rows] == [str(n) for n in range(6)] * 3
     nll = [[float(row[f"NLL {side} (nats)"]) for side in "AB"] for row in rows]
     preferences = [float(row["preference (nats)"]) for row in rows]
     assert preferences == pytest.approx([b - a for a, b in nll], abs=1e-12)
@@ -313,20 +309,15 @@ def test_a_row_per_pair_and_no_statement_in_any_file(out: Path) -> None:
     assert not [text for text in texts() for one in written if text.encode() in one]
 
 
-def test_csv_has_every_digit_and_quotes_what_needs_it() -> None:
-    table = Table("t", "", {"a": None, "b": 2}, [['x,"y"\n', 1 / 3], [None, True]])
-    assert list(csv.reader(io.StringIO(table.csv))) == [
-        ["a", "b"], ['x,"y"\n', repr(1 / 3)], ["", "True"]
-    ]  # fmt: skip
-    assert table.texts == [['x,"y"\n', "0.33"], ["–", "yes"]]
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.012345, "0.01235"), (-123456.7, "-123457"), (1.0, "1.000"), (0.0, "0.000"), (7, "7")],
-)
-def test_significant_digits(value: float | int, text: str) -> None:
-    assert significant(value) == text
+def test_csv_has_every_digit_and_the_page_those_that_count() -> None:
+    values = [1 / 3, None, True, 0.012345, -123456.7, 0.0, 7]
+    table = Table("t", "", {'x,"y"\n': None, "b": 2}, [[value, 1 / 3] for value in values])
+    rows = list(csv.reader(io.StringIO(table.csv)))
+    assert rows[0] == ['x,"y"\n', "b"]
+    assert [row[0] for row in rows[1:]] == ["" if value is None else str(value) for value in values]
+    assert rows[1][1] == repr(1 / 3)
+    shown = ["0.3333", "–", "yes", "0.01235", "-123457", "0.000", "7"]
+    assert table.texts == [[text, "0.33"] for text in shown]
 
 
 # --- several models -----------------------------------------------------------------------------
@@ -337,8 +328,7 @@ def test_scaling_writes_a_page_beside_its_data(out: Path, tmp_path: Path) -> Non
     shutil.copytree(out, other)
     for path in other.glob("*.json"):
         path.write_text(path.read_text().replace('"tiny"', '"another"'))
-    said = scaling.compare([out, other], tmp_path / "both").summary
-    assert "the page: " in said
+    scaling.compare([out, other], tmp_path / "both")
     text = (tmp_path / "both" / "scaling.html").read_text()
     links = [one for one in Page(text).links if not one.startswith(("#", "data:"))]
     assert {"scaling.json", "scaling/tables/peaks.csv", "scaling/tables.tex"} <= set(links)
@@ -349,10 +339,8 @@ def test_scaling_writes_a_page_beside_its_data(out: Path, tmp_path: Path) -> Non
     assert [row["model"] for row in rows[:2]] == ["tiny", "another"]
     bootstrap = json.loads((out / "category_bootstrap.json").read_text())["layer_results"]["5"]
     assert float(rows[0]["low"]) == bootstrap["ci_lower"]
-    assert {row["whose"] for row in rows[2:]} == {"papers'"}
     claims = read_csv(tmp_path / "both" / "scaling" / "tables" / "claims-by-model.csv")
-    assert len(claims) == 11
-    assert all(row["tiny"] == row["another"] for row in claims)
+    assert [row["tiny"] for row in claims] == [row["another"] for row in claims]
 
 
 def test_scaling_of_a_broken_file_iv(out: Path, tmp_path: Path) -> None:
@@ -399,7 +387,7 @@ def test_each_shortage_gives_its_warning(
     pairs = some_pairs(sizes=sizes, categories="abcdef"[: len(sizes)])
     values = measure(write_states(tmp_path / "s", n_pairs=sum(sizes)), pairs, **FEW)
     drawn, used = numbers_of(values), int(np.isfinite(values.stable_preference).sum())
-    said = cautions(values, drawn, n_tokens, n_resamples=10000, level=0.95)
+    said = cautions(values, drawn, n_tokens, DRAWS)
     assert len(said) == len(expected)
     for one, of in zip(said, expected, strict=True):
         assert re.search(of.format(used=used), one)

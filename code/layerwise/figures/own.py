@@ -45,7 +45,8 @@ def gains(numbers: Numbers) -> Figure:
     row[0].set_ylabel("gain")
     row[0].set_title("by block")
     _against_depth(row[1], numbers, documents, means)
-    _legend(np.array([row]), curves)
+    if len(curves) > 1:
+        style.legend_below(row, 3)
     style.beside([(row[0], numbers.beside.get(GAIN, {}))])
     return figure
 
@@ -119,7 +120,8 @@ def _panels(
         axes.set_title(quantities[of])
     for spare in list(grid.flat)[len(there) :]:
         spare.set_axis_off()
-    _legend(grid, found)
+    if len(found) > 1:
+        style.legend_below(grid, 3)
     pairs = zip(grid.flat, there, strict=False)
     style.beside([(axes, numbers.beside.get(of, {})) for axes, of in pairs])
     return figure
@@ -166,11 +168,6 @@ def _curves(axes: Axes, numbers: Numbers, found: Mapping[str, Curve]) -> None:
         axes.plot(*zip(*curve, strict=True), label=numbers.names[name], **look)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
     axes.set_xlabel("relative depth (layer / L)")
-
-
-def _legend(grid: Any, found: Mapping[str, Any]) -> None:
-    if len(found) > 1:
-        style.legend_below(grid, 3)
 
 
 def _values(numbers: Numbers, values: Mapping[str, float]) -> str:

@@ -53,9 +53,7 @@ def analyzed(
     drawn = reader.numbers(values, draws, published)
     of_weights, absent = own_weights.files(checkpoint, states, without)
     documents = of_reader(alone(drawn.files | of_weights), draws)
-    warned = cautions(
-        values, drawn, sum(states.index["prompt_lengths"]), n_resamples=N_RESAMPLES, level=LEVEL
-    )
+    warned = cautions(values, drawn, sum(states.index["prompt_lengths"]), draws)
     is_random, in_print = checkpoint.has_random_weights, Evidence(published, draws)
     own = page.Own(
         checkpoint.display,
@@ -74,19 +72,14 @@ def analyzed(
 def _settings(
     values: Values, index: Mapping[str, Any], pairs: StatementPairs
 ) -> list[tuple[str, str]]:
-    counts = np.bincount(pairs.category_of_pair)
-    by_category = zip(pairs.categories, counts, strict=True)
+    by_category = zip(pairs.categories, np.bincount(pairs.category_of_pair), strict=True)
     return [
-        ("model", index["model"]),
-        ("revision", index["revision"]),
-        ("dtype", index["dtype"]),
-        ("device", index["device"]),
+        *((name, index[name]) for name in ("model", "revision", "dtype", "device")),
         ("pairs", "; ".join(f"{name}: {count}" for name, count in by_category)),
         ("prompts", str(index["n_prompts"])),
         ("layers", ", ".join(map(str, values.layers))),
         ("seed", str(values.seed)),
         ("resamples", f"{N_RESAMPLES} for an interval of {LEVEL:.0%}"),
         ("layerwise", layerwise.__version__),
-        ("torch", index["torch"]),
-        ("transformers", index["transformers"]),
+        *((name, index[name]) for name in ("torch", "transformers")),
     ]

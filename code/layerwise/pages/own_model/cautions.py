@@ -7,6 +7,7 @@ from math import comb
 
 import numpy as np
 
+from layerwise.analyses.evidence import Draws
 from layerwise.experiments.of_pairs.documents import Filled
 from layerwise.measures.values import Values
 from layerwise.statistics.bootstrap import MIN_KEPT, CorrelationInterval
@@ -15,16 +16,13 @@ PAPERS_FEWEST = 20  # pairs of the papers' smallest category
 SKIPPED = 0.01  # share of resamples without an r that is worth a word
 
 
-def cautions(
-    values: Values, drawn: Filled, n_prompt_tokens: int, *, n_resamples: int, level: float
-) -> list[str]:
+def cautions(values: Values, drawn: Filled, n_prompt_tokens: int, draws: Draws) -> list[str]:
     """One sentence or two per warning; none where nothing is amiss.
 
     Arguments:
         values: what the analyses were made from.
-        drawn: and their intervals.
+        drawn: and their intervals, drawn as `draws` says.
         n_prompt_tokens: tokens of all prompts together.
-        n_resamples, level: of the intervals, as the analyses drew them.
     """
     n, share = len(values.categories), share_of_two(len(values.categories))
     counts = zip(values.categories, np.bincount(values.category_of_pair).tolist(), strict=True)
@@ -35,17 +33,17 @@ def cautions(
         f"There are {n} categories: {share:.1%} of their resamples hold at most two different "
         "ones, where r is -1, +1 or undefined whatever the data say. Intervals over categories "
         "are that wide by construction. Use six categories or more, as the papers do.": (
-            share > (1 - level) / 2
+            share > (1 - draws.level) / 2
         ),
         f"Fewer than {PAPERS_FEWEST} pairs, the papers' smallest category: {', '.join(few)}. The "
         "intervals over categories take UA and preference of a category as exact, which few pairs "
         "do not make them.": bool(few),
-        **_skipped("categories", drawn.by_category, n_resamples),
+        **_skipped("categories", drawn.by_category, draws.n_resamples),
         f"{used} of {values.k_stable} random bins hold two pairs or more; the others are left out "
         f"of the intervals over bins. {values.n_pairs} pairs are few for {values.k_stable} bins.": (
             used < values.k_stable
         ),
-        **_skipped("random bins", drawn.by_bins, n_resamples),
+        **_skipped("random bins", drawn.by_bins, draws.n_resamples),
         f"The prompts have {n_prompt_tokens} tokens together, a state has {values.hidden_size} "
         f"dimensions: no effective rank can exceed {n_prompt_tokens - 1}. Add prompts.": (
             0 < n_prompt_tokens <= values.hidden_size

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup
 
 import layerwise
@@ -196,9 +197,8 @@ def strip(one: Answer) -> dict[str, Any]:
     pad = 0.08 * (high - low) or 1.0
     width, height = STRIP
 
-    def place(at: float) -> float:
-        share = (min(max(at, low - pad), high + pad) - low + pad) / (high - low + 2 * pad)
-        return round(share * width, 1)
+    def place(at: float) -> float:  # what lies farther out, infinity too, at the end
+        return round(float(np.interp(at, (low - pad, high + pad), (0, width))), 1)
 
     start, stop = place(asked.above), place(asked.below)
     return {
