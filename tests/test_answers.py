@@ -91,18 +91,6 @@ def test_word(estimate: tuple[Any, ...], limits: dict[str, float], expected: str
     assert word(Estimate(*estimate), **limits) == expected
 
 
-def test_a_wider_interval_or_a_larger_p_never_says_more() -> None:
-    rng = np.random.default_rng(1)
-    for _ in range(300):
-        low, high = sorted(rng.normal(size=2).tolist())
-        p = float(rng.uniform())
-        said = word(Estimate(low, low, high, 9, p), **NEGATIVE)
-        wider = word(Estimate(low, low - 1, high + 1, 9, p), **NEGATIVE)
-        doubted = word(Estimate(low, low, high, 9, p + 0.05), **NEGATIVE)
-        assert wider in (said, UNCLEAR)
-        assert doubted in (said, UNCLEAR)
-
-
 def test_every_claim_is_asked_of_the_documents_that_are_there(
     found: dict[str, Answer], results: Any, evidence: Evidence
 ) -> None:

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from filelock import FileLock, Timeout
 from safetensors.numpy import load_file, save_file
-from tokenizers import Tokenizer
 
 import layerwise
 from claim_records import judged
@@ -211,7 +210,7 @@ def test_analyze_options_reach_the_results(capsys, tmp_path, analyzed, checkpoin
         assert one == pytest.approx(two, abs=near)
 
 
-def test_a_dry_run_says_what_it_takes_and_leaves_nothing(capsys, tmp_path, checkpoint):
+def test_a_dry_run_says_what_it_takes_and_leaves_nothing(capsys, tmp_path, checkpoint, analyzed):
     out = tmp_path / "out"
     code, said, err = analyze(capsys, checkpoint, out, "--dry-run", "--dtype", "float16")
     assert (code, err, out.exists()) == (0, "", False)
@@ -220,10 +219,9 @@ def test_a_dry_run_says_what_it_takes_and_leaves_nothing(capsys, tmp_path, check
     numbers = sum(one.size for one in weights)
     assert f"5 blocks, hidden size 16, {numbers / 1e6:,.1f} million" in lines["model"]
     assert lines["layers"] == "0, 4, 5"
-    tokens = Tokenizer.from_file(str(checkpoint / "tokenizer.json"))
-    texts = read_prompts(MINI / "prompts.json")
-    n = sum(len(tokens.encode(text).ids) for text in texts)
-    assert lines["prompts"] == f"{len(texts)}, {n:,} tokens"
+    index = json.loads((analyzed / "hidden_states" / "index.json").read_text())
+    n = sum(index["prompt_lengths"])  # of the forward passes
+    assert lines["prompts"] == f"{index['n_prompts']}, {n:,} tokens"
     assert "GFLOP/s" in lines["time"]
     code, _, err = analyze(capsys, "org/model", out, "--dry-run")
     assert (code, "download it first with `hf download org/model`" in err) == (2, True)

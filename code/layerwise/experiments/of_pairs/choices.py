@@ -145,8 +145,7 @@ def _curves(values: Values, draws: Draws) -> dict[str, Any]:
 
 
 def _ends(values: Float[np.ndarray, " resample"], level: float) -> dict[str, float]:
-    low, high = ends(values, level)
-    return {"ci_lower": low, "ci_upper": high}
+    return dict(zip(("ci_lower", "ci_upper"), ends(values, level), strict=True))
 
 
 def _clustered(values: Values, draws: Draws) -> dict[str, Any]:
