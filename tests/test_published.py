@@ -51,27 +51,9 @@ def test_transcribed_numbers_keep_every_digit(folder, files):
     assert published["notebook 000", "/r/0"] == -0.6
 
 
-def test_counts_stand_for_statements_and_prompts(folder):
-    published = read_published(folder)
-    assert published["dataset.json", "/a/n_pairs"] == 2
-    assert published["prompts.json", "/anisotropy/n_prompts"] == 3
-
-
-def test_texts_and_time_stamps_are_not_transcribed(folder):
-    text = "".join(path.read_text() for path in folder.glob("*.csv"))
-    assert "two words" not in text
-    assert "2026-01-02T" not in text
-
-
 def test_document_is_the_file_again(folder, files):
     document = read_published(folder).document(BOOTSTRAP)
     assert document == {key: value for key, value in files[BOOTSTRAP].items() if key != "timestamp"}
-
-
-def test_value_reads_lists(folder):
-    published = read_published(folder)
-    assert published.value(BOOTSTRAP, "/changes") == []
-    assert published.value(BOOTSTRAP, "/list") == [{"a/b": 1}, {"a/b": 2}]
 
 
 @pytest.mark.parametrize("names", [("a/b", "c~d", "0"), ("",), ("~1", "/")])

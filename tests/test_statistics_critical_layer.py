@@ -59,18 +59,6 @@ def test_sign_change_by_hand(t: list[float], layer: int, rule: str) -> None:
     assert rules.sign_change(np.array(t, float)) == rules.SignChange(layer, rule)
 
 
-@given(series)
-def test_sharpest_turns_against_loops(t: np.ndarray) -> None:
-    n = len(t)
-    steps = [abs(t[i] - t[i - 1]) for i in range(1, n)]
-    assert rules.sharpest(rules.step_sizes, t) == steps.index(max(steps)) + 1
-    bends = [abs(t[i + 1] - 2 * t[i] + t[i - 1]) for i in range(1, n - 1)]
-    assert rules.sharpest(rules.bend_sizes, t) == bends.index(max(bends)) + 1
-    slopes = [abs(t[min(i + 1, n - 1)] - t[max(i - 1, 0)]) for i in range(n)]
-    slopes = [s / (1 if i in (0, n - 1) else 2) for i, s in enumerate(slopes)]
-    assert rules.sharpest(rules.gradient_sizes, t) == slopes.index(max(slopes))
-
-
 @given(series, st.integers(0, 11))
 def test_a_nan_wins_the_legacy_rules_and_no_guarded_one(t: np.ndarray, place: int) -> None:
     place %= len(t)
@@ -101,13 +89,6 @@ def test_nothing_but_nan_has_no_layer() -> None:
     for sizes in (rules.gradient_sizes, rules.step_sizes, rules.bend_sizes):
         assert rules.guarded(sizes, t) is None
     assert rules.guarded_sign_change(t) is None
-
-
-def test_a_pythia_series_turns_where_half_precision_ends() -> None:
-    """The first NaN layer is the published L*, one layer later by steps than by gradient."""
-    t = np.concatenate([np.linspace(1, 2, 14), np.full(10, NAN)])
-    found = [rules.sharpest(sizes, t) for sizes in (rules.step_sizes, rules.gradient_sizes)]
-    assert found == [14, 13]
 
 
 @pytest.mark.parametrize("seed", range(5))
