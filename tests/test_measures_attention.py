@@ -34,6 +34,12 @@ def causal(n: int, heads: int, seed: int = 0) -> np.ndarray:
 # --- logits ---------------------------------------------------------------------------------------
 
 
+def test_entropy_of_half_precision_is_divided_by_its_own_sum() -> None:
+    logits = (8 * np.random.default_rng(1).normal(size=3000)).astype(np.float32)
+    stored = scipy.stats.entropy(torch.softmax(torch.from_numpy(logits), -1).half().numpy())
+    assert e.half_entropy(logits) == pytest.approx(stored, rel=1e-6)
+
+
 def test_entropies_at_their_limits() -> None:
     flat, sure = np.full(64, 2.5, np.float32), np.array([0, 2000, 0, 0], np.float32)
     for of in (e.half_entropy, e.clipped_entropy, e.shifted_entropy):
@@ -130,6 +136,12 @@ def test_graph_laplacian_is_what_an_eigen_solver_reads_of_half_a_matrix() -> Non
     np.testing.assert_allclose(sheaf.ascending(found), expected + TINY)
     with pytest.raises(LayerwiseError, match="at least two tokens, found 1; use more text"):
         sheaf.graph_laplacian(np.ones((1, 1), np.float32))
+
+
+def test_what_the_scripts_take_of_long_texts_and_wide_weights() -> None:
+    assert [len(sheaf.evenly_chosen(n, 6)) for n in (5, 6, 17)] == [5, 6, 6]
+    one = sheaf.smallest_products(np.arange(-2.0, 6.0), np.arange(1.0, 8.0))  # of the five smallest
+    assert (one.lambda_1, one.lambda_2, one.trace) == (-10, -8, 12 * 28)
 
 
 def test_contraction_where_no_pair_attends() -> None:
