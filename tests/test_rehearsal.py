@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import signal
@@ -26,10 +27,9 @@ from layerwise.ledger.verdicts import AS_RANDOM
 from layerwise.rehearsal import cache, default_folder, scratch
 from layerwise.rehearsal.outcome import (
     EXPLAINED,
+    NO_STATISTIC,
     NOT_MEASURED,
-    SILENT,
     WEIGHT_FREE,
-    WITHOUT,
     kind_of,
     outcome,
     silent,
@@ -197,6 +197,21 @@ def test_random_weights_reproduce_nothing_but_by_chance(claims):
     assert len(numbered) > 150
 
 
+def test_the_outcome_counts_every_claim_by_paper_and_kind(claims):
+    cells = [re.split(r"\s{2,}", line.strip()) for line in outcome(claims).splitlines()[1:]]
+    counted = [(name, sum(map(int, numbers))) for name, *numbers in cells]
+    heads = {name: count for name, count in counted if not name.startswith("- ")}
+    assert heads["claims"] == len(claims) == heads["got a number"] + heads["got none"]
+    for head, count in list(heads.items())[2:]:
+        at = counted.index((head, count)) + 1
+        kinds = itertools.takewhile(lambda of: of[0].startswith("- "), counted[at:])
+        assert sum(of for _, of in kinds) == count, head
+    said = {name for name, _ in counted}
+    assert {f"- {NOT_MEASURED}", f"- {EXPLAINED}", f"- {NO_STATISTIC}", f"- {WEIGHT_FREE}"} <= said
+    none = {"id": "p7", "recomputed": None, "verdict": "not measured", "cause": None}
+    assert silent([*claims, none]) == ["p7"]
+
+
 def test_a_killed_measurement_gives_the_same_numbers_when_it_goes_on(copy, tmp_path):
     """By SIGKILL and by Ctrl-C, while hidden states are extracted."""
     slug = "gemma-2b"
@@ -312,44 +327,3 @@ def test_ctrl_c_leaves_no_process_and_the_next_run_goes_on(pipeline):
     (pipeline / "hold-small").unlink()
     run_stages(pipeline, ["large", "small"])
     assert (pipeline / "claims").read_text() == (pipeline / "small").read_text() + large
-
-
-# --- what it says -------------------------------------------------------------------------------
-
-
-def record(number: int, **changes: object) -> dict[str, object]:
-    usual = {
-        "id": f"p{number}", "paper": 1, "published": 0.5, "recomputed": 0.25, "unit": None,
-        "verdict": "differs", "cause": None, "provenance": {"runs": ["gpt2/hunt"]},
-    }  # fmt: skip
-    return usual | changes
-
-
-def test_the_outcome_counts_claims_by_paper_cause_and_kind():
-    none: dict[str, object] = {"recomputed": None, "verdict": "not measured"}
-    again: dict[str, object] = {"paper": 2, "verdict": "reproduced"}
-    records = [
-        record(1),
-        record(2, published=3, provenance={"runs": []}, paper=2, verdict=AS_RANDOM),
-        record(3, published=True, **again),
-        record(4, cause="packed weights", **none),
-        record(5, paper=2, cause="a.json#/x was not measured (gpt2: a gate)", **none),
-        record(6, paper=2, recomputed=None, cause="no sign change"),
-        record(7, **none),
-    ]
-    lines = [re.split(r"\s{2,}", line.strip()) for line in outcome(records).splitlines()]
-    assert lines == [
-        ["paper 1", "paper 2"],
-        ["claims", "3", "4"],
-        ["got a number", "1", "2"],
-        ["got none", "2", "2"],
-        [f"- {EXPLAINED}", "1"],
-        [f"- {NOT_MEASURED}", "1"],
-        [f"- {WITHOUT['differs']}", "1"],
-        [f"- {SILENT}", "1"],
-        ["reproduced by these random weights and by the control's", "1"],
-        [f"- {WEIGHT_FREE}", "1"],
-        ["reproduced by these alone, which no control can show", "1"],
-        ["- flags: one of two", "1"],
-    ]
-    assert silent(records) == ["p7"]
