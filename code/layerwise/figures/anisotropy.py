@@ -46,8 +46,7 @@ def anisotropy(numbers: Numbers) -> Figure:
             style.log_axis(axes, "y")
         style.layer_axis(axes, range(len(values)), most=6)
         name, unit = SERIES[key]
-        axes.set_ylabel(unit)
-        axes.set_title(name)
+        axes.set(ylabel=unit, title=name)
     of_series = zip(grid.flat, series, strict=False)
     style.beside(
         [(axes, numbers.beside.get(key, {})) for axes, key in of_series], document["n_layers"]
@@ -77,8 +76,7 @@ def anisotropy_spectra(numbers: Numbers) -> Figure:
         ranks = np.arange(1, len(share) + 1)
         axes.plot(ranks, share, color=colour, linestyle=dashes, label=f"layer {layer}")
     style.log_axis(axes, "y")
-    axes.set_xlabel("rank of the eigenvalue")
-    axes.set_ylabel("share of the eigenvalues kept")
+    axes.set(xlabel="rank of the eigenvalue", ylabel="share of the eigenvalues kept")
     axes.set_title(f"{numbers.names[model]}, tokens of {document['n_prompts']} prompts")
     style.legend_below(grid, 5)
     return figure

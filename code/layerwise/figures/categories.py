@@ -89,8 +89,7 @@ def _scatter(
         axes.plot(*at, linestyle="none", label=name, **look)
     axes.axvline(0, **style.REFERENCE)
     axes.axhline(0, **style.REFERENCE)
-    axes.set_xlabel("UA (cosine, no unit)")
-    axes.set_ylabel("mean preference (nats)")
+    axes.set(xlabel="UA (cosine, no unit)", ylabel="mean preference (nats)")
 
 
 def _without(
@@ -106,8 +105,7 @@ def _without(
             axes.plot(0, row, **looks[name])
     if without:
         axes.axvline(whole, **style.REFERENCE)
-        axes.set_title("r without one category (dashed: with all)")
-        axes.set_xlabel("r over the others")
+        axes.set(title="r without one category (dashed: with all)", xlabel="r over the others")
     else:
         axes.set_title("too few categories to leave one out")
         axes.set_xticks([])
@@ -136,8 +134,7 @@ def layers(numbers: Numbers) -> Figure:
         middle = (change["layer_before"] + change["layer_after"]) / 2
         row[0].axvline(middle, color=style.GREY, linestyle=":", linewidth=0.8)
     style.intervals_by_layer(row[0], results)
-    row[0].set_ylim(-1.05, 1.05)
-    row[0].set_ylabel("r(UA, preference)")
+    row[0].set(ylim=(-1.05, 1.05), ylabel="r(UA, preference)")
     row[0].set_title(f"{numbers.names[model]}, n = {document['n_categories']} categories")
     _poolings(row[1], found["strategies"])
     style.beside([(row[0], numbers.beside.get(CATEGORIES, {}))], max(map(int, results)))
@@ -180,8 +177,7 @@ def bins(numbers: Numbers) -> Figure:
     for axes, (name, place) in zip(row, series.items(), strict=False):
         style.intervals_by_layer(axes, document[place], most=5 if sweep else 10)
         axes.set_title(f"{numbers.names[model]}, n = {name}")
-    row[0].set_ylim(-1.05, 1.05)
-    row[0].set_ylabel("r(UA, preference)")
+    row[0].set(ylim=(-1.05, 1.05), ylabel="r(UA, preference)")
     for number, bins_of in enumerate(sorted(sweep, key=int)):
         layers = style.layers_of(sweep[bins_of])
         means = [sweep[bins_of][str(layer)]["r_mean"] for layer in layers]
@@ -224,9 +220,7 @@ def scaling(numbers: Numbers) -> Figure:
         axes.plot(peak, curve[peak], "o", ms=11, mfc="none", mec="black", ls="none",
                   label="largest r" if number == len(curves) - 1 else None)  # fmt: skip
     axes.axhline(0, **style.REFERENCE)
-    axes.set_ylim(-1.05, 1.05)
-    axes.set_xlabel("layer (% of depth)")
-    axes.set_ylabel("r(UA, preference)")
+    axes.set(ylim=(-1.05, 1.05), xlabel="layer (% of depth)", ylabel="r(UA, preference)")
     axes.set_title(f"n = {categories['n_categories']} categories")
     style.legend_below(grid, 5)
     return figure

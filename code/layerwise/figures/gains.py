@@ -59,8 +59,7 @@ def _against_depth(axes: Axes, sizes: Mapping[str, Any], over: list[str]) -> Non
     axes.set_xlim(3, 42)
     low, high = min(gain - spread), max(gain + spread)
     axes.set_ylim(min(0.85, low - 0.03), max(1.42, high + 0.03))
-    axes.set_ylabel("gain: mean and SD over the prompts")
-    axes.set_title(f"n = {len(sizes)} sizes")
+    axes.set(ylabel="gain: mean and SD over the prompts", title=f"n = {len(sizes)} sizes")
     style.name_points(axes, dict(zip(sizes, zip(depth, gain, strict=True), strict=True)))
 
 
@@ -100,8 +99,7 @@ def _prompts(axes: Axes, sizes: Mapping[str, Any]) -> None:
     axes.set_xticks(range(len(rows)), [name for name, _ in rows])
     axes.tick_params("x", rotation=45)
     n = ", ".join(map(str, sorted({len(of["residual_gain_all"]) for of in sizes.values()})))
-    axes.set_xlabel(f"size, by depth (n = {n} prompts each)")
-    axes.set_ylabel("gain")
+    axes.set(xlabel=f"size, by depth (n = {n} prompts each)", ylabel="gain")
     axes.set_title(f"single prompts: {outside} outside the paper's axis")
 
 
@@ -140,8 +138,7 @@ def lab_heritage(numbers: Numbers) -> Figure:
             _column(axes, place + 0.3, list(of_hunt.values()), color=colour, mfc="none")
     names = [f"{lab}\nn = {len(models)}" for lab, models in columns]
     axes.set_xticks(range(len(columns)), names)
-    axes.set_xlim(-0.5, len(columns) - 0.5)
-    axes.set_ylabel("mean gain of the second-last block")
+    axes.set(xlim=(-0.5, len(columns) - 0.5), ylabel="mean gain of the second-last block")
     return figure
 
 

@@ -82,8 +82,7 @@ def overview(numbers: Numbers) -> Figure:
         ink = "#ffffff" if colour == SHADES[0][0] else "#111111"
         axes.bar_label(bars, said, label_type="center", color=ink)
         left += shares
-    axes.set_xlim(0, 100)
-    axes.set_xlabel("share of the claims (%)")
+    axes.set(xlim=(0, 100), xlabel="share of the claims (%)")
     axes.grid(visible=False)
     style.legend_below(grid, 4)
     return figure

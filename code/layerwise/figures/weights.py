@@ -71,8 +71,6 @@ def critical_layer(numbers: Numbers) -> Figure:
                   color=style.GREY, label="formula" if first else None)  # fmt: skip
         axes.errorbar(row["L_star_empirical"], place, xerr=row["L_star_std"], marker="o",
                       color=colour, label="trace, mean and SD" if first else None)  # fmt: skip
-    axes.set_xlim(0)
-    axes.set_xlabel("L* (layer)")
-    axes.set_title(f"n = {len(rows)} models")
+    axes.set(xlim=0, xlabel="L* (layer)", title=f"n = {len(rows)} models")
     style.legend_below(grid, 2)
     return figure

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NotRequired, Required
 
@@ -68,6 +67,9 @@ Entry = TypedDict(
 Entry.__pydantic_config__ = STRICT  # type: ignore[attr-defined]
 
 
+WORDS = [name for name, kind in Entry.__annotations__.items() if kind in (Words, Required[str])]
+
+
 @dataclass(frozen=True)
 class Claim:
     """One printed number or label, and the statistic that answers it."""
@@ -80,12 +82,12 @@ class Claim:
     printed: Printed  # None: it went to a screen and was never saved
     decimals: int | str | None  # "full": every digit is published; None: not a number
     tolerance: str
-    statistic: str | None  # analysis:document:/json/pointer
-    source_file: str | None
-    source_key: str | None
-    model: str | None
-    unit: str | None
-    why: str | None  # why nothing can be checked, or what a reader should know
+    statistic: str | None = None  # analysis:document:/json/pointer
+    source_file: str | None = None
+    source_key: str | None = None
+    model: str | None = None
+    unit: str | None = None
+    why: str | None = None  # why nothing can be checked, or what a reader should know
     readings: Mapping[str, str] = field(default_factory=dict)  # other readings: their statistics
     same: Mapping[str, str] | None = None  # {file, key} of the other place
     identity: bool = False
@@ -140,10 +142,10 @@ def read_ledger(folder: Path, published: Published) -> list[Claim]:
 def _expand(
     path: Path, document: dict[str, Any], entry: dict[str, Any], published: Published
 ) -> Iterator[Claim]:
-    name, kind = entry["id"], entry.get("kind", "computed")
+    name = entry["id"]
     for variables in _combinations(path, name, document.get("sets", {}), entry.get("for", {})):
         try:
-            yield _claim(document["paper"], kind, entry, variables, published)
+            yield _claim(document["paper"], entry, variables, published)
         except (LookupError, AttributeError, TypeError, ValueError) as error:
             raise LayerwiseError(
                 f"{path}: claim {name:.80}: a template names {error!s:.80}, which its variables "
@@ -188,53 +190,37 @@ def _combinations(
 
 
 def _claim(
-    paper: int,
-    kind: str,
-    entry: dict[str, Any],
-    variables: dict[str, _Member],
-    published: Published,
+    paper: int, entry: dict[str, Any], variables: dict[str, _Member], published: Published
 ) -> Claim:
-    fill = partial(_fill, entry, variables)
     printed, file, key = _printed(entry.get("printed"), variables, published)
+    words: dict[str, Any] = {"source_file": file, "source_key": key, "where": "", "quantity": ""}
+    for name in WORDS:
+        if entry.get(name) is not None:
+            words[name] = str(entry[name]).format(**variables)
     decimals = entry.get("decimals")
     if isinstance(decimals, str) and "{" in decimals:
         decimals = int(decimals.format(**variables))
-    statistic = fill("statistic")
     tolerances = [one.attributes["tolerance"] for one in variables.values() if "tolerance" in one]
     same = {name: text.format(**variables) for name, text in entry.get("same", {}).items()}
     readings = {
         text.format(**variables): reading.format(**variables)
         for text, reading in entry.get("readings", {}).items()
     }
-    for selected in (*([statistic] if statistic else []), *readings.values()):
+    for selected in filter(None, (words.get("statistic"), *readings.values())):
         statistic_parts(selected)
     return Claim(
-        id=fill("id") or "",
+        **words,
         paper=paper,
-        where=fill("where") or "",
-        quantity=fill("quantity") or "",
-        kind=kind,
+        kind=entry.get("kind", "computed"),
         printed=printed,
         decimals=decimals,
         tolerance=(*tolerances, entry.get("tolerance", "exact"))[0],
-        statistic=statistic,
-        source_file=fill("source_file") or file,
-        source_key=fill("source_key") or key,
-        model=fill("model"),
-        unit=fill("unit"),
-        why=fill("why"),
         readings=readings,
         same=same or None,
-        identity=bool(entry.get("identity", False)),
+        identity=entry.get("identity", False),
         against=tuple(_said_by(place, published) for place in entry.get("against", [])),
-        unpublished=bool(entry.get("unpublished", False)),
-        unmeasured=fill("unmeasured"),
+        unpublished=entry.get("unpublished", False),
     )
-
-
-def _fill(entry: dict[str, Any], variables: dict[str, _Member], field: str) -> str | None:
-    value = entry.get(field)
-    return None if value is None else str(value).format(**variables)
 
 
 def _said_by(place: str, published: Published) -> str:

@@ -54,7 +54,7 @@ class Origins:
         found = set()
         for cell in cells:
             file, _, key = cell.partition("#")
-            found |= {self._places[file, at] for at in _above(key) if (file, at) in self._places}
+            found |= {self._places[file, at] for at in above(key) if (file, at) in self._places}
         return sorted(found)
 
     def settings(self, run: str) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class Origins:
     def _model_of(self, cell: str) -> str | None:
         """The model that an entry is about: by its names, its keys, or the file's name."""
         file, _, key = cell.partition("#")
-        for at in _above(key):
+        for at in above(key):
             for name in self._identities.get((file, at), ()):
                 if slug := self._names.get(_plain(name)):
                     return slug
@@ -121,8 +121,8 @@ class Origins:
         return found
 
 
-def _above(key: str) -> list[str]:
-    """A pointer and all that it is below, the longest first."""
+def above(key: str) -> list[str]:
+    """A pointer or a statistic and all that it is below, the longest first."""
     names = key.split("/")
     return ["/".join(names[:n]) for n in range(len(names), 0, -1)]
 

@@ -16,7 +16,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published, split_pointer
 from layerwise.inputs.result_files import DATASET, PROMPTS
 from layerwise.ledger.claims import FULL, Claim, statistic_parts
-from layerwise.ledger.origins import Origins
+from layerwise.ledger.origins import Origins, above
 
 AS_RANDOM = "reproduced, as by random weights"
 VERDICTS = {  # and what each means, in the order of lists
@@ -89,20 +89,15 @@ class Statistics:
 
     def derived_from(self, statistic: str | None) -> list[str] | None:
         """The cells that a statistic, or what it is a part of, was recomputed from; None: given."""
-        place = statistic or ""
-        while place and place not in self.derived:
-            place = place.rpartition("/")[0]
-        return self.derived.get(place)
+        found = (self.derived[one] for one in above(statistic or "") if one in self.derived)
+        return next(found, None)
 
     def inputs(self, statistic: str) -> list[str]:
         """The published cells a statistic rests on; of a given one, where it was published."""
         if (cells := self.derived_from(statistic)) is not None:
             return cells
-        below = [key for key in self.given if f"{statistic}/".startswith(f"{key}/")]
-        if not below:
-            return []
-        start = max(below, key=len)
-        return [self.given[start] + statistic[len(start) :]]
+        starts = (one for one in above(statistic) if one in self.given)
+        return [self.given[start] + statistic[len(start) :] for start in starts][:1]
 
     def copies(self, claim: Claim, value: Any) -> bool:
         """Whether a claim's statistic is one stored number, or rests on the printed one itself.
@@ -123,14 +118,14 @@ class Statistics:
 
         None where something was not measured.
         """
-        place = statistic
-        while place and place not in self.missing:
+        for place in above(statistic):
+            if place in self.missing:
+                return None
             if place in self.undefined:
                 return self.undefined[place]
             if place in self.derived:
                 found = at(self.documents, place)
                 return f"{place} has {len(found)} entries" if isinstance(found, list) else ""
-            place = place.rpartition("/")[0]
         return None
 
     def why_not(self, claim: Claim) -> str | None:
@@ -138,11 +133,8 @@ class Statistics:
         statistic = claim.statistic or ""
         if self.origins is None:
             return None
-        needs = [key for key in self.missing if f"{statistic}/".startswith(f"{key}/")]
-        cell = (
-            self.missing[max(needs, key=len)] if needs else next(iter(self.inputs(statistic)), None)
-        )
-        return self.origins.why_not(cell, claim.model)
+        needs = [self.missing[one] for one in above(statistic) if one in self.missing]
+        return self.origins.why_not(next(iter(needs or self.inputs(statistic)), None), claim.model)
 
 
 def at(documents: Mapping[str, Any], statistic: str) -> Any:
@@ -375,12 +367,10 @@ def tolerance_used(record: Mapping[str, Any], source: str) -> str:
     if whole and source == "published":
         return "equal, as words and counts are"
     band = STORED if source == "published" else TOLERANCES[record["tolerance"]]
-    half = (
-        f"half a unit of the last printed digit, {0.5 * 10.0**-decimals:g}"
-        if isinstance(decimals, int) and not whole
-        else ""
-    )
-    return half if half and source == "published" else " or ".join(filter(None, (str(band), half)))
+    if whole or not isinstance(decimals, int):
+        return str(band)
+    half = f"half a unit of the last printed digit, {0.5 * 10.0**-decimals:g}"
+    return half if source == "published" else f"{band} or {half}"
 
 
 def gives(printed: Any, value: Any, decimals: int | str | None) -> bool:
