@@ -156,8 +156,6 @@ def test_what_was_not_measured_is_left_out_with_the_reason(published: Published)
 def test_numbers_iv(tmp_path: Path, numbers: Numbers) -> None:
     with pytest.raises(LayerwiseError, match=r"there are no statistics \(\*\.json\) here; analyse"):
         read_numbers("published", tmp_path, tmp_path, MODELS)
-    with pytest.raises(LayerwiseError, match="one of published, measured, own, got 'toy'"):
-        draw("layers", replace(numbers, source="toy"))
     with pytest.raises(NothingToDraw, match="bins of pythia-6p9b: a b, k_bins not published"):
         numbers.document("bins", "pythia-6p9b", "a/b", "k_bins")
     name = numbers.names["llama-3p1-8b-instruct-template"]

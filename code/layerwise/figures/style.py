@@ -5,9 +5,9 @@ Figures are made at the width they are printed at, so that 8 pt here is 8 pt on 
 
 from __future__ import annotations
 
-import contextlib
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,7 +20,6 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
 from layerwise.analyses.depth_curves import Curve
-from layerwise.errors import LayerwiseError
 from layerwise.figures.numbers import OWN, Numbers
 from layerwise.figures.svg import as_svg
 from layerwise.files import atomic_path, write_text
@@ -67,19 +66,14 @@ _RC: dict[Any, Any] = {
 _UNDATED = {"Creator": None, "Producer": None, "CreationDate": None}
 
 
-@contextlib.contextmanager
-def house_style() -> Iterator[None]:
+def house_style() -> AbstractContextManager[None]:
     """Text sizes and lines of every figure; matplotlib's global state is left as it was."""
-    with matplotlib.rc_context(_RC):
-        yield
+    return matplotlib.rc_context(_RC)
 
 
 def look(number: int) -> dict[str, Any]:
     """Colour and marker of the n-th series."""
-    return {
-        "color": COLOURS[number % len(COLOURS)],
-        "marker": MARKERS[number % len(MARKERS)],
-    }
+    return {"color": COLOURS[number % 7], "marker": MARKERS[number % 7]}
 
 
 def panels(
@@ -100,15 +94,7 @@ def panels(
     Arguments:
         height: of all panels with their legend, in inches.
         grid: what `Figure.subplots` takes.
-
-    Raises:
-        LayerwiseError: if the source is not one of `SOURCES`.
     """
-    if numbers.source not in SOURCES:
-        raise LayerwiseError(
-            f"a figure's source must be one of {', '.join(SOURCES)}, got {numbers.source!r}; "
-            "pass the source its numbers came from"
-        )
     missing = f"Not {numbers.word}: {', '.join(numbers.missing)}." if numbers.missing else ""
     source = SOURCES[numbers.source] + (f" - {RANDOM}" if numbers.random_weights else "")
     footer = [*textwrap.wrap(remark, LINE), *textwrap.wrap(missing, LINE), source]
@@ -215,14 +201,9 @@ def name_points(axes: Axes, points: Mapping[str, tuple[float, float]]) -> None:
     for name, point in points.items():
         boxes = []
         for dx, dy in ((6, 3), (6, -10), (-6, 3), (-6, -10), (0, 7), (0, -14)):
-            label = axes.annotate(
-                name,
-                point,
-                xytext=(dx, dy),
-                textcoords="offset points",
-                ha={6: "left", -6: "right", 0: "center"}[dx],
-                color=GREY,
-            )
+            side = {6: "left", -6: "right", 0: "center"}[dx]
+            label = axes.annotate(name, point, (dx, dy), textcoords="offset points", ha=side,
+                                  color=GREY)  # fmt: skip
             label.set_in_layout(False)
             box = label.get_window_extent()
             inside = axes.bbox.x0 < box.x0 and box.x1 < axes.bbox.x1
@@ -256,10 +237,8 @@ def beside(panels: Sequence[tuple[Axes, Mapping[str, Curve]]], n_layers: int = 1
         ticks = [tick for tick in axes.get_xticks() if 0 <= tick <= 1.001 * n_layers]
         axes.set_xlim(-0.04 * n_layers, n_layers / (1 - min(room, 0.6)))
         axes.set_xticks(ticks)
-        ends = sorted(
-            (float(axes.transData.transform((0, curve[-1][1]))[1]), name)
-            for name, curve in curves.items()
-        )
+        heights = {name: axes.transData.transform((0, c[-1][1]))[1] for name, c in curves.items()}
+        ends = sorted((float(at), name) for name, at in heights.items())
         places = _apart([at for at, _ in ends], 10 * point, axes.bbox.y0 + 6 * point)
         for (_, name), at in zip(ends, places, strict=True):
             y = axes.transAxes.inverted().transform((0, at))[1]

@@ -44,7 +44,7 @@ def _colours(records: Sequence[Record]) -> dict[str, str]:
     rest = [word for word in VERDICTS if word not in (*STANDING, *FALLS)]
     colours: dict[str, str] = {}
     for words, shades in zip((STANDING, FALLS, rest), SHADES, strict=True):
-        colours |= dict(zip([word for word in words if word in there], shades, strict=False))
+        colours |= dict(zip(filter(there.__contains__, words), shades, strict=False))
     return colours
 
 
@@ -96,8 +96,8 @@ def agreement(numbers: Numbers) -> Figure:
     """
     gaps: dict[Row, list[tuple[bool, float]]] = {}
     for record in sorted(numbers.claims, key=_row):
-        if found := [(record["verdict"] in FALLS, gap) for gap in _gaps(record)]:
-            gaps.setdefault(_row(record), []).extend(found)
+        for gap in _gaps(record):
+            gaps.setdefault(_row(record), []).append((record["verdict"] in FALLS, gap))
     if not gaps:
         raise NothingToDraw("the papers' claims: no number was computed again")
     denied = [gap for found in gaps.values() for is_denied, gap in found if is_denied]

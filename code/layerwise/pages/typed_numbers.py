@@ -13,7 +13,10 @@ from layerwise.errors import LayerwiseError
 
 PREAMBLE = "preamble.tex.j2"  # lengths and versions, no prose
 # Commands whose argument is a name, or comes from the context: its digits are not results.
-_NAMING = ("VAR", "BLOCK", "#", "fixed", "label", "ref", "cref", "Cref", "eqref", "citep", "citet")
+_NAMED = re.compile(
+    r"\\(VAR|BLOCK|#|fixed|label|ref|cref|Cref|eqref|citep|citet)"
+    r"\{([^{}]|\{([^{}]|\{[^{}]*\})*\})*\}"  # braces in braces in braces
+)
 
 
 def unbacked_digits(template_text: str) -> list[str]:
@@ -22,20 +25,9 @@ def unbacked_digits(template_text: str) -> list[str]:
     def blank(text: str) -> str:
         return "\n" * text.count("\n")
 
-    text = template_text
-    preamble, begin, body = text.partition(r"\begin{document}")
-    if begin:
-        text = blank(preamble) + body
-    for name in _NAMING:
-        start = 0
-        while (start := text.find(f"\\{name}{{", start)) >= 0:
-            end, depth = text.index("{", start), 0
-            while end < len(text):
-                depth += {"{": 1, "}": -1}.get(text[end], 0)
-                end += 1
-                if depth == 0:
-                    break
-            text = text[:start] + blank(text[start:end]) + text[end:]
+    preamble, _, body = template_text.rpartition(r"\begin{document}")
+    text = blank(preamble) + body
+    text = _NAMED.sub(lambda named: blank(named[0]), text)
     text = re.sub(r"(?<!\\)%.*", "", text)
     return [
         f"line {row}: {line.strip()}"
@@ -45,11 +37,7 @@ def unbacked_digits(template_text: str) -> list[str]:
 
 
 def refuse_typed_numbers(templates: Path) -> None:
-    """Every digit of a result must come from the ledger: the gate before the report.
-
-    Raises:
-        LayerwiseError: naming template and line of the first digit that stands in the prose.
-    """
+    """Raise, naming template and line, where a digit stands in the prose of the report."""
     documents = [path for path in templates.glob("*.tex.j2") if path.name != PREAMBLE]
     for path in sorted([*documents, *templates.glob("templates/*.tex.j2")]):
         typed = unbacked_digits(path.read_text(encoding="utf-8"))

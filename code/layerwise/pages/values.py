@@ -67,12 +67,11 @@ def shown(
 
 def brief(value: Any, decimals: int | str | None) -> str:
     """A value for a narrow column: six significant digits where every digit is published."""
+
+    def number(value: float | int, places: int | None) -> str:
+        short = places is None and isinstance(value, float)
+        return f"{value:.6g}" if short else written(value, places)
+
     if isinstance(value, list) and len(value) > LONGEST_LIST:
         return f"{brief(value[:LONGEST_LIST], decimals)}, … ({len(value)} values)"
-    return shown(value, decimals, number=_brief)
-
-
-def _brief(value: float | int, decimals: int | None) -> str:
-    if decimals is None and isinstance(value, float):
-        return f"{value:.6g}"
-    return written(value, decimals)
+    return shown(value, decimals, number=number)
