@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from layerwise.figures import INDEX
 from layerwise.files import read_json, sha256_of, write_json
 from layerwise.inputs.published import HEADER, TYPED
 from layerwise.inputs.result_files import LAYERS, TABLES
@@ -102,44 +102,32 @@ def folders(
     root: Path,
     records: list[dict[str, Any]],
     source: str = "published",
-    figures: tuple[str, ...] = ("layers", "pairs"),
     *,
     random_weights: bool = False,
     headlines: Sequence[dict[str, Any]] = (),
 ) -> Folders:
     """Everything a page needs below `base`, with the repository's templates."""
-    made = Folders(
-        base / "claims.json",
-        base / "statistics",
-        base / "figures",
-        base / "published",
-        root / "report" / "templates",
-        base / "out",
-    )
+    places = (base / name for name in ("claims.json", "statistics", "figures", "published"))
+    made = Folders(*places, root / "report" / "templates", base / "out")
     for folder in (made.statistics, made.figures, made.published):
         folder.mkdir(parents=True)
     index = []
-    for name in figures:
-        (made.figures / f"{name}.svg").write_text(SVG)
-        about = {"name": name, "analysis": name, "caption": f"About {name}.", "left_out": None}
+    for name in ("layers", "pairs", "bins"):
+        left_out = "none published" if name == "bins" else None
+        about = {"name": name, "analysis": name, "caption": f"About {name}.", "left_out": left_out}
         index.append(about)
-    index.append({"name": "bins", "analysis": "bins", "caption": "", "left_out": "none published"})
-    drawn = {"random_weights": random_weights, "figures": index}
-    (made.figures / "figures.json").write_text(json.dumps(drawn))
+        (made.figures / f"{name}.svg").write_text(SVG)
+    write_json(made.figures / INDEX, {"random_weights": random_weights, "figures": index})
     for table in (*TABLES, TYPED):
         (made.published / table).write_text(",".join(HEADER) + "\n")
     with (made.published / "paper2.csv").open("a") as table_file:
         table_file.writelines(f"{LAYERS},/x/{number},{number}.5\n" for number in range(40))
     (made.published / "registry.csv").write_text(f"path,sha256,bytes\n{LAYERS},{'a' * 64},9\n")
     (made.published / "prompt_sets.csv").write_text("study,notebook,sha256,variable\n")
-    hashes = {}
     for analysis in ("layers", "pairs"):
-        content = json.dumps({"analysis": analysis}).encode()
-        (made.statistics / f"{analysis}.json").write_bytes(content)
-        hashes[f"{analysis}.json"] = hashlib.sha256(content).hexdigest()
+        write_json(made.statistics / f"{analysis}.json", {"analysis": analysis})
     write_json(made.statistics / "sensitivity.json", {"documents": {"summary": {"rows": []}}})
-    hashes["sensitivity.json"] = sha256_of(made.statistics / "sensitivity.json")
-    document = judged(records, source, statistics=hashes, inputs={LAYERS: "a" * 64})
-    document["headlines"] = list(headlines)
-    made.claims.write_text(json.dumps(document))
+    document = judged(records, source, inputs={LAYERS: "a" * 64}, headlines=list(headlines))
+    hashes = {file.name: sha256_of(file) for file in made.statistics.glob("*.json")}
+    made.claims.write_text(json.dumps(document | {"statistics": hashes}))
     return made

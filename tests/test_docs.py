@@ -70,12 +70,9 @@ def test_troubleshooting_quotes_what_is_really_said(root):
 
 
 def test_clusters_names_stages_and_as_many_tasks_as_models(root):
-    """What its blocks call exists: stages, modules, arguments; one task of the array per model."""
+    """What its blocks call exists: modules, arguments; one task of the array per model."""
     text = (root / "docs" / "clusters.md").read_text()
     stages = yaml.safe_load((root / "dvc.yaml").read_text())["stages"]
-    called = re.findall(r"dvc repro((?: [a-z]+\b)+)", text)
-    assert {name for names in called for name in names.split()} == {"fetch", "places", "preflight"}
-    assert stages.keys() >= {"fetch", "places", "preflight", "measure"}
     models = read_models(root / "models.yaml")
     assert int(re.search(r"--array=0-(\d+)%", text)[1]) == len(models) - 1
     (task,) = re.findall(r"^python -m layerwise\.steps\.(measure .*)$", text, re.MULTILINE)

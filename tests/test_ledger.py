@@ -6,14 +6,8 @@ from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published, read_published
 from layerwise.ledger.claims import read_ledger, statistic_parts
 
-PUBLISHED = Published(
-    {
-        ("f.json", "/4/r"): 0.25,
-        ("f.json", "/8/r"): -0.5,
-        ("f.json", "/list/0"): 1,
-        ("f.json", "/list/1"): 2,
-    }
-)
+VALUES = {"/4/r": 0.25, "/8/r": -0.5, "/list/0": 1, "/list/1": 2}
+PUBLISHED = Published({("f.json", key): value for key, value in VALUES.items()})
 
 
 def ledger(tmp_path, text):
@@ -60,17 +54,8 @@ claims:
 - {id: "table.{x}", for: {x: [a, b]}, printed: {by: [x], cells: {a: "0.1", b: "0-3"}}}
 """,
     )
-    assert [claim.printed for claim in claims] == [
-        "DISCREPANCY",
-        0.06,
-        21,
-        None,
-        2,
-        [1, 2],
-        [-0.5, 0.25],
-        0.1,
-        "0-3",
-    ]
+    printed = ["DISCREPANCY", 0.06, 21, None, 2, [1, 2], [-0.5, 0.25], 0.1, "0-3"]
+    assert [claim.printed for claim in claims] == printed
 
 
 @pytest.mark.parametrize(
@@ -88,22 +73,14 @@ claims:
         ("{id: a, statistic: layers/x}", "claim a: a statistic is analysis:document:/json"),
         ("{id: a, printed: {file: f.json, key: /nowhere}}", "claim a: published/: no number"),
         ("{id: a, printed: {file: f.json, key: /4/r, length: true}}", "must be a list to be"),
+        ("{id: a}\n- {id: a}", "claim a is listed twice"),
+        ("[", "not valid YAML"),
     ],
 )
 def test_malformed_claim_iv(tmp_path, entry, message):
     with pytest.raises(LayerwiseError, match=message) as error:
         ledger(tmp_path, f"paper: 2\nclaims:\n- {entry}\n")
     assert "paper2.yaml" in str(error.value)
-
-
-def test_id_twice_iv(tmp_path):
-    with pytest.raises(LayerwiseError, match="claim a is listed twice"):
-        ledger(tmp_path, "paper: 2\nclaims:\n- {id: a}\n- {id: a}\n")
-
-
-def test_not_yaml_iv(tmp_path):
-    with pytest.raises(LayerwiseError, match=r"paper2\.yaml: not valid YAML"):
-        ledger(tmp_path, "claims: [")
 
 
 def test_no_ledger_iv(tmp_path):
