@@ -12,7 +12,8 @@ import subprocess
 import sys
 import termios
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -57,16 +58,6 @@ def pickled(folder: Path, *parts: Any) -> Path:
     return folder
 
 
-class Seen(NamedTuple):
-    """What the stand-in was asked, and what came of it."""
-
-    found: dict[str, Any]  # by slug: of `look_up`, of `fetch`
-    asked: list[str]
-    errors: str
-    home: Path
-    place: Path  # that a malicious pickle would make
-
-
 def environment(address: str, home: Path) -> dict[str, str]:
     """For a process that asks the stand-in: the client reads it once, when it is imported."""
     return os.environ | {"HF_ENDPOINT": address, "HF_HOME": str(home), "HF_TOKEN": ""}
@@ -94,7 +85,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def seen(models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Seen:
+def seen(models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
     """Everything is asked for at once; the cache holds a config.json and a killed conversion."""
     work = tmp_path_factory.mktemp("hub")
     names = {slug: f"org/x.{slug.replace('-', '.')}" for slug in models}
@@ -118,7 +109,13 @@ def seen(models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> S
             capture_output=True, text=True, check=True,
         )  # fmt: skip
     found, place = json.loads(done.stdout), models["pickles-code"].parent / "run"
-    return Seen(found, server.asked, done.stderr, work / "home" / "hub", place)
+    return SimpleNamespace(
+        found=found,  # by slug: of `look_up`, of `fetch`
+        asked=server.asked,
+        errors=done.stderr,
+        home=work / "home" / "hub",
+        place=place,  # that a malicious pickle would make
+    )
 
 
 REFUSED = "the hub refuses this user"
@@ -155,13 +152,13 @@ AT_ONCE = (
 HAD = {"whole": "snapshots", "slow": "snapshots", "pickles": "converted"}
 
 
-def test_every_model_is_had_or_refused(models: dict[str, Path], seen: Seen) -> None:
+def test_every_model_is_had_or_refused(models: dict[str, Path], seen: SimpleNamespace) -> None:
     assert models.keys() == SENTENCES.keys() | HAD.keys()
     assert {slug: Path(seen.found[slug][1]).parent.name for slug in HAD} == HAD
 
 
 @pytest.mark.parametrize("slug", SENTENCES)
-def test_what_the_hub_says_is_passed_on_with_a_fix(seen: Seen, slug: str) -> None:
+def test_what_the_hub_says_is_passed_on_with_a_fix(seen: SimpleNamespace, slug: str) -> None:
     looked_up, fetched = seen.found[slug]
     kind = "TryAgainError" if slug.removeprefix("api-") in PASSING else "LayerwiseError"
     assert re.match(f"{kind}: .*{SENTENCES[slug]}", fetched)
@@ -172,7 +169,7 @@ def test_what_the_hub_says_is_passed_on_with_a_fix(seen: Seen, slug: str) -> Non
         assert sum(looked_up.values()) > 30_000
 
 
-def test_weights_are_listed_before_any_of_them_is_asked_for(seen: Seen) -> None:
+def test_weights_are_listed_before_any_of_them_is_asked_for(seen: SimpleNamespace) -> None:
     assert list(seen.found["whole"][0]) == ["model.safetensors"]
     assert list(seen.found["pickles"][0]) == ["pytorch_model-1.bin", "pytorch_model-2.bin"]
     for slug in AT_ONCE:  # what is refused at once costs one small file
@@ -181,7 +178,7 @@ def test_weights_are_listed_before_any_of_them_is_asked_for(seen: Seen) -> None:
     assert not [line for line in seen.asked if "x.reader.pickles" in line and ".bin" in line]
 
 
-def test_a_log_has_no_bars(seen: Seen) -> None:
+def test_a_log_has_no_bars(seen: SimpleNamespace) -> None:
     assert "%|" not in seen.errors
 
 
@@ -224,7 +221,9 @@ def test_what_was_fetched_is_there_when_the_hub_is_not(tmp_path: Path) -> None:
     assert "and the hub cannot be reached ([Errno 111] Connection refused); connect" in again.stdout
 
 
-def test_pickles_give_the_twin_itself(seen: Seen, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pickles_give_the_twin_itself(
+    seen: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Later without the hub, and without the pickles."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(seen.home))
@@ -265,7 +264,7 @@ def test_tensors_that_are_one_are_written_once(tmp_path: Path, zipped: bool) -> 
     assert torch.equal(written["b.weight"], whole.T)
 
 
-def test_no_pickle_runs_code_or_leaves_half_a_conversion(seen: Seen) -> None:
+def test_no_pickle_runs_code_or_leaves_half_a_conversion(seen: SimpleNamespace) -> None:
     assert not seen.place.exists()
     for slug in ("code", "wrong"):
         home = seen.home / f"models--org--x.pickles.{slug}"

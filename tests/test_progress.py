@@ -94,7 +94,7 @@ def helpers():
     return {one for one in threading.enumerate() if type(one).__name__ != "TMonitor"}
 
 
-@either
+@log
 def test_not_shown_says_nothing(stream):
     before = helpers()
     with meter("work", "steps", 3, shown=False) as advance:
