@@ -11,11 +11,9 @@ import torch
 import layerwise.extraction.hidden_states as module
 from layerwise.errors import LayerwiseError
 from layerwise.extraction import forward as passing
-from layerwise.extraction.batches import plan_batches
 from layerwise.extraction.forward import forward, mean_token_nll
 from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint, attention_kernel, load_model
-from layerwise.extraction.partial import partial_of
 from layerwise.extraction.store import BEFORE_NORM, POOLINGS, HiddenStates
 from tiny_checkpoints import EVERY_KIND, TEXTS, built, contents, twin_checkpoint
 
@@ -118,58 +116,10 @@ def test_finished_extraction_is_returned_at_once(
     again = extract(checkpoint, TEXTS[:-1], PROMPTS, tmp_path / "out")
     assert len(again.nll) == len(TEXTS) - 1  # other statements: done anew
     extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out")
+    other = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "other", tokens_per_batch=3)
+    assert (other.folder / "fingerprint").read_bytes() != first["fingerprint"]
     monkeypatch.setattr(module, "forward", None)
     assert contents(extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out").folder) == first
-
-
-def test_fingerprint_covers_the_batch_size(checkpoint: Checkpoint, tmp_path: Path) -> None:
-    options = ({}, {"tokens_per_batch": 3})
-    found = (extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out", **of) for of in options)
-    assert len({(one.folder / "fingerprint").read_text() for one in found}) == 2
-
-
-def batches_in(out: Path) -> list[int]:
-    return sorted(int(file.stem[-5:]) for file in partial_of(out).glob("*.safetensors"))
-
-
-class Stop(BaseException):
-    """Like Ctrl-C: not an Exception."""
-
-
-def stop_after(monkeypatch: pytest.MonkeyPatch, passes: int) -> list[int]:
-    seen: list[int] = []
-    forward = module.forward
-
-    def counting(*arguments: object) -> object:
-        if len(seen) == passes:
-            raise Stop
-        seen.append(len(seen))
-        return forward(*arguments)
-
-    monkeypatch.setattr(module, "forward", counting)
-    return seen
-
-
-def test_resume_after_interrupt(
-    checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "whole", tokens_per_batch=8)
-    with monkeypatch.context() as patch:
-        stop_after(patch, 5)
-        with pytest.raises(Stop):
-            extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out", tokens_per_batch=8)
-    assert not (tmp_path / "out").exists()
-    assert batches_in(tmp_path / "out") == [0, 1, 2, 3, 4]
-    left = partial_of(tmp_path / "out") / ".layerwise-x.part"  # of a kill while a batch was written
-    left.mkdir()
-    (left / "batch").write_bytes(b"cut off")
-    seen = stop_after(monkeypatch, 1000)
-    resumed = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out", tokens_per_batch=8)
-    ids = [len(checkpoint.tokenizer(text).input_ids) for text in TEXTS]
-    prompt_ids = [len(checkpoint.tokenizer(text).input_ids) for text in PROMPTS]
-    batches = len(plan_batches("", ids, 8)) + len(plan_batches("", prompt_ids, 8))
-    assert len(seen) == batches - 5
-    assert contents(resumed.folder) == contents(whole.folder)
 
 
 SCRIPT = """
