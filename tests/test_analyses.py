@@ -354,9 +354,3 @@ def test_constant_preferences_iv(values):
     flat = dataclasses.replace(values, preferences=np.full(N, 0.5))
     with pytest.raises(LayerwiseError, match=r"the preference of the categories is constant"):
         analyse(flat)
-
-
-def test_reserved_category_name_iv(values):
-    renamed = dataclasses.replace(values, categories=("_x", *CATEGORIES[1:]))
-    with pytest.raises(LayerwiseError, match=r"must not begin with an underscore.*found _x"):
-        analyse(renamed)

@@ -137,6 +137,7 @@ PAIR_MISTAKES: list[tuple[str, Any, str]] = [
     ("json", "text", r"not valid JSON at line 1, column 1 .*; the file may be cut off"),
     ("json", {"a": GOOD["a"], "z": GOOD["z"]}, "needs at least 3 of them, found 2; add categories"),
     ("json", {"pairs": GOOD}, "'pairs' must be .* \"pairs\", found the keys 'z', 'a', 'm'; the sh"),
+    ("json", {**GOOD, "_x": GOOD["a"]}, "must not begin with an underscore, .*found '_x'; rename"),
     ("json", {**GOOD, "x": [["a", "b"]]}, "'x' must be an object with a list .*, found list; the"),
     ("json", {**GOOD, "x": {"pairs": [["a", "b"]]}}, "'x' needs at least 2 pairs, found 1; add p"),
     ("json", {**GOOD, "x": {"pairs": [["a", "b"], ["c"]]}}, "'x', pair 1: a pair is two strings"),

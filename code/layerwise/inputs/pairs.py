@@ -66,6 +66,11 @@ def read_pairs(given: Any) -> StatementPairs:
     name = f"{given}: " if isinstance(given, Path) else "pairs: "
     found = _of_rows(given) if has_rows(given) else _of_document(name, given)
     for category, pairs in found.items():
+        if category.startswith("_"):
+            raise LayerwiseError(
+                f"{name}a category's name must not begin with an underscore, which marks other "
+                f"entries of the results, found {category!r}; rename it"
+            )
         if len(pairs) < MIN_PAIRS_PER_CATEGORY:
             raise LayerwiseError(
                 f"{name}category {category!r} needs at least {MIN_PAIRS_PER_CATEGORY} pairs, "

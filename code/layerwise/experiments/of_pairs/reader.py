@@ -12,7 +12,6 @@ from layerwise.analyses.evidence import Draws
 from layerwise.analyses.scaling import OWN
 from layerwise.analyses.survival import CHOICES_FILE, READER
 from layerwise.analyses.validation import TYPED as REFERENCE
-from layerwise.errors import LayerwiseError
 from layerwise.experiments.of_pairs import choices, documents
 from layerwise.inputs.published import Published
 from layerwise.inputs.result_files import BINS, DATASET, PAIRS, PROMPTS, SCALING, UA_FILES
@@ -34,15 +33,8 @@ def numbers(values: Values, draws: Draws, published: Published) -> documents.Fil
         published: for what the notebooks typed of other models.
 
     Raises:
-        LayerwiseError: if a category's name begins with an underscore, or a correlation does not
-            exist.
+        LayerwiseError: if a correlation does not exist.
     """
-    reserved = [name for name in values.categories if name.startswith("_")]
-    if reserved:
-        raise LayerwiseError(
-            "a category's name must not begin with an underscore, which marks other entries, "
-            f"found {', '.join(reserved)}; rename it"
-        )
     drawn = documents.of_layers(values, draws)
     name = {"model": values.model, "model_display": values.display}
     texts: dict[str, dict[str, Any]] = {
