@@ -254,10 +254,12 @@ def test_real_pairs_give_the_keys_of_the_published_file(mirror, on_real_pairs, n
 # --- analyze: bad inputs ------------------------------------------------------------------------
 
 
-def constant(document):
+def constant(folder):
     """Both sides alike: every preference is zero."""
+    document = json.loads((folder / "pairs.json").read_text())
     for entry in document.values():
         entry["pairs"] = [[a, a] for a, _ in entry["pairs"]]
+    (folder / "pairs.json").write_text(json.dumps(document))
 
 
 def not_finite(folder):
@@ -269,14 +271,11 @@ def not_finite(folder):
 
 
 # What is found on tokenizing and after the forward passes; `test_python` has what is read.
-BAD_PAIRS = {
-    "one token": (
-        lambda of: of["lifestyle"]["pairs"].insert(3, ["some words", "a"]),
-        ["category 'lifestyle', pair 3, side B", "at least 2 tokens", "write a longer"],
-    ),
-    "constant": (constant, ["preferences that vary", "use pairs whose two statements differ"]),
-}
 BAD = {
+    "constant": (
+        constant,
+        ["pairs.json", "preferences that vary", "use pairs whose two statements differ"],
+    ),
     "long prompt": (
         lambda folder: (folder / "prompts.json").write_text(json.dumps(["word " * 400])),
         ["prompts.json", "takes at most 256 tokens"],
@@ -285,22 +284,14 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("case", [*BAD_PAIRS, *BAD])
-def test_bad_inputs_iv(capsys, tmp_path, checkpoint, analyzed, case):
+@pytest.mark.parametrize(("change", "words"), BAD.values(), ids=BAD)
+def test_bad_inputs_iv(capsys, tmp_path, checkpoint, analyzed, change, words):
     """Nothing is left of a run that failed, and an earlier one stays as it was."""
     shutil.copytree(checkpoint, tmp_path / "broken")
     shutil.copytree(analyzed, tmp_path / "earlier")
     for name in ("pairs.json", "prompts.json"):
         shutil.copy(MINI / name, tmp_path)
-    if case in BAD:
-        change, words = BAD[case]
-        change(tmp_path)
-    else:
-        change, words = BAD_PAIRS[case]
-        document = json.loads((tmp_path / "pairs.json").read_text())
-        change(document)
-        (tmp_path / "pairs.json").write_text(json.dumps(document))
-        words = ["pairs.json", *words]
+    change(tmp_path)
 
     def kept():
         return {p: of for p, of in files_below(tmp_path).items() if "hidden_states" not in str(p)}

@@ -40,7 +40,7 @@ from layerwise.pages.own_model.cautions import cautions, share_of_two
 from layerwise.pages.own_model.tables import Section, Table
 from layerwise.pages.typeset import build_pdf
 from layerwise.statistics.correlation import MIN_POINTS
-from layerwise.steps import analyze, scaling
+from layerwise.steps import analyze
 from parsed_page import Page
 from random_states import DRAWS, numbers_of, some_pairs, write_states
 from tiny_checkpoints import twinned_model
@@ -318,42 +318,6 @@ def test_csv_has_every_digit_and_the_page_those_that_count() -> None:
     assert rows[1][1] == repr(1 / 3)
     shown = ["0.3333", "–", "yes", "0.01235", "-123457", "0.000", "7"]
     assert table.texts == [[text, "0.33"] for text in shown]
-
-
-# --- several models -----------------------------------------------------------------------------
-
-
-def test_scaling_writes_a_page_beside_its_data(out: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    shutil.copytree(out, other)
-    for path in other.glob("*.json"):
-        path.write_text(path.read_text().replace('"tiny"', '"another"'))
-    scaling.compare([out, other], tmp_path / "both")
-    text = (tmp_path / "both" / "scaling.html").read_text()
-    links = [one for one in Page(text).links if not one.startswith(("#", "data:"))]
-    assert {"scaling.json", "scaling/tables/peaks.csv", "scaling/tables.tex"} <= set(links)
-    assert all((tmp_path / "both" / one).is_file() for one in links)
-    assert text.count('<svg role="img"') == len(figures.ACROSS)
-    assert "These numbers mean nothing." in text
-    rows = read_csv(tmp_path / "both" / "scaling" / "tables" / "peaks.csv")
-    assert [row["model"] for row in rows[:2]] == ["tiny", "another"]
-    bootstrap = json.loads((out / "category_bootstrap.json").read_text())["layer_results"]["5"]
-    assert float(rows[0]["low"]) == bootstrap["ci_lower"]
-    claims = read_csv(tmp_path / "both" / "scaling" / "tables" / "claims-by-model.csv")
-    assert [row["tiny"] for row in claims] == [row["another"] for row in claims]
-
-
-def test_scaling_of_a_broken_file_iv(out: Path, tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        shutil.copytree(out, tmp_path / name)
-    layers = tmp_path / "two" / "layers.json"
-    layers.write_text(layers.read_text().replace('"tiny"', '"another"'))
-    (tmp_path / "two" / "gains.json").write_text('{"n_layers": 5}')
-    with pytest.raises(
-        LayerwiseError, match="another lacks 'residual_gain_mean'; run `layerwise analyze` for"
-    ):
-        scaling.compare([tmp_path / "one", tmp_path / "two"], tmp_path / "both")
-    assert not (tmp_path / "both").exists()
 
 
 # --- warnings -----------------------------------------------------------------------------------

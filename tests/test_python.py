@@ -20,6 +20,8 @@ import layerwise
 from claim_records import judged, record
 from layerwise import LayerwiseError
 from layerwise.files import read_json
+from layerwise.pages.own_model.figures import ACROSS
+from parsed_page import Page
 from tiny_checkpoints import contents, twin_folder
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -142,17 +144,25 @@ def test_models_compare_as_results_or_folders(result: layerwise.Result, tmp_path
     folders = [result.save(tmp_path / "a").folder, other.save(tmp_path / "b").folder]
     saved = layerwise.compare(folders, tmp_path / "out")
     assert saved.documents == found.documents
-    assert (
-        read_json(tmp_path / "out" / "scaling.json")["models"]
-        == found.documents["scaling"]["models"]
-    )
-    assert (tmp_path / "out" / "scaling.html").is_file()
+    written = read_json(tmp_path / "out" / "scaling.json")
+    assert written["models"] == found.documents["scaling"]["models"]
+    page = Page((tmp_path / "out" / "scaling.html").read_text())
+    links = [one for one in page.links if not one.startswith(("#", "data:"))]
+    assert {"scaling.json", "scaling/tables/peaks.csv", "scaling/tables.tex"} <= set(links)
+    assert all((tmp_path / "out" / one).is_file() for one in links)
+    assert sum(of == ("role", "img") for of in page.values) == len(ACROSS)
+    tests = list(result.documents["category_bootstrap"]["layer_results"].values())
+    assert saved.tables["peaks"].records[0]["low"] == tests[-1]["ci_lower"]
     assert found._repr_html_().index("<table>") > 0
     with pytest.raises(LayerwiseError, match="gpt2: two of the models are named 'gpt2'; name each"):
         layerwise.compare([other, other])
     shutil.copytree(folders[1], tmp_path / "later")
     of_one = layerwise.compare([folders[1], tmp_path / "later"])
     assert list(of_one.models) == ["gpt2", "gpt2 (later)"]  # two checkpoints of a model
+    (tmp_path / "later" / "gains.json").write_text('{"n_layers": 5}')
+    with pytest.raises(LayerwiseError, match="lacks 'residual_gain_mean'; run `layerwise analyze`"):
+        layerwise.compare([folders[0], tmp_path / "later"], tmp_path / "neither")
+    assert not (tmp_path / "neither").exists()
 
 
 def test_claims_are_records_of_the_ledger(tmp_path: Path) -> None:
