@@ -147,6 +147,11 @@ def dated(result: dict[str, Any]) -> dict[str, Any]:
     return {**stamp, **result}
 
 
+def is_first_process() -> bool:
+    """Whether this is the only process, or the first of those that a launcher started."""
+    return os.environ.get("RANK", "0") == "0"
+
+
 def from_environment(variable: str, least: int, most: int) -> int | None:
     """The whole number that an environment variable holds; None: it is not set, or empty."""
     text = os.environ.get(variable)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -16,6 +15,7 @@ from typing import TypeVar
 from tqdm import tqdm
 
 from layerwise.errors import LayerwiseError
+from layerwise.files import is_first_process
 
 QUIET = 60.0  # seconds between two lines of a log
 REDRAWN = 1.0  # seconds until a bar shows the time again
@@ -26,11 +26,6 @@ T = TypeVar("T")
 
 
 Advance = Callable[..., None]  # (n=1, note=""): how many more are done, and what is under way
-
-
-def is_first_process() -> bool:
-    """Whether this is the only process, or the first of those that a launcher started."""
-    return os.environ.get("RANK", "0") == "0"
 
 
 @contextlib.contextmanager

@@ -18,8 +18,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from layerwise.errors import LayerwiseError, refused
-from layerwise.files import LATEST, from_environment, revealed
-from layerwise.progress import is_first_process
+from layerwise.files import LATEST, from_environment, is_first_process, revealed
 
 Source = Literal["published", "measured"]
 Place = Annotated[Path, typer.Option()]  # a file or a folder: `--out DIR`

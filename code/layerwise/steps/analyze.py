@@ -11,10 +11,9 @@ from typing import Any
 
 from layerwise.errors import LayerwiseError, TextError
 from layerwise.extraction.checkpoint_folder import check_folder
-from layerwise.files import from_environment, locked
+from layerwise.files import from_environment, is_first_process, locked
 from layerwise.inputs.pairs import StatementPairs, place_of, read_pairs
 from layerwise.inputs.prompts import read_prompts
-from layerwise.progress import is_first_process
 from layerwise.steps.results import Result
 
 STATES = "hidden_states"
