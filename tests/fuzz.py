@@ -126,13 +126,10 @@ TOKENIZERS: tuple[dict[str, Any], ...] = (
     {"model": NO_UNK}, {"normalizer": {"type": "Sequence", "normalizers": [BOMB] * 4}},
     {"pre_tokenizer": REGEX}, {"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}},
     {"model": {"type": "Unigram", "vocab": [["a", 0.0]], "unk_id": None}},
-    {"model": {"type": "Unigram", "vocab": [], "unk_id": 7}}, {"model": None}, {"model": {}},
     {"truncation": {"max_length": 0, "strategy": "LongestFirst", "stride": 9}},
     {"padding": {"strategy": {"Fixed": 10**9}, "direction": "Right", "pad_id": 0,
                  "pad_type_id": 0, "pad_token": "x", "pad_to_multiple_of": 10**9}},
     {"normalizer": {"type": "Replace", "pattern": {"Regex": "(("}, "content": ""}},
-    {"normalizer": {"type": "Sequence", "normalizers": [
-        {"type": "Replace", "pattern": {"String": ""}, "content": "a"}] * 30}},
     {"added_tokens": [{"id": 10**9, "content": "a", "special": True, "single_word": False,
                        "lstrip": False, "rstrip": False, "normalized": False}]},
 )  # fmt: skip

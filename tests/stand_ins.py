@@ -42,13 +42,9 @@ def checkpoint(slug: str, dtype: str = "float32") -> Checkpoint:
 
 
 @cache
-def _subject(slug: str, dtype: str) -> Subject:
-    return subject_of(MODELS[slug], checkpoint(slug, dtype))
-
-
 def subject(slug: str, dtype: str = "float32") -> Subject:
     """What an experiment looks at."""
-    return _subject(slug, dtype)
+    return subject_of(MODELS[slug], checkpoint(slug, dtype))
 
 
 @cache

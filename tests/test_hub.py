@@ -155,6 +155,7 @@ HAD = {"whole": "snapshots", "slow": "snapshots", "pickles": "converted"}
 def test_every_model_is_had_or_refused(models: dict[str, Path], seen: SimpleNamespace) -> None:
     assert models.keys() == SENTENCES.keys() | HAD.keys()
     assert {slug: Path(seen.found[slug][1]).parent.name for slug in HAD} == HAD
+    assert "%|" not in seen.errors  # a log has no bars
 
 
 @pytest.mark.parametrize("slug", SENTENCES)
@@ -176,10 +177,6 @@ def test_weights_are_listed_before_any_of_them_is_asked_for(seen: SimpleNamespac
         of_it = [line for line in seen.asked if f"/x.{slug.replace('-', '.')}/resolve/" in line]
         assert {line.rpartition("/")[2] for line in of_it} <= {"config.json"}
     assert not [line for line in seen.asked if "x.reader.pickles" in line and ".bin" in line]
-
-
-def test_a_log_has_no_bars(seen: SimpleNamespace) -> None:
-    assert "%|" not in seen.errors
 
 
 FETCH = """\

@@ -14,6 +14,7 @@ from layerwise.inputs.models import read_models
 from tiny_checkpoints import (
     TEXTS,
     TWIN_FAMILIES,
+    contents,
     twin_checkpoint,
     twin_folder,
     twinned_model,
@@ -45,10 +46,8 @@ def test_twins_differ_by_seed_and_by_model_and_repeat_to_the_byte(tmp_path: Path
         model.model_copy(update={"slug": "other"}), TEXTS, tmp_path / "d", seed=3
     )
     assert torch.equal(torch.random.get_rng_state(), state)
-    names = {path.name for path in one.iterdir()}
-    assert names == {path.name for path in two.iterdir()}
-    assert not [name for name in names if name.endswith(".bin")]
-    assert all((one / name).read_bytes() == (two / name).read_bytes() for name in names)
+    assert contents(one) == contents(two)
+    assert not list(one.glob("*.bin"))
     for other in (other_seed, other_model):
         files = (folder / "model.safetensors" for folder in (one, other))
         assert len({file.read_bytes() for file in files}) == 2
