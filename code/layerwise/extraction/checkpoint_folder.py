@@ -147,12 +147,9 @@ def check_declared(model: Model, config: Any, **more: object) -> None:
 
 
 def check_folder(path: Path) -> list[Stored]:
-    """The tensors of a folder that has all a checkpoint needs: config, tokenizer, weights.
+    """The tensors of a folder that has all a checkpoint needs, or an error that says what is not.
 
     Results call the model by the folder's name, which must be printable.
-
-    Raises:
-        LayerwiseError: naming what is missing, or not as it must be.
     """
     if not path.is_dir():
         raise LayerwiseError(f"{path}: no such checkpoint folder; check the path")
@@ -217,11 +214,7 @@ def shards(path: Path, weights: str = WEIGHTS) -> list[Path]:
 
 
 def stored_tensors(path: Path) -> list[Stored]:
-    """Every tensor of a folder, from the headers of its weight files.
-
-    Raises:
-        LayerwiseError: for a header that cannot be read, or weights that are no floats.
-    """
+    """Every tensor of a folder, from the headers of its weight files; weights are floats."""
     fix = "it may be cut off, or a pointer to a file that was not downloaded"
     found = []
     for file in weight_files(path):

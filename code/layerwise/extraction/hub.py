@@ -96,10 +96,7 @@ def look_up(model: Model) -> dict[str, int]:
     """The files of a model's weights, and their bytes; nothing but config.json is downloaded.
 
     The hub is asked unless all of it is in the cache: whether it has the commit, gives it to this
-    user, and what is there.
-
-    Raises:
-        LayerwiseError: as for `fetch`.
+    user, and what is there. What cannot be had is an error, as for `fetch`.
     """
     return _look_up(model.hub, str(model.revision), model)[0]
 
