@@ -88,11 +88,7 @@ class Drawn:
 
 
 def draw(name: str, numbers: Numbers) -> Drawn:
-    """Draw one figure.
-
-    Raises:
-        LayerwiseError: for numbers that are there and cannot be drawn.
-    """
+    """Draw one figure."""
     function, reads = _ALL[name]
     known = {of: numbers.statistics[of] for of in reads if of in numbers.statistics}
     try:

@@ -54,20 +54,12 @@ class Numbers:
         return "Grey: the papers' models, as published." * bool(self.beside)
 
     def document(self, analysis: str, name: str, *keys: str) -> Document:
-        """One document, once it has what the keys ("a/b" for what is nested) name.
-
-        Raises:
-            NothingToDraw: if it has not.
-        """
+        """One document, once it has what the keys ("a/b" for what is nested) name."""
         document = self.statistics.get(analysis, {}).get(name, {})
         return self.having(analysis, {name: document}, *keys)[name]
 
     def models(self, analysis: str, *keys: str) -> dict[str, Document]:
-        """The documents of single models that have what the keys name.
-
-        Raises:
-            NothingToDraw: if none has.
-        """
+        """The documents of single models that have what the keys name."""
         documents = self.statistics.get(analysis, {})
         of_models = {slug: documents[slug] for slug in documents if slug in self.names}
         return self.having(analysis, of_models, *keys)
@@ -77,11 +69,7 @@ class Numbers:
         return next(iter(self.models(analysis, *keys).items()))
 
     def having(self, what: str, entries: Mapping[str, Any], *keys: str) -> dict[str, Any]:
-        """The entries that have what all keys name; the others are noted as missing.
-
-        Raises:
-            NothingToDraw: if none has.
-        """
+        """The entries that have what all keys name; the others are noted as missing."""
         kept = {
             name: entry for name, entry in entries.items() if all(_there(entry, k) for k in keys)
         }

@@ -265,11 +265,7 @@ def _number_or_text(text: str) -> Value:
 
 
 def statistic_parts(statistic: str) -> tuple[str, str, str]:
-    """Analysis, document and JSON Pointer of analysis:document:/pointer.
-
-    Raises:
-        LayerwiseError: if it is not of that form.
-    """
+    """Analysis, document and JSON Pointer of analysis:document:/pointer."""
     parts = statistic.split(":", 2)
     if len(parts) != 3 or not parts[2].startswith(pointer("")):
         raise LayerwiseError(

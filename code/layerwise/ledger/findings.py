@@ -121,9 +121,6 @@ def findings(
         entries: `read_findings`.
         order: ids of the headlines.
         argued: the numbers are those in print, so that what follows from them can be said.
-
-    Raises:
-        LayerwiseError: naming the entry that does not fit the ledger.
     """
     known = {record["id"]: record for record in records}
     found, listed = [], set()

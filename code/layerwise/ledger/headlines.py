@@ -123,9 +123,6 @@ def headlines(
         documents: the statistics of the same source, {analysis: {document: result}}.
         entries: `read_headlines`.
         control: the documents of random weights: a fact that is true of these too says nothing.
-
-    Raises:
-        LayerwiseError: naming the headline whose entry does not fit the ledger.
     """
     known = {record["id"]: record for record in records}
     found = []

@@ -48,11 +48,7 @@ def of_entry(kind: str, entry: Mapping[str, Any]) -> Iterator[None]:
 
 
 def named_and_matching(entry: Mapping[str, Any], known: Mapping[str, Record]) -> list[Record]:
-    """The records of an entry's `claims`, then those that fit a pattern of `also`.
-
-    Raises:
-        LayerwiseError: if one is not there, or none fits a pattern.
-    """
+    """The records of an entry's `claims`, then those that fit a pattern of `also`."""
     found: dict[str, Record] = {}
     for pattern in [*entry["claims"].values(), *entry.get("also", [])]:
         fitting = {claim: known[claim] for claim in fnmatch.filter(known, pattern)}
@@ -96,11 +92,7 @@ class Said(Value):
 
 
 def fill(template: str, values: Mapping[str, Value]) -> str:
-    """The sentence of a template.
-
-    Raises:
-        LayerwiseError: if it names a value or a reading that is not there.
-    """
+    """The sentence of a template."""
     try:
         return template.format_map(values)
     except (KeyError, AttributeError, ValueError) as error:

@@ -138,11 +138,7 @@ class Statistics:
 
 
 def at(documents: Mapping[str, Any], statistic: str) -> Any:
-    """What stands at analysis:document:/pointer in {analysis: {document: result}}; None: nothing.
-
-    Raises:
-        LayerwiseError: if the statistic is not of that form.
-    """
+    """What stands at analysis:document:/pointer in {analysis: {document: result}}; None: nothing."""
     analysis, document, key = statistic_parts(statistic)
     node = documents.get(analysis, {}).get(document)
     for name in split_pointer(key):
@@ -156,11 +152,7 @@ def at(documents: Mapping[str, Any], statistic: str) -> Any:
 
 
 def select(claim: Claim, statistics: Statistics, statistic: str | None = None) -> Any:
-    """The statistic a claim selects, or another reading of it; None where this source has none.
-
-    Raises:
-        LayerwiseError: if the selection is malformed or matches several statistics.
-    """
+    """The statistic a claim selects, or another reading of it; None where this source has none."""
     statistic = statistic or claim.statistic
     if statistic is None:
         return None
@@ -181,9 +173,6 @@ def judge(
     """The record of one claim: printed, recomputed, verdict, cause, provenance.
 
     `control` are the statistics of random weights, by the same rules.
-
-    Raises:
-        LayerwiseError: if the claim's tolerance class is unknown or its selection ambiguous.
     """
     published, origins = statistics.source == "published", statistics.origins
     value, inputs, derived = _answer(claim, statistics)

@@ -44,11 +44,7 @@ def environment_of(folders: Sequence[Path], **options: Any) -> jinja2.Environmen
 
 
 def filled(environment: jinja2.Environment, template: str, context: Mapping[str, Any]) -> str:
-    """The text of a template.
-
-    Raises:
-        LayerwiseError: for a missing or broken template, or a name that is not in the context.
-    """
+    """The text of a template."""
     folder = environment.loader.searchpath[0]  # type: ignore[union-attr]
     try:
         return environment.get_template(template).render(context)
@@ -77,11 +73,7 @@ def seen(value: Any) -> Any:
 
 
 def inlined(path: Path) -> str:
-    """Text of a style or a script.
-
-    Raises:
-        LayerwiseError: if it is missing, or could end the element that it is inlined into.
-    """
+    """Text of a style or a script."""
     if not path.is_file():
         raise LayerwiseError(f"{path.parent}: there is no {path.name}; restore the templates")
     text = path.read_text(encoding="utf-8")

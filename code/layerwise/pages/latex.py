@@ -57,9 +57,6 @@ def escape(text: str, *, foreign: bool = False) -> str:
 
     Arguments:
         foreign: letters of any script stay as they are; LuaLaTeX and XeLaTeX typeset them.
-
-    Raises:
-        LayerwiseError: for a character outside ASCII that has no LaTeX form here.
     """
     for character in text:
         typed = character.isprintable() and (foreign or character.isascii())
@@ -72,11 +69,7 @@ def escape(text: str, *, foreign: bool = False) -> str:
 
 
 def number(value: Any, decimals: int | None = None, *, sign: bool = False) -> str:
-    r"""What `rounded` gives as `\num{...}`.
-
-    Raises:
-        LayerwiseError: if the value is not a finite number.
-    """
+    r"""What `rounded` gives as `\num{...}`."""
     return rf"\num{{{rounded(value, decimals, sign=sign)}}}"
 
 
@@ -91,11 +84,7 @@ def short(value: Any, decimals: int | str | None = None) -> str:
 
 
 def render(template_folder: Path, template: str, context: Mapping[str, Any]) -> str:
-    """Fill a template. Of the claims in `context` it may ask printed(), recomputed() and has().
-
-    Raises:
-        LayerwiseError: as `html.filled` does, and for a claim that is not there.
-    """
+    """Fill a template. Of the claims in `context` it may ask printed(), recomputed() and has()."""
     environment = environment_of(
         [template_folder],
         block_start_string=r"\BLOCK{",

@@ -59,10 +59,6 @@ def page(
         published: the values behind a claim of source `published`.
         registry: SHA-256 of upstream's files.
         hashes: SHA-256 of the files that the page was made from.
-
-    Raises:
-        LayerwiseError: for a missing or broken template, a missing figure, or a claim that rests
-            on a cell that nobody published.
     """
     source, records = document["source"], document["claims"]
     again = "random number" if figures.random_weights else AGAIN[source]
@@ -155,11 +151,7 @@ def behind(
     views: Sequence[dict[str, Any]],
     published: Published | None,
 ) -> dict[str, Any]:
-    """The claims as columns, and the cells under them, listed once and named by position.
-
-    Raises:
-        LayerwiseError: naming the claim, for a cell that is not published.
-    """
+    """The claims as columns, and the cells under them, listed once and named by position."""
     places: dict[str, int] = {}
     cells: list[list[str]] = []
     for record, one in zip(records, views, strict=True):

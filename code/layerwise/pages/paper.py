@@ -49,9 +49,6 @@ def write_source(
         document: the judged claims of one source, `records.checked`.
         choices: the central claims under other choices (`rows`).
         figures: the folder of `drawn`, which holds each as PDF too.
-
-    Raises:
-        LayerwiseError: for a number typed in a template, or one that asks for what is not there.
     """
     refuse_typed_numbers(templates)
     places = {

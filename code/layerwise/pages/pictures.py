@@ -45,11 +45,7 @@ class Picture:
 
     @property
     def inline(self) -> Markup:
-        """The SVG as a part of a page, which reads its caption aloud.
-
-        Raises:
-            LayerwiseError: if the text is not a whole SVG.
-        """
+        """The SVG as a part of a page, which reads its caption aloud."""
         if not self.svg.startswith("<svg ") or not self.svg.endswith("</svg>\n"):
             raise LayerwiseError(
                 f"figure {self.name}: expected a whole SVG file, found {len(self.svg)} characters "
@@ -76,11 +72,7 @@ class Figures:
 
 
 def read_figures(folder: Path) -> Figures:
-    """The figures that the folder's index lists.
-
-    Raises:
-        LayerwiseError: if there is no index, or a figure is missing.
-    """
+    """The figures that the folder's index lists."""
     if not (folder / INDEX).is_file():
         raise LayerwiseError(f"{folder}: there are no figures ({INDEX}) here; draw them first")
     index = read_json(folder / INDEX)

@@ -17,9 +17,6 @@ def rounded(value: Any, decimals: int | None = None, *, sign: bool = False) -> s
     """A number as text, rounded to `decimals`, or with all its digits where None.
 
     `sign` prints a plus before positive numbers; a rounded zero has no sign.
-
-    Raises:
-        LayerwiseError: if the value is not a finite number.
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise LayerwiseError(

@@ -20,11 +20,7 @@ def run(
     out: Place,
     models: Place = Path("models.yaml"),
 ) -> str:
-    """Write OUT/FIGURE.pdf and .svg, and what they show, or why they are not there, to an index.
-
-    Raises:
-        LayerwiseError: for numbers that are there and cannot be drawn.
-    """
+    """Write OUT/FIGURE.pdf and .svg, and what they show, or why they are not there, to an index."""
     numbers = read_numbers(source, statistics, claims, models)
     entries = []
     with together(out.parent) as part:

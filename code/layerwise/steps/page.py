@@ -23,11 +23,7 @@ def run(
     published: Place = Path("published"),
     templates: Place = Path("report/templates"),
 ) -> str:
-    """Write OUT/index.html: one file that opens from disk and asks for nothing.
-
-    Raises:
-        LayerwiseError: if claims, figures and published numbers do not fit together.
-    """
+    """Write OUT/index.html: one file that opens from disk and asks for nothing."""
     document = read_judged(claims, source, statistics)
     choices = read_json(statistics / "sensitivity.json")["documents"]["summary"]
     control = statistics / CONTROL / "sensitivity.json"

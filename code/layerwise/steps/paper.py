@@ -21,11 +21,7 @@ def run(
     templates: Place = Path("paper"),
     params: Place = Path("params.yaml"),
 ) -> str:
-    """Write OUT/report.tex and OUT/supplement.tex, with their figures beside them.
-
-    Raises:
-        LayerwiseError: if the inputs do not fit together.
-    """
+    """Write OUT/report.tex and OUT/supplement.tex, with their figures beside them."""
     n = write_source(
         read_judged(claims, source, statistics),
         read_json(statistics / "sensitivity.json")["documents"]["summary"],
