@@ -14,15 +14,9 @@ from pathlib import Path
 from typing import Any
 
 FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--disable-dev-shm-usage",
-    "--no-first-run",
-    "--disable-background-networking",
+    *("--headless", "--no-sandbox", "--no-first-run", "--disable-gpu", "--disable-quic"),
+    *("--disable-dev-shm-usage", "--disable-background-networking", "--disable-sync"),
     "--disable-component-update",
-    "--disable-sync",
 )
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the protocol's name of an element's id
 KEYS = {"Enter": "\ue007", "Tab": "\ue004", "Space": " ", "End": "\ue010"}
@@ -105,13 +99,8 @@ class Browser:
         return self._ask("POST", f"{self._session}/goog/cdp/execute", body)
 
     def size(self, width: int, height: int) -> None:
-        self.devtools(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
+        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.devtools("Emulation.setDeviceMetricsOverride", **screen)
 
     def console(self) -> list[str]:
         """Messages since the last call."""

@@ -26,8 +26,6 @@ CLAIM = Claim(
     source_file="f.json",
     source_key="/r",
     model="m",
-    unit=None,
-    why=None,
 )
 
 

@@ -138,7 +138,7 @@ class Statistics:
 
 
 def at(documents: Mapping[str, Any], statistic: str) -> Any:
-    """What stands at analysis:document:/pointer in {analysis: {document: result}}; None: nothing."""
+    """What stands at analysis:document:/pointer of {analysis: {document: result}}, or None."""
     analysis, document, key = statistic_parts(statistic)
     node = documents.get(analysis, {}).get(document)
     for name in split_pointer(key):
@@ -182,7 +182,11 @@ def judge(
     random = None if control is None else select(claim, control)
     if verdict == "reproduced" and rule(claim, random, statistics)[0] == verdict:
         verdict = AS_RANDOM
-    readings = [_reading(claim, text, statistics) for text in claim.readings]
+    values = {text: select(claim, statistics, of) for text, of in claim.readings.items()}
+    readings = [
+        {"text": text, "value": one, "gives": gives(claim.printed, one, digits(claim))}
+        for text, one in values.items()
+    ]
     if verdict == "differs":  # the values say how; the cause says why, where that is known
         giving = " and ".join(reading["text"] for reading in readings if reading["gives"])
         known = (cause, f"{giving} would give what is printed" if giving else None, claim.why)
@@ -237,12 +241,6 @@ def _band(claim: Claim, inputs: Sequence[str], origins: Origins | None) -> str:
     return "float32" if dtypes == {"float32"} else claim.tolerance
 
 
-def _reading(claim: Claim, text: str, statistics: Statistics) -> dict[str, Any]:
-    value = select(claim, statistics, claim.readings[text])
-    as_printed = value is not None and gives(claim.printed, value, digits(claim))
-    return {"text": text, "value": value, "gives": as_printed}
-
-
 def _judge_published(claim: Claim, value: Any, statistics: Statistics) -> tuple[str, str | None]:
     if (stated := _judge_statement(claim)) is not None:
         return stated
@@ -250,7 +248,7 @@ def _judge_published(claim: Claim, value: Any, statistics: Statistics) -> tuple[
     copied = statistics.copies(claim, value)
     if claim.printed is None:
         return ("not checkable" if derived else "needs weights"), claim.why
-    same = value is not None and gives(claim.printed, value, digits(claim))
+    same = gives(claim.printed, value, digits(claim))
     whole = claim.decimals == FULL or counts(claim.decimals, claim.tolerance)
     if claim.identity or (derived and copied and whole):
         verdict = "same number"
@@ -364,4 +362,4 @@ def tolerance_used(record: Mapping[str, Any], source: str) -> str:
 
 def gives(printed: Any, value: Any, decimals: int | str | None) -> bool:
     """Whether a value would give what is printed."""
-    return equal(printed, value, decimals, STORED)
+    return value is not None and equal(printed, value, decimals, STORED)

@@ -48,14 +48,9 @@ def trace(
         start = claim_id.rsplit(".", 1)[0]
         near = difflib.get_close_matches(claim_id, records, n=3, cutoff=0.8)
         near += [other for other in records if other.startswith(start)]
-        raise LayerwiseError(
-            f"no claim {claim_id!r:.80} in the ledger; "
-            + (
-                f"did you mean {', '.join(dict.fromkeys(near[:5]))}?"
-                if near
-                else "`layerwise claims` lists all ids"
-            )
-        )
+        fix = f"did you mean {', '.join(dict.fromkeys(near[:5]))}?" if near else ""
+        fix = fix or "`layerwise claims` lists all ids"
+        raise LayerwiseError(f"no claim {claim_id!r:.80} in the ledger; {fix}")
     record = dict(records[claim_id])
     selection = record["provenance"]["statistic"]
     if selection is not None:
