@@ -1,16 +1,15 @@
-"""Measure how memory and time grow: extraction to 46,000 statements, statistics to 100,000 pairs.
+"""Measure how memory and time grow: extraction to 46,000 statements, `analyze` to 100,000 pairs.
 
     python benchmarks/scale.py [--quick]
 
 Every size runs in a process of its own, one after the other, and reports its peak memory. The
 model is random, in the shape of Pythia-70M, the smallest of the registry; its states go to disk
-(3.2 GB for 46,000 statements). The statistics have 64 hidden dimensions and one sampled layer.
+(3.2 GB for 46,000 statements). `analyze` runs to the end, on a twin of that model (32 dimensions).
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import resource
 import subprocess
 import sys
@@ -21,7 +20,8 @@ from pathlib import Path
 import numpy as np
 
 SIZES = (460, 4_600, 46_000)
-PAIRS = (10_000, 100_000)
+PAIRS = (1_000, 10_000, 100_000)
+MODELS = Path(__file__).parent.parent / "models.yaml"
 WORDS = 4_000
 
 
@@ -65,48 +65,21 @@ def extract(n: int, folder: Path) -> None:
     extract(checkpoint, statements(n), (), folder / "out")
 
 
-def random_states(n: int, folder: Path, hidden: int = 64) -> None:
-    """A finished extraction of random states of n pairs, one block deep, written in blocks."""
-    from safetensors.numpy import save_file
+def analyze(n: int, folder: Path) -> None:
+    """All that `layerwise analyze` does with n pairs, 1,000 prompts and a tiny random model."""
+    import layerwise
+    from layerwise.extraction.twins import build_twin
+    from layerwise.inputs.models import find_model, read_models
 
-    from layerwise.extraction.store import BEFORE_NORM, POOLINGS, digest_of_texts
-
-    rng = np.random.default_rng(0)
-    folder.mkdir(parents=True)
-    starts = range(0, 2 * n, 10_000)
-    for number, start in enumerate(starts):
-        members = np.arange(start, min(start + 10_000, 2 * n))
-        batch = {"members": members, "nll": rng.gamma(4.0, size=len(members))}
-        for name in (f"{of}/{layer}" for of in POOLINGS for layer in (0, 1, BEFORE_NORM)):
-            batch[name] = (0.5 + rng.normal(size=(len(members), hidden))).astype(np.float16)
-        save_file(batch, folder / f"statements_{number:05d}.safetensors")
-    index = {"model": "random", "display": "random", "n_layers": 1, "hidden_size": hidden}
-    index["n_batches"] = len(starts)
-    index |= {"n_prompts": 0, "statements_sha256": digest_of_texts(pairs_of(n).statements)}
-    (folder / "index.json").write_text(json.dumps(index))
-
-
-def pairs_of(n: int):
-    """n pairs in six categories."""
-    from layerwise.inputs.pairs import StatementPairs
-
-    sides = [tuple(f"{side} {number}" for number in range(n)) for side in "ab"]
-    return StatementPairs(tuple("uvwxyz"), np.arange(n) % 6, *sides)
-
-
-def measure(n: int, folder: Path) -> None:
-    """Values of n pairs, then one interval of 10,000 resamples."""
-    from layerwise.experiments.reduction import measure
-    from layerwise.extraction.store import open_states
-    from layerwise.statistics.bootstrap import correlation_interval
-
-    states = open_states(folder / f"states-{n}")
-    values = measure(states, pairs_of(n), layers=[1], n_permutations=20)
-    start = time.perf_counter()
-    correlation_interval(
-        values.pair_metrics[0, 0], values.preferences, np.random.RandomState(42), 10_000
-    )
-    print(f"one interval of 10,000 resamples: {time.perf_counter() - start:.1f} s")
+    texts = statements(2 * n)
+    model = build_twin(find_model(read_models(MODELS), "pythia-70m"), texts[:1000], folder / "twin")
+    categories = {
+        name: {"pairs": list(zip(texts[k:n:6], texts[n + k :: 6], strict=True))}
+        for k, name in enumerate("uvwxyz")
+    }
+    start = time.process_time()
+    layerwise.analyze(str(model), categories, texts[:1000], out=folder / "out")
+    print(f"{time.process_time() - start:.0f} s of processor time")
 
 
 def alone(what: str, n: int, folder: Path) -> tuple[float, float]:
@@ -129,7 +102,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.alone:
         what, n, folder = arguments.alone
-        {"extract": extract, "measure": measure}[what](int(n), Path(folder))
+        {"extract": extract, "analyze": analyze}[what](int(n), Path(folder))
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
         return
     print("extraction, Pythia-70M shape:")
@@ -140,11 +113,10 @@ def main() -> None:
         peaks.append(peak)
         print(f"  {n:7,} statements: peak {peak:7.1f} MiB, {seconds:7.1f} s with the imports")
     print(f"  peak of the largest over the smallest: {peaks[-1] / peaks[0]:.3f}")
-    print("statistics, 64 dimensions, one sampled layer, 20 binnings:")
-    for n in tuple(n // 10 for n in PAIRS) if arguments.quick else PAIRS:
+    print("analyze, 1,000 prompts, 32 dimensions, 3 sampled layers:")
+    for n in PAIRS[:-1] if arguments.quick else PAIRS:
         with tempfile.TemporaryDirectory() as folder:
-            random_states(n, Path(folder) / f"states-{n}")
-            peak, seconds = alone("measure", n, Path(folder))
+            peak, seconds = alone("analyze", n, Path(folder))
         print(f"  {n:7,} pairs: peak {peak:7.1f} MiB, {seconds:7.1f} s")
 
 

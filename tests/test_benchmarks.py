@@ -1,5 +1,6 @@
 """The benchmarks themselves run: at tiny shapes, with no claim about speed."""
 
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ sys.path.insert(0, str(BENCHMARKS))
 import extraction  # noqa: E402
 import gpu  # noqa: E402
 import memory  # noqa: E402
+import whole  # noqa: E402
 
 
 def test_gpu_at_a_tiny_shape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,3 +93,9 @@ def test_loops_compute_what_the_extraction_stores(tmp_path: Path) -> None:
     assert many > 0
     assert few > 0
     assert checkpoint.model.config._attn_implementation == "eager"
+
+
+def test_every_part_of_the_whole_is_there() -> None:
+    for place in whole.PARTS.values():
+        module, function = place.split(":")
+        assert callable(getattr(importlib.import_module(f"layerwise.{module}"), function))
