@@ -1,4 +1,4 @@
-"""The published statistics are equal, byte for byte, whatever a processor's kernels add first.
+"""The published half is equal, byte for byte, whatever a processor's kernels add first.
 
 NumPy chooses loops, and its BLAS kernels, by the processor they meet; both can be told to take
 those of another. What is committed in `results/published` must not depend on that choice.
@@ -7,11 +7,15 @@ those of another. What is committed in `results/published` must not depend on th
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+
+from tiny_checkpoints import contents
 
 OLDER_LOOPS = "X86_V4 AVX512_ICL AVX512_SPR"  # of numpy, for processors that have them
 SETTINGS = {
@@ -25,28 +29,46 @@ SETTINGS = {
 }
 
 
-def statistics(root: Path, out: Path, **settings: str) -> dict[str, bytes]:
-    """The files of all analyses, derived by a process of its own."""
+STAGES = (
+    "analyse published --out {0}/statistics",
+    "judge published --statistics {0}/statistics --out {0}/claims.json",
+    "draw published --statistics {0}/statistics --claims {0}/claims.json --out {0}/figures",
+    "page published --statistics {0}/statistics --claims {0}/claims.json --figures {0}/figures "
+    "--out {0}/page",
+)
+
+
+def made(root: Path, out: Path, stages: Sequence[str], **settings: str) -> dict[str, bytes]:
+    """What stages write, each a process of its own; always at one place, which the page names."""
     quiet = {"PYTHONWARNINGS": "ignore:.*NPY_DISABLE_CPU_FEATURES:ImportWarning"}
-    subprocess.run(
-        [sys.executable, "-m", "layerwise.steps.analyse", "published", "--out", out],
-        cwd=root,
-        env={**os.environ, "OMP_NUM_THREADS": "1", **quiet, **settings},
-        check=True,
-        capture_output=True,
-    )
-    return {path.name: path.read_bytes() for path in out.iterdir()}
+    shutil.rmtree(out, ignore_errors=True)
+    for stage in stages:
+        subprocess.run(
+            [sys.executable, "-m", *f"layerwise.steps.{stage.format(out)}".split()],
+            cwd=root,
+            env={**os.environ, "OMP_NUM_THREADS": "1", **quiet, **settings},
+            check=True,
+            capture_output=True,
+        )
+    return contents(out)
 
 
 @pytest.fixture(scope="module")
-def here(root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    return statistics(root, tmp_path_factory.mktemp("here") / "statistics")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("kernels") / "out"
+
+
+@pytest.fixture(scope="module")
+def here(root: Path, place: Path) -> dict[str, bytes]:
+    return made(root, place, STAGES)
 
 
 @pytest.mark.parametrize("kernels", SETTINGS)
-def test_published_statistics_do_not_depend_on_the_kernels(
-    kernels: str, here: dict[str, bytes], root: Path, tmp_path: Path
+def test_what_is_published_does_not_depend_on_the_kernels(
+    kernels: str, here: dict[str, bytes], root: Path, place: Path
 ) -> None:
-    assert len(here) > 20
-    there = statistics(root, tmp_path / "statistics", **SETTINGS[kernels])
-    assert [name for name in here if there[name] != here[name]] == []
+    """Statistics under all of them; verdicts, figures and page under the oldest too."""
+    stages = STAGES if kernels == "nehalem" else STAGES[:1]
+    there = made(root, place, stages, **SETTINGS[kernels])
+    assert len(there) > 20
+    assert [name for name in there if there[name] != here[name]] == []
