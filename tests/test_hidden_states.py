@@ -15,7 +15,7 @@ from layerwise.extraction.forward import forward, mean_token_nll
 from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint, attention_kernel, load_model
 from layerwise.extraction.store import BEFORE_NORM, POOLINGS, HiddenStates
-from tiny_checkpoints import EVERY_KIND, TEXTS, built, contents, twin_checkpoint
+from tiny_checkpoints import EVERY_KIND, TEXTS, TWO_PROCESSES, built, contents, twin_checkpoint
 
 PROMPTS = ("Go", "The river rises", "An owl sat on the wall", "The river falls")
 
@@ -148,12 +148,9 @@ def test_two_processes_as_one(tmp_path: Path) -> None:
     one = extract(checkpoint, TEXTS * 2, ("The river rises", "An owl"), tmp_path / "one",
                   tokens_per_batch=8)  # fmt: skip
     (tmp_path / "run.py").write_text(SCRIPT)
-    # `--cpu` would start one process and say nothing; the name of this launcher is all it asks
-    launch = ["-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
-    launch += ["--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no"]
     path = os.pathsep.join((str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")))
     done = subprocess.run(
-        [sys.executable, *launch, tmp_path / "run.py", checkpoint.folder, tmp_path],
+        [sys.executable, *TWO_PROCESSES, tmp_path / "run.py", checkpoint.folder, tmp_path],
         env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
         capture_output=True,
         text=True,

@@ -22,7 +22,7 @@ from layerwise import LayerwiseError
 from layerwise.files import read_json
 from layerwise.pages.own_model.figures import ACROSS
 from parsed_page import Page
-from tiny_checkpoints import contents, twin_folder
+from tiny_checkpoints import TWO_PROCESSES, contents, twin_folder
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 TEXTS = {"pairs": EXAMPLES / "pairs.json", "prompts": EXAMPLES / "prompts.json"}
@@ -46,12 +46,7 @@ def loaded(family: str = "gpt_neox", **options: Any) -> tuple[Any, Any]:
     return model, transformers.AutoTokenizer.from_pretrained(folder)
 
 
-# `--cpu` would start one process and say nothing; the name of this launcher is all it asks
-TWO = ["-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes=2", "--num_machines=1",
-       "--mixed_precision=no", "--dynamo_backend=no"]  # fmt: skip
-
-
-@pytest.mark.parametrize("launch", [[], TWO])
+@pytest.mark.parametrize("launch", [[], TWO_PROCESSES])
 def test_the_same_files_as_the_command_line(
     result: layerwise.Result, tmp_path: Path, launch: list[str]
 ) -> None:
@@ -108,6 +103,15 @@ def test_a_result_is_frozen_and_its_tables_are_records(result: layerwise.Result)
     assert found == [(int(layer), of["r"]) for layer, of in rows["layer_results"].items()]
     assert len(result.tables["by-pair"]) == 18
     assert result.figures["layers"].figure.axes
+
+
+def test_an_empty_path_is_the_folder_one_is_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pairs = TEXTS["pairs"]
+    layerwise.analyze(twin_folder("gpt_neox"), pairs, out="", without=["spectral"])
+    assert (tmp_path / "index.html").is_file()
 
 
 def test_a_notebook_shows_the_outcome_first_and_names_as_text(

@@ -1,4 +1,4 @@
-"""Texts and tiny checkpoints that several test modules share."""
+"""Texts, tiny checkpoints and a launcher that several test modules share."""
 
 import json
 from functools import cache, partial
@@ -28,6 +28,9 @@ WITH_BOS = ("opt", "llama", "mistral", "gemma", "gemma2", "apertus")
 REPOSITORY = Path(__file__).parents[1]
 PROMPTS = read_json(REPOSITORY / "code/layerwise/inputs/rehearsal/prompts.json")
 PUBLISHED = read_published(REPOSITORY / "published")
+# `--cpu` would start one process and say nothing; the name of this launcher is all it asks
+TWO_PROCESSES = ["-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes=2",
+                 "--num_machines=1", "--mixed_precision=no", "--dynamo_backend=no"]  # fmt: skip
 _TWINS = TemporaryDirectory(prefix="layerwise-twins-")  # removed when the session ends
 TEXTS = (
     "The river rises in the north",

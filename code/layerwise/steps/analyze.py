@@ -77,8 +77,8 @@ def analyze(
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="layerwise-")))
         else:
             folder = Path(out)
-            if is_first_process():
-                stack.enter_context(_alone(folder))
+        if writes := out is not None and is_first_process():
+            stack.enter_context(_alone(folder))
         if is_loaded:
             stack.callback(model.train, getattr(model, "training", False))
             checkpoint = from_memory(model, tokenizer)
@@ -97,7 +97,7 @@ def analyze(
             raise LayerwiseError(f"{place}: {error}") from None
         except LayerwiseError as error:
             raise LayerwiseError(f"{_named(pairs)} with {checkpoint.name}: {error}") from None
-        return result.save(folder) if out and is_first_process() else result
+        return result.save(folder) if writes else result
 
 
 def _named(given: Any) -> str:
