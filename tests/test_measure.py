@@ -200,7 +200,7 @@ def measured_with(
 
         monkeypatch.setattr(of_model, "measure_experiment", experiment)
         given = (model, loading or load, texts, published, tmp_path)
-        return measure_model(*given, choices=CHOICES, draws=DRAWS, shown=False)
+        return measure_model(*given, choices=CHOICES, draws=DRAWS)
 
     return run
 

@@ -95,9 +95,10 @@ def helpers():
 
 
 @log
-def test_not_shown_says_nothing(stream):
+def test_another_process_than_the_first_says_nothing(stream, monkeypatch):
+    monkeypatch.setenv("RANK", "1")
     before = helpers()
-    with meter("work", "steps", 3, shown=False) as advance:
+    with meter("work", "steps", 3) as advance:
         advance()
         assert helpers() == before
     assert stream.getvalue() == ""

@@ -29,18 +29,15 @@ Advance = Callable[..., None]  # (n=1, note=""): how many more are done, and wha
 
 
 @contextlib.contextmanager
-def meter(
-    what: str, unit: str = "", total: int | None = None, *, shown: bool = True
-) -> Iterator[Advance]:
-    """Inside the block, show how far `what` has come; the block calls `advance`.
+def meter(what: str, unit: str = "", total: int | None = None) -> Iterator[Advance]:
+    """Inside the block, the first process shows how far `what` has come; the block calls `advance`.
 
     Args:
         what: the work, e.g. a model.
         unit: what is counted, in the plural.
         total: how many there are; None: nobody knows, and only the time is shown.
-        shown: False shows nothing, as in every process but the first.
     """
-    if not shown or not is_first_process():
+    if not is_first_process():
         yield lambda n=1, note="": None
         return
     drawn = sys.stderr.isatty()

@@ -63,7 +63,6 @@ def measure_model(
     *,
     choices: Mapping[str, Any],
     draws: Mapping[str, Any],
-    shown: bool = True,
 ) -> Measurement:
     """Run every extraction and experiment of a model; what fails leaves the others alone.
 
@@ -73,7 +72,6 @@ def measure_model(
         scratch: folder of hidden states, from which a run that was killed goes on.
         choices: of `extract` and `measure`: `tokens_per_batch`, `seed`, `bins`.
         draws: `n_resamples`, `level` and `seed` of the intervals.
-        shown: say how far it is, and what failed.
     """
     found = Measurement()
     total = len(model.extractions) + len(model.experiments)
@@ -102,12 +100,11 @@ def measure_model(
                 found.runs[name] = {**describe(checkpoint), **run}
             except Exception as error:
                 found.absent[name] = why(error)
-                if shown:
-                    say(f"{model.slug}: {name} failed: {found.absent[name]}")
+                say(f"{model.slug}: {name} failed: {found.absent[name]}")
             advance()
             gc.collect()
 
-    with meter(model.slug, "runs", total, shown=shown) as advance:
+    with meter(model.slug, "runs", total) as advance:
         for dtype in model.dtypes:
             in_dtype(dtype, advance)  # its model goes with its names: two do not fit together
     return found
