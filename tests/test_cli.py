@@ -228,9 +228,10 @@ def test_a_dry_run_says_what_it_takes_and_leaves_nothing(capsys, tmp_path, check
 
 
 def keys(document, place=""):
-    """Of a document and all below; one layer stands for all, and one row of a list."""
+    """Of a document and all below; one layer stands for all, and one row of a list of tables."""
     found = {place}
-    for one in document[:1] if isinstance(document, list) else ():
+    rows = document if isinstance(document, list) else []
+    for one in [row for row in rows if isinstance(row, dict)][:1]:
         found |= keys(one, f"{place}/ROW")
     for name, below in document.items() if isinstance(document, dict) else ():
         is_layer = name.isdigit() or name.startswith("layer_")
