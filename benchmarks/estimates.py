@@ -7,8 +7,6 @@ where they are slow and scaled by what was left out; every pair of answers is co
 takes a smaller part. Prints medians.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 import tracemalloc

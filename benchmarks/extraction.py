@@ -12,8 +12,6 @@ that others use too, OMP_NUM_THREADS=1 with --cpu-time is the steadier compariso
 core, not of the clock on the wall.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import itertools

@@ -10,8 +10,6 @@ weights in float16 and bfloat16 give the noise of batching: what differs from st
 by one. `--device cpu --quick` tries all of it at a tiny shape; its numbers mean nothing.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import itertools

@@ -7,8 +7,6 @@ are drawn, and a full batch goes through them as in an extraction; what is alive
 GPU takes beside it: its context (about 0.5 GB), and what torch's allocator cannot use again.
 """
 
-from __future__ import annotations
-
 import argparse
 import weakref
 from pathlib import Path

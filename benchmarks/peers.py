@@ -11,8 +11,6 @@ answers are in WORK/<peer>.npz: NLL per statement (nats) and, but for the harnes
 none, the hidden states of every block, mean over positions 1..T-1.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -7,8 +7,6 @@ model is random, in the shape of Pythia-70M, the smallest of the registry; its s
 (3.2 GB for 46,000 statements). `analyze` runs to the end, on a twin of that model (32 dimensions).
 """
 
-from __future__ import annotations
-
 import argparse
 import resource
 import subprocess

@@ -9,8 +9,6 @@ own, and removed: every projection and token matrix of it is read, the spectral 
 `--blocks` blocks are computed. `--quick` takes smaller matrices and a 0.4 GB checkpoint.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

@@ -8,8 +8,6 @@ rate of a matrix product measured in the same run. On a machine that others use 
 OMP_NUM_THREADS=1 with --cpu-time is the steadier: seconds of one core, not of the wall.
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import importlib

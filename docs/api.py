@@ -4,8 +4,6 @@
 python docs/api.py      (or `make docs`)
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterator

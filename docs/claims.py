@@ -4,8 +4,6 @@
 python docs/claims.py [results/published/claims.json]      (or `make docs`)
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import shutil

@@ -4,8 +4,6 @@
 python docs/house.py      (or `make docs`)
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

@@ -4,8 +4,6 @@
 python docs/pipeline.py (or `make docs`)
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from dvc.repo import Repo

@@ -1,7 +1,5 @@
 """Headless Chromium by the WebDriver protocol: plain HTTP to chromedriver, no further package."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

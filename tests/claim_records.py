@@ -1,7 +1,5 @@
 """Judged claims made up for tests, and the folders that a page is made of."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Run as a program, it tries so many cases: fuzz.py KIND FOLDER SEED NUMBER; what 
 prints as JSON is how many ended how, and those that ended otherwise than well or in a sentence.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json

@@ -10,8 +10,6 @@ Stages that were never recorded are allowed only where they need a GPU: all but 
 source `published`.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A page taken apart, for tests of what it holds."""
 
-from __future__ import annotations
-
 import json
 from html.parser import HTMLParser
 from typing import Any

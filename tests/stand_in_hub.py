@@ -6,8 +6,6 @@ A model whose name ends in one of `FAULTS` fails in that way: `org/name.cut`. Of
 `.api.FAULT` the list of files fails already, of the others only weights do.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import http.server

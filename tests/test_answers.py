@@ -1,7 +1,5 @@
 """The papers' claims on a reader's model: no word without an interval, and the papers' numbers."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

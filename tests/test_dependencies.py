@@ -1,7 +1,5 @@
 """Requirements, locks, imports and docs/dependencies.md name the same packages."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

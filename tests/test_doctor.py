@@ -1,7 +1,5 @@
 """`layerwise doctor`: every check at every outcome, what the outcomes mean, and one real run."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Experiments on modules, sequences and token matrices, against hooks on the modules and torch."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Papers 1 and 2 from values: the lowest level is filled, and is what a loop over states gives."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

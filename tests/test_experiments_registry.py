@@ -1,7 +1,5 @@
 """All experiments: whom they refuse, and that they fill the lowest level and nothing else."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Experiments on twins, against plain passes of transformers and loops over their own weights."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace

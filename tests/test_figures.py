@@ -1,7 +1,5 @@
 """Figures: what is drawn and said is what the statistics, claims and published tables hold."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

@@ -4,8 +4,6 @@ A commit's files are the seed, so that a run which failed fails again; `LAYERWIS
 other cases.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The hub at its best and at its worst: the real client, and a stand-in that serves twins."""
 
-from __future__ import annotations
-
 import collections
 import json
 import os

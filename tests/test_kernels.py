@@ -4,8 +4,6 @@ NumPy chooses loops, and its BLAS kernels, by the processor they meet; both can 
 those of another. What is committed in `results/published` must not depend on that choice.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

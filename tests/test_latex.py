@@ -1,7 +1,5 @@
 """Templates to LaTeX to PDF: numbers, claims behind them, and texts that cannot command it."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections import Counter

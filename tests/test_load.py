@@ -1,7 +1,5 @@
 """A checkpoint is what its folder or the hub's commit holds, or is refused before it is built."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

@@ -1,7 +1,5 @@
 """What is measured on one model, what measured it, and what happens where that fails."""
 
-from __future__ import annotations
-
 import math
 import re
 import shutil

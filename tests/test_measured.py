@@ -1,7 +1,5 @@
 """Measured numbers over the published structure: nothing published may pass for measured."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

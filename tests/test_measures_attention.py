@@ -3,8 +3,6 @@
 What a model's own maps and logits give is held against torch in the tests of the experiments.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Readers' own models: no word without a test, every number a file's, names only text."""
 
-from __future__ import annotations
-
 import copy
 import csv
 import io

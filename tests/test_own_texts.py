@@ -1,7 +1,5 @@
 """A reader's own pairs and prompts: every form gives the same, every mistake has place and fix."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

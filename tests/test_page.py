@@ -1,7 +1,5 @@
 """Judged claims as people read them: page and terminal, which hostile texts cannot command."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """The page in a browser: filters, sort, links to a claim, keyboard, phone, print."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import functools

@@ -1,7 +1,5 @@
 """The report: no typed number, every headline with its grade and reason, and it builds."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

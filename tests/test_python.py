@@ -1,7 +1,5 @@
 """The Python interface: the same as the command line, from files or from memory."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

@@ -1,7 +1,5 @@
 """The README and the pages: their commands run, and what they show is the output of today."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The rehearsal: its copy of the repository, its twins, its stages, and what it says at the end."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

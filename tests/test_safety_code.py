@@ -1,7 +1,5 @@
 """The repository itself: no hidden sign, no unchecked download; ruff forbids data run as code."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

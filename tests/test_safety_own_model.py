@@ -1,7 +1,5 @@
 """A hostile model and hostile categories, end to end: page, tables, figures, files, token."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

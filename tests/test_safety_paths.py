@@ -1,7 +1,5 @@
 """No name leads out of its folder: paths of a mirror, of models, and their slugs."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

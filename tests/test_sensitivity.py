@@ -1,7 +1,5 @@
 """Which claims survive another choice: statistics against loops, words by rule, figure, table."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Rules for L*, against loops written as the notebooks describe them, and with NaN."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

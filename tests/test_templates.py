@@ -1,7 +1,5 @@
 """Chat templates: what the model is given is what the notebook gave it, or says so."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The command line: `layerwise VERB`; what each exit code says stands in its help."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sys

@@ -1,7 +1,5 @@
 """Read and write files so that a partial file is never taken for a whole one."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import hashlib

@@ -3,8 +3,6 @@
 On a terminal a bar; in a log one plain line a minute, so that work of less than a minute is quiet.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import sys

@@ -6,8 +6,6 @@ one rule (`word`) turns each estimate into a word. Beside it stands the same num
 own models, from the numbers published with them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The formula for L*, its fit and its validations (Paper 3, section 5.3)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import partial
 

@@ -4,8 +4,6 @@ A curve is `[(depth, value), ...]`; curves are by quantity, then by model. `publ
 the papers' models, `own` those of the result documents of a reader's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ here         the checks of what everything needs: what is found, and the fix if 
 measuring    those of what only measuring needs; the pipeline's preflight asks them too
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass

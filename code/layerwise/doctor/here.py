@@ -3,8 +3,6 @@
 Packages are imported where they are asked for: that one cannot be is a finding, not an end.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.metadata
 import os

@@ -1,7 +1,5 @@
 """Checks of what measuring needs: a device, upstream's data, the models, room for them."""
 
-from __future__ import annotations
-
 import math
 import os
 from pathlib import Path

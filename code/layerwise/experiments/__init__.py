@@ -7,8 +7,6 @@ published. It fills the lowest level alone: what follows from other numbers of a
 1 and 2, `of_model` runs all of it on one model.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field

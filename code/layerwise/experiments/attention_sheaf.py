@@ -4,8 +4,6 @@ Published were the legacy slices of W_V; what stands under `beyond` are the laye
 gives with `legacy` and `correct` slices, the first NaN winning and, as `*_guarded`, without NaN.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any

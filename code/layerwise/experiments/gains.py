@@ -1,7 +1,5 @@
 """Gains over a set of prompts: of every layer, of attention and MLP, and prompt by prompt."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any

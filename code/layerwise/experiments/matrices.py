@@ -1,7 +1,5 @@
 """The attention's matrices block by block, and what they make of texts (Paper 3, section 4.3)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any

@@ -1,7 +1,5 @@
 """All that is measured on one model: each dtype loaded once, states, traces and matrices."""
 
-from __future__ import annotations
-
 import gc
 import math
 import traceback

@@ -1,7 +1,5 @@
 """What Paper 3 measures of a model, for any checkpoint, as its files of gains and norms have it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

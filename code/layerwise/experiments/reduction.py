@@ -1,7 +1,5 @@
 """Hidden states of statement pairs -> values: everything the statistics need."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ the factual text of the input dependency: its first and last gain of Llama-3.1-8
 half precision. Its last text is there as that of the LLaMA 2 and 3.1 test.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every experiment by its name in `models.yaml`, where the dtype of each model stands."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache

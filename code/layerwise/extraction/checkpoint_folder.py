@@ -1,7 +1,5 @@
 """What a checkpoint folder must hold; looked at without loading anything, and without torch."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """The forward pass, watched: every layer as it is computed, its pooling and the token NLL."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial

@@ -6,8 +6,6 @@ safetensors made of a commit that has pickles only, and a note of the blobs whos
 python -m layerwise.extraction.hub [SLUG...]     fills the cache with models of models.yaml
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """What the hub's client raises -> one sentence: the rule, the client's own words, the next step."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 from collections.abc import Iterator

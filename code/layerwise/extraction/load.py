@@ -1,7 +1,5 @@
 """Checkpoints: load them from a folder or the hub, check them, find their parts."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import hashlib

@@ -18,8 +18,6 @@ every experiment of Paper 3. Downloading, the singular values of Paper 3's weigh
 CPU), and the control, which takes all of this again, come on top.
 """
 
-from __future__ import annotations
-
 import psutil
 
 from layerwise.errors import LayerwiseError

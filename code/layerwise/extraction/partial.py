@@ -8,8 +8,6 @@ A batch is written beside its place and renamed: what has a batch's name is whol
 it, and a killed run loses at most the one it was at.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

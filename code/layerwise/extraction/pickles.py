@@ -3,8 +3,6 @@
 python -m layerwise.extraction.pickles FOLDER FILE...     that process
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What a measurement rests on: the model, the device it ran on, the kernels and the versions."""
 
-from __future__ import annotations
-
 import subprocess
 from typing import Any
 

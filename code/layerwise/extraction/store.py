@@ -14,8 +14,6 @@ the final norm, as published, `before_norm` after the last block. The folder car
 only once it is complete.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Sequence

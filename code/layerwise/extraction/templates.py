@@ -7,8 +7,6 @@ of the turn. `published` is that text; `once` is the same without its own BOS, s
 tokenizer's is the only one. Both are plain text: the tokenizer is called as for any statement.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from layerwise.errors import LayerwiseError

@@ -1,7 +1,5 @@
 """Token ids of texts, checked before anything runs."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ The pass and its layers are `forward`'s; hooks add the attention maps (eager att
 and the inputs and outputs of each block's attention and MLP.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from functools import partial

@@ -3,8 +3,6 @@
 python -m layerwise.extraction.twins pythia-70m out/tiny    writes one to try `analyze` on
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Sequence
 from importlib import resources

@@ -1,7 +1,5 @@
 """Paper 3: anisotropy over depth."""
 
-from __future__ import annotations
-
 import numpy as np
 from matplotlib.figure import Figure
 

@@ -1,7 +1,5 @@
 """Paper 1: asymmetry of the categories."""
 
-from __future__ import annotations
-
 import numpy as np
 from matplotlib.figure import Figure
 

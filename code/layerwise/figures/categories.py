@@ -1,7 +1,5 @@
 """Paper 2: UA and preference over the categories and over random bins."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every figure that the numbers of a source allow."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Paper 3: gains of the second-last block, by depth and by lab."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What figures read: the statistics of one source, and its judged claims."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

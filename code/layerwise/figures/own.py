@@ -1,7 +1,5 @@
 """Readers' own models over relative depth, the papers' in grey beside them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

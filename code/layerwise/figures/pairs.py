@@ -1,7 +1,5 @@
 """Paper 2: correlations over the pairs, by layer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

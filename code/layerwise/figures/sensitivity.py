@@ -1,7 +1,5 @@
 """What becomes of the headline claims under other choices."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from matplotlib.axes import Axes

@@ -3,8 +3,6 @@
 Figures are made at the width they are printed at, so that 8 pt here is 8 pt on paper.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager

@@ -4,8 +4,6 @@ Black becomes the colour of the text around it, and nothing is painted behind: t
 through. Styles become attributes, because a page's security policy can forbid styles.
 """
 
-from __future__ import annotations
-
 import io
 import re
 from xml.etree import ElementTree

@@ -1,7 +1,5 @@
 """How the printed numbers of the three papers fare."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Paper 3: spectral norms of the projections, and the critical layer."""
 
-from __future__ import annotations
-
 import numpy as np
 from matplotlib.figure import Figure
 

@@ -1,7 +1,5 @@
 """`dvc.lock`, which DVC writes in place after every stage: whole, or cut off by a kill."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Where published files come from: upstream's address, another address, or a folder."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from pathlib import Path

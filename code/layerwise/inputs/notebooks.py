@@ -1,7 +1,5 @@
 """Prompts out of the papers' notebooks: a literal is parsed, no code of a notebook is run."""
 
-from __future__ import annotations
-
 import ast
 import json
 from collections.abc import Callable, Iterable, Iterator

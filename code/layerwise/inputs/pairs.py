@@ -1,7 +1,5 @@
 """Statement pairs: two framings (A, B) of one statement, grouped in categories."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path

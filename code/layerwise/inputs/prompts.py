@@ -1,7 +1,5 @@
 """Prompts: single texts whose token states are measured, unpaired."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

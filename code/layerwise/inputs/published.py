@@ -6,8 +6,6 @@ every digit. Numbers, booleans and one-word labels are facts and are kept; texts
 statements are not.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The result files of the upstream repository whose numbers the ledger uses, each named once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 DATASET, PROMPTS = "dataset.json", "prompts.json"

@@ -1,7 +1,5 @@
 """Rows of named texts: of a CSV file, a JSON Lines file or a data frame, each with its place."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence

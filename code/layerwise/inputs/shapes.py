@@ -1,7 +1,5 @@
 """Documents as they are read: YAML in words, and any document held against a declared shape."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Transcribe upstream's result files into the tidy tables of `published/`."""
 
-from __future__ import annotations
-
 import csv
 import io
 import itertools

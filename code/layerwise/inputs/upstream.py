@@ -7,8 +7,6 @@ address, by argument or by the environment variable LAYERWISE_MIRROR) can stand 
 same bytes.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

@@ -10,8 +10,6 @@ change, `against` what denies a statement: FILE#/pointer of published labels, or
 An attribute `tolerance` of a member goes before that of the entry.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -2,8 +2,6 @@
 give what is printed, and what it means for the argument; the numbers come from the records.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

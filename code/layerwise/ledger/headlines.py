@@ -6,8 +6,6 @@ or a `choice`: another choice under which the first claim is asked again, as a s
 true or gives what is printed, or as a row {claim, choice, model} of the sensitivity analysis.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Where measured numbers come from: which run measured a cell, and why a cell was not measured."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Judged claims, `results/SOURCE/claims.json`, as pages, figures and the command line read them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any, Literal, NotRequired

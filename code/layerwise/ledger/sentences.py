@@ -4,8 +4,6 @@ In a template `{late}` is a claim's recomputed value and `{late:+.2f}` the same 
 `{late.printed}` is what is printed, `{late[thirds of the depth]}` another reading of it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fnmatch
 from collections.abc import Iterator, Mapping

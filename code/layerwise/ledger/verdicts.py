@@ -4,8 +4,6 @@ Of source `published` a claim agrees, differs, follows, ...; of source `measured
 differs, or was not measured: VERDICTS says what each word means.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

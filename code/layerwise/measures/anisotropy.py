@@ -5,8 +5,6 @@ tokens where N < d; the remaining d - N are zero. Every eigenvalue is then raise
 1e-10, as published, so the zeros count in the total, in the entropy and in the variance.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ row of a map holds the weights with which a token looks at all tokens and sums t
 maps can hold NaN: then a row's entropy is NaN, and a comparison with NaN is false.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from jaxtyping import Float32, Float64
 from scipy import special

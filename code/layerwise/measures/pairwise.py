@@ -4,8 +4,6 @@ e_i^A, e_i^B are pooled hidden states, c_A, c_B their means over all pairs, and
 cos(u, v) = u.v / (|u| |v| + 1e-10).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

@@ -6,8 +6,6 @@ fewer pairs than hidden dimensions one Gram matrix serves every binning; with mo
 the unit rows per bin are cheaper.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -18,8 +18,6 @@ block both modules read normalised copies of the same residual, so the product o
 gain of the block.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

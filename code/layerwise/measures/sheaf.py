@@ -15,8 +15,6 @@ the weights; each is computed once, and every trace of the papers is a product o
 NaN of half-precision attention is passed on.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

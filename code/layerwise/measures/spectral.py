@@ -6,8 +6,6 @@ rounding (an eigenvalue is known to about n eps times the largest), so the norm 
 alone, and the effective rank on all of them only where that rounding stays below 1e-10.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ the model's own numbers exactly, so a norm "in the dtype of the model" is the fl
 to that dtype (`dtype`), which is what a 16-bit kernel with a float32 accumulator gives.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Mean pairwise cosine: the papers' uniformity."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Values of one model: everything the statistics need, small enough for memory."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 

@@ -1,7 +1,5 @@
 """Templates to HTML: every value escaped, style and script inlined and named by their hash."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -4,8 +4,6 @@ Templates use `\\VAR{...}`, `\\BLOCK{...}` and `\\#{...}`, so that LaTeX's brace
 signs stay what they are. A name that is not in the context is an error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

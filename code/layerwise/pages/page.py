@@ -4,8 +4,6 @@ Everything is inlined: style, script, figures and the claims as JSON. The page's
 admits exactly that style and that script, by hash, and no network.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The paper: judged claims, figures and templates to a folder of LaTeX that builds anywhere."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping
 from pathlib import Path

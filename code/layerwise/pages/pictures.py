@@ -1,7 +1,5 @@
 """The figures of a folder, as an HTML page inlines them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

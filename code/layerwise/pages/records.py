@@ -1,7 +1,5 @@
 """Judged claims as the pages show them: checked, their values as text, grouped by analysis."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -4,8 +4,6 @@ Every word of a query must begin a word of what a claim says; claims whose place
 of them as whole words come first. The page's script does the same with the same rules and fields.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence

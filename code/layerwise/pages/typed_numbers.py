@@ -4,8 +4,6 @@ Digits may stand in the preamble, in comments, in what Jinja fills, in labels an
 and in `\fixed{...}`: parts of names (Paper 2, GPT-3) and of formulas, never results.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

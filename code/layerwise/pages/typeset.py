@@ -1,7 +1,5 @@
 """LaTeX source to PDF, by latexmk: confined to the document's folder, the same bytes each time."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """A claim's value as text: the same rule for the page, for LaTeX and for a reader's tables."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

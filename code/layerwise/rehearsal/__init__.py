@@ -8,8 +8,6 @@ running    the stages of the copy's dvc.yaml, a model per core
 outcome    which claims got a number, why the others did not, what random weights reproduced
 """
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 CACHE/models--ORGANISATION--NAME/snapshots/REVISION/FILE -> ../../blobs/SHA256
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import os

@@ -1,7 +1,5 @@
 """What a rehearsal showed: which claims got a number, and which of these random weights gave."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping

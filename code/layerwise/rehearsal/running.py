@@ -1,7 +1,5 @@
 """The stages of the copy, run by DVC with the copy's own code: a model per core, then the rest."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -1,7 +1,5 @@
 """A copy of the repository in which stand-ins take the places of upstream's texts and models."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json

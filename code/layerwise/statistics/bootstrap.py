@@ -6,8 +6,6 @@ off in chunks, so that memory does not grow with their number. A resample in whi
 equal has no r: it is NaN, and no interval rests on it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Paper 1's calibration: what its text and its released code call a calibrated model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pearson's r, its two-sided p-value, and the line that follows from it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import NamedTuple

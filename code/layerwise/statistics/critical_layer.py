@@ -5,8 +5,6 @@ published L* are the place of the first NaN. `guarded` and `guarded_sign_change`
 the numbers alone give.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

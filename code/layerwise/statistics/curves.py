@@ -3,8 +3,6 @@
 Every limit is that of the notebook's code; a layer fixed there is fixed whatever a model's depth.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Mapping, Sequence

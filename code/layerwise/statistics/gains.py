@@ -4,8 +4,6 @@ A gain is the norm of a block's output over that of its input. Words and limits 
 sweep, hunt and GPT notebooks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Phases of a curve of r over layers, and the words that Paper 2 and its notebooks give them."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Mapping, Sequence

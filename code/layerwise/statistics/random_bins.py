@@ -1,7 +1,5 @@
 """Random bins: the published order of draws, and statistics over many binnings (notebook 000)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

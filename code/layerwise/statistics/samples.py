@@ -3,8 +3,6 @@
 SciPy's where the test is a textbook's, with errors in the place of warnings and NaN.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Does a claim survive another choice? One word per comparison, and what a reader concludes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any

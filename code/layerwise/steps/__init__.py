@@ -4,8 +4,6 @@ A stage is `python -m layerwise.steps.NAME`, with the arguments of its `run`; th
 annotated `Place` are given by name. The stage `run` starts all others. No room imports this one.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os

@@ -1,7 +1,5 @@
 """statistics <- the numbers of one source: all analyses, in one process."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 from collections.abc import Iterator

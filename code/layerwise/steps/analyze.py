@@ -1,7 +1,5 @@
 """The papers' analyses of a user's own model, pairs and prompts: from Python and as a verb."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """published/control.csv <- the judged claims of a rehearsal: words and flags of random weights."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

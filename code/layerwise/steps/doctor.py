@@ -1,7 +1,5 @@
 """What can run here <- this machine, its packages, the repository, the network."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """figures <- statistics and claims of one source: every figure whose numbers are there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from layerwise.figures import INDEX

@@ -1,7 +1,5 @@
 """the statement pairs and prompts <- upstream, or a mirror of it; checked by sha256."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

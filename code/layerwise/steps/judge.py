@@ -1,7 +1,5 @@
 """verdicts <- ledger and statistics."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """the papers' models, and what each takes <- the registry and the local cache."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """one model's numbers in the places of the published ones <- its weights, statements, prompts."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import asdict
 from pathlib import Path

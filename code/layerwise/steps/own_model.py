@@ -1,7 +1,5 @@
 """A loaded checkpoint, pairs and prompts -> the papers' analyses of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

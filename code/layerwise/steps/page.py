@@ -1,7 +1,5 @@
 """the HTML page <- claims, statistics and figures of one source."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from layerwise.files import read_json, sha256_of, write_text

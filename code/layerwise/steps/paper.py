@@ -1,7 +1,5 @@
 """report and supplement as LaTeX <- claims, statistics, figures of one source."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from layerwise.files import read_json

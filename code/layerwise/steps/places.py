@@ -1,7 +1,5 @@
 """the places that measuring may fill <- the published files, without their numbers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from layerwise.files import write_json

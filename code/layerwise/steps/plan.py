@@ -5,8 +5,6 @@ weights read at 1 GB/s. Singular values of matrices of n rows take 1.8e-10 n^3 s
 (benchmarks/README.md).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from pathlib import Path

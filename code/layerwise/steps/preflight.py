@@ -1,7 +1,5 @@
 """Can anything be measured here? Asked before the first model, and what the texts fill."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from layerwise.doctor import FULL, as_text, examine, measuring, obstacles

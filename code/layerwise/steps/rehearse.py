@@ -1,7 +1,5 @@
 """the measured pipeline, in a scratch copy <- random-weight twins of all models; CPU, offline."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Run the pipeline's stages, counted, and end with what they found: what `make reproduce` calls."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import shutil

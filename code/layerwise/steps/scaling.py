@@ -1,7 +1,5 @@
 """scaling.json, scaling.html <- the result files of several analyses."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Where one number comes from: its rule, its inputs, and the number computed on the spot."""
 
-from __future__ import annotations
-
 import difflib
 import inspect
 from collections.abc import Callable

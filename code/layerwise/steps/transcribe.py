@@ -1,7 +1,5 @@
 """published numbers <- upstream's result files (needs the mirror or the network)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -7,8 +7,6 @@ streams of their own, with the same resamples under every choice; they differ fr
 ones by Monte Carlo error.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Every interval depends on the position of its draws in one stream: it is drawn h
 order of its notebook.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -5,8 +5,6 @@ template. What spans several models (phases, patterns, divergences, counts) is d
 fragments by `analyses`; what follows from another file is left out here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

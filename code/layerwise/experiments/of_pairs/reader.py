@@ -1,7 +1,5 @@
 """A reader's own model: its lowest-level numbers, in the files of Paper 2's first model."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Several of a reader's models on one page, with the papers' families beside them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a reader of an own model's tables must know: warnings that its data call for."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import comb
 

@@ -1,7 +1,5 @@
 """The figures of readers' own models, their names made harmless for matplotlib."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A reader's own models as one HTML page, LaTeX tables, figures and CSV files."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

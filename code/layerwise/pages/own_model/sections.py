@@ -1,7 +1,5 @@
 """The result documents of one model as tables, a section per analysis."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables of a reader's own models: what the page, the LaTeX file and the CSV files print."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math
