@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 COMMIT = "0123456789" * 4
+KNOWN = (COMMIT, "main")
 SMALL = 2**14  # bytes; larger files are kept by sha256, as git-lfs does
 TOKEN = "hf_right"
 _FILE = re.compile(r"/(?P<name>[^/]+/[^/]+)/resolve/(?P<revision>[^/]+)/(?P<file>.+)")
@@ -35,7 +36,7 @@ FAULTS = (*STATUS, "cut", "short", "wrong", "slow")
 
 
 class Hub(http.server.ThreadingHTTPServer):
-    """The server: `models` are folders by name, each at the one revision COMMIT."""
+    """The server: `models` are folders by name, each at the one commit COMMIT, which is `main`."""
 
     daemon_threads = True
 
@@ -64,8 +65,8 @@ class Answer(http.server.BaseHTTPRequestHandler):
             return self.fail("404")
         if asked.re is _API:
             return self.fail(fault) if ".api." in name else self.describe(asked, folder, fault)
-        if asked["revision"] != COMMIT or not (folder / asked["file"]).is_file():
-            code = "Revision" if asked["revision"] != COMMIT else "Entry"
+        if asked["revision"] not in KNOWN or not (folder / asked["file"]).is_file():
+            code = "Entry" if asked["revision"] in KNOWN else "Revision"
             return self.send(404, {"X-Error-Code": f"{code}NotFound", "X-Repo-Commit": COMMIT})
         granted = self.headers.get("Authorization") == f"Bearer {TOKEN}"
         if fault == "gated" and not granted:
@@ -80,7 +81,7 @@ class Answer(http.server.BaseHTTPRequestHandler):
         if asked["what"] == "auth-check":
             granted = self.headers.get("Authorization") == f"Bearer {TOKEN}"
             return self.send(200) if granted else self.fail("gated")
-        if asked["revision"] != COMMIT:
+        if asked["revision"] not in KNOWN:
             return self.send(404, {"X-Error-Code": "RevisionNotFound"})
         files = [(path.name, path.stat().st_size, digests(path)) for path in folder.iterdir()]
         document: Any = [

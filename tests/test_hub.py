@@ -183,7 +183,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.extraction import hub
 for name in sys.argv[1:]:
     try:
-        print(hub.fetch(name, "0123456789" * 4))
+        print(hub.fetch(*name.split("@")))
     except LayerwiseError as error:
         print(error)
 """
@@ -193,14 +193,16 @@ def test_what_was_fetched_is_there_when_the_hub_is_not(tmp_path: Path) -> None:
     """With a terminal to draw bars on, and the token that the gate asks for.
 
     Of a commit that is in the cache, whoever put it there, nothing is asked at all: a client that
-    cannot reach the hub waits half a minute.
+    cannot reach the hub waits half a minute. A branch may have moved since.
     """
-    names = ["org/x.slow", "org/x.gated", "org/x.kept"]
-    home = tmp_path / "hub" / "models--org--x.kept"
-    keep(Path(shutil.copytree(twin_folder("opt"), home / "built")), home, COMMIT)
+    names = ["org/x.slow", "org/x.gated", "org/x.kept", "org/x.moved"]
+    for name, commit in (("kept", COMMIT), ("moved", COMMIT[::-1])):
+        home = tmp_path / "hub" / f"models--org--x.{name}"
+        keep(Path(shutil.copytree(twin_folder("opt"), home / "built")), home, commit)
     terminal, inner = pty.openpty()
     termios.tcsetwinsize(inner, (24, 100))
-    ask = [sys.executable, "-c", FETCH, *names, "org/x"]
+    asked = [*(f"{name}@{COMMIT}" for name in names[:3]), "org/x.moved@main", f"org/x@{COMMIT}"]
+    ask = [sys.executable, "-c", FETCH, *asked]
     with stand_in_hub(dict.fromkeys(names, twin_folder("opt"))) as server:
         env = environment(server.address, tmp_path) | {"HF_TOKEN": TOKEN}
         first = subprocess.run(ask, env=env, stdout=subprocess.PIPE, stderr=inner, text=True)
@@ -209,8 +211,9 @@ def test_what_was_fetched_is_there_when_the_hub_is_not(tmp_path: Path) -> None:
     assert "%|" in os.read(terminal, 2**16).decode(errors="replace")
     again = subprocess.run(ask, env=env, capture_output=True, text=True)
     *folders, missing = first.stdout.splitlines()
+    assert {Path(folder).name for folder in folders} == {COMMIT}
     assert all(Path(folder, "model.safetensors").is_file() for folder in folders)
-    assert again.stdout.splitlines()[:3] == folders
+    assert again.stdout.splitlines()[:4] == folders
     assert "org/x: neither a local folder nor a model on the hub" in missing
     assert "org/x at 0123" in again.stdout
     assert "and the hub cannot be reached ([Errno 111] Connection refused); connect" in again.stdout

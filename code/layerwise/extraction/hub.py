@@ -73,17 +73,15 @@ def fetch(hub_id: str, revision: str, model: Model | None = None) -> Path:
     patterns = [*_BESIDE, _PICKLES if pickled else _SAFE]
     if not sys.stderr.isatty():
         huggingface_hub.utils.disable_progress_bars()
-    is_there = folder.name == revision and all(
-        (folder / name).is_file() for name in (*weights, "tokenizer_config.json")
-    )
+    is_there = all((folder / name).is_file() for name in (*weights, "tokenizer_config.json"))
     with explained(hub_id, revision):
-        snapshot = _download(hub_id, revision, patterns, is_there)
+        snapshot = _download(hub_id, folder.name, patterns, is_there)
     check_bytes(snapshot, patterns)
     return convert(snapshot, _BESIDE) if pickled else snapshot
 
 
-def _download(hub_id: str, revision: str, patterns: list[str], is_there: bool) -> Path:
-    get = partial(huggingface_hub.snapshot_download, hub_id, revision=revision)
+def _download(hub_id: str, commit: str, patterns: list[str], is_there: bool) -> Path:
+    get = partial(huggingface_hub.snapshot_download, hub_id, revision=commit)
     if is_there:  # else the client lists the commit's files once more, and waits for the network
         with contextlib.suppress(LocalEntryNotFoundError):  # it knows of others that are missing
             return Path(get(allow_patterns=patterns, local_files_only=True))
@@ -100,11 +98,12 @@ def look_up(model: Model) -> dict[str, int]:
 
 
 def _look_up(hub_id: str, revision: str, model: Model | None) -> tuple[dict[str, int], Path]:
+    """Beside the files of weights the snapshot, which is called by its commit: a branch moves."""
     with explained(hub_id, revision):
-        whole = cached(hub_id, revision) == "yes"
-        sizes = {} if whole else _ask(hub_id, revision)
         config = huggingface_hub.hf_hub_download(hub_id, "config.json", revision=revision)
-    folder = Path(config).parent
+        folder = Path(config).parent
+        whole = cached(hub_id, folder.name) == "yes"
+        sizes = {} if whole else _ask(hub_id, folder.name)
     check_config(folder)
     if model is not None:
         check_declared(model, declared(folder))
