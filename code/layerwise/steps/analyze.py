@@ -78,8 +78,9 @@ def analyze(
         if writes := out is not None and is_first_process():
             stack.enter_context(_alone(folder))
         if is_loaded:
-            stack.callback(model.train, getattr(model, "training", False))
+            was_training = getattr(model, "training", False)
             checkpoint = from_memory(model, tokenizer)
+            stack.callback(model.train, was_training)
         else:
             checkpoint = load_model(
                 str(model), revision=revision, dtype=dtype or "float32", device=device or "cpu"
