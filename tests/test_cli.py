@@ -102,7 +102,7 @@ def test_reading_imports_neither_numpy_nor_torch(tmp_path):
             "layers are whole numbers separated by commas, found '0,x'",
         ),
         ([*ANALYZE, "--seed", "-1"], "'--seed': Input should be greater than or equal to 0"),
-        ([*ANALYZE, "--without", "all"], "can be left out is gains and spectral, found 'all'"),
+        ([*ANALYZE, "--without", "all"], "without.0: must be 'gains' or 'spectral', found 'all'"),
     ],
 )
 def test_wrong_usage_iv(capsys, arguments, message):

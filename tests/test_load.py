@@ -248,8 +248,6 @@ def test_devices_iv(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             require_accelerator(device)
     with pytest.raises(LayerwiseError, match="need a CUDA device and none was found"):
         load_model(tiny, device="cuda")
-    with pytest.raises(LayerwiseError, match="device must be cpu, cuda, cuda:N or auto, found 'x'"):
-        load_model(tiny, device="x")
     monkeypatch.setenv("WORLD_SIZE", "4")
     with pytest.raises(LayerwiseError, match=r"'auto' .* needs one process, found 4"):
         load_model(tiny, device="auto")

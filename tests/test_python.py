@@ -236,8 +236,13 @@ def test_what_is_no_model_iv() -> None:
             layerwise.analyze(given, **TEXTS, tokenizer=of)
     with pytest.raises(LayerwiseError, match="a loaded model has its revision, dtype and device"):
         layerwise.analyze(model, **TEXTS, tokenizer=tokenizer, dtype="float16")
-    with pytest.raises(LayerwiseError, match="can be left out is gains and spectral, found 'all'"):
-        layerwise.analyze(twin_folder("gpt_neox"), **TEXTS, without=["all"])
+    for wrong, message in (
+        ({"without": ["all"]}, "without.0: must be 'gains' or 'spectral', found 'all'"),
+        ({"seed": -1}, "seed: must be greater than or equal to 0, found -1"),
+        ({"device": "tpu"}, r"device: must match pattern '.cpu|auto|cuda.*, found 'tpu'"),
+    ):
+        with pytest.raises(LayerwiseError, match=f"analyze: {message}"):
+            layerwise.analyze("nothing is loaded", **TEXTS, **wrong)
     with pytest.raises(AttributeError, match="no attribute 'analyse'"):
         layerwise.analyse  # noqa: B018
 

@@ -253,9 +253,9 @@ def test_a_search_keeps_numbers_apart():
         (["trace", "p2.nb003.6.9b.global.x"], "did you mean p2.nb003"),
         (["trace", "p9.nothing"], "`layerwise claims` lists all ids"),
         (["trace", CLAIM, "--source", "measured"], "not judged for source 'measured'"),
-        (["claims", "--verdict", "wrong"], "verdict must be one of agrees, "),
+        (["claims", "--verdict", "wrong"], "verdict: must be 'agrees', "),
         (["claims", "--analysis", "valid"], "analysis must be one of anis"),
-        (["claims", "--paper", "5"], "less than or equal to 3"),
+        (["claims", "--paper", "5"], "paper: must be 1, 2 or 3, found 5"),
     ],
 )
 def test_reading_verbs_iv(capsys, results, ask, message):

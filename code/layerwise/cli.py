@@ -145,11 +145,11 @@ def analyze(
 ) -> str:
     """Run the papers' analyses on your own model and statement pairs."""
     left_out = without.split(",") if without else []
-    of_both: dict[str, Any] = {"out": out, "revision": revision, "dtype": dtype, "device": device,
-                               "layers": layers, "without": left_out}  # fmt: skip
+    asked: dict[str, Any] = {"out": out, "revision": revision, "dtype": dtype, "device": device,
+                             "layers": layers, "seed": seed, "without": left_out}  # fmt: skip
     if dry_run:
-        return stage("plan").plan(model, pairs, prompts, **of_both)
-    return stage("analyze").analyze(model, pairs, prompts, seed=seed, **of_both).summary
+        return stage("plan").plan(model, pairs, prompts, asked)
+    return stage("analyze").analyze(model, pairs, prompts, **asked).summary
 
 
 @verb(OWN)
@@ -166,7 +166,7 @@ def scaling(
 @verb(NUMBERS)
 def claims(
     verdict: Annotated[str | None, Option(help="E.g. differs.")] = None,
-    paper: Annotated[int | None, Option(min=1, max=3, help="1, 2 or 3.")] = None,
+    paper: Annotated[int | None, Option(help="1, 2 or 3.")] = None,
     analysis: Annotated[str | None, Option(help="E.g. validation; see docs/claims.md.")] = None,
     search: Annotated[str | None, Option(help='E.g. "r = -0.874", "p<0.001", "Table 3".')] = None,
     source: Of = "published",

@@ -17,6 +17,7 @@ LOOSE = ConfigDict(strict=True, extra="allow")  # of a document that may have mo
 STRICT = ConfigDict(strict=True, extra="forbid")
 Whole = Annotated[int, Field(ge=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
+Device = Annotated[str, Field(pattern=r"^(cpu|auto|cuda(:\d+)?)$")]
 
 
 class Bins(TypedDict):
@@ -32,7 +33,7 @@ class Measuring(TypedDict):
     """The section `measure` of params.yaml."""
 
     __pydantic_config__ = STRICT  # type: ignore[misc]
-    device: str
+    device: Device
     control: bool
     tokens_per_batch: Whole
     layer_step: Whole
@@ -77,11 +78,16 @@ def read_choices(path: Path, section: str) -> dict[str, Any]:
 
 def require_shape(place: object, shape: Any, document: Any, again: str = "correct it") -> Any:
     """The document, once it has the shape: a type that pydantic knows."""
+    converted(place, shape, document, again)
+    return document
+
+
+def converted(place: object, shape: Any, document: Any, again: str = "correct it") -> Any:
+    """What pydantic makes of the document, once it has the shape."""
     try:
-        _adapter(shape).validate_python(document)
+        return _adapter(shape).validate_python(document)
     except ValidationError as error:
         raise LayerwiseError(f"{place}: {explained(error, again=again)}") from None
-    return document
 
 
 def explained(

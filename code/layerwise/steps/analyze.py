@@ -5,17 +5,32 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from typing_extensions import TypedDict
 
 from layerwise.errors import LayerwiseError, TextError
 from layerwise.extraction.checkpoint_folder import check_folder
 from layerwise.files import from_environment, is_first_process, locked
+from layerwise.inputs.models import Dtype
 from layerwise.inputs.pairs import StatementPairs, place_of, read_pairs
 from layerwise.inputs.prompts import read_prompts
+from layerwise.inputs.shapes import Device, Seed, converted
 from layerwise.steps.results import Result
 
 STATES = "hidden_states"
-OF_WEIGHTS = ("gains", "spectral")  # can be left out
+
+
+class Choices(TypedDict):
+    """What a caller is left to choose, as `analyze` explains it."""
+
+    out: Path | None
+    revision: str | None
+    dtype: Dtype | None
+    device: Device | None
+    layers: list[int] | None
+    seed: Seed
+    without: list[Literal["gains", "spectral"]]
 
 
 def analyze(
@@ -61,21 +76,23 @@ def analyze(
         raise LayerwiseError(
             "a loaded model has its revision, dtype and device; load it with those you want"
         )
-    statement_pairs, texts = checked(model, pairs, prompts, out, without)
+    asked = {"out": out, "revision": revision, "dtype": dtype, "device": device, "layers": layers,
+             "seed": seed, "without": without}  # fmt: skip
+    statement_pairs, texts, chosen = checked(model, pairs, prompts, asked)
     # and with it torch, now that the inputs are right
     from layerwise.extraction.load import from_memory, load_model
     from layerwise.steps.own_model import analyzed
 
     with contextlib.ExitStack() as stack:
-        if out is None:
+        if chosen["out"] is None:
             if from_environment("WORLD_SIZE", 1, 2**16) not in (None, 1):
                 raise LayerwiseError(
                     "several processes work in one folder, found none; give `out`, the same in all"
                 )
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="layerwise-")))
         else:
-            folder = Path(out)
-        if writes := out is not None and is_first_process():
+            folder = chosen["out"]
+        if writes := chosen["out"] is not None and is_first_process():
             stack.enter_context(_alone(folder))
         if is_loaded:
             was_training = getattr(model, "training", False)
@@ -88,7 +105,7 @@ def analyze(
         try:
             result = analyzed(
                 checkpoint, statement_pairs, texts, folder / STATES,
-                layers=layers, seed=seed, without=without,
+                layers=chosen["layers"], seed=chosen["seed"], without=chosen["without"],
             )  # fmt: skip
         except TextError as error:
             is_pair = error.kind == "statements"
@@ -104,29 +121,26 @@ def _named(given: Any) -> str:
 
 
 def checked(
-    model: Any, pairs: Any, prompts: Any, out: str | Path | None, without: Sequence[str]
-) -> tuple[StatementPairs, tuple[str, ...]]:
-    """The texts, if all that can be checked before a forward pass is as it must be.
+    model: Any, pairs: Any, prompts: Any, asked: dict[str, Any]
+) -> tuple[StatementPairs, tuple[str, ...], Choices]:
+    """The texts and the choices, if all that can be checked before a forward pass is right.
 
     Raises:
         LayerwiseError: if it is not; torch is not imported for that.
     """
     from layerwise.pages.own_model import page
 
-    if unknown := sorted(set(without) - set(OF_WEIGHTS)):
-        raise LayerwiseError(
-            f"what can be left out is {' and '.join(OF_WEIGHTS)}, found {unknown[0]!r}"
-        )
+    chosen: Choices = converted("analyze", Choices, asked)
     found = read_pairs(pairs), () if prompts is None else read_prompts(prompts)
     if isinstance(model, str | Path) and Path(model).exists():
         check_folder(Path(model))
-    if out is not None:
-        if Path(out).exists() and not Path(out).is_dir():
+    if (out := chosen["out"]) is not None:
+        if out.exists() and not out.is_dir():
             raise LayerwiseError(
                 f"{out}: --out must be a folder, found a file; choose another place"
             )
         page.require_templates()
-    return found
+    return *found, chosen
 
 
 @contextlib.contextmanager

@@ -6,16 +6,19 @@ import shutil
 import textwrap
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tabulate import tabulate
+from typing_extensions import TypedDict
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import revealed
+from layerwise.inputs.shapes import require_shape
 from layerwise.ledger.records import read_judged
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.records import analysis_of, grades, view
 from layerwise.pages.search import found
+from layerwise.steps import Source
 
 if TYPE_CHECKING:  # numpy is not imported to list claims
     from layerwise.pages.own_model.tables import Table
@@ -23,6 +26,15 @@ if TYPE_CHECKING:  # numpy is not imported to list claims
 Record = dict[str, Any]
 COLUMNS = ("quantity", "where", "printed", "recomputed", "verdict")
 OF_CSV = ("id", "paper", "where", "quantity", "model", "unit", "published", "recomputed", "verdict")
+
+
+class Asked(TypedDict):
+    """Which claims are wanted."""
+
+    source: Source
+    verdict: Literal[tuple(VERDICTS)] | None  # type: ignore[valid-type]
+    paper: Literal[1, 2, 3] | None
+    search: str | None
 
 
 def judged(source: str, results: Path) -> dict[str, Any]:
@@ -41,10 +53,10 @@ def list_claims(
     """The records with that verdict, of that paper, answered by that analysis, found by a search.
 
     Raises:
-        LayerwiseError: for an unknown verdict, and for an analysis that no claim rests on.
+        LayerwiseError: for another verdict, paper or source, and an analysis no claim rests on.
     """
-    if verdict is not None and verdict not in VERDICTS:
-        raise LayerwiseError(f"verdict must be one of {', '.join(VERDICTS)}, found {verdict!r}")
+    asked = {"source": source, "verdict": verdict, "paper": paper, "search": search}
+    require_shape("claims", Asked, asked)
     records = judged(source, results)["claims"]
     known = {name for record in records if (name := analysis_of(record))}
     if analysis is not None and analysis not in known:

@@ -25,25 +25,16 @@ SVD = 1.8e-10  # seconds for one row cubed
 SIZE, BLOCKS = ("hidden_size", "n_embd", "d_model"), ("num_hidden_layers", "n_layer", "num_layers")
 
 
-def plan(
-    model: str,
-    pairs: str,
-    prompts: str | None,
-    out: Path,
-    revision: str | None,
-    dtype: str,
-    device: str,
-    layers: Sequence[int] | None,
-    without: Sequence[str],
-) -> str:
-    """Check everything that can be checked, and say what is to come.
+def plan(model: str, pairs: str, prompts: str | None, asked: dict[str, Any]) -> str:
+    """Check everything that can be checked, and say what is to come; `asked` are `Choices`.
 
     Raises:
         LayerwiseError: as for `analyze`; for a hub id, whose size its weights alone would tell.
     """
-    statement_pairs, texts = checked(model, pairs, prompts, out, without)
+    statement_pairs, texts, chosen = checked(model, pairs, prompts, asked)
+    dtype, device = chosen["dtype"] or "float32", chosen["device"] or "cpu"
     if not Path(model).exists():
-        at = f" at {revision}" if revision else ""
+        at = f" at {chosen['revision']}" if chosen["revision"] else ""
         raise LayerwiseError(
             f"{model}{at}: a dry run reads the headers of weights in a folder; download it first "
             f"with `hf download {model}`, and give the folder that this prints"
@@ -58,7 +49,7 @@ def plan(
     svd = len(MATRICES) * n_layers * SVD * size**3
     states = needs.kept_bytes(len(statement_pairs.statements), of_prompts, size, n_layers, dtype)
     free = psutil.virtual_memory().available
-    sampled = ", ".join(map(str, sampled_layers(n_layers, layers=layers)))
+    sampled = ", ".join(map(str, sampled_layers(n_layers, layers=chosen["layers"])))
     lines = {
         "model": f"{folder.resolve().name}: {config['model_type']}, {n_layers} blocks, hidden size "
         f"{size}, {parameters / 1e6:,.1f} million parameters, {dtype} on {device}",
@@ -68,7 +59,7 @@ def plan(
         "layers": sampled,
         "memory": f"{needs.spelled(int(needs.bytes_of(parameters, size, dtype)))}, free here "
         f"{needs.spelled(free)}",
-        "disk": f"{needs.spelled(states)} of hidden states in {out}",
+        "disk": f"{needs.spelled(states)} of hidden states in {chosen['out']}",
         "time": f"about {_spelled(run)} at {rate / 1e9:,.0f} GFLOP/s, singular values "
         f"{_spelled(svd)} more",
     }
