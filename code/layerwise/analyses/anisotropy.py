@@ -1,6 +1,7 @@
 """Anisotropy profiles: Pythia-6.9B (notebook 004) and Gemma-2B (supplement of Paper 3)."""
 
 from functools import partial
+from itertools import pairwise
 from operator import attrgetter
 
 import numpy as np
@@ -35,6 +36,19 @@ def estimate(f: Entry) -> int:
     return int(f.of("notebook 004").PAPER2_L_STAR_ESTIMATE)
 
 
+def gap(f: Entry) -> int:
+    """Layers between the peak and that of Paper 2."""
+    return abs(estimate(f) - peak(f))
+
+
+def three_phases(f: Entry) -> dict[str, str] | None:
+    """Layer ranges of the three-phase reading; None unless L* <= Paper 2's layer <= last layer."""
+    cuts = (0, peak(f), estimate(f), n_layers(f))
+    if list(cuts) != sorted(cuts):
+        return None
+    return {f"phase{n}": f"{a}-{b}" for n, (a, b) in enumerate(pairwise(cuts), 1)}
+
+
 def inversion_layer(f: Entry) -> int:
     """Paper 2's inversion: the first tested layer whose pair-level r is negative."""
     for layer, of_layer in by_layer(f.of(PAIRS).results).items():
@@ -66,10 +80,13 @@ SHAPE = {
 } | {name: lambda f, of=attrgetter(name): of(bell(f)) for name in BELL}
 PROFILE: Rules = {
     **SHAPE,
-    "gap": lambda f: abs(estimate(f) - peak(f)),
-    "match_verdict": lambda f: curves.match_verdict(peak(f), estimate(f)),
+    "gap": gap,
+    # up to 3 layers excellent, up to 5 good
+    "match_verdict": lambda f: curves.under(
+        gap(f), {4: "EXCELLENT MATCH", 6: "GOOD MATCH"}, "DISCREPANCY"
+    ),
     "effective_rank_min_layer": lambda f: int(np.argmin(f.effective_rank)),
-    "three_phases": lambda f: curves.three_phases(peak(f), estimate(f), n_layers(f)),
+    "three_phases": three_phases,
     "spectrum_layers": lambda f: curves.spectrum_layers(peak(f), n_layers(f)),
     "share_change": changes,
 }

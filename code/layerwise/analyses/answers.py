@@ -20,13 +20,12 @@ from layerwise.analyses.calibration import asymmetries
 from layerwise.analyses.categories import NUMERIC
 from layerwise.analyses.depth_gain import correlation
 from layerwise.analyses.evidence import Evidence, by_layer
-from layerwise.analyses.gain_files import gain, models
+from layerwise.analyses.gain_files import depth_bound, gain, models
 from layerwise.analyses.pair_curves import CURVES, METRIC
 from layerwise.analyses.survival import AT_ONCE, CHOICES, PUBLISHED
 from layerwise.inputs.result_files import PROFILES, SCALING, SPECTRAL, SWEEP
 from layerwise.statistics import calibration, curves, phases
 from layerwise.statistics.correlation import MIN_POINTS, pearson, pearson_p, without_one
-from layerwise.statistics.gains import depth_bound
 
 Results = Mapping[str, Mapping[str, Any]]  # the result documents of one model, by analysis
 LEVEL = 0.05

@@ -44,13 +44,19 @@ def r_of_last_layer(of_layer: Entry) -> float:
     return pearson_r(asymmetries(of_layer.of(PAPER1["llama"])), np.array(preferences))
 
 
+def template_verdict(f: Entry) -> str:
+    """What the chat template does to the label; equal labels hide every other difference."""
+    tuned, bare = (phases.template_label(*curve.of(f).means()) for curve in (WITH, WITHOUT))
+    if tuned == bare:
+        return "TEMPLATE_INVARIANT"
+    return "TEMPLATE_ENABLES_COUPLING" if bare == "DECOUPLED" else "TEMPLATE_CHANGES_PATTERN"
+
+
 EXCLUDES: Rules = {"sig": lambda test: not curves.includes_zero((test.ci_lo, test.ci_hi))}
 OF_TEMPLATE: Rules = {
     **structure(WITH, phases.template_label, "phase_with"),
     **structure(WITHOUT, phases.template_label, "phase_without"),
-    "verdict": lambda f: phases.template_verdict(
-        *(phases.template_label(*curve.of(f).means()) for curve in (WITH, WITHOUT))
-    ),
+    "verdict": template_verdict,
     "same_sign_layers": lambda f: phases.equal_signs(WITH.of(f).r(), WITHOUT.of(f).r()),
 }
 DOCUMENTS = {

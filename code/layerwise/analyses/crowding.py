@@ -7,18 +7,24 @@ import numpy as np
 
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry, Evidence
-from layerwise.analyses.gain_files import damps, density, final_gain, gain, gains_of, models
+from layerwise.analyses.gain_files import (
+    dampens,
+    damps,
+    density,
+    final_gain,
+    gain,
+    gains_of,
+    models,
+    percent,
+    share,
+)
+from layerwise.errors import LayerwiseError
 from layerwise.inputs.result_files import CLEAN, HUNT, SWEEP
-from layerwise.statistics import gains
 from layerwise.statistics.correlation import Correlation, pearson
+from layerwise.statistics.curves import under
 
 PAIR = ("pythia-6.9b", "gpt-j-6B")
-
-
-def points(
-    some: list[Entry], of: Callable[[Entry], float] = gain
-) -> tuple[list[float], list[float]]:
-    return [density(m) for m in some], [of(m) for m in some]
+LIMIT = 0.2  # at and above this density a model is foretold to damp
 
 
 def everyone(f: Entry) -> list[Entry]:
@@ -31,39 +37,58 @@ def pooled(e: Evidence) -> list[Entry]:
 
 
 def correlation(f: Entry) -> Correlation:
-    return pearson(*np.array(points(everyone(f))))
+    return pearson(*np.array([(density(m), gain(m)) for m in everyone(f)]).T)
+
+
+def foretold(some: list[Entry], of: Callable[[Entry], float] = gain) -> list[bool]:
+    """Whether each model damps exactly where its density is at or above the limit."""
+    return [(density(m) >= LIMIT) == dampens(of(m)) for m in some]
 
 
 def accuracy(f: Entry) -> float:
     """Share of a file's models whose side the density foretells."""
-    return gains.density_accuracy(*points(everyone(f)))
+    return share(foretold(everyone(f)))
 
 
-def percent(densities: list[float], found: list[float]) -> int | float:
-    """Percent of models whose side the density foretells."""
-    pairs = zip(densities, found, strict=True)
-    return gains.percent([gains.density_accuracy([d], [g]) == 1 for d, g in pairs])
+def verdict(f: Entry) -> str:
+    """From an accuracy of 0.5, from 0.75 (the hunt)."""
+    return under(accuracy(f), {0.5: "FALSIFIED", 0.75: "PARTIAL"}, "VALIDATED")
+
+
+def separating_interval(f: Entry) -> list[float]:
+    """[largest density that expands, smallest density that damps].
+
+    Any limit above the first and up to the second separates the models without error.
+    """
+    expanding, damping = (
+        [density(m) for m in everyone(f) if damps(m) == side] for side in (False, True)
+    )
+    if not (expanding and damping and max(expanding) < min(damping)):
+        raise LayerwiseError(
+            f"no limit separates damping densities {damping} from expanding ones {expanding}; "
+            "report an accuracy instead"
+        )
+    return [max(expanding), min(damping)]
 
 
 def constant(some: list[Entry]) -> float:
     """Accuracy of the better constant guess."""
-    damping = gains.share([damps(m) for m in some])
+    damping = share([damps(m) for m in some])
     return max(damping, 1 - damping)
 
 
 def as_foretold(f: Entry, high: bool) -> float:
     """Share of the models on one side of the limit that are what it foretells."""
-    limit = gains.DENSITY_LIMIT
-    return gains.share([damps(m) == high for m in everyone(f) if (density(m) >= limit) == high])
+    return share([damps(m) == high for m in everyone(f) if (density(m) >= LIMIT) == high])
 
 
 def density_rule(select: Callable[[Any], list[Entry]]) -> Rules:
     """How right the density rule is on some models."""
     rules: Rules = {
-        "accuracy_pct": lambda f: percent(*points(select(f))),
-        "accuracy_pct_final_norm": lambda f: percent(*points(select(f), final_gain)),
+        "accuracy_pct": lambda f: percent(foretold(select(f))),
+        "accuracy_pct_final_norm": lambda f: percent(foretold(select(f), final_gain)),
         "constant_accuracy": lambda f: constant(select(f)),
-        "explains": lambda f: gains.density_accuracy(*points(select(f))) > constant(select(f)),
+        "explains": lambda f: share(foretold(select(f))) > constant(select(f)),
     }
     return {f"density_rule/{name}": rule for name, rule in rules.items()}
 
@@ -75,23 +100,23 @@ OF_FAMILY: Rules = {
     "analysis/correlation_p_value": lambda f: correlation(f).p,
     "analysis/high_rho_dampen_rate": lambda f: as_foretold(f, high=True),
     "analysis/low_rho_expand_rate": lambda f: as_foretold(f, high=False),
-    "separating_interval": lambda f: gains.separating_interval(*points(everyone(f))),
+    "separating_interval": separating_interval,
 }
 OF_HUNT: Rules = {
     **density_rule(everyone),
     "h25_accuracy": accuracy,
-    "h25_verdict": lambda f: gains.density_verdict(accuracy(f)),
+    "h25_verdict": verdict,
     "density_ratio": lambda f: density(models(f)[PAIR[0]]) / density(models(f)[PAIR[1]]),
     "rho_gain": lambda f: correlation(f)._asdict(),
 }
 OF_HUNTED: Rules = {
     **OF_MODEL,
-    "h25_prediction_correct": lambda m: gains.density_accuracy(*points([m])) == 1,
+    "h25_prediction_correct": lambda m: foretold([m])[0],
 }
 OF_PAIR: Rules = {
     **density_rule(everyone),
     "h25_accuracy": lambda f: 100 * accuracy(f),
-    "h25_verdict": lambda f: gains.density_verdict(accuracy(f)),
+    "h25_verdict": verdict,
 }
 OF_CLEAN: Rules = {
     **OF_MODEL,

@@ -7,9 +7,8 @@ import numpy as np
 
 from layerwise.analyses.derivation import Document
 from layerwise.analyses.evidence import Entry
-from layerwise.analyses.gain_files import damps, density, final_gain, gain, models
+from layerwise.analyses.gain_files import damps, density, depth_bound, final_gain, gain, models
 from layerwise.inputs.result_files import HUNT, SWEEP
-from layerwise.statistics import gains
 from layerwise.statistics.correlation import pearson
 
 AXIS = (0.82, 1.38)  # the gains that figure A4 shows; points outside are clipped to its edges
@@ -25,8 +24,8 @@ def correlation(
 
 
 def bound(points: Iterable[tuple[float, int]]) -> str:
-    """Whether gains, each with its depth, keep equation 3's bound."""
-    return gains.bound_word(*map(list, zip(*points, strict=True)))
+    """Whether no gain, each with its depth, exceeds equation 3's bound."""
+    return "violated" if sum(one > depth_bound(n) for one, n in points) else "holds"
 
 
 def only(values: Iterable[Any]) -> Any:
@@ -38,7 +37,7 @@ def only(values: Iterable[Any]) -> Any:
 def above_bound(f: Entry) -> list[str]:
     """The models of a file whose mean gain exceeds the bound of their depth."""
     found = models(f).items()
-    return [name for name, m in found if gain(m) > gains.depth_bound(len(m.all_layer_gains))]
+    return [name for name, m in found if gain(m) > depth_bound(len(m.all_layer_gains))]
 
 
 OF_SIZE = {
@@ -46,7 +45,7 @@ OF_SIZE = {
     "residual_gain_mean": gain,
     "residual_gain_std": lambda m: np.std(m.residual_gain_all),
     "gain_with_ln_mean": final_gain,
-    "bound": lambda m: gains.depth_bound(m.n_layers),
+    "bound": lambda m: depth_bound(m.n_layers),
     "is_dampening": damps,
     "class": lambda m: "dampener" if damps(m) else "expander",
 }
@@ -55,7 +54,7 @@ OVER_SIZES = {
     "n_prompts": lambda f: only(len(m.residual_gain_all[:]) for m in f.models),
     "depth_gain/depth": lambda f: correlation(f.models, float),
     "depth_gain/inverse_depth": lambda f: correlation(f.models, lambda n: 1 / n),
-    "depth_gain/bound": lambda f: correlation(f.models, gains.depth_bound),
+    "depth_gain/bound": lambda f: correlation(f.models, depth_bound),
     "depth_gain/final_norm": lambda f: correlation(f.models, float, final_gain),
     "figure_a4/outside": lambda f: sum(
         not AXIS[0] <= one <= AXIS[1] for m in f.models for one in m.residual_gain_all
@@ -72,7 +71,7 @@ OVER_SIZES = {
     "bound/n_interior_expanding": lambda f: sum(
         float(np.prod(m.all_layer_gains[1:-1])) > 1 for m in f.models
     ),
-    "bound/total": lambda f: max(gains.depth_bound(m.n_layers) ** m.n_layers for m in f.models),
+    "bound/total": lambda f: max(depth_bound(m.n_layers) ** m.n_layers for m in f.models),
 }
 OF_OWN = {
     **{key: rule for key, rule in OF_SIZE.items() if key not in ("bound", "class")},

@@ -1,17 +1,44 @@
-"""The result files on last gains, and how a rule reads the gains of their models."""
+"""The result files on last gains, and what is said of any gain: the norm out over the norm in."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float64
 
 from layerwise.analyses.evidence import Entry, Evidence
-from layerwise.statistics import gains
+from layerwise.errors import LayerwiseError
 
 GROUPS = ("models", "tested_results", "results")  # where the models of a file stand
+
+
+def dampens(gain: float, decimals: int | None = None) -> bool:
+    """Strictly under 1; with `decimals` after rounding, so that 0.9995 does not at two."""
+    return (gain if decimals is None else round(gain, decimals)) < 1
+
+
+def depth_bound(n_layers: int) -> float:
+    """10^(1/n): n layers of this gain multiply to 10 (eq 3)."""
+    return float(10.0 ** (1 / n_layers))
+
+
+def share(flags: Sequence[bool]) -> float:
+    """Share of true flags."""
+    if not flags:
+        raise LayerwiseError("a share needs at least one model, found none; check the selection")
+    return sum(flags) / len(flags)
+
+
+def percent(flags: Sequence[bool]) -> int | float:
+    """Share in percent, a whole number where it is one."""
+    value = 100 * share(flags)
+    return int(value) if value == int(value) else value
+
+
+def contracting_percent(gains: Float64[np.ndarray, " gain"]) -> float:
+    return float(np.sum(gains < 1) / len(gains) * 100)
 
 
 def models(f: Entry) -> dict[str, Entry]:
@@ -47,12 +74,12 @@ def gains_of(entries: Iterable[Entry]) -> list[float]:
 
 
 def damps(m: Entry) -> bool:
-    return gains.dampens(gain(m))
+    return dampens(gain(m))
 
 
 def density(m: Entry) -> float:
-    """Heads over the size of a head."""
-    return gains.head_density(int(m.n_heads), int(m.d_model))
+    """Heads over the size of a head, which is hidden // heads."""
+    return int(m.n_heads) / (int(m.d_model) // int(m.n_heads))
 
 
 class Rows:

@@ -1,18 +1,34 @@
-"""Do a lab's models share the sign of the gain? (Paper 3, section 4.2)"""
+"""Do a lab's models share the sign of the gain? (Paper 3, section 4.2)
+
+And of what it rests on, GPT-2 and GPT-J against a gain of one, over 25 prompts (notebooks).
+"""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from scipy import stats
 
-from layerwise.analyses import layer_norm_tests
 from layerwise.analyses.derivation import Document, Rules, each, together
 from layerwise.analyses.evidence import Entry
-from layerwise.analyses.gain_files import Rows, by_lab, damps, final_gain, gain, gains_of, models
+from layerwise.analyses.gain_files import (
+    Rows,
+    by_lab,
+    dampens,
+    damps,
+    final_gain,
+    gain,
+    gains_of,
+    models,
+    percent,
+    rows_of,
+    share,
+)
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import NotMeasured
-from layerwise.inputs.result_files import HUNT, SWEEP
-from layerwise.statistics import gains
+from layerwise.inputs.result_files import GPT2, GPTJ, HUNT, SWEEP
+from layerwise.statistics.correlation import Correlation, pearson
+from layerwise.statistics.samples import require_sample
 
 ELEUTHER = "EleutherAI"
 # What figure 2 shows as EleutherAI: the sweep's gain for the Pythia sizes, the hunt's for others.
@@ -44,11 +60,18 @@ def mean(some: Models) -> float:
 
 def expand_percent(found: Sequence[float], decimals: int | None = None) -> int | float:
     """Percent of the gains that expand."""
-    return gains.percent([not gains.dampens(one, decimals) for one in found])
+    return percent([not dampens(one, decimals) for one in found])
 
 
 def with_gpt2(f: Entry) -> list[float]:
-    return gains_of(labs(f)["Meta"]) + layer_norm_tests.means(Rows(f.of(layer_norm_tests.GPT2)))
+    return gains_of(labs(f)["Meta"]) + means(Rows(f.of(GPT2)))
+
+
+def signature(some: Models) -> str:
+    """DAMPENER under 0.95, EXPANDER above 1.05, else NEUTRAL, of the mean gain (the hunt)."""
+    if mean(some) < 0.95:
+        return "DAMPENER"
+    return "EXPANDER" if mean(some) > 1.05 else "NEUTRAL"
 
 
 # --- EleutherAI against the other labs ---
@@ -62,7 +85,7 @@ def signs(
 ) -> np.ndarray:
     """[damping, expanding] of EleutherAI (and of more models) and of the other labs."""
     groups = [*labs(f)[ELEUTHER], *more], others(f)
-    damping = [sum([gains.dampens(of(m), decimals) for m in group]) for group in groups]
+    damping = [sum([dampens(of(m), decimals) for m in group]) for group in groups]
     return np.array([[n, len(group) - n] for n, group in zip(damping, groups, strict=True)])
 
 
@@ -86,12 +109,17 @@ def chi_square_p(table: np.ndarray) -> float:
     return float(stats.chi2_contingency(table, correction=False).pvalue)
 
 
+def p_text(p: float) -> str:
+    """A p value as papers print it: `< 0.001`, else three decimals."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
 # --- the figures ---
 
 
 def word(mean_gain: float) -> str:
     """What the figures call a mean gain."""
-    return "DAMPEN" if gains.dampens(mean_gain) else "EXPAND"
+    return "DAMPEN" if dampens(mean_gain) else "EXPAND"
 
 
 def drawn(f: Entry, names: Iterable[str]) -> dict[str, Entry]:
@@ -113,6 +141,26 @@ def gpt2_gain(f: Entry) -> float:
         raise NotMeasured("no run of the papers measured GPT-2 on the hunt's prompts") from error
 
 
+# --- GPT-2 and GPT-J over the prompts ---
+
+
+def last_gain(rows: Rows) -> float:
+    return float(np.mean(rows["Last_Gain"]))
+
+
+def means(rows: Rows) -> list[float]:
+    return [last_gain(of) for of in rows.by("Model").values()]
+
+
+def against_one(rows: Rows, **options: str) -> Any:
+    return stats.ttest_1samp(require_sample(rows["Last_Gain"]), 1.0, **options)
+
+
+def bentov(rows: Rows) -> Correlation:
+    """The entropies with the gains' distance from 1."""
+    return pearson(rows["Entropy"], np.abs(rows["Last_Gain"] - 1))
+
+
 OF_MODEL: Rules = {
     "gain_no_ln_mean": gain,
     "gain_with_ln_mean": final_gain,
@@ -122,38 +170,36 @@ OF_LAB: Rules = {
     "mean_gain": mean,
     # of a single model it is 0, whatever the gain is
     "std_gain": lambda some: np.std(gains_of(some)) if len(some) > 1 else 0.0,
-    "dampen_pct": lambda some: 100.0 * gains.share([damps(m) for m in some]),
-    "signature": lambda some: gains.signature(mean(some)),
+    "dampen_pct": lambda some: 100.0 * share([damps(m) for m in some]),
+    "signature": signature,
     "n_models": lambda some: float(len(gains_of(some))),
 }
 OVER_MODELS: Rules = {
     "h26_lab_signatures": each(labs, together(OF_LAB)),
     "h26_verdict": lambda f: (
-        "VALIDATED"
-        if len({gains.signature(mean(some)) for some in labs(f).values()}) > 1
-        else "FALSIFIED"
+        "VALIDATED" if len({signature(some) for some in labs(f).values()}) > 1 else "FALSIFIED"
     ),
     "n_models": each(labs, len),
     "expand_pct": each(labs, lambda some: expand_percent(gains_of(some))),
     "expand_pct_rounded": each(labs, lambda some: expand_percent(gains_of(some), 2)),
-    "dampen_pct": lambda f: gains.percent([damps(m) for m in labs(f)[ELEUTHER]]),
-    "dampen_pct_pooled": lambda f: gains.percent(
+    "dampen_pct": lambda f: percent([damps(m) for m in labs(f)[ELEUTHER]]),
+    "dampen_pct_pooled": lambda f: percent(
         [damps(m) for m in [*labs(f)[ELEUTHER], *only_swept(f)]]
     ),
-    "dampen_pct_swept": lambda f: gains.percent([damps(m) for m in f.of(SWEEP).models]),
+    "dampen_pct_swept": lambda f: percent([damps(m) for m in f.of(SWEEP).models]),
     "expand_pct_others": lambda f: expand_percent(gains_of(others(f))),
     "expand_pct_others_rounded": lambda f: expand_percent(gains_of(others(f)), 2),
     "expand_pct_meta_openai": lambda f: expand_percent(with_gpt2(f)),
     "expand_pct_meta_openai_rounded": lambda f: expand_percent(with_gpt2(f), 2),
     "only_eleuther_below_1": lambda f: (
-        [lab for lab, some in labs(f).items() if gains.dampens(mean(some))] == [ELEUTHER]
+        [lab for lab, some in labs(f).items() if dampens(mean(some))] == [ELEUTHER]
     ),
-    "fisher/hunt": lambda f: gains.p_text(fisher_p(signs(f))),
+    "fisher/hunt": lambda f: p_text(fisher_p(signs(f))),
     "fisher/p": lambda f: fisher_p(signs(f)),
-    "fisher/rounded": lambda f: gains.p_text(fisher_p(signs(f, 2))),
-    "fisher/final_norm": lambda f: gains.p_text(fisher_p(signs(f, of=final_gain))),
-    "fisher/pooled": lambda f: gains.p_text(fisher_p(signs(f, more=only_swept(f)))),
-    "chi_square_rounded": lambda f: gains.p_text(chi_square_p(signs(f, 2))),
+    "fisher/rounded": lambda f: p_text(fisher_p(signs(f, 2))),
+    "fisher/final_norm": lambda f: p_text(fisher_p(signs(f, of=final_gain))),
+    "fisher/pooled": lambda f: p_text(fisher_p(signs(f, more=only_swept(f)))),
+    "chi_square_rounded": lambda f: p_text(chi_square_p(signs(f, 2))),
     "figure2/mean": lambda f: np.mean(figure2(f)),
     "figure2/se": lambda f: stats.sem(figure2(f)),
     "se": each(
@@ -166,7 +212,27 @@ OVER_MODELS: Rules = {
         lambda f: {m: labs(f)[lab] for m, lab in FIGURE3.items()}, lambda some: word(mean(some))
     ),
 }
+OF_PROMPTS: Rules = {
+    "mean": last_gain,
+    "sd": lambda rows: np.std(rows["Last_Gain"], ddof=1),
+    "min": lambda rows: np.min(rows["Last_Gain"]),
+    "max": lambda rows: np.max(rows["Last_Gain"]),
+    "t": lambda rows: against_one(rows).statistic,
+    "p_less": lambda rows: against_one(rows, alternative="less").pvalue,
+    "bentov_r": lambda rows: bentov(rows).r,
+    "bentov_p": lambda rows: bentov(rows).p,
+}
+TESTS = {"tests": each(lambda rows: rows.by("Model"), together(OF_PROMPTS))}
 DOCUMENTS = {
     "hunt": Document(HUNT, {"": OVER_MODELS, "tested_results/*": OF_MODEL}),
-    **layer_norm_tests.DOCUMENTS,
+    "gpt2": Document(
+        rows_of(GPT2),
+        {"": TESTS | {"expand_pct": lambda rows: percent([g >= 1 for g in means(rows)])}},
+        places={"/rows": (GPT2, "")},
+    ),
+    "gptj": Document(
+        rows_of(GPTJ),
+        {"": TESTS | {"categories": each(lambda rows: rows.by("Category"), last_gain)}},
+        places={"/rows": (GPTJ, "")},
+    ),
 }

@@ -8,6 +8,13 @@ from layerwise.inputs.result_files import LAYERS, UA_FILES
 from layerwise.statistics import curves
 
 PREFIX = "layer_"
+BANDS = {
+    -0.5: "INVERSE (strong negative)",
+    -0.2: "Weak negative",
+    0.2: "DECOUPLED (near zero)",
+    0.5: "Weak positive",
+}
+MARGIN = 0.2  # of the last token's r and that of the mean over tokens
 
 
 def curve(f: Entry) -> dict[int, float]:
@@ -19,24 +26,43 @@ def curve(f: Entry) -> dict[int, float]:
     }
 
 
+def no_sign_change(r: dict[int, float]) -> str | None:
+    """NEGATIVE or POSITIVE where all r are, `unclear` with a zero; None where the sign changes."""
+    if curves.sign_changes(r, 1):
+        return None
+    if max(r.values()) < 0:
+        return "NEGATIVE"
+    return "POSITIVE" if min(r.values()) > 0 else "unclear"
+
+
+def pooling_verdict(strategies: Entry) -> str | None:
+    """Does the last token correlate `more`, `less` or about as the mean (`minimal` difference)?
+
+    Signed: a weaker negative r counts as more.
+    """
+    if strategies.last_token.correlation is None:
+        return None
+    last, pooled = strategies.last_token.correlation, strategies.mean_pooled.correlation
+    if last > pooled + MARGIN:
+        return "more"
+    return "less" if last < pooled - MARGIN else "minimal"
+
+
 # A token reading with the same state in every statement has no r, so no p and no word.
 RULES: dict[str, Rules] = {
     "": {
         "n_layers": depth,
         "summary/bands": each(
             lambda f: f.strategies,
-            lambda s: None if s.correlation is None else curves.band(s.correlation),
+            lambda s: (
+                None
+                if s.correlation is None
+                else curves.under(s.correlation, BANDS, "ALIGNED (strong positive)")
+            ),
         ),
         "summary/sign_changes": lambda f: curves.sign_changes(curve(f), depth(f)),
-        "summary/no_sign_change": lambda f: curves.no_sign_change(curve(f)),
-        # what the mean over tokens does, beside the last token alone
-        "summary/pooling_verdict": lambda f: (
-            None
-            if f.strategies.last_token.correlation is None
-            else curves.pooling_verdict(
-                f.strategies.mean_pooled.correlation, f.strategies.last_token.correlation
-            )
-        ),
+        "summary/no_sign_change": lambda f: no_sign_change(curve(f)),
+        "summary/pooling_verdict": lambda f: pooling_verdict(f.strategies),
     },
     "strategies/*": {
         "p_value": lambda s: None if s.correlation is None else p_over_categories(s, s.correlation)

@@ -32,6 +32,7 @@ THREE = (PYTHIA_CURVE, LLAMA_CURVE, APERTUS_CURVE)  # the models said to invert
 FOUR = (*THREE, GEMMA_CURVE)
 SIGNIFICANT = 0.05
 NEAR_ZERO = 0.1
+STARS = {0.001: "***", 0.01: "**", SIGNIFICANT: "*"}
 
 # --- every curve ----------------------------------------------------------------------------------
 
@@ -41,7 +42,12 @@ def some_late(curve: PairCurve) -> bool:
 
 
 def stars(curve: PairCurve, r: float) -> str:
-    return phases.stars(r, curve.n_pairs)
+    """Stars for the two-sided p of r over all pairs.
+
+    Paper 2 never says how it sets its stars; this rule, with a phase mean taken as one r over all
+    pairs, gives eleven of the twelve cells of its table of phases.
+    """
+    return curves.under(float(pearson_p(r, curve.n_pairs)), STARS, "(none)")
 
 
 def stars_at(curve: PairCurve, layer: int) -> str:
@@ -115,8 +121,9 @@ def of_three(rule: Callable[[PairCurve], bool], yes: str, no: str) -> Rule:
 
 
 def p_bound(e: Entry | Evidence, *r: float) -> str:
-    """The bound of the largest p of these r over all pairs."""
-    return phases.p_bound(max(float(pearson_p(one, total_pairs(e))) for one in r))
+    """The smallest customary bound that the p of each of these r over all pairs stays under."""
+    largest = max(float(pearson_p(one, total_pairs(e))) for one in r)
+    return curves.under(largest, {p: f"p < {p}" for p in STARS}, f"p >= {SIGNIFICANT}")
 
 
 def pattern(tests: Entry, significant: Callable[[Entry], bool]) -> str:

@@ -3,7 +3,7 @@
 Kept apart from the published analyses. Published numbers allow two choices, measured ones all.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,17 +13,20 @@ from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry, Evidence, by_layer
 from layerwise.analyses.pair_curves import CURVES
 from layerwise.analyses.survival import (
+    APPEARS,
     CHOICES,
     CHOICES_FILE,
     CLAIMS,
+    LOST,
     STATISTICS,
+    SURVIVES,
+    WORDS,
     Findings,
     Row,
 )
 from layerwise.analyses.weight_survival import of_weights
 from layerwise.inputs.published import pointer
 from layerwise.statistics import curves
-from layerwise.statistics.survival import over_models
 
 
 def tested(m: Entry, tests: Entry, more: Callable[[int], Mapping[str, float]]) -> dict[str, Any]:
@@ -112,6 +115,48 @@ def by_model(evidence: Evidence) -> dict[str, Document]:
     for slug in of_weights(evidence):
         found.setdefault(slug, rows_alone(partial(lambda slug, e: of_weights(e)[slug], slug)))
     return found
+
+
+def over_models(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """The models' rows, one per claim and choice: where the claim held, and where it still does."""
+    found: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for model, of_model in rows.items():
+        for row in of_model:
+            named = found.setdefault((row["claim"], row["choice"]), {word: [] for word in WORDS})
+            named[row["outcome"]].append(model)
+    return [
+        {
+            "claim": claim,
+            "choice": choice,
+            "n_models": sum(map(len, named.values())),
+            **named,
+            "conclusion": advice(named),
+        }
+        for (claim, choice), named in found.items()
+    ]
+
+
+def advice(named: Mapping[str, Sequence[str]]) -> str:
+    """What a reader should conclude over all models."""
+    kept, lost, new = named[SURVIVES], named[LOST], named[APPEARS]
+    held = len(kept) + len(lost)
+    more = f" It appears in {_names(new)}, where it did not hold as published." if new else ""
+    if not held:
+        return f"As published the claim holds in no model measured: nothing to survive.{more}"
+    models = "one model that shows it" if held == 1 else f"{held} models that show it"
+    if not lost:
+        return f"It survives where it shows: in {_names(kept)}.{more}"
+    if not kept:
+        return f"Do not generalise: it is lost in the {models}, the choice makes it.{more}"
+    return (
+        f"Name the models: it survives in {_names(kept)} and is lost in {_names(lost)}, "
+        f"of the {models}.{more}"
+    )
+
+
+def _names(models: Sequence[str]) -> str:
+    *rest, last = models
+    return f"{', '.join(rest)} and {last}" if rest else last
 
 
 def summary(evidence: Evidence, part: str) -> list[Row]:

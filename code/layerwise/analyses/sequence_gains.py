@@ -9,9 +9,10 @@ import numpy as np
 
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.analyses.gain_files import contracting_percent
+from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import pointer
 from layerwise.inputs.result_files import FOUR, HEADS, HYPOTHESES, INPUTS, LLAMAS, MISTRAL
-from layerwise.statistics import gains
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.samples import spearman
 
@@ -25,7 +26,14 @@ LAST_LAYERS = {"pythia-6.9b": 31, "gpt-j-6b": 27}
 
 
 def ratios(m: Entry, part: slice = slice(None)) -> np.ndarray:
-    return gains.norm_ratios(m.norms[part])
+    """Each norm over the one before it, all positive and finite: one gain fewer than norms."""
+    norms = m.norms[part]
+    if len(norms) < 2 or not np.all(np.isfinite(norms)) or not np.all(norms > 0):
+        raise LayerwiseError(
+            f"gains need at least two norms, all positive and finite, found {norms}; "
+            "check the hidden states they came from"
+        )
+    return norms[1:] / norms[:-1]
 
 
 def last_gain(m: Entry) -> float:
@@ -62,12 +70,12 @@ STREAM: Rules = {
     "last_gain": last_gain,
     "max_gain": lambda m: np.max(ratios(m)),
     "max_gain_layer": lambda m: np.argmax(ratios(m)),
-    "contracting_pct": lambda m: gains.contracting_percent(ratios(m)),
+    "contracting_pct": lambda m: contracting_percent(ratios(m)),
 }
 FULL: Rules = {
     **STREAM,
     "initial_gain": lambda m: ratios(m, slice(2))[0],
-    "expanding_pct": lambda m: 100 - gains.contracting_percent(ratios(m)),
+    "expanding_pct": lambda m: 100 - contracting_percent(ratios(m)),
     # the product of all, as the notebook took it
     "final_cumulative": lambda m: np.exp(np.cumsum(np.log(ratios(m) + OFFSET))[-1]),
 }

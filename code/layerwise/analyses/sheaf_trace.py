@@ -1,5 +1,6 @@
 """Traces of the sheaf Laplacian and the restriction maps (Paper 3, section 5.2)."""
 
+import math
 from functools import partial
 
 import numpy as np
@@ -9,12 +10,7 @@ from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.gain_files import row_of
 from layerwise.inputs.result_files import EXTENDED, MAPS, V1, V2
-from layerwise.statistics.critical_layer import (
-    bend_sizes,
-    gradient_sizes,
-    layer_from_gain,
-    sharpest,
-)
+from layerwise.statistics.critical_layer import bend_sizes, gradient_sizes, sharpest
 
 TRACED = ("pythia-160m", "pythia-410m", "opt-125m", "gpt2")
 # Of the extended run, and what is said of the mean trace: a NaN among the layers leaves a word.
@@ -45,8 +41,8 @@ def extended_layer(m: Entry) -> int:
 
 
 def prior(m: Entry) -> float:
-    """The a-priori L*, from the gain typed into the script."""
-    return layer_from_gain(m.n_layers, m.known_gain)
+    """The a-priori L* = (L/2)(1 + tanh(5 (G - 1))), from the gain G typed into the script."""
+    return m.n_layers / 2 * (1 + math.tanh(5 * (m.known_gain - 1)))
 
 
 def gap_layer(m: Entry) -> int:

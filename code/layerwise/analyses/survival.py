@@ -6,6 +6,7 @@ leave a category out.
 """
 
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from layerwise.inputs.result_files import BOOTSTRAP, UA_FILES
 from layerwise.statistics import calibration, curves, phases
 from layerwise.statistics.correlation import pearson_p
 from layerwise.statistics.samples import holm
-from layerwise.statistics.survival import Finding, compare
 
 CHOICES_FILE = "beyond/choices"  # of ours: what `experiments` measured under each choice, by model
 READER = "reader"  # the entry of a model that has no published place
@@ -56,14 +56,53 @@ CHOICES = {
     "without_nan": "layers without a number left out",
     "gain_definition": "the last gain in the papers' other definitions",
 }
+WORDS = SURVIVES, LOST, APPEARS, ABSENT = "survives", "lost", "appears", "absent"
+SURVIVING = {  # the sentence on one model's row; what is lost can have turned its sign
+    SURVIVES: "The claim does not rest on this choice.",
+    APPEARS: "The claim holds under this choice only, not as published.",
+    ABSENT: "The claim holds neither as published nor under this choice.",
+}
 SIGNED = {"sign_change", "late_inversion", "category_inversion", "bell"}  # about a sign
-Findings = dict[tuple[str, str], tuple[Finding, Finding]]  # claim, choice: as published, and under
 Row = dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Finding:
+    """A claim's statistic under one choice, and whether the claim holds there by its own rule."""
+
+    value: float
+    holds: bool
+    label: str
+    low: float | None = None
+    high: float | None = None
+
+
+def compare(claim: str, choice: str, published: Finding, other: Finding) -> Row:
+    """Both findings, the outcome (a word of `WORDS`) and what a reader concludes."""
+    held, missing = (SURVIVES, LOST) if published.holds else (APPEARS, ABSENT)
+    outcome = held if other.holds else missing
+    if claim not in SIGNED:
+        said = "under the other it does not hold."
+    elif published.value * other.value < 0:
+        said = "the other one turns its sign."
+    else:
+        said = "the direction stays, the evidence does not."
+    return {
+        "claim": claim,
+        "choice": choice,
+        "published": asdict(published),
+        "other": asdict(other),
+        "outcome": outcome,
+        "conclusion": SURVIVING.get(outcome, f"The claim rests on this choice: {said}"),
+    }
+
+
+Findings = dict[tuple[str, str], tuple[Finding, Finding]]  # claim, choice: as published, and under
+
+
 def rows(findings: Findings) -> list[Row]:
-    """A row per claim and choice; see `statistics.survival`."""
-    return [compare(*at, *both, signed=at[0] in SIGNED) for at, both in findings.items()]
+    """A row per claim and choice."""
+    return [compare(*at, *both) for at, both in findings.items()]
 
 
 def against_published(claim: str, found: Mapping[str, Finding]) -> Findings:

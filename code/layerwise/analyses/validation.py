@@ -22,7 +22,7 @@ from layerwise.analyses.evidence import Entry
 from layerwise.analyses.output_correlation import preference
 from layerwise.inputs.published import pointer
 from layerwise.inputs.result_files import OUTPUT_CORRELATION, PAPER1, UA_FILES
-from layerwise.statistics import correlation, curves
+from layerwise.statistics import correlation
 from layerwise.statistics.bootstrap import mean_interval
 from layerwise.statistics.samples import cohens_d
 
@@ -39,6 +39,26 @@ def share(of_category: Entry) -> float:
 def on_facts(word: Callable[[Entry], str]) -> Rule:
     """A word about scientific facts, where there is such a category."""
     return lambda f: word(f[FACTS]) if FACTS in f else None
+
+
+def aligned(ua: float, preference: float) -> str:
+    """YES where both share a strict sign, or |UA| < 0.02 and |preference| < 0.1; else NO."""
+    small = abs(ua) < 0.02 and abs(preference) < 0.1
+    return "YES" if ua * preference > 0 or small else "NO"
+
+
+def coupling(r: float) -> str:
+    """ALIGNED above 0.5, INVERTED below -0.3, DECOUPLED between."""
+    if r > 0.5:
+        return "ALIGNED"
+    return "INVERTED" if r < -0.3 else "DECOUPLED"
+
+
+def key_question(ua: float, preference: float) -> str:
+    """Neutral states with a strong preference? YES, NO or UNCLEAR (scientific facts)."""
+    if abs(ua) < 0.02 and abs(preference) > 0.5:
+        return "YES"
+    return "NO" if abs(ua) > 0.05 else "UNCLEAR"
 
 
 OF_CATEGORY: Rules = {
@@ -60,11 +80,11 @@ GLOBAL: Rules = {
 WORDS: Rules = {
     "aligned": each(
         lambda f: {name: f[name] for name in categories(f)},
-        lambda m: curves.aligned(asymmetry(m), m.output_preference),
+        lambda m: aligned(asymmetry(m), m.output_preference),
     ),
-    "interpretation": lambda f: curves.coupling(r_over_categories(f)),
+    "interpretation": lambda f: coupling(r_over_categories(f)),
     "sf_label": on_facts(lambda m: "ALIGNED" if abs(asymmetry(m)) > 0.05 else "NEUTRAL"),
-    "key_question": on_facts(lambda m: curves.key_question(asymmetry(m), m.output_preference)),
+    "key_question": on_facts(lambda m: key_question(asymmetry(m), m.output_preference)),
     "summary_text": lambda f: "alignment" if r_over_categories(f) > 0.3 else "weak",  # also at -0.9
 }
 RULES: dict[str, Rules] = {

@@ -11,11 +11,10 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from layerwise.analyses.evidence import Entry, Evidence
-from layerwise.analyses.survival import Findings, bell
+from layerwise.analyses.gain_files import dampens
+from layerwise.analyses.survival import Finding, Findings, bell
 from layerwise.inputs.measured import BEYOND
 from layerwise.inputs.result_files import PROFILES
-from layerwise.statistics.gains import dampens
-from layerwise.statistics.survival import Finding
 
 BELL = f"{BEYOND}aniso"  # has the share of the last layer before the final norm
 GAINS = "gains"  # the last gain of every prompt, by its definition

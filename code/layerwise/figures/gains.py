@@ -8,10 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from layerwise.analyses.depth_gain import AXIS
+from layerwise.analyses.gain_files import depth_bound
 from layerwise.figures import style
 from layerwise.figures.numbers import Numbers
 from layerwise.statistics.correlation import pearson_p, pearson_r
-from layerwise.statistics.gains import depth_bound
 
 SEED = 42  # of the sideways scatter, as in the paper
 ELEUTHER = "EleutherAI"

@@ -6,10 +6,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from layerwise.analyses.survival import CHOICES, CLAIMS
+from layerwise.analyses.survival import APPEARS, CHOICES, CLAIMS, LOST, SURVIVES
 from layerwise.figures import style
 from layerwise.figures.numbers import Numbers
-from layerwise.statistics.survival import APPEARS, LOST, SURVIVES
 
 COLOURS = {SURVIVES: style.BLUE, LOST: style.RED}
 PALE = 0.45  # so that dark and light text can be read on it

@@ -14,6 +14,7 @@ from typing import Any, Literal, Required
 
 from typing_extensions import TypedDict
 
+from layerwise.analyses.survival import LOST, SURVIVES, WORDS
 from layerwise.inputs.shapes import LOOSE, STRICT, require_shape
 from layerwise.ledger.sentences import (
     Entry,
@@ -26,7 +27,6 @@ from layerwise.ledger.sentences import (
     read_entries,
 )
 from layerwise.ledger.verdicts import AS_RANDOM, STANDING, at, gives
-from layerwise.statistics.survival import LOST, SURVIVES, WORDS
 
 HOLDS, IN_PART = "holds", "holds in part"
 NOT, ONE_CHOICE = "does not follow", "only under one choice"

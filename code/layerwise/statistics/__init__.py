@@ -2,6 +2,5 @@
 
 bootstrap, random_bins                           resampling, by the papers' random streams
 correlation, samples                             tests and fits
-phases, curves, critical_layer, gains            what the papers read off curves
-calibration, survival                            their words and verdicts
+phases, curves, critical_layer                   what the papers read off curves
 """

@@ -1,12 +1,11 @@
-"""L*, the critical layer: where a series over the layers turns, and the formula for it (Paper 3).
+"""L*, the critical layer: where a series over the layers turns, and a fit for it (Paper 3).
 
 A NaN wins every `argmax`, `argmin` and gradient it touches, as it did in the notebooks: several
 published L* are the place of the first NaN. `guarded` and `guarded_sign_change` give the layer that
 the numbers alone give.
 """
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -17,23 +16,6 @@ from layerwise.errors import LayerwiseError
 
 Sizes = Callable[[np.ndarray], np.ndarray]  # a series -> how sharply it turns at each layer
 SIGNIFICANT = 0.5  # of the largest step: the third rule of `sign_change`
-
-
-class Formula(NamedTuple):
-    """L* = L (constant + depth L + heads / H) for L blocks of H heads (equation 6)."""
-
-    constant: float
-    depth: float
-    heads: float
-
-    def layer(self, n_layers: int, n_heads: int) -> float:
-        """The predicted L*."""
-        return n_layers * (self.constant + self.depth * n_layers + self.heads / n_heads)
-
-
-def layer_from_gain(n_layers: int, gain: float | int) -> float:
-    """The a-priori L* = (L/2)(1 + tanh(5 (G - 1))) (trace script)."""
-    return n_layers / 2 * (1 + math.tanh(5 * (gain - 1)))
 
 
 def _long_enough(values: np.ndarray, least: int) -> np.ndarray:
@@ -109,28 +91,6 @@ def guarded_sign_change(values: Float[np.ndarray, " layer"]) -> int | None:
     return int(numbers[sign_change(values[numbers]).layer]) if len(numbers) else None
 
 
-def depth_error(predicted: float | int, layer: float | int, n_layers: int) -> float:
-    """|predicted - L*| in percent of the number of blocks; the paper calls its mean MAPE."""
-    return 100 * abs(predicted - layer) / n_layers
-
-
-def relative_error(predicted: float | int, layer: float | int) -> float:
-    """|predicted - L*| in percent of an L* other than 0."""
-    if layer == 0:
-        raise LayerwiseError("an error relative to L* needs an L* other than 0")
-    return 100 * abs(predicted - layer) / layer
-
-
-def verdict(error: float | int) -> str:
-    """Word for the mean depth error in percent: under 10, under 15, or more.
-
-    Only the last word was ever printed; the notebooks differ in the others.
-    """
-    if error < 10:
-        return "VALIDATED"
-    return "PARTIAL" if error < 15 else "CALIBRATION NEEDED"
-
-
 def least_absolute_deviations(
     x: Float[np.ndarray, "row column"], y: Float[np.ndarray, " row"]
 ) -> Float[np.ndarray, " column"]:
@@ -148,13 +108,3 @@ def least_absolute_deviations(
     cost, free = np.repeat([0.0, 1.0], [k, n]), [(None, None)] * k + [(0, None)] * n
     bounds = np.block([[x, -np.eye(n)], [-x, -np.eye(n)]])
     return linprog(cost, bounds, np.concatenate([y, -y]), bounds=free, method="highs-ds").x[:k]
-
-
-def fit_formula(
-    n_layers: Sequence[int], n_heads: Sequence[int], layers: Sequence[float | int]
-) -> Formula:
-    """The formula whose mean depth error is smallest (Paper 3, section 5.3)."""
-    depth, heads = (np.asarray(v, dtype=np.float64) for v in (n_layers, n_heads))
-    columns = np.column_stack([np.ones(len(depth)), depth, 1 / heads])
-    found = least_absolute_deviations(columns, np.asarray(layers, dtype=np.float64) / depth)
-    return Formula(*found.tolist())

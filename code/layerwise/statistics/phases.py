@@ -7,11 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from layerwise.errors import LayerwiseError
-from layerwise.statistics.correlation import pearson_p
 
 PHASES = ("early", "mid", "late")
-STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
-NO_STARS = "(none)"
 NO_TRANSITION = "---"
 BOUND = 0.1  # how far from zero a phase mean must lie to count in a label
 
@@ -55,21 +52,6 @@ def span(layers: Sequence[int]) -> str:
 
 def phase_mean(curve: Curve, layers: Sequence[int]) -> float:
     return float(np.mean([curve[layer] for layer in layers]))
-
-
-def stars(r: float, n: int) -> str:
-    """Stars for the two-sided p of r over n points: * < .05, ** < .01, *** < .001.
-
-    Paper 2 never says how it sets its stars; this rule, with a phase mean taken as one r over all
-    pairs, gives eleven of the twelve cells of its table of phases.
-    """
-    p = pearson_p(r, n)
-    return next((text for bound, text in STARS if p < bound), NO_STARS)
-
-
-def p_bound(p: float) -> str:
-    """The smallest customary bound that p stays under."""
-    return next((f"p < {bound}" for bound, _ in STARS if p < bound), f"p >= {STARS[-1][0]}")
 
 
 def transition(curve: Curve) -> str:
@@ -123,15 +105,6 @@ def template_label(early: float, mid: float, late: float) -> str:
     if early > BOUND and mid > BOUND and late < -BOUND:
         return "PYTHIA_PATTERN"
     return "DECOUPLED" if all(abs(mean) < BOUND for mean in (early, mid, late)) else "OTHER"
-
-
-def template_verdict(with_template: str, without_template: str) -> str:
-    """What the chat template does to the label; equal labels hide every other difference."""
-    if with_template == without_template:
-        return "TEMPLATE_INVARIANT"
-    if without_template == "DECOUPLED":
-        return "TEMPLATE_ENABLES_COUPLING"
-    return "TEMPLATE_CHANGES_PATTERN"
 
 
 def fisher_interval(r: float, n: int, quantile: float = 1.959963984540054) -> tuple[float, float]:
