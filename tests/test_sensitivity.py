@@ -12,7 +12,8 @@ from scipy import stats
 from layerwise.analyses import TABLES, sensitivity, survival
 from layerwise.analyses.derivation import Derivation, derive, evidence_of
 from layerwise.analyses.evidence import Draws
-from layerwise.analyses.survival import CHOICES_FILE
+from layerwise.analyses.sensitivity import advice
+from layerwise.analyses.survival import CHOICES_FILE, WORDS, Finding, compare
 from layerwise.experiments import Fragments
 from layerwise.experiments.of_pairs import choices
 from layerwise.experiments.reduction import measure
@@ -20,7 +21,6 @@ from layerwise.inputs.measured import measured
 from layerwise.inputs.published import Published, read_published
 from layerwise.inputs.result_files import DATASET, GEMMA_ANISOTROPY
 from layerwise.measures.values import ANISOTROPY, Values
-from layerwise.statistics.survival import WORDS, Finding, advice, compare
 from random_states import CATEGORIES, SIZES, some_pairs, write_states
 
 ROOT = Path(__file__).parents[1]
@@ -58,26 +58,23 @@ def found(values: Values, claim: str, choice: str) -> dict[str, Any]:
 
 # --- words --------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
-    ("before", "after", "word", "sentence"),
+    ("claim", "before", "after", "outcome", "said"),
     [
-        (True, True, "survives", "The claim does not rest on this choice."),
-        (True, False, "lost", "the direction stays, the evidence does not"),
-        (False, True, "appears", "under this choice only, not as published"),
-        (False, False, "absent", "neither as published nor under this choice"),
+        ("bell", (-0.3, True), (-0.1, True), "survives", "The claim does not rest on this choice."),
+        ("bell", (-0.3, True), (-0.1, False), "lost", "direction stays, the evidence does not"),
+        ("bell", (-0.3, False), (-0.1, True), "appears", "this choice only, not as published"),
+        ("bell", (-0.3, False), (-0.1, False), "absent", "neither as published nor under this"),
+        ("bell", (-0.3, True), (0.1, False), "lost", "the other one turns its sign"),
+        # of a claim about no sign
+        ("damping", (-0.3, True), (0.1, False), "lost", "choice: under the other it does not"),
     ],
-)
-def test_outcome_and_conclusion(before: bool, after: bool, word: str, sentence: str) -> None:
-    published, other = Finding(-0.3, before, "a"), Finding(-0.1, after, "b")
-    row = compare("bell", "before_norm", published, other)
-    assert row["outcome"] == word
-    assert sentence in row["conclusion"]
-
-
-def test_a_turned_sign_is_called_so_where_the_claim_has_one() -> None:
-    published, other = Finding(-0.3, True, "a"), Finding(0.1, False, "b")
-    assert "turns its sign" in compare("x", "y", published, other)["conclusion"]
-    plain = compare("x", "y", published, other, signed=False)["conclusion"]
-    assert plain == "The claim rests on this choice: under the other it does not hold."
+)  # fmt: skip
+def test_outcome_and_conclusion(
+    claim: str, before: tuple[float, bool], after: tuple[float, bool], outcome: str, said: str
+) -> None:
+    row = compare(claim, "before_norm", Finding(*before, "a"), Finding(*after, "b"))
+    assert row["outcome"] == outcome
+    assert said in row["conclusion"]
 
 
 def test_advice_over_models() -> None:

@@ -107,4 +107,4 @@ def test_critical_layer_iv() -> None:
     with pytest.raises(LayerwiseError, match="at least 3 layers, found 2"):
         rules.bend_sizes(np.ones(2))
     with pytest.raises(LayerwiseError, match=r"as many independent rows as coefficients \(3\)"):
-        rules.fit_formula([12] * 4, [8] * 4, [1, 2, 3, 4])
+        rules.least_absolute_deviations(np.ones((4, 3)), np.arange(4.0))

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from layerwise.analyses.calibration import MODELS as CALIBRATED
-from layerwise.analyses.calibration import asymmetries
+from layerwise.analyses import calibration
 from layerwise.analyses.categories import NUMERIC
 from layerwise.analyses.depth_gain import correlation
 from layerwise.analyses.evidence import Evidence, by_layer
@@ -24,7 +23,7 @@ from layerwise.analyses.gain_files import depth_bound, gain, models
 from layerwise.analyses.pair_curves import CURVES, METRIC
 from layerwise.analyses.survival import AT_ONCE, CHOICES, PUBLISHED
 from layerwise.inputs.result_files import PROFILES, SCALING, SPECTRAL, SWEEP
-from layerwise.statistics import calibration, curves, phases
+from layerwise.statistics import curves, phases
 from layerwise.statistics.correlation import MIN_POINTS, pearson, pearson_p, without_one
 
 Results = Mapping[str, Mapping[str, Any]]  # the result documents of one model, by analysis
@@ -352,8 +351,8 @@ QUESTIONS = (
         "calibration", 1, "On neutral statements the asymmetry is near zero, within ±0.015.",
         "mean UA of the neutral categories", "categories", OF_CATEGORIES, calibrated,
         lambda e: {
-            e[file]._metadata.model_display: float(asymmetries(e[file]).mean())
-            for file in CALIBRATED.values()
+            e[file]._metadata.model_display: float(calibration.asymmetries(e[file]).mean())
+            for file in calibration.MODELS.values()
         },
         above=-calibration.BAND, below=calibration.BAND,
     ),

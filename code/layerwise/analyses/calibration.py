@@ -4,7 +4,7 @@ A statement across the four models is the text in print where its rule holds.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,14 +20,18 @@ from layerwise.analyses.categories import (
 )
 from layerwise.analyses.derivation import Document, Rule, Rules
 from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.errors import LayerwiseError
 from layerwise.inputs.result_files import PAPER1
-from layerwise.statistics import calibration
 from layerwise.statistics.bootstrap import mean_interval
-from layerwise.statistics.curves import includes_zero
+from layerwise.statistics.curves import Ends, includes_zero
 from layerwise.statistics.samples import cohens_d, sample_d
 
 GROUPS = {"all_categories": "", "neutral_only": NUMERIC}  # and the category that it leaves out
 MODELS = {model: PAPER1[model] for model in ("gemma", "llama", "mistral", "apertus")}
+PASS_BELOW = 0.3  # Cohen's d, the paper's text
+BAND = 0.015  # |UA| on lifestyle, Figure 1
+BOUND = 0.14  # |UA| on the numeric truths, abstract
+PARITY = 0.20  # of the word counts in a pair, table of the dataset
 CALIBRATED = ("llama", "mistral")  # the models that the paper reports as calibrated
 DISPLAY = {  # the categories as the paper's tables write them
     NUMERIC: "GT Numeric",
@@ -48,7 +52,7 @@ def asymmetries(f: Entry, group: str = "neutral_only") -> Float[np.ndarray, " ca
     return np.array([asymmetry(f[name]) for name in categories(f) if name != GROUPS[group]])
 
 
-def interval(f: Entry, group: str = "neutral_only") -> tuple[float, float]:
+def interval(f: Entry, group: str = "neutral_only") -> Ends:
     """Interval of a group's mean UA; every one starts the stream anew."""
     draws = f.draws
     return mean_interval(asymmetries(f, group), draws.n_resamples, draws.level, draws.seed)
@@ -56,6 +60,21 @@ def interval(f: Entry, group: str = "neutral_only") -> tuple[float, float]:
 
 def neutral_d(f: Entry) -> float:
     return cohens_d(asymmetries(f))
+
+
+def paper_status(ends: Ends, d: float) -> str:
+    """Pass where the interval includes zero and |d| < 0.3 (Paper 1, table of statistics).
+
+    The paper has two more words, Review and Detected, and no rule for them: here `not Pass`.
+    """
+    return "Pass" if includes_zero(ends) and abs(d) < PASS_BELOW else "not Pass"
+
+
+def code_status(ends: Ends, d: float) -> str:
+    """NEUTRAL where zero is included and |d| < 0.2, MARGINAL where it is included (the script)."""
+    if not includes_zero(ends):
+        return "ASYMMETRY"
+    return "NEUTRAL" if abs(d) < 0.2 else "MARGINAL"
 
 
 def of_group(group: str) -> Rules:
@@ -77,38 +96,74 @@ OF_MODEL: Rules = {
     "_verdicts/zero": lambda f: (
         f"CI {'includes' if includes_zero(interval(f)) else 'excludes'} zero"
     ),
-    "_verdicts/status_paper": lambda f: calibration.paper_status(interval(f), neutral_d(f)),
-    "_verdicts/status_code": lambda f: calibration.code_status(interval(f), neutral_d(f)),
+    "_verdicts/status_paper": lambda f: paper_status(interval(f), neutral_d(f)),
+    "_verdicts/status_code": lambda f: code_status(interval(f), neutral_d(f)),
 }
 OF_CATEGORY: Rules = {"n_pairs": lambda m: n_pairs(m, m.called), "asymmetry": asymmetry}
 
 # --- across the models ----------------------------------------------------------------------------
 
-Words = Callable[[Mapping[str, float]], Any]
-BOUND, BAND = calibration.NUMERIC_BOUND, calibration.BAND
+ByModel = Mapping[str, float]
 OTHERS = {left_out: [one for one in MODELS if one != left_out] for left_out in MODELS}
 
 
-def over(category: str, words: Words, models: Iterable[str] = tuple(MODELS)) -> Rule:
+def over(
+    category: str, words: Callable[[ByModel], Any], models: Iterable[str] = tuple(MODELS)
+) -> Rule:
     """A statement about the UA of a category in these models."""
     return lambda e: words({model: asymmetry(e[MODELS[model]][category]) for model in models})
 
 
 def over_the_others(category: str, words: Callable[[list[float]], Any]) -> Rule:
     """A statement about |UA| of Apertus over that of each other model."""
-    return over(category, lambda ua: words(list(calibration.ratios(ua, "apertus").values())))
+
+    def of_ratios(ua: ByModel) -> Any:
+        if zero := [model for model, value in ua.items() if value == 0]:
+            raise LayerwiseError(
+                f"a ratio to {', '.join(zero)} does not exist, the value there is 0; "
+                "leave that model out"
+            )
+        return words([abs(ua["apertus"]) / abs(ua[model]) for model in OTHERS["apertus"]])
+
+    return over(category, of_ratios)
 
 
-def quantor(neutral: Callable[[Entry], bool]) -> Rule:
-    """How many of the models are neutral by a rule."""
-    return lambda e: calibration.quantor(
-        sum([bool(neutral(e[file])) for file in MODELS.values()]), len(MODELS)
-    )
+def times(*factors: float) -> str:
+    """Factors as the paper prints them, rounded to whole numbers: 3× or, of several, 5-10×."""
+    rounded = [f"{factor:.0f}" for factor in sorted(factors)]
+    return f"{rounded[0]}×" if len(factors) == 1 else f"{rounded[0]}-{rounded[-1]}×"
+
+
+def within(ua: ByModel, band: float = BAND) -> list[str]:
+    """The models whose |UA| is below the band, in order."""
+    return [model for model, value in ua.items() if abs(value) < band]
 
 
 def below(name: str, values: Iterable[float], bound: float) -> str:
-    """Whether the largest |value| is below a bound."""
-    return calibration.bound_words(name, list(map(abs, values)), bound)
+    """Whether every value is below a bound."""
+    return f"{name} {'<' if max(values) < bound else '>='} {bound:g}".strip()
+
+
+def split(ua: ByModel) -> str:
+    """The larger party of signs against the smaller: 3-vs-1."""
+    parties = sum(value < 0 for value in ua.values()), sum(value > 0 for value in ua.values())
+    return f"{max(parties)}-vs-{min(parties)}"
+
+
+def rank(ua: ByModel) -> str:
+    """`lowest` if no other model is lower than Apertus, else its place from below."""
+    place = sum(value < ua["apertus"] for value in ua.values()) + 1
+    return "lowest" if place == 1 else f"place {place} of {len(ua)} from below"
+
+
+def quantor(neutral: Callable[[Entry], bool]) -> Rule:
+    """`most models` where more than half are neutral by a rule, else the count."""
+
+    def words(e: Evidence) -> str:
+        n = sum([bool(neutral(e[file])) for file in MODELS.values()])
+        return "most models" if 2 * n > len(MODELS) else f"{n} of {len(MODELS)} models"
+
+    return words
 
 
 def strongest(e: Evidence) -> str:
@@ -129,10 +184,21 @@ def sizes(e: Evidence) -> list[int]:
     return [n_pairs(e, name) for name in categories(e)]
 
 
+def size_words(sizes: Sequence[int]) -> str:
+    """One size of all categories, or the range of sizes."""
+    low, high = min(sizes), max(sizes)
+    return f"{low} pairs per category" if low == high else f"{low} to {high} pairs per category"
+
+
 def others(ua: Mapping[str, float]) -> str:
     """How many of the models besides Gemma lie in the calibration zone."""
-    n = len(calibration.within(ua))
+    n = len(within(ua))
     return f"{'' if n == len(ua) else f'{n} of {len(ua)} '}other models converge to zero"
+
+
+def parity(gaps: Float[np.ndarray, " pair"]) -> str:
+    """The promised bound if every gap keeps it, else the largest gap: ±20%."""
+    return f"±{max(PARITY, float(np.max(gaps))) * 100:.0f}%"
 
 
 def gaps(e: Evidence, *, of_sides: bool = False) -> Float[np.ndarray, " pair"]:
@@ -148,63 +214,58 @@ STATEMENTS: Mapping[str, Rules] = {
         "negative": over(
             NUMERIC, lambda ua: f"{sum(one < 0 for one in ua.values())}/{len(ua)} negative"
         ),
-        "split": over(NUMERIC, calibration.split_words),
+        "split": over(NUMERIC, split),
         # the abstract's bound
         "above": over(
             NUMERIC,
             lambda ua: (
-                f"|Delta| > {BOUND:g} in "
-                f"{len(ua) - len(calibration.within(ua, BOUND))}/{len(ua)} models"
+                f"|Delta| > {BOUND:g} in {len(ua) - len(within(ua, BOUND))}/{len(ua)} models"
             ),
         ),
-        "below": over(
-            NUMERIC,
-            lambda ua: calibration.bound_words("", list(ua.values()), -BOUND),
-            OTHERS["apertus"],
-        ),
+        "below": over(NUMERIC, lambda ua: below("", ua.values(), -BOUND), OTHERS["apertus"]),
         "weakest": over(NUMERIC, lambda ua: max(ua.values()), OTHERS["apertus"]),
         "strongest": over(NUMERIC, lambda ua: min(ua.values()), OTHERS["apertus"]),
     },
     "lifestyle": {
         "calibrated": over(
             "lifestyle",
-            lambda ua: "/".join(map(str.capitalize, calibration.within(ua))) + " calibrated",
+            lambda ua: "/".join(map(str.capitalize, within(ua))) + " calibrated",
         ),
-        "band": over("lifestyle", lambda ua: below("|Delta|", ua.values(), BAND), CALIBRATED),
+        "band": over(
+            "lifestyle", lambda ua: below("|Delta|", map(abs, ua.values()), BAND), CALIBRATED
+        ),
         "others": over("lifestyle", others, OTHERS["gemma"]),
-        "quantor": over(
-            "lifestyle", lambda ua: calibration.quantor(len(calibration.within(ua)), len(ua))
-        ),
+        "quantor": quantor(lambda f: abs(asymmetry(f.lifestyle)) < BAND),
         "quantor_neutral_mean": quantor(lambda f: bool(abs(np.mean(asymmetries(f))) < BAND)),
         "quantor_neutral_interval": quantor(lambda f: includes_zero(interval(f))),
         "pass_rule": lambda e: below(
             "d",
-            [neutral_d(e[MODELS[model]]) for model in CALIBRATED],
-            calibration.PASS_BELOW,
+            [abs(neutral_d(e[MODELS[model]])) for model in CALIBRATED],
+            PASS_BELOW,
         ),
     },
     "business": {
         "typical": over("business", lambda ua: f"~{np.mean(list(ua.values())):+.2f}"),
         "lowest": over("business", lambda ua: min(ua.values())),
         "highest": over("business", lambda ua: max(ua.values())),
-        "apertus": over("business", lambda ua: calibration.rank_words(ua, "apertus")),
+        "apertus": over("business", rank),
     },
     "apertus": {
         "strongest": lambda e: DISPLAY[strongest(e)],
         "nonnumeric_over_next": over_the_others(
-            "ground_truth_nonnumeric", lambda ratios: calibration.times(min(ratios))
+            "ground_truth_nonnumeric", lambda ratios: times(min(ratios))
         ),
-        "facts_over_others": over_the_others(FACTS, lambda ratios: calibration.times(*ratios)),
+        "facts_over_others": over_the_others(FACTS, lambda ratios: times(*ratios)),
         "facts_ratios": over_the_others(FACTS, sorted),
-        "facts_over_business": lambda e: calibration.times(facts_over_business(e)),
-        "facts_over_business_printed": lambda e: calibration.times(facts_over_business(e, 3)),
-        "facts_over_business_cut": lambda e: calibration.times(np.floor(facts_over_business(e))),
+        "facts_over_business": lambda e: times(facts_over_business(e)),
+        "facts_over_business_printed": lambda e: times(facts_over_business(e, 3)),
+        "facts_over_business_cut": lambda e: times(np.floor(facts_over_business(e))),
     },
     "dataset": {
         "n_pairs": total_pairs,
         "n_categories": lambda e: len(sizes(e)),
-        "sizes": lambda e: calibration.size_words(sizes(e)),
-        "largest": lambda e: calibration.size_words([max(sizes(e))]),
+        "sizes": lambda e: size_words(sizes(e)),
+        "largest": lambda e: size_words([max(sizes(e))]),
         "n_models": lambda e: len(
             {e[file]._metadata.model: asymmetry(e[file][NUMERIC]) for file in MODELS.values()}
         ),
@@ -214,11 +275,9 @@ STATEMENTS: Mapping[str, Rules] = {
         ),
     },
     "words": {
-        "parity": lambda e: calibration.parity_words(gaps(e)),
-        "parity_of_sides": lambda e: calibration.parity_words(gaps(e, of_sides=True)),
-        "pairs_within": lambda e: (
-            f"{np.sum(gaps(e) <= calibration.PARITY)} of {len(gaps(e))} pairs"
-        ),
+        "parity": lambda e: parity(gaps(e)),
+        "parity_of_sides": lambda e: parity(gaps(e, of_sides=True)),
+        "pairs_within": lambda e: f"{np.sum(gaps(e) <= PARITY)} of {len(gaps(e))} pairs",
     },
 }
 ACROSS_MODELS: Rules = {

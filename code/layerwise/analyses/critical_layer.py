@@ -40,12 +40,12 @@ def printed(paper: Entry) -> Formula:
     return Formula(*(paper.l_star[c] for c in ("constant", "depth", "heads")))
 
 
-def depth_error(predicted: float, layer: float, n_layers: int) -> float:
+def depth_error(predicted: float | int, layer: float | int, n_layers: int) -> float:
     """|predicted - L*| in percent of the number of blocks; the paper calls its mean MAPE."""
     return 100 * abs(predicted - layer) / n_layers
 
 
-def relative_error(predicted: float, layer: float) -> float:
+def relative_error(predicted: float | int, layer: float | int) -> float:
     """|predicted - L*| in percent of an L* other than 0."""
     if layer == 0:
         raise LayerwiseError("an error relative to L* needs an L* other than 0")

@@ -7,7 +7,7 @@ from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.result_files import CONTROL
-from layerwise.statistics.samples import TTest, pooled_t
+from layerwise.statistics.samples import pooled_t
 
 SIDES = ("sim_a", "sim_b")
 
@@ -34,8 +34,8 @@ def ratio(f: Entry) -> float:
     return float(political / neutral)
 
 
-def test(f: Entry) -> TTest:
-    """Student's t of the two groups, variances pooled."""
+def test(f: Entry) -> tuple[float, float]:
+    """Student's t of the two groups, variances pooled, and its p."""
     return pooled_t(asymmetries(f.political_results), asymmetries(f.neutral_results))
 
 
@@ -45,10 +45,10 @@ RULES: Rules = {
     "summary_stats/political_mean": lambda f: np.mean(asymmetries(f.political_results)),
     "summary_stats/political_std": lambda f: np.std(asymmetries(f.political_results)),
     "summary_stats/effect_ratio": ratio,
-    "summary_stats/t_statistic": lambda f: test(f).t,
-    "summary_stats/p_value": lambda f: test(f).p_value,
+    "summary_stats/t_statistic": lambda f: test(f)[0],
+    "summary_stats/p_value": lambda f: test(f)[1],
     "summary_stats/verdict": lambda f: (
-        "CONFIRMED" if test(f).p_value < 0.05 and ratio(f) > 1.5 else "INCONCLUSIVE"
+        "CONFIRMED" if test(f)[1] < 0.05 and ratio(f) > 1.5 else "INCONCLUSIVE"
     ),
     "exact_zero_sims": lambda f: np.sum(
         [np.sum(similarities(group) == 0) for group in (f.neutral_results, f.political_results)]

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from layerwise.analyses.calibration import paper_status
 from layerwise.analyses.categories import SLUG, ends, n_categories, total_pairs
 from layerwise.analyses.evidence import Entry, Evidence, by_layer
 from layerwise.analyses.pair_curves import PairCurve
 from layerwise.analyses.validation import weakest
 from layerwise.inputs.result_files import BOOTSTRAP, UA_FILES
-from layerwise.statistics import calibration, curves, phases
+from layerwise.statistics import curves, phases
 from layerwise.statistics.correlation import pearson_p
 from layerwise.statistics.samples import holm
 
@@ -158,7 +159,7 @@ def category_out(ua: Entry) -> Finding:
 
 def calibrated(test: Entry) -> Finding:
     """Paper 1's rule for a mean UA near zero."""
-    label = calibration.paper_status(ends(test), test.cohens_d)
+    label = paper_status(ends(test), test.cohens_d)
     return Finding(test.mean, label == "Pass", label, *ends(test))
 
 

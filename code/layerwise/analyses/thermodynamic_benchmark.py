@@ -55,8 +55,8 @@ OF_MODEL: Rules = {
     # the shortest decimals of the single-precision means
     "p3/Cliche_mean": lambda m: float(str(entropies(m, "Cliche").mean())),
     "p3/Novel_mean": lambda m: float(str(entropies(m, "Novel").mean())),
-    "p3/t_stat": lambda m: pooled_t(*compared(m)).t,
-    "p3/p_val": lambda m: pooled_t(*compared(m)).p_value,
+    "p3/t_stat": lambda m: pooled_t(*compared(m))[0],
+    "p3/p_val": lambda m: pooled_t(*compared(m))[1],
     "p3/cohens_d": lambda m: pooled_d(*compared(m)),
     "category": each(
         lambda m: {name: m.where(Category=name) for name in CATEGORIES}, together(OF_CATEGORY)

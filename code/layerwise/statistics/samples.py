@@ -4,7 +4,6 @@ SciPy's where the test is a textbook's, with errors in the place of warnings and
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -14,13 +13,6 @@ from layerwise.errors import LayerwiseError
 from layerwise.statistics.correlation import Correlation, require_series
 
 OFFSET = 1e-10  # added to the standard deviation, as published
-
-
-class TTest(NamedTuple):
-    """Student's t and its two-sided p-value."""
-
-    t: float
-    p_value: float
 
 
 def require_sample(
@@ -58,8 +50,10 @@ def pooled_d(first: Float[np.ndarray, " m"], second: Float[np.ndarray, " n"]) ->
     return float(float(first.mean() - second.mean()) / spread)
 
 
-def pooled_t(first: Float[np.ndarray, " m"], second: Float[np.ndarray, " n"]) -> TTest:
-    """Student's t of two samples, first minus second, with pooled variance.
+def pooled_t(
+    first: Float[np.ndarray, " m"], second: Float[np.ndarray, " n"]
+) -> tuple[float, float]:
+    """Student's t of two samples, first minus second, with pooled variance, and its two-sided p.
 
     Means, their difference and population variances have the precision of the samples, the rest
     is float64: of float32 samples that is what scipy gave under numpy 1.
@@ -71,7 +65,7 @@ def pooled_t(first: Float[np.ndarray, " m"], second: Float[np.ndarray, " n"]) ->
     freedom = m + n - 2
     error = np.sqrt(squares / freedom * (1 / m + 1 / n))
     t = float(np.mean(first) - np.mean(second)) / error
-    return TTest(float(t), float(2 * special.stdtr(freedom, -abs(t))))
+    return float(t), float(2 * special.stdtr(freedom, -abs(t)))
 
 
 def spearman(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> Correlation:
