@@ -27,6 +27,7 @@ def shown(name: str, of: Any) -> str:
     function = getattr(of, "func", getattr(of, "fget", of))
     signature = str(inspect.signature(function)) if callable(of) else ""
     signature = re.sub(r"(: |-> )'([^']*)'", r"\1\2", signature)
+    signature = re.sub(r"\b(?:[a-z_]+\.)+(?=[A-Z])", "", signature)  # Path, not pathlib.Path
     return f"```\n{name}{signature}\n\n{inspect.getdoc(function)}\n```\n"
 
 
