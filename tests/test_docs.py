@@ -6,8 +6,10 @@ import runpy
 import subprocess
 import sys
 
+import typer
 import yaml
 
+from layerwise.cli import app
 from layerwise.inputs.models import read_models
 
 
@@ -34,6 +36,13 @@ def test_the_page_of_the_python_interface_is_that_of_today(root):
     command = [sys.executable, "-c", script]
     made = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
     assert (root / "docs" / "api.md").read_text(encoding="utf-8") == made, "run `make docs`"
+
+
+def test_the_verbs_that_texts_name_exist(root):
+    pages = [root / "README.md", *(root / "docs").glob("*.md"), *(root / "code").rglob("*.py")]
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    named = set(re.findall(r"`layerwise ([a-z]+)", text))
+    assert {"analyze", "trace"} < named <= set(typer.main.get_command(app).commands)
 
 
 # What other programs say, and names that are no quotations.

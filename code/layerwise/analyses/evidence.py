@@ -67,7 +67,7 @@ class Evidence:
         if not self.cells.keys(file):
             raise LayerwiseError(
                 f"published/: no numbers of {file!r}; check the name, or transcribe that file with "
-                "`layerwise transcribe`"
+                "`python -m layerwise.steps.transcribe`"
             )
         return Entry(self, file, "", self._document(file))
 
