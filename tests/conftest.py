@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from jaxtyping import install_import_hook
 
+os.environ.setdefault("SOURCE_DATE_EPOCH", "1767744000")  # results are dated
 # Shapes in signatures are enforced in tests only.
 install_import_hook("layerwise", "beartype.beartype")
 
@@ -49,6 +50,29 @@ def records(root, published, works):
     from judged import judged
 
     return judged(root, published, works)
+
+
+@pytest.fixture(scope="session")
+def results(root, tmp_path_factory):
+    """A folder of results with the source `published`, analysed and judged by the stages."""
+    from layerwise.steps import analyse, judge
+
+    of = tmp_path_factory.mktemp("judged") / "results" / "published"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        analyse.run("published", of / "statistics")
+        judge.run("published", of / "statistics", of / "claims.json")
+    return of.parent
+
+
+@pytest.fixture(scope="session")
+def analyzed(tmp_path_factory):
+    """What `analyze` found on a twin of five blocks, and its folder; do not write into it."""
+    from layerwise import analyze
+    from tiny_checkpoints import EXAMPLE, twin_folder
+
+    out = tmp_path_factory.mktemp("analyzed") / "out"
+    return analyze(twin_folder("gpt_neox", 5), **EXAMPLE, out=out)
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 import sys
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -14,17 +13,16 @@ from filelock import FileLock, Timeout
 from safetensors.numpy import load_file, save_file
 
 import layerwise
-from claim_records import judged
+from claim_records import judged, record
 from layerwise import cli
 from layerwise.errors import LayerwiseError
-from layerwise.extraction.twins import build_twin
-from layerwise.inputs.prompts import read_prompts
+from layerwise.files import write_json
 from layerwise.inputs.result_files import ANISOTROPY, BINS, BOOTSTRAP, LAYERS, PAIRS, UA_FILES
 from layerwise.steps import own_model
 from layerwise.steps.results import Result
-from tiny_checkpoints import twinned_model
+from tiny_checkpoints import EXAMPLE, contents, twin_folder
 
-MINI = Path(str(resources.files("layerwise") / "inputs/rehearsal"))
+CHECKPOINT = twin_folder("gpt_neox", 5)
 PUBLISHED = {
     "validation": UA_FILES["pythia-6p9b"],
     "layers": LAYERS,
@@ -47,10 +45,6 @@ def run(capsys, *arguments):
 
 def one_line(text):
     return " ".join(text.split())
-
-
-def files_below(folder):
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 # --- help and exit codes ------------------------------------------------------------------------
@@ -77,17 +71,36 @@ def test_help_of_a_verb(capsys, verb):
     assert (code, f"Did you mean '{verb}'?" in err) == (2, True)
 
 
-def test_reading_imports_neither_numpy_nor_torch(tmp_path):
+@pytest.fixture
+def results(tmp_path):
+    """A folder of three judged claims."""
+    claims = [record(name) for name in ("p2.a", "p2.b", "p3.a")]
+    write_json(tmp_path / "results" / "published" / "claims.json", judged(claims))
+    return tmp_path / "results"
+
+
+def test_reading_imports_neither_numpy_nor_torch(results):
     """`trace`, `claims` and every help are there at once."""
-    (tmp_path / "published").mkdir()
-    (tmp_path / "published" / "claims.json").write_text(json.dumps(judged([])))
     code = (
         "import sys; from layerwise.cli import main; "
-        f"assert main(['claims', '--results', {str(tmp_path)!r}]) == 0; "
+        f"assert main(['claims', '--results', {str(results)!r}]) == 0; "
         "print(sorted({'numpy', 'torch', 'matplotlib'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    ("place", "word", "offered"),
+    [(".", "p2.", "p2.a\np2.b"), (".", "p9", ""), ("results", "p2.", "")],
+)
+def test_the_shell_completes_ids_of_claims(capsys, monkeypatch, results, place, word, offered):
+    """As bash asks for them; where nothing was judged, there are none."""
+    monkeypatch.chdir(results.parent / place)
+    monkeypatch.setenv("_LAYERWISE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", f"layerwise trace {word}")
+    monkeypatch.setenv("COMP_CWORD", "2")
+    assert run(capsys) == (0, f"{offered}\n", "")
 
 
 @pytest.mark.parametrize(
@@ -135,95 +148,63 @@ def test_a_verb_may_have_an_exit_code_of_its_own(capsys, monkeypatch):
 # --- analyze ------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_date():
-    """The results carry a time stamp."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SOURCE_DATE_EPOCH", "0")
-        yield
-
-
-@pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory):
-    pairs = json.loads((MINI / "pairs.json").read_text())
-    texts = [side for entry in pairs.values() for pair in entry["pairs"] for side in pair]
-    texts += read_prompts(MINI / "prompts.json")
-    return build_twin(twinned_model(n_layers=5), texts, tmp_path_factory.mktemp("model") / "tiny")
-
-
-def analyze(capsys, checkpoint, out, *more, pairs=MINI / "pairs.json", prompts=None):
-    inputs = ["--pairs", pairs, "--prompts", prompts or MINI / "prompts.json", "--out", out]
-    return run(capsys, "analyze", "--model", checkpoint, *inputs, *more)
+def analyze(capsys, out, *more, model=CHECKPOINT, **texts):
+    inputs = {"model": model, **EXAMPLE, **texts, "out": out}
+    return run(capsys, "analyze", *(f"--{name}={of}" for name, of in inputs.items()), *more)
 
 
 def read(out):
     return {path.stem: json.loads(path.read_text()) for path in out.glob("*.json")}
 
 
-def analyzed_in(out, checkpoint, pairs):
-    """The folder of the result files of one run."""
-    inputs = {"model": checkpoint, "pairs": pairs, "prompts": pairs.with_name("prompts.json")}
-    options = [f"--{name}={path}" for name, path in inputs.items()]
-    assert cli.main(["analyze", *options, f"--out={out}"]) == 0
-    return out
-
-
-@pytest.fixture(scope="module")
-def analyzed(checkpoint, tmp_path_factory):
-    return analyzed_in(tmp_path_factory.mktemp("analyzed") / "out", checkpoint, MINI / "pairs.json")
-
-
 def test_analyze_writes_one_file_per_analysis(analyzed):
-    results, documents = read(analyzed), {*PUBLISHED, "sensitivity", "gains", "spectral"}
+    results, documents = analyzed.documents, {*PUBLISHED, "sensitivity", "gains", "spectral"}
     beside = {"hidden_states", "figures", "tables", "index.html", "tables.tex"}
-    left = {path.name for path in analyzed.iterdir()}
+    left = {path.name for path in analyzed.folder.iterdir()}
     assert left == {f"{name}.json" for name in documents} | beside
     assert list(results["category_bootstrap"]["layer_results"]) == ["0", "4", "5"]
     assert results["layers"]["n_layers"] == 5
     assert len(results["anisotropy"]["effective_rank"]) == 6
 
 
-def test_analyze_again_reuses_the_states_and_gives_the_same(capsys, analyzed, checkpoint):
-    before = files_below(analyzed)
-    stamp = (analyzed / "hidden_states" / "index.json").stat().st_mtime_ns
-    code, out, err = analyze(capsys, checkpoint, analyzed)
+def test_analyze_again_reuses_the_states_and_gives_the_same(capsys, analyzed):
+    before, index = contents(analyzed.folder), analyzed.folder / "hidden_states" / "index.json"
+    stamp = index.stat().st_mtime_ns
+    code, said, err = analyze(capsys, analyzed.folder)
     assert (code, err) == (0, "")
-    assert "validation.json, layers.json" in out
-    assert files_below(analyzed) == before
-    assert (analyzed / "hidden_states" / "index.json").stat().st_mtime_ns == stamp
+    assert "validation.json, layers.json" in said
+    assert contents(analyzed.folder) == before
+    assert index.stat().st_mtime_ns == stamp
 
 
-def test_analyze_options_reach_the_results(capsys, tmp_path, analyzed, checkpoint):
-    shutil.copytree(analyzed / "hidden_states", tmp_path / "hidden_states")
-    default = read(analyzed)
-    assert analyze(capsys, checkpoint, tmp_path, "--layers", "5,2", "--seed", "7", *QUICK)[0] == 0
+def test_analyze_options_reach_the_results(capsys, tmp_path, analyzed):
+    shutil.copytree(analyzed.folder / "hidden_states", tmp_path / "hidden_states")
+    assert analyze(capsys, tmp_path, "--layers", "5,2", "--seed", "7", *QUICK)[0] == 0
     other = read(tmp_path)
     assert list(other["category_bootstrap"]["layer_results"]) == ["2", "5"]
-    assert analyze(capsys, checkpoint, tmp_path / "half", "--dtype", "bfloat16", *QUICK)[0] == 0
-    half = read(tmp_path / "half")
-    for found, key, near in (
-        (other, "bootstrap_95ci", 0.1),
-        (half, "mean_output_preference", 0.05),
-    ):
-        one, two = (r["validation"]["_global_stats"][key] for r in (default, found))
+    assert analyze(capsys, tmp_path / "half", "--dtype", "bfloat16", *QUICK)[0] == 0
+    half, default = read(tmp_path / "half"), analyzed.documents
+    low = [of["pairs"]["results"]["5"]["centroid_asymmetry"]["ci_lower"] for of in (default, other)]
+    mean = [of["validation"]["_global_stats"]["mean_output_preference"] for of in (default, half)]
+    for (one, two), near in ((low, 0.1), (mean, 0.05)):
         assert one != two
         assert one == pytest.approx(two, abs=near)
 
 
-def test_a_dry_run_says_what_it_takes_and_leaves_nothing(capsys, tmp_path, checkpoint, analyzed):
+def test_a_dry_run_says_what_it_takes_and_leaves_nothing(capsys, tmp_path, analyzed):
     out = tmp_path / "out"
-    code, said, err = analyze(capsys, checkpoint, out, "--dry-run", "--dtype", "float16")
+    code, said, err = analyze(capsys, out, "--dry-run", "--dtype", "float16")
     assert (code, err, out.exists()) == (0, "", False)
     lines = dict(line.split(None, 1) for line in said.splitlines())
-    weights = load_file(checkpoint / "model.safetensors").values()
+    weights = load_file(CHECKPOINT / "model.safetensors").values()
     numbers = sum(one.size for one in weights)
     assert f"5 blocks, hidden size 16, {numbers / 1e6:,.1f} million" in lines["model"]
     assert lines["layers"] == "0, 4, 5"
-    index = json.loads((analyzed / "hidden_states" / "index.json").read_text())
+    index = json.loads((analyzed.folder / "hidden_states" / "index.json").read_text())
     n = sum(index["prompt_lengths"])  # of the forward passes
     assert lines["prompts"] == f"{index['n_prompts']}, {n:,} tokens"
     assert "GFLOP/s" in lines["time"]
-    code, _, err = analyze(capsys, "org/model", out, "--dry-run")
+    code, _, err = analyze(capsys, out, "--dry-run", model="org/model")
     assert (code, "download it first with `hf download org/model`" in err) == (2, True)
 
 
@@ -239,17 +220,13 @@ def keys(document, place=""):
     return found
 
 
-@pytest.fixture(scope="module")
-def on_real_pairs(mirror, checkpoint, tmp_path_factory):
-    out = tmp_path_factory.mktemp("real") / "out"
-    return read(analyzed_in(out, checkpoint, mirror / "dataset.json"))
-
-
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_real_pairs_give_the_keys_of_the_published_file(mirror, on_real_pairs, name):
-    published = json.loads((mirror / PUBLISHED[name]).read_text())
-    assert keys(published) - keys(on_real_pairs[name]) <= {"/timestamp"}
-    assert on_real_pairs["pairs"]["n_pairs"] == 230
+def test_real_pairs_give_the_keys_of_the_published_files(capsys, mirror, tmp_path):
+    assert analyze(capsys, tmp_path, pairs=mirror / "dataset.json")[0] == 0
+    found = read(tmp_path)
+    assert found["pairs"]["n_pairs"] == 230
+    for name, file in PUBLISHED.items():
+        published = json.loads((mirror / file).read_text())
+        assert keys(published) - keys(found[name]) <= {"/timestamp"}, name
 
 
 # --- analyze: bad inputs ------------------------------------------------------------------------
@@ -282,25 +259,33 @@ BAD = {
         ["prompts.json", "takes at most 256 tokens"],
     ),
     "not finite": (not_finite, ["broken", "hidden states at layer 3 are not finite", "check the"]),
+    "no model": (
+        lambda folder: shutil.rmtree(folder / "broken"),
+        ["broken", "folder"],
+    ),
+    "no layer": (
+        lambda folder: None,
+        ["a layer is a number from 0 to n_layers = 5, found 6; choose layers"],
+    ),
 }
 
 
-@pytest.mark.parametrize(("change", "words"), BAD.values(), ids=BAD)
-def test_bad_inputs_iv(capsys, tmp_path, checkpoint, analyzed, change, words):
+@pytest.mark.parametrize("case", BAD)
+def test_bad_inputs_iv(capsys, monkeypatch, tmp_path, analyzed, case):
     """Nothing is left of a run that failed, and an earlier one stays as it was."""
-    shutil.copytree(checkpoint, tmp_path / "broken")
-    shutil.copytree(analyzed, tmp_path / "earlier")
-    for name in ("pairs.json", "prompts.json"):
-        shutil.copy(MINI / name, tmp_path)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    shutil.copytree(CHECKPOINT, tmp_path / "broken")
+    shutil.copytree(analyzed.folder, tmp_path / "earlier")
+    texts = {name: shutil.copy(path, tmp_path) for name, path in EXAMPLE.items()}
+    change, words = BAD[case]
     change(tmp_path)
 
     def kept():
-        return {p: of for p, of in files_below(tmp_path).items() if "hidden_states" not in str(p)}
+        return {p: of for p, of in contents(tmp_path).items() if "hidden_states" not in p}
 
-    texts = {name: tmp_path / f"{name}.json" for name in ("pairs", "prompts")}
-    before = kept()
+    before, layers = kept(), ["--layers", "0,6" if case == "no layer" else "0,5"]
     for out in (tmp_path / "results" / "out", tmp_path / "earlier"):
-        code, shown, err = analyze(capsys, tmp_path / "broken", out, **texts)
+        code, shown, err = analyze(capsys, out, *layers, model=tmp_path / "broken", **texts)
         assert (code, shown, err.startswith("layerwise analyze: ")) == (2, "", True)
         assert [word for word in words if word not in err] == []
         assert "Traceback" not in err
@@ -308,22 +293,12 @@ def test_bad_inputs_iv(capsys, tmp_path, checkpoint, analyzed, change, words):
     assert not (tmp_path / "results").exists()
 
 
-def test_options_that_cannot_be_iv(capsys, tmp_path, checkpoint, monkeypatch):
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    code, _, err = analyze(capsys, tmp_path / "no-model", tmp_path / "out")
-    assert (code, "no-model" in err, "folder" in err) == (2, True, True)
-    code, _, err = analyze(capsys, checkpoint, tmp_path / "out", "--layers", "0,6")
-    assert code == 2
-    assert "a layer is a number from 0 to n_layers = 5, found 6; choose layers" in err
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_interrupt_leaves_a_run_to_go_on_from(capsys, tmp_path, checkpoint, monkeypatch):
+def test_interrupt_leaves_a_run_to_go_on_from(capsys, tmp_path, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("layerwise.steps.own_model.measure", stop)
-    code, _, err = analyze(capsys, checkpoint, tmp_path / "out")
+    code, _, err = analyze(capsys, tmp_path / "out")
     assert code == 130
     assert "interrupted; run it again" in err
     assert not list((tmp_path / "out").glob("*.json"))
@@ -333,9 +308,7 @@ def test_interrupt_leaves_a_run_to_go_on_from(capsys, tmp_path, checkpoint, monk
 # --- analyze: what others have in the folder ----------------------------------------------------
 
 
-def test_a_second_run_is_refused_and_leaves_the_first_ones_work(
-    capsys, tmp_path, checkpoint, monkeypatch
-):
+def test_a_second_run_is_refused_and_leaves_the_first_ones_work(capsys, tmp_path, monkeypatch):
     """Also where the first has made nothing yet when the second looks at the folder."""
     work, extract = tmp_path / "out" / "hidden_states.partial" / "batch", own_model.extract
 
@@ -347,14 +320,14 @@ def test_a_second_run_is_refused_and_leaves_the_first_ones_work(
     (tmp_path / "out").mkdir()
     with FileLock(tmp_path / "out" / "hidden_states.lock"), monkeypatch.context() as patch:
         patch.setattr(own_model, "extract", after_the_first_began)
-        code, _, err = analyze(capsys, checkpoint, tmp_path / "out")
+        code, _, err = analyze(capsys, tmp_path / "out")
         assert (code, "one run at a time writes" in err) == (2, True)
         assert work.exists() == work.parent.exists()
         assert (tmp_path / "out" / "hidden_states.lock").exists()
-    assert analyze(capsys, checkpoint, tmp_path / "out", *QUICK)[0] == 0
+    assert analyze(capsys, tmp_path / "out", *QUICK)[0] == 0
 
 
-def test_the_lock_holds_until_the_page_stands(capsys, tmp_path, checkpoint, monkeypatch):
+def test_the_lock_holds_until_the_page_stands(capsys, tmp_path, monkeypatch):
     write, refused = Result.save, []
 
     def watched(*arguments):
@@ -365,7 +338,7 @@ def test_the_lock_holds_until_the_page_stands(capsys, tmp_path, checkpoint, monk
         return saved
 
     monkeypatch.setattr(Result, "save", watched)
-    assert analyze(capsys, checkpoint, tmp_path, *QUICK)[0] == 0
+    assert analyze(capsys, tmp_path, *QUICK)[0] == 0
     assert refused
     assert not (tmp_path / "hidden_states.lock").exists()
 
@@ -383,18 +356,18 @@ TO_FOLDERS = ("figures", "hidden_states", "hidden_states.partial", "../out")
     ],
     ids=["symbolic", "hard", "lock", *TO_FOLDERS[1:]],
 )
-def test_nothing_is_written_through_a_link(capsys, tmp_path, checkpoint, names, place, code):
+def test_nothing_is_written_through_a_link(capsys, tmp_path, names, place, code):
     """A folder that somebody else packed: its links lead to what is the reader's."""
     out, mine = tmp_path / "out", tmp_path / "mine"
     mine.mkdir()
     for name in ("file", "fingerprint", "index.html", "layers.png"):
         (mine / name).write_text("mine")
-    before = files_below(mine)
+    before = contents(mine)
     for name in names:
         if name != "../out":
             out.mkdir(exist_ok=True)
         place(out.parent / "out" / name if out.exists() else out,
               mine / "file" if name in TO_FILES else mine)  # fmt: skip
-    found, _, err = analyze(capsys, checkpoint, out, *QUICK)
+    found, _, err = analyze(capsys, out, *QUICK)
     assert (found, "link" in err, "Traceback" in err) == (code, code == 2, False)
-    assert files_below(mine) == before
+    assert contents(mine) == before

@@ -57,19 +57,22 @@ Points = set[tuple[float, float]]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, works: Mapping[str, Any]) -> Path:
-    """The published statistics, and a few judged claims."""
-    out = tmp_path_factory.mktemp("results")
-    for name, found in works.items():
-        write_json(out / "statistics" / f"{name}.json", {"documents": found.documents})
-    write_json(out / "claims.json", judged(REPORTED))
-    note_statistics(out / "claims.json", out / "statistics")
-    return out
+def statistics(results: Path) -> Path:
+    return results / "published" / "statistics"
 
 
 @pytest.fixture(scope="module")
-def numbers(folder: Path) -> Numbers:
-    return read_numbers("published", folder / "statistics", folder / "claims.json", MODELS)
+def claims(tmp_path_factory: pytest.TempPathFactory, statistics: Path) -> Path:
+    """A few claims, as if they were judged by the published statistics."""
+    file = tmp_path_factory.mktemp("judged") / "claims.json"
+    write_json(file, judged(REPORTED))
+    note_statistics(file, statistics)
+    return file
+
+
+@pytest.fixture(scope="module")
+def numbers(statistics: Path, claims: Path) -> Numbers:
+    return read_numbers("published", statistics, claims, MODELS)
 
 
 @pytest.fixture(scope="module")
@@ -160,12 +163,14 @@ def test_numbers_iv(tmp_path: Path, numbers: Numbers) -> None:
     assert (name, "summary" in numbers.names) == ("Llama-3.1-8B-Instruct, template", False)
 
 
-def test_the_stage_writes_all_figures_or_nothing(folder: Path, tmp_path: Path) -> None:
+def test_the_stage_writes_all_figures_or_nothing(
+    statistics: Path, claims: Path, tmp_path: Path
+) -> None:
     few, out = tmp_path / "few", tmp_path / "figures"
-    bins, gains = (read_json(folder / "statistics" / f"{n}.json") for n in ("bins", "depth_gain"))
+    bins, gains = (read_json(statistics / f"{n}.json") for n in ("bins", "depth_gain"))
     write_json(few / "bins.json", bins)
     write_json(few / "depth_gain.json", gains)
-    said = stage.run("published", few, folder / "claims.json", out, MODELS)
+    said = stage.run("published", few, claims, out, MODELS)
     assert said.startswith(f"4 figures in {out}\n  without sensitivity: sensitivity of any model")
     index = read_json(out / INDEX)
     found = {entry["name"]: entry for entry in index["figures"] if entry["left_out"] is None}

@@ -20,11 +20,10 @@ from matplotlib import cbook
 from matplotlib.text import Text
 
 from hostile import MARKUP, TEX
-from layerwise.analyses import READER, depth_curves, of_reader
+from layerwise.analyses import depth_curves, of_reader
 from layerwise.analyses.evidence import Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.experiments.reduction import measure
-from layerwise.extraction.twins import build_twin
 from layerwise.figures import style
 from layerwise.figures.categories import MOST_NAMED
 from layerwise.figures.drawing import draw
@@ -38,14 +37,13 @@ from layerwise.pages.own_model.cautions import cautions, share_of_two
 from layerwise.pages.own_model.tables import Section, Table
 from layerwise.pages.typeset import build_pdf
 from layerwise.statistics.correlation import MIN_POINTS
-from layerwise.steps import analyze
+from layerwise.steps.analyze import analyze
+from layerwise.steps.results import Result
 from parsed_page import Page
 from random_states import DRAWS, numbers_of, some_pairs, write_states
-from tiny_checkpoints import twinned_model
+from tiny_checkpoints import EXAMPLE, twin_folder
 
-ROOT = Path(__file__).resolve().parent.parent
-EXAMPLE = {"pairs": ROOT / "examples" / "pairs.json", "prompts": ROOT / "examples" / "prompts.json"}
-DOCUMENTS = tuple(READER)
+CHECKPOINT = twin_folder("gpt_neox", 5)
 FIGURES = [*figures.OF_ONE]
 FEW: dict[str, Any] = {"layers": [0, 4, 8, 10], "k_values": [10], "n_permutations": 20}
 HOSTILE = (MARKUP[0], MARKUP[6], TEX[0], TEX[5], "$x^2$ & $\\frac{$", "größe 語 \u2588")
@@ -57,27 +55,10 @@ needs_latex = pytest.mark.skipif(
 # --- a whole run --------------------------------------------------------------------------------
 
 
-def run(model: Path, out: Path, **changed: Any) -> str:
-    return analyze.analyze(model, **EXAMPLE, out=out, **changed).summary
-
-
-def texts() -> list[str]:
-    statements = read_pairs(EXAMPLE["pairs"]).statements
-    return [*statements, *read_prompts(EXAMPLE["prompts"])]
-
-
 @pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_twin(twinned_model(n_layers=5), texts(), tmp_path_factory.mktemp("model") / "tiny")
-
-
-@pytest.fixture(scope="module")
-def out(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("own") / "out"
-    said = run(checkpoint, folder)
-    assert all(f"{name}.json" in said for name in DOCUMENTS)
-    assert "index.html" in said
-    return folder
+def out(analyzed: Result) -> Path:
+    assert analyzed.folder is not None
+    return analyzed.folder
 
 
 def cells_of(text: str, section: str) -> list[str]:
@@ -136,49 +117,41 @@ def test_the_page_asks_for_nothing_and_links_what_is_there(out: Path) -> None:
     assert [one for one in told if one not in words] == []
 
 
-def test_gains_against_the_states_that_transformers_returns(out: Path, checkpoint: Path) -> None:
-    found = json.loads((out / "gains.json").read_text())
-    model = transformers.AutoModelForCausalLM.from_pretrained(checkpoint, use_safetensors=True)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(checkpoint)
+def test_gains_and_norms_against_transformers(analyzed: Result) -> None:
+    """Of the states that it returns, and of the slices that the model computes with."""
+    found, norms = (analyzed.documents[name] for name in ("gains", "spectral"))
+    model = transformers.AutoModelForCausalLM.from_pretrained(CHECKPOINT, use_safetensors=True)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(CHECKPOINT)
     ratios = []
     for text in read_prompts(EXAMPLE["prompts"]):
         with torch.no_grad():
             states = model(**tokenizer(text, return_tensors="pt"), output_hidden_states=True)
-        norms = [float(state[0, -1].norm()) for state in states.hidden_states]
-        ratios.append([after / before for before, after in itertools.pairwise(norms)])
+        lengths = [float(state[0, -1].norm()) for state in states.hidden_states]
+        ratios.append([after / before for before, after in itertools.pairwise(lengths)])
     assert found["residual_gain_all"] == pytest.approx([row[-2] for row in ratios], rel=1e-5)
     assert found["gain_with_ln_mean"] == pytest.approx(np.mean([r[-1] for r in ratios]), rel=1e-5)
     assert found["all_layer_gains"] == pytest.approx(np.mean(ratios, axis=0), rel=1e-5)
     assert found["all_layer_gains_std"] == pytest.approx(np.std(ratios, axis=0), rel=1e-4)
     assert (found["n_heads"], found["d_model"], found["rho"]) == (4, 16, 1.0)
-
-
-def test_norms_are_those_of_the_slices_that_the_model_computes_with(
-    out: Path, checkpoint: Path
-) -> None:
-    found = json.loads((out / "spectral.json").read_text())
-    model = transformers.AutoModelForCausalLM.from_pretrained(checkpoint, use_safetensors=True)
     for block, layer in enumerate(model.gpt_neox.layers):
         fused = layer.attention.query_key_value.weight.detach().numpy().reshape(4, 3, 4, 16)
         expected = np.linalg.norm(fused[:, 2].reshape(16, 16), 2)
-        assert found["W_V_spectral_norm"][block] == pytest.approx(expected, rel=1e-5)
+        assert norms["W_V_spectral_norm"][block] == pytest.approx(expected, rel=1e-5)
 
 
 # --- what a model cannot have -------------------------------------------------------------------
 
 
-def test_a_model_without_known_slices_is_told_so(
-    out: Path, checkpoint: Path, tmp_path: Path
-) -> None:
+def test_a_model_without_known_slices_is_told_so(out: Path, tmp_path: Path) -> None:
     folder = tmp_path / "falcon"
-    shutil.copytree(checkpoint, folder, ignore=shutil.ignore_patterns("*.safetensors"))
+    shutil.copytree(CHECKPOINT, folder, ignore=shutil.ignore_patterns("*.safetensors"))
     sizes = {"hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 4}
-    vocabulary = json.loads((checkpoint / "config.json").read_text())["vocab_size"]
+    vocabulary = json.loads((CHECKPOINT / "config.json").read_text())["vocab_size"]
     newer = {"vocab_size": vocabulary, "new_decoder_architecture": True, "num_kv_heads": 2}
     shaped = transformers.FalconConfig(**sizes, **newer)
     transformers.AutoModelForCausalLM.from_config(shaped).save_pretrained(folder)
     shutil.copytree(out, tmp_path / "out", ignore=shutil.ignore_patterns("hidden_states"))
-    said = run(folder, tmp_path / "out")
+    said = analyze(folder, **EXAMPLE, out=tmp_path / "out").summary
     assert "no spectral.json: falcon is known with one head of keys and values" in said
     assert not (tmp_path / "out" / "spectral.json").exists()  # of the earlier run
     page_of = Page((tmp_path / "out" / "index.html").read_text())
@@ -289,13 +262,9 @@ def test_a_slope_of_one_layer_is_none(results: Any, peak: int, known: tuple[bool
 # --- tables as files ----------------------------------------------------------------------------
 
 
-def read_csv(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as handle:
-        return list(csv.DictReader(handle))
-
-
 def test_a_row_per_pair_and_no_statement_in_any_file(out: Path) -> None:
-    rows = read_csv(out / "tables" / "by-pair.csv")
+    table = (out / "tables" / "by-pair.csv").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(io.StringIO(table)))
     assert [row["pair"] for row in rows] == [str(n) for n in range(6)] * 3
     nll = [[float(row[f"NLL {side} (nats)"]) for side in "AB"] for row in rows]
     preferences = [float(row["preference (nats)"]) for row in rows]
@@ -304,7 +273,8 @@ def test_a_row_per_pair_and_no_statement_in_any_file(out: Path) -> None:
     similarity = [float(row["within pair sim (layer 5)"]) for row in rows]
     assert np.corrcoef(similarity, preferences)[0, 1] == pytest.approx(document["r"])
     written = [path.read_bytes() for path in out.rglob("*") if path.is_file()]
-    assert not [text for text in texts() for one in written if text.encode() in one]
+    texts = [*read_pairs(EXAMPLE["pairs"]).statements, *read_prompts(EXAMPLE["prompts"])]
+    assert not [text for text in texts for one in written if text.encode() in one]
 
 
 def test_csv_has_every_digit_and_the_page_those_that_count() -> None:

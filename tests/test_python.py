@@ -16,26 +16,11 @@ import transformers
 
 import layerwise
 from claim_records import judged, record
-from layerwise import LayerwiseError
+from layerwise import LayerwiseError, Result
 from layerwise.files import read_json
 from layerwise.pages.own_model.figures import ACROSS
 from parsed_page import Page
-from tiny_checkpoints import TWO_PROCESSES, contents, twin_folder
-
-EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
-TEXTS = {"pairs": EXAMPLES / "pairs.json", "prompts": EXAMPLES / "prompts.json"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_date() -> Any:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SOURCE_DATE_EPOCH", "0")
-        yield
-
-
-@pytest.fixture(scope="module")
-def result() -> layerwise.Result:
-    return layerwise.analyze(twin_folder("gpt_neox"), **TEXTS)
+from tiny_checkpoints import EXAMPLE, TWO_PROCESSES, contents, twin_folder
 
 
 def loaded(family: str = "gpt_neox", **options: Any) -> tuple[Any, Any]:
@@ -46,68 +31,67 @@ def loaded(family: str = "gpt_neox", **options: Any) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("launch", [[], TWO_PROCESSES])
 def test_the_same_files_as_the_command_line(
-    result: layerwise.Result, tmp_path: Path, launch: list[str]
+    analyzed: Result, tmp_path: Path, launch: list[str]
 ) -> None:
     """Of one process or of two, which share the batches; the first alone writes and speaks."""
-    said = [f"--{name}={path}" for name, path in TEXTS.items()]
-    model = f"--model={twin_folder('gpt_neox')}"
+    said = [f"--{name}={path}" for name, path in EXAMPLE.items()]
+    model = f"--model={twin_folder('gpt_neox', 5)}"
     command = [sys.executable, *launch, "-m", "layerwise.cli", "analyze", model, *said]
     done = subprocess.run(
         [*command, f"--out={tmp_path / 'verb'}"],
         env={**os.environ, "OMP_NUM_THREADS": "1"}, check=True, capture_output=True, text=True,
     )  # fmt: skip
     assert done.stdout.count("gains.json") == 1
-    saved = result.save(tmp_path / "python")
-    assert (result.folder, saved.folder) == (None, tmp_path / "python")
-    verb = contents(tmp_path / "verb")
-    states = {name for name in verb if name.startswith("hidden_states/")}
-    assert states
-    assert contents(tmp_path / "python") == {n: b for n, b in verb.items() if n not in states}
+    made = (contents(analyzed.folder), contents(tmp_path / "verb"))
+    verb, python = ({n: b for n, b in of.items() if "hidden_states" not in n} for of in made)
+    assert verb == python
+    assert len(verb) < len(made[1])
 
 
 @pytest.mark.parametrize("family", ["gpt_neox", "gpt2", "bloom"])
 def test_a_loaded_model_gives_what_its_folder_gives(family: str) -> None:
     model, tokenizer = loaded(family)
     model.train()
-    of_folder = layerwise.analyze(twin_folder(family), **TEXTS)
-    found = layerwise.analyze(model, **TEXTS, tokenizer=tokenizer)
+    of_folder = layerwise.analyze(twin_folder(family), **EXAMPLE)
+    found = layerwise.analyze(model, **EXAMPLE, tokenizer=tokenizer)
     assert found.documents == of_folder.documents
     assert list(found.models) == list(of_folder.models)
     assert found.page.random_weights
     assert model.training
     with torch.no_grad():
         model.get_input_embeddings().weight[3] += 1
-    changed = layerwise.analyze(model, **TEXTS, tokenizer=tokenizer, without=["spectral"])
+    changed = layerwise.analyze(model, **EXAMPLE, tokenizer=tokenizer, without=["spectral"])
     revisions = {dict(one.page.settings)["revision"] for one in (of_folder, found, changed)}
     assert len(revisions) == 3
 
 
-def test_texts_from_memory_and_no_prompts(result: layerwise.Result) -> None:
-    documents = {name: read_json(path) for name, path in TEXTS.items()}
-    model = twin_folder("gpt_neox")
-    assert layerwise.analyze(model, **documents).documents == result.documents
+def test_texts_from_memory_and_no_prompts(analyzed: Result) -> None:
+    documents = {name: read_json(path) for name, path in EXAMPLE.items()}
+    model = twin_folder("gpt_neox", 5)
+    found = layerwise.analyze(model, **documents)
+    assert (found.folder, found.documents) == (None, analyzed.documents)
     without = layerwise.analyze(model, documents["pairs"])
     left = {"anisotropy", "gains"}
     assert set(without.page.absent) == left
-    assert set(without.documents) == set(result.documents) - left
-    assert without.documents["pairs"] == result.documents["pairs"]
+    assert set(without.documents) == set(analyzed.documents) - left
+    assert without.documents["pairs"] == analyzed.documents["pairs"]
 
 
-def test_a_result_is_frozen_and_its_tables_are_records(result: layerwise.Result) -> None:
+def test_a_result_is_frozen_and_its_tables_are_records(analyzed: Result) -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
-        result.folder = Path()  # type: ignore[misc]
-    table, rows = result.tables["intervals"], result.documents["category_bootstrap"]
+        analyzed.folder = Path()  # type: ignore[misc]
+    table, rows = analyzed.tables["intervals"], analyzed.documents["category_bootstrap"]
     found = [(record["layer"], record["r"]) for record in table.records]
     assert found == [(int(layer), of["r"]) for layer, of in rows["layer_results"].items()]
-    assert len(result.tables["by-pair"]) == 18
-    assert result.figures["layers"].figure.axes
+    assert len(analyzed.tables["by-pair"]) == 18
+    assert analyzed.figures["layers"].figure.axes
 
 
 def test_an_empty_path_is_the_folder_one_is_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    pairs = TEXTS["pairs"]
+    pairs = EXAMPLE["pairs"]
     layerwise.analyze(twin_folder("gpt_neox"), pairs, out="", without=["spectral"])
     assert (tmp_path / "index.html").is_file()
 
@@ -116,7 +100,7 @@ def test_a_notebook_shows_the_outcome_first_and_names_as_text(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("layerwise.pages.own_model.tables.SHOWN", 4)
-    pairs = read_json(TEXTS["pairs"])
+    pairs = read_json(EXAMPLE["pairs"])
     pairs["<b>x</b>"] = pairs.pop("kitchen")
     found = layerwise.analyze(twin_folder("gpt_neox"), pairs, without=["spectral"])
     shown = found.tables["categories"]._repr_html_()
@@ -129,8 +113,8 @@ def test_a_notebook_shows_the_outcome_first_and_names_as_text(
     assert "... and 6 rows more." in found.tables["pairs"]._repr_html_()
 
 
-def test_pandas_is_no_dependency(result: layerwise.Result, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = result.tables["intervals"]
+def test_pandas_is_no_dependency(analyzed: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = analyzed.tables["intervals"]
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(LayerwiseError, match=r"needs pandas, .*; `pip install pandas`, or use `.r"):
         table.to_pandas()
@@ -139,11 +123,11 @@ def test_pandas_is_no_dependency(result: layerwise.Result, monkeypatch: pytest.M
     assert table.to_pandas() == (table.records, list(table.columns))
 
 
-def test_models_compare_as_results_or_folders(result: layerwise.Result, tmp_path: Path) -> None:
-    other = layerwise.analyze(twin_folder("gpt2"), **TEXTS, without=["spectral"])
-    found = layerwise.compare([result, other])
+def test_models_compare_as_results_or_folders(analyzed: Result, tmp_path: Path) -> None:
+    other = layerwise.analyze(twin_folder("gpt2"), **EXAMPLE, without=["spectral"])
+    found = layerwise.compare([analyzed, other])
     assert list(found.models) == ["gpt_neox", "gpt2"]
-    folders = [result.save(tmp_path / "a").folder, other.save(tmp_path / "b").folder]
+    folders = [analyzed.save(tmp_path / "a").folder, other.save(tmp_path / "b").folder]
     saved = layerwise.compare(folders, tmp_path / "out")
     assert saved.documents == found.documents
     written = read_json(tmp_path / "out" / "scaling.json")
@@ -153,7 +137,7 @@ def test_models_compare_as_results_or_folders(result: layerwise.Result, tmp_path
     assert {"scaling.json", "scaling/tables/peaks.csv", "scaling/tables.tex"} <= set(links)
     assert all((tmp_path / "out" / one).is_file() for one in links)
     assert sum(of == ("role", "img") for of in page.values) == len(ACROSS)
-    tests = list(result.documents["category_bootstrap"]["layer_results"].values())
+    tests = list(analyzed.documents["category_bootstrap"]["layer_results"].values())
     assert saved.tables["peaks"].records[0]["low"] == tests[-1]["ci_lower"]
     assert found._repr_html_().index("<table>") > 0
     with pytest.raises(LayerwiseError, match="gpt2: two of the models are named 'gpt2'; name each"):
@@ -210,8 +194,8 @@ MISTAKES = [
 def test_inputs_are_checked_before_torch_is_imported(
     tmp_path: Path, name: str, text: str | None, message: str
 ) -> None:
-    given = {key: tmp_path / f"{key}.json" for key in TEXTS} | {"out": tmp_path / "out"}
-    for key, path in TEXTS.items():
+    given = {key: tmp_path / f"{key}.json" for key in EXAMPLE} | {"out": tmp_path / "out"}
+    for key, path in EXAMPLE.items():
         shutil.copy(path, given[key])
     given["model"] = shutil.copytree(twin_folder("gpt_neox"), tmp_path / "model")
     place = given.get(name, given["model"] / name)
@@ -233,22 +217,22 @@ def test_what_is_no_model_iv() -> None:
         (loaded()[0].double(), tokenizer, "dtype must be one of .*, found 'float64'"),
     ):
         with pytest.raises(LayerwiseError, match=message):
-            layerwise.analyze(given, **TEXTS, tokenizer=of)
+            layerwise.analyze(given, **EXAMPLE, tokenizer=of)
     with pytest.raises(LayerwiseError, match="a loaded model has its revision, dtype and device"):
-        layerwise.analyze(model, **TEXTS, tokenizer=tokenizer, dtype="float16")
+        layerwise.analyze(model, **EXAMPLE, tokenizer=tokenizer, dtype="float16")
     for wrong, message in (
         ({"without": ["all"]}, "without.0: must be 'gains' or 'spectral', found 'all'"),
         ({"seed": -1}, "seed: must be greater than or equal to 0, found -1"),
         ({"device": "tpu"}, r"device: must match pattern '.cpu|auto|cuda.*, found 'tpu'"),
     ):
         with pytest.raises(LayerwiseError, match=f"analyze: {message}"):
-            layerwise.analyze("nothing is loaded", **TEXTS, **wrong)
+            layerwise.analyze("nothing is loaded", **EXAMPLE, **wrong)
     with pytest.raises(AttributeError, match="no attribute 'analyse'"):
         layerwise.analyse  # noqa: B018
 
 
 def test_an_error_names_what_was_given(tmp_path: Path) -> None:
-    pairs = read_json(TEXTS["pairs"])
+    pairs = read_json(EXAMPLE["pairs"])
     pairs["kitchen"]["pairs"][2][1] = "a"
     (tmp_path / "mine.json").write_text(json.dumps(pairs))
     for given, place in ((pairs, "pairs"), (tmp_path / "mine.json", "mine.json")):

@@ -19,7 +19,6 @@ from layerwise.cli import app
 from layerwise.figures.drawing import draw
 from layerwise.figures.numbers import read_numbers
 from layerwise.figures.style import save
-from layerwise.steps import analyse, judge
 from layerwise.steps.run import summary
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,20 +31,8 @@ def readme() -> str:
 
 
 @pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder whose `results` hold the published source, judged now."""
-    base = tmp_path_factory.mktemp("judged")
-    out = base / "results" / "published"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(ROOT)
-        analyse.run("published", out=out / "statistics")
-        judge.run("published", statistics=out / "statistics", out=out / "claims.json")
-    return base
-
-
-@pytest.fixture(scope="module")
-def claims(judged: Path) -> Any:
-    return json.loads((judged / "results" / "published" / "claims.json").read_text())
+def claims(results: Path) -> Any:
+    return json.loads((results / "published" / "claims.json").read_text())
 
 
 def blocks(text: str) -> list[tuple[str, str, str]]:
@@ -65,8 +52,8 @@ def commands(text: str, *languages: str) -> list[list[str]]:
 # --- what it shows is so ------------------------------------------------------------------------
 
 
-def test_the_table_of_verdicts_is_the_output_now(readme: str, judged: Path) -> None:
-    shown = summary("published", judged).strip("\n")
+def test_the_table_of_verdicts_is_the_output_now(readme: str, results: Path) -> None:
+    shown = summary("published", results.parent).strip("\n")
     assert readme.index("make reproduce") < readme.index(f"```\n{shown}\n```") < len(readme) / 2
 
 
@@ -81,8 +68,8 @@ def test_generated_pages_are_those_of_today(readme: str, claims: Any) -> None:
             assert readme == script["with_headlines"](readme, claims)
 
 
-def test_the_figure_of_the_answer_is_that_of_today(judged: Path, tmp_path: Path) -> None:
-    source = judged / "results" / "published"
+def test_the_figure_of_the_answer_is_that_of_today(results: Path, tmp_path: Path) -> None:
+    source = results / "published"
     numbers = read_numbers(
         "published", source / "statistics", source / "claims.json", ROOT / "models.yaml"
     )
@@ -136,12 +123,12 @@ NOT_COPIED = shutil.ignore_patterns(
 
 
 @pytest.fixture(scope="module")
-def copy(judged: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def copy(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The repository after `make reproduce`, as far as the commands need it."""
     folder = tmp_path_factory.mktemp("copy") / "layerwise"
     shutil.copytree(ROOT, folder, ignore=NOT_COPIED)
     (folder / ".dvc" / "config.local").write_text("[core]\n    no_scm = true\n")
-    shutil.copytree(judged / "results", folder / "results")
+    shutil.copytree(results, folder / "results")
     return folder
 
 

@@ -18,29 +18,11 @@ from layerwise.inputs.published import read_control
 from layerwise.inputs.result_files import BOOTSTRAP, UA_FILES
 from layerwise.inputs.shapes import read_choices
 from layerwise.ledger.verdicts import as_by_random
-from layerwise.steps import analyse, control, judge, scaling
+from layerwise.steps import analyse, control, scaling
 from layerwise.steps.claims import as_table, claims, found, list_claims
 from layerwise.steps.trace import as_text, trace
 
 CLAIM = "p2.nb003.6.9b.global.ci_lower"
-
-
-@pytest.fixture(scope="module")
-def results(root, tmp_path_factory):
-    """A results folder with the published source, judged (few resamples)."""
-    folder = tmp_path_factory.mktemp("results")
-    params = folder / "params.yaml"
-    params.write_text("analyse: {n_resamples: 200, level: 0.95, seed: 42}\n")
-    analyse.run(
-        "published",
-        folder / "published" / "statistics",
-        published=root / "published",
-        params=params,
-    )
-    made = folder / "published"
-    tables = {"claims": root / "claims", "published": root / "published"}
-    judge.run("published", made / "statistics", made / "claims.json", **tables)
-    return folder
 
 
 def sha256(path):

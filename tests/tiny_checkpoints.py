@@ -27,6 +27,7 @@ SHARED_KV = ("llama", "mistral", "gemma2", "apertus", "phi3", "stablelm")
 WITH_BOS = ("opt", "llama", "mistral", "gemma", "gemma2", "apertus")
 REPOSITORY = Path(__file__).parents[1]
 PROMPTS = read_json(REPOSITORY / "code/layerwise/inputs/rehearsal/prompts.json")
+EXAMPLE = {name: REPOSITORY / f"examples/{name}.json" for name in ("pairs", "prompts")}
 PUBLISHED = read_published(REPOSITORY / "published")
 # `--cpu` would start one process and say nothing; the name of this launcher is all it asks
 TWO_PROCESSES = ["-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes=2",
