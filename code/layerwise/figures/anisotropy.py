@@ -27,17 +27,11 @@ def anisotropy(numbers: Numbers) -> Figure:
     title = f"The share of the first component peaks at layer {peak} of {document['n_layers']}"
     title += f" and is down to half at layer {falls[0]}" if falls else " and stays over half of it"
     series = {key: document[key] for key in SERIES if None not in (document.get(key) or [None])}
-    rows, columns = (2, 2) if len(series) == 4 else (1, len(series))
-    figure, grid = style.panels(
-        numbers,
-        title,
-        2.0 * rows,
-        f"{numbers.names[model]}; n: all tokens of {document['n_prompts']} prompts. Red: "
-        f"layer {peak}, where the share is {shares[peak]:.3f}. {numbers.grey}",
-        rows=rows,
-        columns=columns,
-    )
-    for axes, (key, values) in zip(grid.flat, series.items(), strict=False):
+    remark = f"{numbers.names[model]}; n: all tokens of {document['n_prompts']} prompts. Red: "
+    remark += f"layer {peak}, where the share is {shares[peak]:.3f}. {numbers.grey}"
+    shape = {"n": len(series), "columns": 2 if len(series) == 4 else len(series)}
+    figure, panels = style.panels(numbers, title, 2.0, remark, **shape)
+    for axes, (key, values) in zip(panels, series.items(), strict=True):
         axes.plot(values, marker=".", color=style.BLUE)
         axes.plot(peak, values[peak], "D", color=style.RED)
         if key == VARIANCE:
@@ -45,10 +39,7 @@ def anisotropy(numbers: Numbers) -> Figure:
         style.layer_axis(axes, range(len(values)), most=6)
         name, unit = SERIES[key]
         axes.set(ylabel=unit, title=name)
-    of_series = zip(grid.flat, series, strict=False)
-    style.beside(
-        [(axes, numbers.beside.get(key, {})) for axes, key in of_series], document["n_layers"]
-    )
+    style.beside(numbers, dict(zip(series, panels, strict=True)), document["n_layers"])
     return figure
 
 
@@ -66,8 +57,7 @@ def anisotropy_spectra(numbers: Numbers) -> Figure:
     top = max(shares, key=lambda layer: shares[layer][0])
     title = f"Of the layers shown the first eigenvalue weighs most at layer {top}: "
     title += f"{shares[top][0]:.0%} of the sum"
-    figure, grid = style.panels(numbers, title, 2.8)
-    axes = grid[0, 0]
+    figure, (axes,) = style.panels(numbers, title, 2.8)
     for number, (layer, share) in enumerate(shares.items()):
         dashes = ("-", "--", "-.", ":", (0, (5, 1)))[number % 5]
         colour = style.RED if layer == top else style.COLOURS[number % 5]
@@ -76,5 +66,5 @@ def anisotropy_spectra(numbers: Numbers) -> Figure:
     style.log_axis(axes, "y")
     axes.set(xlabel="rank of the eigenvalue", ylabel="share of the eigenvalues kept")
     axes.set_title(f"{numbers.names[model]}, tokens of {document['n_prompts']} prompts")
-    style.legend_below(grid, 5)
+    style.legend_below(figure, 5)
     return figure

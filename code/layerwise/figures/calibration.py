@@ -34,8 +34,7 @@ def asymmetry_by_category(numbers: Numbers) -> Figure:
     negative = sum(of[NUMERIC] < 0 for of in ua.values())
     title = f"On {REFERENCE} {inside} of {len(ua)} models lie within {BAND} of zero; on numeric "
     title += f"facts UA is negative in {negative} of {len(ua)}"
-    figure, grid = style.panels(numbers, title, 3.3)
-    axes = grid[0, 0]
+    figure, (axes,) = style.panels(numbers, title, 3.3)
     place = list(counts).index(REFERENCE)
     axes.fill_betweenx([place - 0.45, place + 0.45], -BAND, BAND, color=style.ORANGE, alpha=0.35,
                        linewidth=0, zorder=0)  # fmt: skip
@@ -48,5 +47,5 @@ def asymmetry_by_category(numbers: Numbers) -> Figure:
     axes.axvline(0, **style.REFERENCE)
     axes.set_xlabel("uniformity asymmetry U(A) - U(B) (cosine, no unit)")
     axes.set_title(f"{sum(counts.values())} pairs")
-    style.legend_below(grid, len(ua))
+    style.legend_below(figure, len(ua))
     return figure

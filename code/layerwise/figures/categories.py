@@ -35,9 +35,9 @@ def validation(numbers: Numbers) -> Figure:
         name, r = next(iter(without[first].items()))
         title += f" and {r:+.3f} without {name}"
     tallest = max(min(len(found), MOST_NAMED) for found in points.values())
-    height = len(documents) * max(2.0, 0.6 + 0.17 * tallest)
-    figure, grid = style.panels(numbers, title, height, rows=len(documents), columns=2)
-    for row, (model, document) in zip(grid, documents.items(), strict=True):
+    height = max(2.0, 0.6 + 0.17 * tallest)
+    figure, panels = style.panels(numbers, title, height, n=2 * len(documents), columns=2)
+    for row, (model, document) in zip(panels.reshape(-1, 2), documents.items(), strict=True):
         looks = _looks(points[model], without[model])
         _scatter(row[0], document["_global_stats"], points[model], looks)
         n = len(points[model])
@@ -127,7 +127,7 @@ def layers(numbers: Numbers) -> Figure:
     remark = f"Bars: {document['ci_level']:.0%} intervals; a cross where it holds zero. "
     remark += numbers.grey
     shape: dict[str, Any] = {"columns": 2, "width_ratios": (3, 1), "sharey": True}
-    figure, (row,) = style.panels(numbers, title, 2.5, remark, **shape)
+    figure, row = style.panels(numbers, title, 2.5, remark, **shape)
     for change in found["summary"]["sign_changes"]:
         middle = (change["layer_before"] + change["layer_after"]) / 2
         row[0].axvline(middle, color=style.GREY, linestyle=":", linewidth=0.8)
@@ -135,7 +135,7 @@ def layers(numbers: Numbers) -> Figure:
     row[0].set(ylim=(-1.05, 1.05), ylabel="r(UA, preference)")
     row[0].set_title(f"{numbers.names[model]}, n = {document['n_categories']} categories")
     _poolings(row[1], found["strategies"])
-    style.beside([(row[0], numbers.beside.get(CATEGORIES, {}))], max(map(int, results)))
+    style.beside(numbers, {CATEGORIES: row[0]}, max(map(int, results)))
     return figure
 
 
@@ -171,7 +171,7 @@ def bins(numbers: Numbers) -> Figure:
     title += f"{len(document['bootstrap_results'])} layers, over {n} categories at {clear[0]}"
     shape: dict[str, Any] = {"columns": 3 if sweep else 2, "sharey": True}
     remark = f"{style.HOLDS_ZERO} {numbers.grey}"
-    figure, (row,) = style.panels(numbers, title, 2.7, remark, **shape)
+    figure, row = style.panels(numbers, title, 2.7, remark, **shape)
     for axes, (name, place) in zip(row, series.items(), strict=False):
         style.intervals_by_layer(axes, document[place], most=5 if sweep else 10)
         axes.set_title(f"{numbers.names[model]}, n = {name}")
@@ -184,10 +184,9 @@ def bins(numbers: Numbers) -> Figure:
         row[2].axhline(0, **style.REFERENCE)
         row[2].set_title(f"mean r of {document['n_permutations']} binnings")
     if sweep:
-        style.legend_below(row[2:], len(sweep))
-    curves = [numbers.beside.get(quantity, {}) for quantity in (CATEGORIES, BINS)]
+        style.legend_below(figure, len(sweep))
     last = max(map(int, document["bootstrap_results"]))
-    style.beside(list(zip(row, curves, strict=False)), last)
+    style.beside(numbers, {CATEGORIES: row[0], BINS: row[1]}, last)
     return figure
 
 
@@ -210,8 +209,7 @@ def scaling(numbers: Numbers) -> Figure:
     rises = sum(max(curve.values()) > 0 for curve in curves.values())
     title = f"At the last layer r is negative in {negative} of {len(curves)} models; {rises} of "
     title += f"{len(curves)} have a layer with positive r"
-    figure, grid = style.panels(numbers, title, 3.0)
-    axes = grid[0, 0]
+    figure, (axes,) = style.panels(numbers, title, 3.0)
     for number, (model, curve) in enumerate(curves.items()):
         axes.plot(*zip(*curve.items(), strict=True), label=model, **style.look(number))
         peak = max(curve, key=lambda depth: curve[depth])
@@ -220,5 +218,5 @@ def scaling(numbers: Numbers) -> Figure:
     axes.axhline(0, **style.REFERENCE)
     axes.set(ylim=(-1.05, 1.05), xlabel="layer (% of depth)", ylabel="r(UA, preference)")
     axes.set_title(f"n = {categories['n_categories']} categories")
-    style.legend_below(grid, 5)
+    style.legend_below(figure, 5)
     return figure

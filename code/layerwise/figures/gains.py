@@ -39,9 +39,9 @@ def depth_gain(numbers: Numbers) -> Figure:
     title = f"The mean gain of {len(over)} of {len(sizes)} sizes is over the claimed bound 10^(1/L)"
     title += f": {', '.join(over)}" if over else ""
     remark = f"Gain of the second-last block. {_correlations(sizes)}"
-    figure, (row,) = style.panels(numbers, title, 3.2, remark, columns=2)
-    _prompts(row[1], sizes)
-    _against_depth(row[0], sizes, over)
+    figure, (left, right) = style.panels(numbers, title, 3.2, remark, columns=2)
+    _prompts(right, sizes)
+    _against_depth(left, sizes, over)
     return figure
 
 
@@ -126,8 +126,7 @@ def lab_heritage(numbers: Numbers) -> Figure:
     below = [lab for lab, models in columns if np.mean(list(models.values())) < 1]
     title = f"Mean gain is below 1 in {len(below)} of {len(columns)} labs"
     title += f": {', '.join(below)}" if below else ""
-    figure, grid = style.panels(numbers, title, 3.0)
-    axes = grid[0, 0]
+    figure, (axes,) = style.panels(numbers, title, 3.0)
     axes.axhline(1, **style.REFERENCE)
     for place, (lab, models) in enumerate(columns):
         colour = style.RED if lab in below else style.BLUE

@@ -35,17 +35,16 @@ def gains(numbers: Numbers) -> Figure:
     over = [name for name, of in documents.items() if means[name] > depth_bound(of["n_layers"])]
     title = f"The second-last block's mean gain is {_values(numbers, means)}: {len(over)} of "
     title += f"{len(means)} over the claimed bound 10^(1/L)"
-    figure, (row,) = style.panels(numbers, title, 3.2, numbers.grey, columns=2)
+    figure, (left, right) = style.panels(numbers, title, 3.2, numbers.grey, columns=2)
     curves = {name: own({"layers": of, "gains": of})[GAIN] for name, of in documents.items()}
-    style.log_axis(row[0], "y")
-    _curves(row[0], numbers, curves)
-    row[0].axhline(1, **style.REFERENCE)
-    row[0].set_ylabel("gain")
-    row[0].set_title("by block")
-    _against_depth(row[1], numbers, documents, means)
+    style.log_axis(left, "y")
+    _curves(left, numbers, curves)
+    left.axhline(1, **style.REFERENCE)
+    left.set(ylabel="gain", title="by block")
+    _against_depth(right, numbers, documents, means)
     if len(curves) > 1:
-        style.legend_below(row, 3)
-    style.beside([(row[0], numbers.beside.get(GAIN, {}))])
+        style.legend_below(figure, 3)
+    style.beside(numbers, {GAIN: left})
     return figure
 
 
@@ -106,22 +105,18 @@ def _panels(
 ) -> Figure:
     """A panel per quantity that some model has."""
     there = [of for of in quantities if any(of in curves for curves in found.values())]
-    rows, columns = -(-len(there) // 2), min(2, len(there))
-    grid_of |= {"rows": rows, "columns": columns}
-    figure, grid = style.panels(numbers, title, 2.3 * rows + 0.3, numbers.grey, **grid_of)
-    for axes, of in zip(grid.flat, there, strict=False):
+    grid_of |= {"n": len(there), "columns": min(2, len(there))}
+    figure, panels = style.panels(numbers, title, 2.45, numbers.grey, **grid_of)
+    for axes, of in zip(panels, there, strict=True):
         if of in LOGARITHMIC:
             style.log_axis(axes, "y")
         _curves(axes, numbers, {name: c[of] for name, c in found.items() if of in c})
         if of in LEVELS:
             axes.axhline(LEVELS[of], **style.REFERENCE)
         axes.set_title(quantities[of])
-    for spare in list(grid.flat)[len(there) :]:
-        spare.set_axis_off()
     if len(found) > 1:
-        style.legend_below(grid, 3)
-    pairs = zip(grid.flat, there, strict=False)
-    style.beside([(axes, numbers.beside.get(of, {})) for axes, of in pairs])
+        style.legend_below(figure, 3)
+    style.beside(numbers, dict(zip(there, panels, strict=True)))
     return figure
 
 
@@ -138,13 +133,8 @@ def last_layer(numbers: Numbers) -> Figure:
     printed = {name: curve[-1][1] for name, curve in numbers.beside.get(CATEGORIES, {}).items()}
     clear = sum(not holds_zero for *_, holds_zero in rows.values())
     title = f"The interval of r at the last layer excludes zero in {clear} of {len(rows)} models"
-    figure, grid = style.panels(
-        numbers,
-        title,
-        0.8 + 0.22 * (len(rows) + len(printed)),
-        f"{style.HOLDS_ZERO} {numbers.grey}",
-    )
-    axes = grid[0, 0]
+    height, remark = 0.8 + 0.22 * (len(rows) + len(printed)), f"{style.HOLDS_ZERO} {numbers.grey}"
+    figure, (axes,) = style.panels(numbers, title, height, remark)
     counts = [f"{numbers.names[name]}, n = {of['n_categories']}" for name, of in documents.items()]
     style.category_axis(axes, [*counts, *printed])
     for place, (r, low, high, holds_zero) in enumerate(rows.values()):
@@ -154,8 +144,7 @@ def last_layer(numbers: Numbers) -> Figure:
     for place, r in enumerate(printed.values(), start=len(rows)):
         axes.plot(r, place, "o", color=style.GREY, mfc="none")
     axes.axvline(0, **style.REFERENCE)
-    axes.set_xlim(-1.05, 1.05)
-    axes.set_xlabel("r(UA, preference)")
+    axes.set(xlim=(-1.05, 1.05), xlabel="r(UA, preference)")
     return figure
 
 

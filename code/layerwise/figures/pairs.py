@@ -37,19 +37,16 @@ def pairs(numbers: Numbers) -> Figure:
     title = f"{len(turning)} of {len(metrics)} metrics have another sign of r at layer {last} "
     title += f"than at layer {first}"
     remark = f"n = {document['n_pairs']} pairs. {style.HOLDS_ZERO} {numbers.grey}"
-    shape: dict[str, Any] = {"rows": -(-len(metrics) // 3), "columns": 3, "sharey": True}
-    figure, grid = style.panels(numbers, title, 2.0 * shape["rows"], remark, **shape)
-    for axes, metric in zip(grid.flat, metrics, strict=False):
+    shape: dict[str, Any] = {"n": len(metrics), "columns": 3, "sharey": True}
+    figure, panels = style.panels(numbers, title, 2.0, remark, **shape)
+    for axes, metric in zip(panels, metrics, strict=True):
         of_metric = {layer: row[metric] for layer, row in results.items()}
         style.intervals_by_layer(axes, of_metric, style.RED if metric in turning else style.BLUE)
         axes.set_title(metric.replace("_", " "))
-    for spare in list(grid.flat)[len(metrics) :]:
-        spare.set_axis_off()
-    for axes in grid[:, 0]:
+    for axes in panels[::3]:
         axes.set_ylabel(f"{numbers.names[model]}\nr(metric, preference)")
-    grid[0, 0].set_ylim(-1, 1)
-    of_metrics = zip(grid.flat, metrics, strict=False)
-    style.beside([(axes, numbers.beside.get(metric, {})) for axes, metric in of_metrics], last)
+    panels[0].set_ylim(-1, 1)
+    style.beside(numbers, dict(zip(metrics, panels, strict=True)), last)
     return figure
 
 
@@ -70,21 +67,19 @@ def layer_curves(numbers: Numbers) -> Figure:
     title = f"Mean r of the late layers is negative in {negative} of {len(means)} models"
     first = next(iter(means))
     title += f"; in {numbers.names[first]} it is {means[first]:+.3f}"
-    shape: dict[str, Any] = {"rows": 2, "columns": 2, "sharey": True}
-    figure, grid = style.panels(numbers, title, 4.4, style.HOLDS_ZERO, **shape)
+    shape: dict[str, Any] = {"n": len(there), "columns": 2, "sharey": True}
+    figure, panels = style.panels(numbers, title, 2.2, style.HOLDS_ZERO, **shape)
     curves = (entry for entry in CURVES if entry[0] in there)
-    for axes, (name, analysis, _, by_metric) in zip(grid.flat, curves, strict=False):
+    for axes, (name, analysis, _, by_metric) in zip(panels, curves, strict=True):
         rows = {n: row[METRIC] if by_metric else row for n, row in found[name].items()}
         style.intervals_by_layer(axes, rows)
         ends = list(map(int, late[name]["partition"]["late"].split("-")))
         axes.hlines(means[name], *ends, color=style.RED, linewidth=2.5, zorder=4)
         n_pairs = numbers.document(analysis, name, "n_pairs")["n_pairs"]
         axes.set_title(f"{numbers.names[name]}, n = {n_pairs} pairs: late mean {means[name]:+.3f}")
-    for spare in list(grid.flat)[len(there) :]:
-        spare.set_axis_off()
-    for axes in grid[:, 0]:
+    for axes in panels[::2]:
         axes.set_ylabel("r")
-    grid[0, 0].set_ylim(*RANGE)
+    panels[0].set_ylim(*RANGE)
     return figure
 
 
@@ -103,13 +98,11 @@ def template_comparison(numbers: Numbers) -> Figure:
     title = f"With the template r is negative at {negative['with']} of {n} layers, without it "
     title += f"at {negative['without']}"
     remark = f"The notebook's word for it: {document['verdict']}. {style.HOLDS_ZERO}"
-    figure, grid = style.panels(numbers, title, 2.9, remark)
-    axes = grid[0, 0]
+    figure, (axes,) = style.panels(numbers, title, 2.9, remark)
     looks: Mapping[str, Any] = {"with": (style.BLUE, "o"), "without": (style.ORANGE, "s")}
     for name, place in series.items():
         style.intervals_by_layer(axes, document[place], *looks[name], label=f"{name} template")
-    axes.set_ylim(*RANGE)
-    axes.set_ylabel("r(centroid asymmetry, preference)")
+    axes.set(ylim=RANGE, ylabel="r(centroid asymmetry, preference)")
     axes.set_title(f"{numbers.names[INSTRUCT]}, n = {document['n_pairs']} pairs")
-    style.legend_below(grid, 2)
+    style.legend_below(figure, 2)
     return figure

@@ -31,15 +31,12 @@ def sensitivity(numbers: Numbers) -> Figure:
     title = f"In {len(shown) - len(lost)} of {len(shown)} tested pairs of claim and choice the "
     title += "claim survives in every model that shows it, "
     title += f"in {sum(not shown[key][SURVIVES] for key in lost)} in none"
-    figure, grid = style.panels(
-        numbers,
-        title,
-        1.5 + 0.3 * len(CLAIMS),
-        "In a cell: models in which the claim survives / that show it as published; +n: "
+    remark = "In a cell: models in which the claim survives / that show it as published; +n: "
+    remark += (
         f"models in which it holds under this choice only. Empty: not tested. n = {len(names)}: "
-        f"{', '.join(names[:6])}{', ...' if len(names) > 6 else ''}",
     )
-    axes = grid[0, 0]
+    remark += f"{', '.join(names[:6])}{', ...' if len(names) > 6 else ''}"
+    figure, (axes,) = style.panels(numbers, title, 1.5 + 0.3 * len(CLAIMS), remark)
     style.category_axis(axes, [claim.replace("_", "\n") for claim in CLAIMS])
     for row, claim in enumerate(CLAIMS):
         for column, choice in enumerate(CHOICES):

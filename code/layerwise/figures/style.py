@@ -17,7 +17,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
-from layerwise.analyses.depth_curves import Curve
 from layerwise.figures.numbers import OWN, Numbers
 from layerwise.figures.svg import as_svg
 from layerwise.files import atomic_path, write_text
@@ -80,24 +79,27 @@ def panels(
     height: float,
     remark: str = "",
     *,
-    rows: int = 1,
+    n: int | None = None,
     columns: int = 1,
     **grid: Any,
 ) -> tuple[Figure, Any]:
-    """A figure of `rows` x `columns` axes: the message above, a footer below.
+    """A figure of n axes in so many columns, and these: the message above, a footer below.
 
     The footer says the remark, what is missing and the source; of random weights the figure is
     marked all over.
 
     Arguments:
-        height: of all panels with their legend, in inches.
+        height: of a row of panels with their legend, in inches.
+        n: of panels; None: one row of them.
         grid: what `Figure.subplots` takes.
     """
     missing = f"Not {numbers.word}: {', '.join(numbers.missing)}." if numbers.missing else ""
     source = SOURCES[numbers.source] + (f" - {RANDOM}" if numbers.random_weights else "")
     footer = [*textwrap.wrap(remark, LINE), *textwrap.wrap(missing, LINE), source]
     message = textwrap.wrap(title, TITLE_LINE)
-    height = min(height + ROW * len(footer) + TITLE_ROW * len(message), TALLEST)
+    n = n or columns
+    rows = -(-n // columns)
+    height = min(rows * height + ROW * len(footer) + TITLE_ROW * len(message), TALLEST)
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     figure.suptitle("\n".join(message), x=0.005, ha="left")
     figure.supxlabel("\n".join(footer), x=0.005, ha="left", fontsize=8, color=GREY)
@@ -107,17 +109,20 @@ def panels(
         mark.set(color="grey", alpha=0.28, fontweight="bold", zorder=1000)
         mark.set_in_layout(False)
     body: Any = figure.subfigures()
-    return figure, body.subplots(rows, columns, squeeze=False, **grid)
+    axes = body.subplots(rows, columns, squeeze=False, **grid).flat
+    for spare in axes[n:]:
+        spare.set_axis_off()
+    return figure, axes[:n]
 
 
-def legend_below(grid: Any, columns: int) -> None:
+def legend_below(figure: Figure, columns: int) -> None:
     """One legend for all panels, between them and the footer."""
     entries: dict[str, Any] = {}
-    for axes in grid.flat:
+    for axes in figure.axes:
         handles, labels = axes.get_legend_handles_labels()
         entries |= dict(zip(labels, handles, strict=True))
-    body = grid.flat[0].get_figure(root=False)
-    body.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns)
+    legend = {"loc": "outside lower center", "ncols": columns}
+    figure.subfigs[0].legend(entries.values(), entries.keys(), **legend)
 
 
 def log_axis(axes: Axes, side: Literal["x", "y"]) -> None:
@@ -214,15 +219,16 @@ def name_points(axes: Axes, points: Mapping[str, tuple[float, float]]) -> None:
                 label.remove()
 
 
-def beside(panels: Sequence[tuple[Axes, Mapping[str, Curve]]], n_layers: int = 1) -> None:
+def beside(numbers: Numbers, panels: Mapping[str, Axes], n_layers: int = 1) -> None:
     """The papers' curves in grey behind a reader's own, each with its name at its end.
 
     To be called last: the axes get room for the names, which take no part in the layout.
 
     Arguments:
+        panels: by the quantity that each shows.
         n_layers: what relative depth 1 is on the axes.
     """
-    shown = [(axes, curves) for axes, curves in panels if curves]
+    shown = [(axes, numbers.beside[of]) for of, axes in panels.items() if numbers.beside.get(of)]
     for axes, curves in shown:
         for curve in curves.values():
             x, y = zip(*curve, strict=True)

@@ -68,8 +68,7 @@ def overview(numbers: Numbers) -> Figure:
     abstracts = sum(counts[row][word] for row in counts if not row[1] for word in FALLS)
     title = f"Of {standing + denied} printed values that can be compared {denied} do not stand, "
     title += f"{abstracts} of them in the abstracts"
-    figure, grid = style.panels(numbers, title, 1.0 + 0.25 * len(counts))
-    axes = grid[0, 0]
+    figure, (axes,) = style.panels(numbers, title, 1.0 + 0.25 * len(counts))
     _row_names(axes, {row: found.total() for row, found in counts.items()})
     left = np.zeros(len(counts))
     for word, colour in _colours(numbers.claims).items():
@@ -82,7 +81,7 @@ def overview(numbers: Numbers) -> Figure:
         left += shares
     axes.set(xlim=(0, 100), xlabel="share of the claims (%)")
     axes.grid(visible=False)
-    style.legend_below(grid, 4)
+    style.legend_below(figure, 4)
     return figure
 
 
@@ -102,8 +101,7 @@ def agreement(numbers: Numbers) -> Figure:
     n = sum(map(len, gaps.values()))
     title = f"{n - len(denied)} of {n} numbers come out as printed; {len(denied)} do not, "
     title += f"{sum(gap > 0.1 for gap in denied)} of them by more than 10%"
-    figure, grid = style.panels(numbers, title, 0.9 + 0.27 * len(gaps))
-    axes = grid[0, 0]
+    figure, (axes,) = style.panels(numbers, title, 0.9 + 0.27 * len(gaps))
     equal = {row: sum(gap == 0 for _, gap in found) for row, found in gaps.items()}
     _row_names(axes, {row: f"{len(gaps[row])}, {equal[row]} equal" for row in gaps})
     style.log_axis(axes, "x")

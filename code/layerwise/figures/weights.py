@@ -23,26 +23,24 @@ def spectral_norms(numbers: Numbers) -> Figure:
     means = {name: [document[key] for key in MEANS] for name, document in kept.items()}
     larger = [name for name, (value, output) in means.items() if value > output]
     title = f"The mean norm of W_V exceeds that of W_O in {len(larger)} of {len(kept)} models"
-    figure, grid = style.panels(numbers, title, 3.5, SLICE, columns=2)
+    figure, (left, right) = style.panels(numbers, title, 3.5, SLICE, columns=2)
     for number, (name, document) in enumerate(kept.items()):
         look = style.look(number)
-        grid[0, 0].plot(*means[name], linestyle="none", label=f"{name} ({document['lab']})", **look)
+        left.plot(*means[name], linestyle="none", label=f"{name} ({document['lab']})", **look)
         norms = document[NORMS]
         depth = (np.arange(len(norms)) + 1) / len(norms)
-        grid[0, 1].plot(depth, norms, markersize=2.5, linewidth=0.9, **look)
+        right.plot(depth, norms, markersize=2.5, linewidth=0.9, **look)
     ends = np.ravel(list(means.values()))
     limits = min(1, ends.min() / 1.3), max(100, ends.max() * 1.3)
-    grid[0, 0].plot(limits, limits, color=style.GREY, linestyle="--", linewidth=0.8)
-    style.log_axis(grid[0, 0], "x")
-    style.log_axis(grid[0, 0], "y")
-    style.log_axis(grid[0, 1], "y")
-    grid[0, 0].set(xlim=limits, ylim=limits)
-    grid[0, 0].set_xlabel("spectral norm of W_V, mean over layers")
-    grid[0, 0].set_ylabel("spectral norm of W_O, mean over layers")
-    grid[0, 0].set_title(f"n = {len(kept)} models")
-    grid[0, 1].set_xlabel("layer over number of layers")
-    grid[0, 1].set_ylabel("spectral norm of W_V")
-    style.legend_below(grid, 3)
+    left.plot(limits, limits, color=style.GREY, linestyle="--", linewidth=0.8)
+    style.log_axis(left, "x")
+    style.log_axis(left, "y")
+    style.log_axis(right, "y")
+    left.set(xlim=limits, ylim=limits, title=f"n = {len(kept)} models")
+    left.set_xlabel("spectral norm of W_V, mean over layers")
+    left.set_ylabel("spectral norm of W_O, mean over layers")
+    right.set(xlabel="layer over number of layers", ylabel="spectral norm of W_V")
+    style.legend_below(figure, 3)
     return figure
 
 
@@ -59,8 +57,7 @@ def critical_layer(numbers: Numbers) -> Figure:
     worst = max(errors, key=lambda name: errors[name])
     title = f"The formula misses L* by {np.mean(list(errors.values())):.1f}% of depth on average, "
     title += f"by {errors[worst]:.1f}% in {worst}"
-    figure, grid = style.panels(numbers, title, 0.9 + 0.28 * len(rows))
-    axes = grid[0, 0]
+    figure, (axes,) = style.panels(numbers, title, 0.9 + 0.28 * len(rows))
     style.category_axis(axes, [f"{name}, {row['L']} blocks" for name, row in rows.items()])
     for place, (name, row) in enumerate(rows.items()):
         first = place == 0
@@ -70,5 +67,5 @@ def critical_layer(numbers: Numbers) -> Figure:
         axes.errorbar(row["L_star_empirical"], place, xerr=row["L_star_std"], marker="o",
                       color=colour, label="trace, mean and SD" if first else None)  # fmt: skip
     axes.set(xlim=0, xlabel="L* (layer)", title=f"n = {len(rows)} models")
-    style.legend_below(grid, 2)
+    style.legend_below(figure, 2)
     return figure
