@@ -10,7 +10,7 @@ change, `against` what denies a statement: FILE#/pointer of published labels, or
 An attribute `tolerance` of a member goes before that of the entry.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NotRequired, Required
@@ -23,7 +23,7 @@ from layerwise.inputs.shapes import STRICT, read_yaml, require_shape
 
 FULL = "full"
 Printed = Value | list[Any]
-Words = int | float | str | None  # of a template, once it is filled
+Words = str | None
 Sets = dict[Any, dict[Any, Any] | None] | list[int | float | str]  # members, with attributes
 
 
@@ -65,21 +65,18 @@ Entry = TypedDict(
 Entry.__pydantic_config__ = STRICT  # type: ignore[attr-defined]
 
 
-WORDS = [name for name, kind in Entry.__annotations__.items() if kind in (Words, Required[str])]
-
-
 @dataclass(frozen=True)
 class Claim:
     """One printed number or label, and the statistic that answers it."""
 
     id: str
     paper: int
-    where: str
-    quantity: str
-    kind: str
     printed: Printed  # None: it went to a screen and was never saved
-    decimals: int | str | None  # "full": every digit is published; None: not a number
-    tolerance: str
+    where: str = ""
+    quantity: str = ""
+    kind: str = "computed"
+    decimals: int | str | None = None  # "full": every digit is published; None: not a number
+    tolerance: str = "exact"
     statistic: str | None = None  # analysis:document:/json/pointer
     source_file: str | None = None
     source_key: str | None = None
@@ -89,25 +86,20 @@ class Claim:
     readings: Mapping[str, str] = field(default_factory=dict)  # other readings: their statistics
     same: Mapping[str, str] | None = None  # {file, key} of the other place
     identity: bool = False
-    against: tuple[str, ...] = ()
+    against: Sequence[str] = ()
     unpublished: bool = False  # its statistic cannot be had from published numbers, even as given
     unmeasured: str | None = None  # why no measurement of ours can answer it
 
 
-class _Member:
+class _Member(dict[str, Any]):
     """A member of a set inside a template: `{x}` is its name, `{x[attribute]}` an attribute."""
 
     def __init__(self, name: Any, attributes: Mapping[str, Any]) -> None:
-        self.name, self.attributes = name, attributes
+        super().__init__(attributes)
+        self.name = name
 
     def __format__(self, _: str) -> str:
         return str(self.name)
-
-    def __getitem__(self, attribute: str) -> Any:
-        return self.attributes[attribute]
-
-    def __contains__(self, attribute: str) -> bool:
-        return attribute in self.attributes
 
 
 def read_ledger(folder: Path, published: Published) -> list[Claim]:
@@ -139,86 +131,83 @@ def read_ledger(folder: Path, published: Published) -> list[Claim]:
 
 def _expand(
     path: Path, document: dict[str, Any], entry: dict[str, Any], published: Published
-) -> Iterator[Claim]:
-    name = entry["id"]
-    for variables in _combinations(path, name, document.get("sets", {}), entry.get("for", {})):
-        try:
-            yield _claim(document["paper"], entry, variables, published)
-        except (LookupError, AttributeError, TypeError, ValueError) as error:
+) -> list[Claim]:
+    name, wanted = entry["id"], entry.get("for", {})
+    try:
+        every = _combinations(document.get("sets", {}), wanted)
+        return [_claim(document["paper"], entry, variables, published) for variables in every]
+    except (LookupError, AttributeError, TypeError, ValueError) as error:
+        raise LayerwiseError(
+            f"{path}: claim {name:.80}: a template names {error!s:.80}, which its variables "
+            f"({', '.join(map(str, wanted)) or 'none'}) do not have; correct it"
+        ) from None
+    except LayerwiseError as error:
+        raise LayerwiseError(f"{path}: claim {name}: {error}") from None
+
+
+def _combinations(sets: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[dict[str, _Member]]:
+    """Every choice of members; those of a later variable may hang on an earlier one's."""
+    found: list[dict[str, _Member]] = [{}]
+    for variable, source in wanted.items():
+        found = [
+            {**chosen, variable: member}
+            for chosen in found
+            for member in _members(variable, source, sets, chosen)
+        ]
+    return found
+
+
+def _members(
+    variable: str, source: Any, sets: Mapping[str, Any], chosen: Mapping[str, _Member]
+) -> Iterator[_Member]:
+    if isinstance(source, str):
+        owner, _, attribute = source.partition(".")
+        if attribute and owner in chosen:
+            source = chosen[owner][attribute]
+        elif source in sets:
+            source = sets[source]
+        else:
+            raise LayerwiseError(f"no set {source!r}; add it to `sets`")
+    members = source if isinstance(source, dict) else {member: {} for member in source}
+    for member, attributes in members.items():
+        if not isinstance(attributes, dict | None):
             raise LayerwiseError(
-                f"{path}: claim {name:.80}: a template names {error!s:.80}, which its variables "
-                f"({', '.join(map(str, variables)) or 'none'}) do not have; correct it"
-            ) from None
-        except LayerwiseError as error:
-            raise LayerwiseError(f"{path}: claim {name}: {error}") from None
+                f"{variable} {member!r:.40} must have attributes, found {attributes!r:.40}; "
+                "correct the set"
+            )
+        empty = [key for key, value in (attributes or {}).items() if value is None]
+        if empty:  # a comma in an unquoted text starts a new key
+            raise LayerwiseError(
+                f"{variable} {member!r} has keys without a value, {', '.join(map(repr, empty))}; "
+                "quote texts that hold a comma"
+            )
+        yield _Member(member, attributes or {})
 
 
-def _combinations(
-    path: Path, name: str, sets: Mapping[str, Any], wanted: Mapping[str, Any]
-) -> Iterator[dict[str, _Member]]:
-    def extend(chosen: dict[str, _Member], rest: list[tuple[str, Any]]) -> Iterator[dict]:
-        if not rest:
-            yield chosen
-            return
-        (variable, source), *others = rest
-        if isinstance(source, str):
-            owner, _, attribute = source.partition(".")
-            if attribute and owner in chosen:
-                source = chosen[owner][attribute]
-            elif source in sets:
-                source = sets[source]
-            else:
-                raise LayerwiseError(f"{path}: claim {name}: no set {source!r}; add it to `sets`")
-        members = source if isinstance(source, dict) else {member: {} for member in source}
-        for member, attributes in members.items():
-            if not isinstance(attributes, dict | None):
-                raise LayerwiseError(
-                    f"{path}: claim {name}: {variable} {member!r:.40} must have attributes, found "
-                    f"{attributes!r:.40}; correct the set"
-                )
-            empty = [key for key, value in (attributes or {}).items() if value is None]
-            if empty:  # a comma in an unquoted text starts a new key
-                raise LayerwiseError(
-                    f"{path}: claim {name}: {variable} {member!r} has keys without a value, "
-                    f"{', '.join(map(repr, empty))}; quote texts that hold a comma"
-                )
-            yield from extend({**chosen, variable: _Member(member, attributes or {})}, others)
-
-    yield from extend({}, list(wanted.items()))
+def _filled(template: Any, variables: Mapping[str, _Member]) -> Any:
+    """Every text in it, keys too, with the members' names and attributes."""
+    if isinstance(template, str):
+        return template.format(**variables)
+    if isinstance(template, dict):
+        return {_filled(k, variables): _filled(v, variables) for k, v in template.items()}
+    return [_filled(v, variables) for v in template] if isinstance(template, list) else template
 
 
 def _claim(
     paper: int, entry: dict[str, Any], variables: dict[str, _Member], published: Published
 ) -> Claim:
     printed, file, key = _printed(entry.get("printed"), variables, published)
-    words: dict[str, Any] = {"source_file": file, "source_key": key, "where": "", "quantity": ""}
-    for name in WORDS:
-        if entry.get(name) is not None:
-            words[name] = str(entry[name]).format(**variables)
-    decimals = entry.get("decimals")
-    if isinstance(decimals, str) and "{" in decimals:
-        decimals = int(decimals.format(**variables))
-    tolerances = [one.attributes["tolerance"] for one in variables.values() if "tolerance" in one]
-    same = {name: text.format(**variables) for name, text in entry.get("same", {}).items()}
-    readings = {
-        text.format(**variables): reading.format(**variables)
-        for text, reading in entry.get("readings", {}).items()
-    }
-    for selected in filter(None, (words.get("statistic"), *readings.values())):
+    given = {k: v for k, v in entry.items() if k not in ("for", "printed") and v is not None}
+    found = {"source_file": file, "source_key": key, **_filled(given, variables)}
+    if found.get("decimals") not in (None, FULL):
+        found["decimals"] = int(found["decimals"])
+    tolerances = [member["tolerance"] for member in variables.values() if "tolerance" in member]
+    if tolerances:
+        found["tolerance"] = tolerances[0]
+    found["against"] = [_said_by(place, published) for place in found.get("against", ())]
+    for selected in filter(None, (found.get("statistic"), *found.get("readings", {}).values())):
         statistic_parts(selected)
-    return Claim(
-        **words,
-        paper=paper,
-        kind=entry.get("kind", "computed"),
-        printed=printed,
-        decimals=decimals,
-        tolerance=(*tolerances, entry.get("tolerance", "exact"))[0],
-        readings=readings,
-        same=same or None,
-        identity=entry.get("identity", False),
-        against=tuple(_said_by(place, published) for place in entry.get("against", [])),
-        unpublished=entry.get("unpublished", False),
-    )
+    return Claim(**found, paper=paper, printed=printed)
 
 
 def _said_by(place: str, published: Published) -> str:
@@ -231,20 +220,20 @@ def _printed(
     printed: Any, variables: dict[str, _Member], published: Published
 ) -> tuple[Printed, str | None, str | None]:
     """The value in print, and the published file and key it stands in."""
+    if isinstance(printed, dict) and "cells" in printed:
+        by, printed = printed["by"], printed["cells"]
+        for variable in by:  # a table: nested mappings, one level per variable
+            printed = printed[variables[variable].name]
+    printed = _filled(printed, variables)
     if isinstance(printed, str):
-        return _number_or_text(printed.format(**variables)), None, None
+        return _number_or_text(printed), None, None
     if not isinstance(printed, dict):
         return printed, None, None
-    if "cells" in printed:  # a table: nested mappings, one level per variable of `by`
-        cell = printed["cells"]
-        for variable in printed["by"]:
-            cell = cell[variables[variable].name]
-        return (_number_or_text(cell) if isinstance(cell, str) else cell), None, None
-    file = printed["file"].format(**variables)
+    file = printed["file"]
     if "keys" in printed:
-        keys = [key.format(**variables) for key in printed["keys"]]
+        keys = printed["keys"]
         return [published[file, key] for key in keys], file, ", ".join(keys)
-    key = printed["key"].format(**variables)
+    key = printed["key"]
     value = published.value(file, key)
     if printed.get("length"):
         if not isinstance(value, list):
