@@ -121,7 +121,7 @@ def legend_below(figure: Figure, columns: int) -> None:
     for axes in figure.axes:
         handles, labels = axes.get_legend_handles_labels()
         entries |= dict(zip(labels, handles, strict=True))
-    legend = {"loc": "outside lower center", "ncols": columns}
+    legend: Any = {"loc": "outside lower center", "ncols": columns}
     figure.subfigs[0].legend(entries.values(), entries.keys(), **legend)
 
 

@@ -16,6 +16,7 @@ from layerwise.inputs.models import Dtype
 from layerwise.inputs.pairs import StatementPairs, place_of, read_pairs
 from layerwise.inputs.prompts import read_prompts
 from layerwise.inputs.shapes import Device, Seed, converted
+from layerwise.pages.own_model import page
 from layerwise.steps.results import Result
 
 STATES = "hidden_states"
@@ -128,8 +129,6 @@ def checked(
     Raises:
         LayerwiseError: if it is not; torch is not imported for that.
     """
-    from layerwise.pages.own_model import page
-
     chosen: Choices = converted("analyze", Choices, asked)
     found = read_pairs(pairs), () if prompts is None else read_prompts(prompts)
     if isinstance(model, str | Path) and Path(model).exists():

@@ -1,20 +1,20 @@
 """What the Python interface gives of readers' models: documents, tables, figures, a page."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
+from markupsafe import escape
+
+from layerwise.analyses.depth_curves import Curves
+from layerwise.figures.drawing import Drawn
 from layerwise.files import dated, together, write_json
-
-if TYPE_CHECKING:  # drawing takes its time to import
-    from layerwise.analyses.depth_curves import Curves
-    from layerwise.figures.drawing import Drawn
-    from layerwise.pages.own_model.page import Own
-    from layerwise.pages.own_model.tables import Table
+from layerwise.pages.html import seen
+from layerwise.pages.own_model import figures
+from layerwise.pages.own_model.page import Own, answer, write
+from layerwise.pages.own_model.tables import Table
 
 Document = Mapping[str, Any]
 # Where figures and tables are, and the page.
@@ -71,7 +71,7 @@ class Result:
         """Every figure that the documents allow, by name: `.figure` is matplotlib's."""
         return {one.name: one for one in self._draw() if one.figure is not None}
 
-    def save(self, folder: str | Path) -> Result:
+    def save(self, folder: str | Path) -> Self:
         """Write the result files, figures, tables and the page, all or none of them.
 
         Returns:
@@ -80,32 +80,23 @@ class Result:
         Raises:
             LayerwiseError: if the package is installed without its repository.
         """
-        from layerwise.pages.own_model import page
-
         folder = Path(folder)
         part, index = ONE if self.is_one else ACROSS
         with together(folder) as new:
             for name, document in self.documents.items():
                 write_json(new / f"{name}.json", dated(dict(document)))
-            page.write(self.page, self._draw(), new, part, index)
+            write(self.page, self._draw(), new, part, index)
         for name in self.page.absent:  # an earlier run may have had them
             (folder / f"{name}.json").unlink(missing_ok=True)
         return replace(self, folder=folder)
 
     def _draw(self) -> list[Drawn]:
-        from layerwise.pages.own_model import figures
-
         names = figures.OF_ONE if self.is_one else figures.ACROSS
         is_random = self.page.random_weights
         return figures.draw(self.models, names, random_weights=is_random, beside=self.beside)
 
     def _repr_html_(self) -> str:
         """What came out, then what to know of it."""
-        from markupsafe import escape
-
-        from layerwise.pages.html import seen
-        from layerwise.pages.own_model.page import answer
-
         first = self.page.matrix or self.tables.get("claims")
         lines = [answer(self.page.answers), *self.page.cautions]
         said = "".join(f"<p>{escape(seen(line))}</p>" for line in lines if line)
