@@ -3,8 +3,8 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from layerwise.figures import INDEX
@@ -80,21 +80,6 @@ def headline(name: str, grade: str = "holds", **fields: Any) -> dict[str, Any]:
     return {"id": name, "paper": 2, "grade": grade, **texts, **rests} | fields
 
 
-@dataclass
-class Folders:
-    """Where the parts of a page lie."""
-
-    claims: Path
-    statistics: Path
-    figures: Path
-    published: Path
-    templates: Path
-    out: Path
-
-    def arguments(self, source: str = "published") -> dict[str, Any]:
-        return {"source": source, **self.__dict__}
-
-
 def folders(
     base: Path,
     root: Path,
@@ -103,10 +88,13 @@ def folders(
     *,
     random_weights: bool = False,
     headlines: Sequence[dict[str, Any]] = (),
-) -> Folders:
-    """Everything a page needs below `base`, with the repository's templates."""
-    places = (base / name for name in ("claims.json", "statistics", "figures", "published"))
-    made = Folders(*places, root / "report" / "templates", base / "out")
+) -> SimpleNamespace:
+    """Everything a page needs below `base`, with the repository's templates, as its stage asks."""
+    made = SimpleNamespace(
+        **{name: base / name for name in ("statistics", "figures", "published", "out")},
+        claims=base / "claims.json",
+        templates=root / "report" / "templates",
+    )
     for folder in (made.statistics, made.figures, made.published):
         folder.mkdir(parents=True)
     index = []

@@ -5,7 +5,8 @@ from dataclasses import replace
 from layerwise.analyses import TABLES, analyse, analyse_all
 from layerwise.analyses.derivation import evidence_of
 from layerwise.analyses.evidence import Draws
-from layerwise.inputs.published import Published, split_pointer
+from layerwise.inputs.published import Published
+from layerwise.ledger import verdicts
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.verdicts import Statistics, judge
 
@@ -44,18 +45,12 @@ def of(records, *analyses):
 
 def at(work, statistic):
     """The value of a statistic, "document:/pointer", of one analysis."""
-    document, key = statistic.split(":", 1)
-    node = work.documents[document]
-    for name in split_pointer(key):
-        node = node[int(name)] if isinstance(node, list) else node[name]
-    return node
+    return verdicts.at({"": work.documents}, f":{statistic}")
 
 
 def inputs_of(work, statistic):
     """The cells of a statistic, or of what it is a part of; None if it was not derived."""
-    while statistic and statistic not in work.derived:
-        statistic = statistic.rpartition("/")[0]
-    return work.derived.get(statistic)
+    return Statistics("published", {}, work.derived).derived_from(statistic)
 
 
 def changed(published, cells):

@@ -81,18 +81,9 @@ def test_render_keeps_latex_and_fills_the_rest(tmp_path: Path) -> None:
     assert text == "{\\bf %d} a\\_b;c; \\num{0.50} \\num{0.345} True\n"
 
 
-@pytest.mark.parametrize(
-    ("template", "message"),
-    [
-        (r"\VAR{nowhere}", "unknown name: 'nowhere' is undefined; the context has claims"),
-        (r"\VAR{printed('b')}", "there is none with the id 'b'"),
-        ("x\n\\BLOCK{if}", "t.tex.j2, line 2: "),
-        (r"\BLOCK{include 'u.tex.j2'}", "there is no template u.tex.j2"),
-    ],
-)
-def test_render_iv(tmp_path: Path, template: str, message: str) -> None:
-    with pytest.raises(LayerwiseError, match=message):
-        filled(tmp_path, template)
+def test_a_number_without_a_claim_iv(tmp_path: Path) -> None:
+    with pytest.raises(LayerwiseError, match="there is none with the id 'b'"):
+        filled(tmp_path, r"\VAR{printed('b')}")
 
 
 def test_unbacked_digits_are_those_of_the_prose_alone() -> None:
@@ -188,51 +179,43 @@ def test_build_pdf_publishes_only_the_pdf_with_the_same_bytes(
 
 @needs_latex
 @pytest.mark.parametrize(
-    ("body", "packages", "kind", "message"),
-    [
-        (r"a \nosuchcommand b", "", LayerwiseError,
-         r"LaTeX stopped: .*main\.tex:1: Undefined control sequence"),
-        (r"see \ref{nowhere}", "", LayerwiseError,
-         r"Reference `nowhere' on page 1 undefined.*; correct the label"),
-        ("x", r"\usepackage{nosuch}", NoLatexError, "install it: apt-get"),
-        ("x", r"\input{nosuch}", LayerwiseError, "LaTeX stopped"),
-    ],
-)  # fmt: skip
-def test_build_pdf_iv(tmp_path: Path, body: str, packages: str, kind: Any, message: str) -> None:
-    with pytest.raises(LayerwiseError, match=message) as error:
-        build_pdf(document(tmp_path, body, packages), "main")
-    assert type(error.value) is kind
-    assert [path.name for path in tmp_path.iterdir()] == ["main.tex"]
-    with pytest.raises(LayerwiseError, match=r"there is no other\.tex here; render the report"):
-        build_pdf(tmp_path, "other")
-
-
-def test_build_pdf_iv_without_latexmk_names_the_packages(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(NoLatexError, match=r"no latexmk and no pdflatex .*apt-get install texlive"):
-        build_pdf(document(tmp_path, "x"), "main")
-
-
-@needs_latex
-@pytest.mark.parametrize(
     ("body", "message"),
     [
+        (r"a \nosuchcommand b", r"LaTeX stopped: .*main\.tex:1: Undefined control sequence"),
+        (r"see \ref{nowhere}", r"Reference `nowhere' on page 1 undefined.*; correct the label"),
+        (r"\input{nosuch}", "LaTeX stopped"),
+        # it runs no command and reaches no file elsewhere, where a text came in unescaped
         (r"\input{%s}", "LaTeX stopped: ! LaTeX Error: File `/"),
         (r"\newread\r\openin\r=%s \ifeof\r\errmessage{closed to me}\fi", "closed to me"),
         (r"\newwrite\w\immediate\openout\w=%s.out x", "LaTeX stopped: .*can't write on file"),
         (r"\immediate\write18{touch %s.out}\input{|touch %s.out}x", r"LaTeX Error: File `\|touch"),
     ],
 )
-def test_typesetting_runs_no_command_and_reaches_no_file_elsewhere(
+def test_build_pdf_iv(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, message: str
 ) -> None:
-    """Even where the machine allows it, and where a text came in unescaped."""
+    """Even where the machine allows what a document may not do."""
     for name, value in {"shell_escape": "t", "openin_any": "a", "openout_any": "a"}.items():
         monkeypatch.setenv(name, value)
     secret = tmp_path / "secret.tex"
     secret.write_text("secret")
-    with pytest.raises(LayerwiseError, match=message):
-        build_pdf(document(tmp_path / "paper", body.replace("%s", str(secret))), "main")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["paper", "secret.tex"]
+    folder = document(tmp_path / "paper", body.replace("%s", str(secret)))
+    with pytest.raises(LayerwiseError, match=message) as error:
+        build_pdf(folder, "main")
+    assert type(error.value) is LayerwiseError
+    found = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*"))
+    assert found == ["paper/main.tex", "secret.tex"]
+
+
+@needs_latex
+def test_what_is_not_there_is_named_with_its_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = document(tmp_path, "x", r"\usepackage{nosuch}")
+    with pytest.raises(NoLatexError, match="install it: apt-get"):
+        build_pdf(folder, "main")
+    with pytest.raises(LayerwiseError, match=r"there is no other\.tex here; render the report"):
+        build_pdf(folder, "other")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(NoLatexError, match=r"no latexmk and no pdflatex .*apt-get install texlive"):
+        build_pdf(folder, "main")

@@ -59,19 +59,11 @@ class Drawn:
     """A figure and its message, a sentence of its numbers; or the reason why there is none."""
 
     name: str
+    analysis: str  # beside whose claims it is shown
+    caption: str  # what it shows and how to read it, for any numbers
     figure: Figure | None
     title: str = ""
     reason: str = ""
-
-    @property
-    def analysis(self) -> str:
-        """The analysis beside whose claims it is shown."""
-        return _ALL[self.name][1][0]
-
-    @property
-    def caption(self) -> str:
-        """What it shows and how to read it, for any numbers."""
-        return " ".join((_ALL[self.name][0].__doc__ or "").split())
 
     def _repr_svg_(self) -> str | None:
         """In a notebook."""
@@ -88,13 +80,14 @@ class Drawn:
 def draw(name: str, numbers: Numbers) -> Drawn:
     """Draw one figure."""
     function, reads = _ALL[name]
+    about = name, reads[0], " ".join((function.__doc__ or "").split())
     known = {of: numbers.statistics[of] for of in reads if of in numbers.statistics}
     try:
         with house_style():
             figure = function(replace(numbers, statistics=known, missing=[]))
     except NothingToDraw as reason:
-        return Drawn(name, None, reason=str(reason))
-    return Drawn(name, figure, " ".join(figure.get_suptitle().replace(r"\$", "$").split()))
+        return Drawn(*about, None, reason=str(reason))
+    return Drawn(*about, figure, " ".join(figure.get_suptitle().replace(r"\$", "$").split()))
 
 
 def draw_all(numbers: Numbers, names: Iterable[str] = FIGURES) -> Iterator[Drawn]:

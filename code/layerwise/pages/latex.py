@@ -14,19 +14,12 @@ from layerwise.pages.html import environment_of, filled
 from layerwise.pages.values import rounded
 
 _SPECIALS = {
+    **{sign: rf"\{sign}" for sign in "{}$&#_%"},
+    **{sign: rf"\ensuremath{{{sign}}}" for sign in "<>|"},
+    **{vowel: rf"\"{letter}" for vowel, letter in zip("äöü", "aou", strict=True)},
     "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "_": r"\_",
-    "%": r"\%",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
-    "<": r"\ensuremath{<}",
-    ">": r"\ensuremath{>}",
-    "|": r"\ensuremath{|}",
     "'": "'",
     '"': "''",
     "–": "--",
@@ -44,9 +37,6 @@ _SPECIALS = {
     "ρ": r"\ensuremath{\rho}",
     "Δ": r"\ensuremath{\Delta}",
     "é": r"\'e",
-    "ö": r"\"o",
-    "ü": r"\"u",
-    "ä": r"\"a",
 }
 
 

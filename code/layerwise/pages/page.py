@@ -18,11 +18,10 @@ from layerwise.inputs.measured import RANDOM
 from layerwise.inputs.published import Published
 from layerwise.inputs.upstream import Registry
 from layerwise.ledger.origins import by_reason
-from layerwise.ledger.sentences import NOTHING
 from layerwise.ledger.verdicts import TOLERANCES, VERDICTS, as_by_random
 from layerwise.pages.html import embedded, fill, inlined, policy, seen
 from layerwise.pages.pictures import Figures
-from layerwise.pages.records import AGAIN, answer, beside, grades, view
+from layerwise.pages.records import beside, context, view
 from layerwise.pages.search import FIRST, PLAIN, REST
 from layerwise.pages.values import shown
 
@@ -59,16 +58,15 @@ def page(
         hashes: SHA-256 of the files that the page was made from.
     """
     source, records = document["source"], document["claims"]
-    again = "random number" if figures.random_weights else AGAIN[source]
+    told = context(document, random=figures.random_weights)
+    told |= {"again": "random number"} if figures.random_weights else {}
     views = [seen(view(record)) for record in records]
-    groups = beside(records)
-    used = {record["verdict"] for record in records}
     placed = {one.name: one for one in figures.pictures if one.name in PLACED}
     others = replace(figures, pictures=[one for one in figures.pictures if one.name not in placed])
     style, script = (inlined(templates / name) for name in ("page.css", "page.js"))
     data = {
         "source": source,
-        "again": again,
+        "again": told["again"],
         "verdicts": list(VERDICTS),
         "tolerances": {name: str(band) for name, band in TOLERANCES.items()},
         "files": files_of(document, registry),
@@ -83,25 +81,16 @@ def page(
         for one in document["headlines"]
         for claims in [[part["claim"] for part in one["parts"] if "claim" in part]]
     ]
-    context = {
-        "source": source,
-        "random": figures.random_weights,
-        "again": again,
+    filled = {
+        **seen(told | {"headlines": headlines}),
         "records": views,
-        "headlines": seen(headlines),
-        "grades": grades(headlines),
-        "findings": [] if figures.random_weights else seen(document["findings"]),
-        "no_value": NOTHING,
         "choices": matrix(choices["rows"], headlines)
         | {"control": {(row["claim"], row["choice"]): row for row in choices.get("control", ())}},
-        "counts": document["counts"],
         "n_as_random": len(of_random),
-        "verdicts": {word: VERDICTS[word] for word in VERDICTS if word in used},
         "tolerances": data["tolerances"],
         "figures": others.by_analysis(),
         "placed": placed,
-        "answer": answer(document["headlines"]),
-        "groups": groups,
+        "groups": beside(records),
         "left_out": figures.left_out,
         "beside": BESIDE,
         "environment": ENVIRONMENT | seen(machine(document.get("runs", {}))),
@@ -115,7 +104,7 @@ def page(
         "policy": policy(style, script),
         "data": embedded(seen(data)),
     }
-    return fill([templates], TEMPLATE, context)
+    return fill([templates], TEMPLATE, filled)
 
 
 def matrix(

@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.files import together, write_text
-from layerwise.ledger.sentences import NOTHING
-from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.latex import render
 from layerwise.pages.pictures import Figures
-from layerwise.pages.records import AGAIN, answer, grades, readings
+from layerwise.pages.records import context, readings
 from layerwise.pages.typed_numbers import refuse_typed_numbers
 
 REPORT = "report"
@@ -53,27 +51,17 @@ def write_source(
         picture.name: {"file": f"figures/{picture.name}.pdf", "caption": picture.caption}
         for picture in drawn.pictures
     }
-    source, records = document["source"], document["claims"]
-    used = {record["verdict"] for record in records}
-    context = {
-        "source": source,
-        "random": drawn.random_weights,
-        "again": AGAIN[source],
-        "claims": records,
+    told = context(document, random=drawn.random_weights)
+    told |= {
+        "claims": document["claims"],
         "readings": readings,
-        "headlines": document["headlines"],
         # of measured numbers what has no entry of its own is in the supplement
         "findings": [
             one
-            for one in document["findings"]
-            if not drawn.random_weights and (source == "published" or one["weight"] < DETAIL)
+            for one in told["findings"]
+            if told["source"] == "published" or one["weight"] < DETAIL
         ],
-        "answer": answer(document["headlines"]),
-        "no_value": NOTHING,
         "choices": choices,
-        "grades": grades(document["headlines"]),
-        "counts": document["counts"],
-        "verdicts": {word: meaning for word, meaning in VERDICTS.items() if word in used},
         "care": CARE,
         "figures": places,
         "main_figures": MAIN,
@@ -86,5 +74,5 @@ def write_source(
             file = Path(place["file"])
             shutil.copyfile(figures / file.name, part / out.name / file)
         for template, name in DOCUMENTS.items():
-            write_text(part / out.name / f"{name}.tex", render(templates, template, context))
+            write_text(part / out.name / f"{name}.tex", render(templates, template, told))
     return len(places)

@@ -6,6 +6,8 @@ from typing import Any
 
 from layerwise.ledger.findings import origin, relative_difference
 from layerwise.ledger.headlines import GRADES, HOLDS, IN_PART, NOT, ONE_CHOICE, UNTESTED
+from layerwise.ledger.sentences import NOTHING
+from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.values import brief, shown
 
 AGAIN = {"published": "recomputed", "measured": "measured"}
@@ -17,6 +19,21 @@ _VERBS = {
     NOT: ("does not follow", "do not follow"),
     UNTESTED: ("cannot be tested without weights",) * 2,
 }
+
+
+def context(document: Mapping[str, Any], *, random: bool) -> dict[str, Any]:
+    """What both the page and the paper are told of judged claims, random weights' or not."""
+    used = {record["verdict"] for record in document["claims"]}
+    return {
+        **{name: document[name] for name in ("source", "headlines", "counts")},
+        "findings": [] if random else document["findings"],
+        "random": random,
+        "again": AGAIN[document["source"]],
+        "answer": answer(document["headlines"]),
+        "grades": grades(document["headlines"]),
+        "verdicts": {word: meaning for word, meaning in VERDICTS.items() if word in used},
+        "no_value": NOTHING,
+    }
 
 
 def answer(headlines: Sequence[Mapping[str, Any]]) -> str:
