@@ -1,18 +1,15 @@
 """A process that loads one tiny model, then forks runs of the extraction to be killed.
 
-    python faults_worker.py CHECKPOINT FOLDER SCENARIO...     prints what it saw as JSON
+    python faults_worker.py CHECKPOINT FOLDER     prints what it saw as JSON
 
-Each scenario works in FOLDER/SCENARIO. Forking after the imports makes a run cost milliseconds, so
-hundreds of them can die in one test.
+Forking after the imports makes a run cost milliseconds, so hundreds of them can die in one test.
 """
 
 import json
 import os
-import random
 import shutil
 import signal
 import sys
-import time
 from pathlib import Path
 
 import torch
@@ -20,7 +17,6 @@ import torch
 import layerwise.extraction.hidden_states as module
 from layerwise.extraction import partial
 from layerwise.extraction.load import load_model
-from layerwise.extraction.partial import partial_of
 from layerwise.extraction.store import open_states
 from tiny_checkpoints import TEXTS, contents
 
@@ -29,17 +25,16 @@ PASSES = "passes.log"
 MANY = {"fsync": 5, "open to write": 5, "array of a batch": 7}
 
 
-def run(out, texts, *, seconds_per_pass=0.0):
+def run(out, texts):
     """One extraction in this process; every forward pass leaves a byte in a log."""
     forward = module.forward
     log = os.open(out.parent / PASSES, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
-    def slow(*arguments):
+    def logged(*arguments):
         os.write(log, b".")
-        time.sleep(seconds_per_pass)
         return forward(*arguments)
 
-    module.forward = slow
+    module.forward = logged
     module.extract(CHECKPOINT, texts, PROMPTS, out, tokens_per_batch=4)
 
 
@@ -63,48 +58,6 @@ def ended(child):
 
 def size_of(file):
     return file.stat().st_size if file.exists() else 0
-
-
-def clean(work, texts):
-    """The bytes of a run that nothing disturbs."""
-    assert ended(forked(lambda: run(work / "clean" / "out", texts))) == 0
-    return contents(work / "clean" / "out")
-
-
-def fresh(path):
-    shutil.rmtree(path, ignore_errors=True)
-    path.mkdir()
-    return path
-
-
-def random_kills(work):
-    """SIGKILL after random numbers of passes and moments more, over and over."""
-    texts, generator = TEXTS * 12, random.Random(7)
-    (work / "clean").mkdir()
-    expected = clean(work, texts)
-    out = fresh(work / "killed") / "out"
-    kills, kept = 0, []
-    while kills < 10 and not out.exists():
-        wanted = size_of(out.parent / PASSES) + generator.randrange(4, 22)
-        child = forked(lambda: run(out, texts, seconds_per_pass=0.002))
-        while size_of(out.parent / PASSES) < wanted:
-            time.sleep(0.001)
-        time.sleep(generator.uniform(0, 0.01))
-        os.kill(child, signal.SIGKILL)
-        if ended(child) == 0:
-            break
-        kills += 1
-        kept.append(len(list(partial_of(out).glob("*.safetensors"))))
-        assert not out.exists() or contents(out) == expected
-    assert ended(forked(lambda: run(out, texts))) == 0
-    return {
-        "kills": kills,
-        "kept": kept,
-        "passes": size_of(out.parent / PASSES),
-        "passes_undisturbed": size_of(work / "clean" / PASSES),
-        "same": contents(out) == expected,
-        "left": sorted(path.name for path in out.parent.iterdir()),
-    }
 
 
 class Killer:
@@ -139,7 +92,8 @@ class Killer:
 
 def half_done_over_an_older_one(work, texts):
     """What is hardest to finish: batches of another process, and a folder to be replaced."""
-    out = fresh(work / "template") / "out"
+    out = work / "template" / "out"
+    out.parent.mkdir()
     assert ended(forked(lambda: run(out, TEXTS[:2]))) == 0
     older = contents(out)
 
@@ -168,7 +122,8 @@ def every_crash_point(work):
     """Killed before each single change of the file system, then run again."""
     texts = TEXTS[:5]
     (work / "clean").mkdir()
-    expected = clean(work, texts)
+    assert ended(forked(lambda: run(work / "clean" / "out", texts))) == 0
+    expected = contents(work / "clean" / "out")  # of a run that nothing disturbs
     template, older = half_done_over_an_older_one(work, texts)
     shutil.copytree(template, work / "dry")
 
@@ -215,8 +170,4 @@ if __name__ == "__main__":
     CHECKPOINT, FOLDER = load_model(Path(sys.argv[1]), device="cpu"), Path(sys.argv[2])
     # what the first run prepares (kernels, late imports) every forked one then has
     module.extract(CHECKPOINT, TEXTS, PROMPTS, FOLDER / "before", tokens_per_batch=4)
-    found = {}
-    for name in sys.argv[3:]:
-        (FOLDER / name).mkdir()
-        found[name] = globals()[name](FOLDER / name)
-    print(json.dumps(found))
+    print(json.dumps(every_crash_point(FOLDER)))

@@ -189,13 +189,6 @@ def test_head_and_tokenizer_that_do_not_fit(tmp_path: Path) -> None:
         extract(loaded, TEXTS[:1], (), tmp_path / "other")
 
 
-def test_the_model_is_left_as_it_was(tmp_path: Path) -> None:
-    checkpoint = built()
-    extract(checkpoint, TEXTS, (), tmp_path / "out")
-    hooks = [part._forward_hooks or part._forward_pre_hooks for part in checkpoint.model.modules()]
-    assert not any(hooks)
-
-
 def test_no_tensor_of_all_logits(checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     """The NLL is the same whatever the number of rows whose logits exist at once."""
     rows: list[int] = []
