@@ -5,7 +5,7 @@ The reference is written as the notebooks were: transformers' model, hooks on it
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,11 @@ import torch
 
 from layerwise.experiments import Fragments, Subject
 from layerwise.experiments.table import measure_experiment
+from layerwise.extraction import tracing
 from layerwise.extraction.load import Checkpoint, load_model
+from layerwise.extraction.projections import Weights
 from layerwise.inputs.models import read_models
-from tiny_checkpoints import PROMPTS, REPOSITORY, subject_of, twin_folder
+from tiny_checkpoints import PROMPTS, PUBLISHED, REPOSITORY, twin_folder
 
 MODELS = read_models(REPOSITORY / "models.yaml")
 DEPTHS = {"pythia-70m": 2, "pythia-1p4b": 12, "pythia-12b": 4}  # the others have three blocks
@@ -44,7 +46,9 @@ def checkpoint(slug: str, dtype: str = "float32") -> Checkpoint:
 @cache
 def subject(slug: str, dtype: str = "float32") -> Subject:
     """What an experiment looks at."""
-    return subject_of(MODELS[slug], checkpoint(slug, dtype))
+    loaded = checkpoint(slug, dtype)
+    trace = partial(tracing.trace, loaded)
+    return Subject(MODELS[slug], trace, Weights.of(loaded), PROMPTS, PUBLISHED)
 
 
 @cache

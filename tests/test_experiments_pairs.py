@@ -64,15 +64,11 @@ def states(pairs: StatementPairs, tmp_path_factory: pytest.TempPathFactory) -> d
     """Two extractions of 32 layers, and one of each other depth."""
     folder = tmp_path_factory.mktemp("states")
     sizes = {"n_pairs": len(pairs), "hidden": 6, "tokens": 0}
-    deep = {
-        key: write_states(folder / key, n_layers=32, seed=seed, **sizes)
-        for seed, key in enumerate(("one", "two"))
+    deep = {"one": (32, 0), "two": (32, 1)} | {str(n): (n, n) for n in set(DEPTH.values())}
+    return {
+        key: write_states(folder / key, n_layers=n_layers, seed=seed, **sizes)
+        for key, (n_layers, seed) in deep.items()
     }
-    others = {
-        str(n): write_states(folder / str(n), n_layers=n, seed=n, **sizes)
-        for n in sorted(set(DEPTH.values()))
-    }
-    return deep | others
 
 
 @pytest.fixture(scope="module")
@@ -144,39 +140,33 @@ def test_one_extraction_alone_leaves_the_others_open(
         assert {place.partition(":")[0] for place in alone[analysis].derived} <= own
 
 
-def test_similarity_within_the_pairs_of_a_category(
-    states: dict[str, HiddenStates], pairs: StatementPairs, parts: dict[str, Fragments]
-) -> None:
-    cells = parts["mistral-7b"][PAPER1["mistral"]]
-    last, n = states["one"].pooled(32).astype(float), len(pairs)
-    unit = last / np.linalg.norm(last, axis=1, keepdims=True)
-    for number, name in enumerate(pairs.categories):
-        rows = np.flatnonzero(pairs.category_of_pair == number)
-        cosine = np.mean([unit[row] @ unit[n + row] for row in rows])
-        found = cells[pointer(name, "pair_similarity_mean")]
-        assert found == pytest.approx(cosine, abs=1e-7)
-
-
-def test_outputs_of_a_model_against_a_loop(
+def test_paper_1_against_a_loop(
     states: dict[str, HiddenStates],
     pairs: StatementPairs,
     parts: dict[str, Fragments],
     published: Published,
 ) -> None:
+    """Outputs of a model, and similarity within the pairs of a category."""
     nll, n, found = states["one"].nll, len(pairs), parts["llama-3p1-8b"]
+    last = states["one"].pooled(32).astype(float)
+    unit = last / np.linalg.norm(last, axis=1, keepdims=True)
     row_of = {
         (row["model"], row["category"]): number
         for number, row in enumerate(published.document(CLASSES))
     }
     for number, name in enumerate(pairs.categories):
         inside = np.flatnonzero(pairs.category_of_pair == number)
-        a, b = (np.mean([nll[start + row] for row in inside]) for start in (0, n))
+        a, b = nll[inside].mean(), nll[inside + n].mean()
         at = pointer(row_of["llama", name])
         assert [found[CLASSES][f"{at}/nll_{side}"] for side in "ab"] == pytest.approx([a, b])
         assert found[CONTRIBUTIONS][f"{at}/preference"] == pytest.approx(b - a)
-        cosines = found[PAPER1["llama"]]
-        ua = cosines[pointer(name, "uniformity_a")] - cosines[pointer(name, "uniformity_b")]
+        cells = found[PAPER1["llama"]]
+        ua = cells[pointer(name, "uniformity_a")] - cells[pointer(name, "uniformity_b")]
         assert found[CONTRIBUTIONS][f"{at}/ua"] == ua
+        similar = cells[pointer(name, "pair_similarity_mean")]
+        assert similar == pytest.approx(
+            np.mean([unit[row] @ unit[n + row] for row in inside]), abs=1e-7
+        )
 
 
 def _naive_interval(

@@ -190,19 +190,16 @@ def altered(folder: Path, family: str = "gpt_neox", **config) -> Path:
     return folder
 
 
-def test_open_iv(tmp_path):
+def test_weights_iv(tmp_path):
     for change in ({"new_decoder_architecture": True}, {"multi_query": False}):
         with pytest.raises(LayerwiseError, match="falcon is known with one head of keys"):
             Weights.open(altered(tmp_path / "b", "falcon", **change))
-
-
-def test_matrix_iv(tmp_path):
-    wrong = Weights.open(altered(tmp_path, hidden_size=32))
-    with pytest.raises(LayerwiseError, match=r"shape \[48, 16\], config.json asks for 96 rows"):
-        wrong.matrix(0, "W_V", "legacy")
-    more = Weights.open(altered(tmp_path, hidden_size=16, num_hidden_layers=4))
-    with pytest.raises(LayerwiseError, match=r"no tensor layers.3.attention.query_key_value.wei"):
-        more.matrix(3, "W_V", "legacy")
+    for change, block, message in (
+        ({"hidden_size": 32}, 0, r"shape \[48, 16\], config.json asks for 96 rows"),
+        ({"num_hidden_layers": 4}, 3, r"no tensor layers.3.attention.query_key_value.wei"),
+    ):
+        with pytest.raises(LayerwiseError, match=message):
+            Weights.open(altered(tmp_path, **change)).matrix(block, "W_V", "legacy")
 
 
 def test_heads_of_the_real_configurations():

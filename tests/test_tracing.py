@@ -21,7 +21,7 @@ def checkpoint(request: pytest.FixtureRequest) -> Checkpoint:
     return built(request.param)
 
 
-def test_states_maps_and_logits_against_transformers(checkpoint: Checkpoint) -> None:
+def test_states_maps_logits_and_embedding_against_transformers(checkpoint: Checkpoint) -> None:
     found = trace(checkpoint, TEXT, attention=True)
     tokens = torch.tensor([checkpoint.tokenizer(TEXT).input_ids])
     outputs: list[torch.Tensor] = []
@@ -40,14 +40,10 @@ def test_states_maps_and_logits_against_transformers(checkpoint: Checkpoint) -> 
         np.testing.assert_array_equal(mine, theirs[0].numpy())
     np.testing.assert_array_equal(found.before_norm, outputs[0][0].numpy())
     np.testing.assert_array_equal(found.logits, reference.logits[0, -1].numpy())
-    if checkpoint.name != "opt-350m":  # it has no final norm
-        assert not np.allclose(found.before_norm, found.states[-1], atol=1e-3)
-
-
-def test_embedding_is_the_table(checkpoint: Checkpoint) -> None:
-    found = trace(checkpoint, TEXT)
     table = checkpoint.model.get_input_embeddings().weight.detach().numpy()
     np.testing.assert_array_equal(found.embedding, table[found.tokens])
+    if checkpoint.name != "opt-350m":  # it has no final norm
+        assert not np.allclose(found.before_norm, found.states[-1], atol=1e-3)
 
 
 def _reassembled(block: Any, checkpoint: Checkpoint, x: torch.Tensor, m: Any) -> dict[str, Any]:

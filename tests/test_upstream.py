@@ -13,15 +13,12 @@ from pathlib import Path
 import pytest
 
 from layerwise.errors import LayerwiseError
+from layerwise.files import write_text
+from layerwise.inputs.notebooks import NotebookPrompts, prompts_document
 from layerwise.inputs.upstream import DATA_FILES, fetch, read_registry, result_file, verify_data
 
 RESULT = "Results/one.json"
 DATASET = b'{"category": {"pairs": []}}'
-SETS = [
-    ("listed", "notebooks/a.ipynb", "PROMPTS", ["first prompt", "second prompt"]),
-    ("single", "notebooks/b.ipynb", "PROMPT", "only prompt"),
-    ("grouped", "notebooks/c.ipynb", "GROUPS", {"z": ["last"], "a": ["first"]}),
-]
 
 
 def sha256(content: bytes) -> str:
@@ -36,35 +33,35 @@ def notebook(variable: str, value: object) -> bytes:
     return json.dumps({"cells": cells}).encode()
 
 
+SETS = {
+    ("listed", "notebooks/a.ipynb", "PROMPTS"): ["first prompt", "second prompt"],
+    ("single", "notebooks/b.ipynb", "PROMPT"): "only prompt",
+    ("grouped", "notebooks/c.ipynb", "GROUPS"): {"z": ["last"], "a": ["first"]},
+}
+NOTEBOOKS = {path: notebook(variable, value) for (_, path, variable), value in SETS.items()}
+
+
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     """A small upstream: mirror/ with a prompts.json, plain/ with notebooks, and the registry."""
-    document, sets = {}, []
-    for study, path, variable, value in SETS:
-        content = notebook(variable, value)
-        (tmp_path / "plain" / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "plain" / path).write_bytes(content)
-        document[study] = {
-            "notebook": path,
-            "notebook_sha256": sha256(content),
-            "variable": variable,
-            "prompts": value,
-        }
-        sets.append(f"{study},{path},{sha256(content)},{variable}\n")
-    prompts = json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False).encode()
-    (tmp_path / "mirror").mkdir()
-    (tmp_path / "mirror" / "prompts.json").write_bytes(prompts)
-    rows = []
-    for path, content in (("dataset.json", DATASET), ("prompts.json", prompts), (RESULT, b"[1]")):
-        rows.append(f"{path},{sha256(content)},{len(content)}\n")
-        if path != "prompts.json":
-            for root in ("plain", "mirror"):
-                (tmp_path / root / path).parent.mkdir(parents=True, exist_ok=True)
-                (tmp_path / root / path).write_bytes(content)
-    published = tmp_path / "published"
-    published.mkdir()
-    (published / "registry.csv").write_text("path,sha256,bytes\n" + "".join(rows))
-    (published / "prompt_sets.csv").write_text("study,notebook,sha256,variable\n" + "".join(sets))
+    sets = [
+        NotebookPrompts(study, path, sha256(NOTEBOOKS[path]), variable)
+        for study, path, variable in SETS
+    ]
+    prompts = prompts_document(sets, lambda entry: NOTEBOOKS[entry.notebook])
+    own = {"dataset.json": DATASET, RESULT: b"[1]"}
+    for root, files in (("mirror", own | {"prompts.json": prompts}), ("plain", own | NOTEBOOKS)):
+        for path, content in files.items():
+            (tmp_path / root / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / root / path).write_bytes(content)
+    pins = [
+        (path, sha256(of), str(len(of))) for path, of in (own | {"prompts.json": prompts}).items()
+    ]
+    for name, rows in (
+        ("registry", [("path", "sha256", "bytes"), *pins]),
+        ("prompt_sets", [NotebookPrompts._fields, *sets]),
+    ):
+        write_text(tmp_path / "published" / f"{name}.csv", "\n".join(map(",".join, rows)) + "\n")
     return tmp_path
 
 
@@ -150,12 +147,7 @@ def test_whole_data_stay_and_altered_ones_are_repaired(site: Path) -> None:
 
 WRONG = [
     ("mirror", "mirror/dataset.json", DATASET[:-1] + b"]", r"dataset\.json: wrong bytes, expect"),
-    (
-        "mirror",
-        "mirror/prompts.json",
-        b"x" * 10_000,
-        r"prompts\.json: wrong bytes.*more than \d",
-    ),
+    ("mirror", "mirror/prompts.json", b"x" * 10_000, r"prompts\.json: wrong bytes.*more than \d"),
     ("mirror", "mirror/dataset.json", DATASET[:5], r"dataset\.json: cut off, 5 of 27 bytes came"),
     ("mirror", "mirror/dataset.json", None, r"(no such|has no) file.*(HTTP 404|dataset)"),
     ("mirror", "mirror/prompts.json", None, r"neither prompts\.json nor all the notebooks"),
@@ -219,17 +211,15 @@ def test_places_iv(site: Path) -> None:
         get(site, site / "mirror")
 
 
-def test_result_file(site: Path, serve: Callable[..., str]) -> None:
+def test_result_file_and_registry_iv(site: Path, serve: Callable[..., str]) -> None:
+    published = site / "published"
     for mirror in (site / "mirror", serve("mirror")):
-        assert result_file(RESULT, mirror, published=site / "published") == b"[1]"
+        assert result_file(RESULT, mirror, published=published) == b"[1]"
     with pytest.raises(LayerwiseError, match=r"other\.json: no published file of this name"):
-        result_file("other.json", site / "mirror", published=site / "published")
-
-
-def test_registry_iv(site: Path) -> None:
-    (site / "published" / "registry.csv").write_text("path,sha256\n")
+        result_file("other.json", site / "mirror", published=published)
+    (published / "registry.csv").write_text("path,sha256\n")
     with pytest.raises(LayerwiseError, match="the first line must be path,sha256,bytes"):
-        read_registry(site / "published")
+        read_registry(published)
 
 
 def test_every_result_file_against_published(mirror: Path) -> None:

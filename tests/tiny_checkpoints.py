@@ -1,15 +1,12 @@
 """Texts, tiny checkpoints and a launcher that several test modules share."""
 
 import json
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from layerwise.experiments import Subject
-from layerwise.extraction import tracing
 from layerwise.extraction.families import FAMILIES
 from layerwise.extraction.load import Checkpoint, load_model
-from layerwise.extraction.projections import Weights
 from layerwise.extraction.twins import build_twin
 from layerwise.files import read_json
 from layerwise.inputs.models import Model, Shape
@@ -95,12 +92,6 @@ def twin_folder(family: str, n_layers: int = 3, seed: int = 0) -> Path:
 def twin_checkpoint(family: str, n_layers: int = 3, seed: int = 0) -> Checkpoint:
     """The loaded twin, in float32 on the CPU, shared by the whole session."""
     return load_model(twin_folder(family, n_layers, seed), device="cpu")
-
-
-def subject_of(model: Model, checkpoint: Checkpoint) -> Subject:
-    """What an experiment looks at: a model of the registry, and the twin that stands for it."""
-    weights = Weights.open(checkpoint.folder, checkpoint.dtype)
-    return Subject(model, partial(tracing.trace, checkpoint), weights, PROMPTS, PUBLISHED)
 
 
 def built(family: str = "gpt_neox", dtype: str = "float32") -> Checkpoint:
