@@ -13,12 +13,10 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NotRequired
 
-from typing_extensions import TypedDict
-
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, write_json
 from layerwise.inputs.published import Cell, Published, Value, leaves
-from layerwise.inputs.shapes import LOOSE, require_shape
+from layerwise.inputs.shapes import Loose, require_shape
 
 NAME = "measured.json"
 CONTROL = "control"  # the measurement of random weights of the same architecture
@@ -39,17 +37,15 @@ SETTINGS = (
 )  # fmt: skip
 
 
-class Run(TypedDict):
+class Run(Loose):
     """What one run measured, beside what measured it."""
 
-    __pydantic_config__ = LOOSE  # type: ignore[misc]
     fragments: dict[str, dict[str, Any]]
 
 
-class Runs(TypedDict):
+class Runs(Loose):
     """`measured.json`: of a model, or of random weights in its place."""
 
-    __pydantic_config__ = LOOSE  # type: ignore[misc]
     runs: dict[str, Run]
     absent: dict[str, Any]
     control: NotRequired[Runs]

@@ -13,26 +13,35 @@ from typing_extensions import TypedDict
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_text
 
-LOOSE = ConfigDict(strict=True, extra="allow")  # of a document that may have more than is read
 STRICT = ConfigDict(strict=True, extra="forbid")
 Whole = Annotated[int, Field(ge=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Device = Annotated[str, Field(pattern=r"^(cpu|auto|cuda(:\d+)?)$")]
 
 
-class Bins(TypedDict):
+class Strict(TypedDict):
+    """A document that has what is declared and nothing else."""
+
+
+class Loose(TypedDict):
+    """One that may have more than is read."""
+
+
+Strict.__pydantic_config__ = STRICT  # type: ignore[attr-defined]
+Loose.__pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[attr-defined]
+
+
+class Bins(Strict):
     """Random partitions of the pairs, as published."""
 
-    __pydantic_config__ = STRICT  # type: ignore[misc]
     k_values: Annotated[list[Whole], Field(min_length=1)]
     n_permutations: Whole
     k_stable: Whole
 
 
-class Measuring(TypedDict):
+class Measuring(Strict):
     """The section `measure` of params.yaml."""
 
-    __pydantic_config__ = STRICT  # type: ignore[misc]
     device: Device
     control: bool
     tokens_per_batch: Whole
@@ -41,10 +50,9 @@ class Measuring(TypedDict):
     bins: Bins
 
 
-class Analysing(TypedDict):
+class Analysing(Strict):
     """The section `analyse` of params.yaml."""
 
-    __pydantic_config__ = STRICT  # type: ignore[misc]
     seed: Seed
     n_resamples: Annotated[int, Field(ge=1, le=10**6)]
     level: Annotated[float, Field(gt=0, lt=1)]

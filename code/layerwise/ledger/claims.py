@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published, Value, pointer
-from layerwise.inputs.shapes import STRICT, read_yaml, require_shape
+from layerwise.inputs.shapes import STRICT, Strict, read_yaml, require_shape
 
 FULL = "full"
 Printed = Value | list[Any]
@@ -27,10 +27,9 @@ Words = str | None
 Sets = dict[Any, dict[Any, Any] | None] | list[int | float | str]  # members, with attributes
 
 
-class Ledger(TypedDict):
+class Ledger(Strict):
     """A file of the ledger."""
 
-    __pydantic_config__ = STRICT  # type: ignore[misc]
     paper: Literal[1, 2, 3]
     sets: NotRequired[dict[str, Sets]]
     claims: list[dict[str, Any]]

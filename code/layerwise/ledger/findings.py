@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Required
 
-from layerwise.inputs.shapes import STRICT
 from layerwise.ledger.headlines import FALLS
 from layerwise.ledger.sentences import (
     Entry,
@@ -35,7 +34,6 @@ _PAPER = re.compile(
 class Asked(Entry, total=False):
     """An entry of findings.yaml."""
 
-    __pydantic_config__ = STRICT  # type: ignore[misc]
     title: Required[str]
     weight: Required[Literal[1, 2, 3]]
     headline: str

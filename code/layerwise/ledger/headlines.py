@@ -12,10 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, Required
 
-from typing_extensions import TypedDict
-
 from layerwise.analyses.survival import LOST, SURVIVES, WORDS
-from layerwise.inputs.shapes import LOOSE, STRICT, require_shape
+from layerwise.inputs.shapes import Loose, Strict, require_shape
 from layerwise.ledger.sentences import (
     Entry,
     Record,
@@ -45,7 +43,6 @@ OUTCOMES: Mapping[bool | None, str] = {True: "survives", False: "lost", None: "n
 class Asked(Entry, total=False):
     """An entry of headlines.yaml."""
 
-    __pydantic_config__ = STRICT  # type: ignore[misc]
     paper: Required[Literal[1, 2, 3]]
     where: Required[str]
     says: Required[str]
@@ -57,20 +54,18 @@ class Asked(Entry, total=False):
     asked: list[str]
 
 
-class Part(TypedDict, total=False):
+class Part(Strict, total=False):
     """What a headline rests on: a claim with its verdict, or a fact."""
 
-    __pydantic_config__ = STRICT  # type: ignore[misc]
     claim: str
     verdict: str
     fact: str
     stands: bool | None
 
 
-class Row(TypedDict):
+class Row(Loose):
     """What became of a claim under a choice, in one model (`survival.compare`)."""
 
-    __pydantic_config__ = LOOSE  # type: ignore[misc]
     claim: str
     choice: str
     model: str
@@ -160,8 +155,8 @@ def _headline(
         says=fill(entry["says"], values),
         grade=given,
         reason=fill(templates[given], values) if given in templates else _counted(wanted),
-        parts=[{"claim": record["id"], "verdict": record["verdict"]} for record in wanted]
-        + [{"fact": text, "stands": value} for text, value in facts.items()],
+        parts=[Part(claim=record["id"], verdict=record["verdict"]) for record in wanted]
+        + [Part(fact=text, stands=value) for text, value in facts.items()],
         choices={text: OUTCOMES[survives] for text, survives in choices.items()},
         asked=entry.get("asked", []),
     )

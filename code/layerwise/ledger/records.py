@@ -4,11 +4,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Literal, NotRequired
 
-from typing_extensions import TypedDict
-
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, sha256_of
-from layerwise.inputs.shapes import LOOSE, require_shape
+from layerwise.inputs.shapes import Loose, require_shape
 from layerwise.ledger.claims import Printed
 from layerwise.ledger.findings import Finding
 from layerwise.ledger.headlines import Headline
@@ -17,10 +15,9 @@ from layerwise.ledger.verdicts import TOLERANCES, VERDICTS
 AGAIN = "judge the ledger again"
 
 
-class Provenance(TypedDict):
+class Provenance(Loose):
     """What a recomputed number rests on."""
 
-    __pydantic_config__ = LOOSE  # type: ignore[misc]
     file: str | None
     key: str | None
     statistic: str | None
@@ -28,10 +25,9 @@ class Provenance(TypedDict):
     runs: NotRequired[list[str]]
 
 
-class Record(TypedDict):
+class Record(Loose):
     """One judged claim."""
 
-    __pydantic_config__ = LOOSE  # type: ignore[misc]
     id: str
     paper: Literal[1, 2, 3]
     where: str
@@ -49,18 +45,16 @@ class Record(TypedDict):
     provenance: Provenance
 
 
-class Absent(TypedDict):
+class Absent(Loose):
     """Why a model gave nothing, or not all."""
 
-    __pydantic_config__ = LOOSE  # type: ignore[misc]
     claims: int
     reasons: dict[str, str]
 
 
-class Judged(TypedDict):
+class Judged(Loose):
     """All of them, of one source."""
 
-    __pydantic_config__ = LOOSE  # type: ignore[misc]
     source: Literal["published", "measured"]
     counts: dict[str, dict[str, int]]
     statistics: dict[str, str]

@@ -11,19 +11,17 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Required
 
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.shapes import STRICT, read_yaml, require_shape
+from layerwise.inputs.shapes import Strict, read_yaml, require_shape
 
 NOTHING = "no value"
 Record = Mapping[str, Any]
 
 
-class Entry(TypedDict, total=False):
+class Entry(Strict, total=False):
     """What a headline or a finding rests on: claims by alias, and patterns (with `*`) of others."""
 
-    __pydantic_config__ = STRICT  # type: ignore[misc]
     id: Required[str]
     claims: Required[dict[str, str]]
     also: list[str]

@@ -5,29 +5,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from markupsafe import Markup, escape
-from typing_extensions import TypedDict
 
 from layerwise.errors import LayerwiseError
 from layerwise.figures import INDEX
 from layerwise.figures.svg import inlined
 from layerwise.files import read_json, read_text
-from layerwise.inputs.shapes import LOOSE, require_shape
+from layerwise.inputs.shapes import Loose, require_shape
 
 
-class Entry(TypedDict):
+class Entry(Loose):
     """A figure of the index."""
 
-    __pydantic_config__ = LOOSE  # type: ignore[misc]
     name: str
     analysis: str
     caption: str
     left_out: str | None
 
 
-class Index(TypedDict):
+class Index(Loose):
     """What was drawn."""
 
-    __pydantic_config__ = LOOSE  # type: ignore[misc]
     random_weights: bool
     figures: list[Entry]
 

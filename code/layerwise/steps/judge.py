@@ -5,13 +5,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Required
 
-from typing_extensions import TypedDict
-
 from layerwise.files import read_json, sha256_of, together, write_json
 from layerwise.inputs.measured import CONTROL, read_measurements
 from layerwise.inputs.models import read_models
 from layerwise.inputs.published import TYPED, Published, read_control, read_published
-from layerwise.inputs.shapes import LOOSE, require_shape
+from layerwise.inputs.shapes import Loose, require_shape
 from layerwise.inputs.upstream import read_registry
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.findings import findings, read_findings
@@ -21,10 +19,9 @@ from layerwise.ledger.verdicts import Statistics, counted, judge
 from layerwise.steps import Place, Source, program
 
 
-class Result(TypedDict, total=False):
+class Result(Loose, total=False):
     """A file of statistics."""
 
-    __pydantic_config__ = LOOSE  # type: ignore[misc]
     documents: Required[dict[str, Any]]
     derived: dict[str, list[str]]
     given: dict[str, str]

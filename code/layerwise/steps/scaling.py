@@ -5,14 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from typing_extensions import TypedDict
-
 from layerwise.analyses import OF_READER, depth_curves, scaling
 from layerwise.analyses.evidence import Draws, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, sha256_of
 from layerwise.inputs.published import read_published
-from layerwise.inputs.shapes import LOOSE, Whole, require_shape
+from layerwise.inputs.shapes import Loose, Whole, require_shape
 from layerwise.pages.own_model import page
 from layerwise.pages.own_model.across import page_of
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED
@@ -21,18 +19,16 @@ from layerwise.steps.results import Result
 AGAIN = "run `layerwise analyze` for this model again"
 
 
-class OfLayer(TypedDict):
+class OfLayer(Loose):
     """r over categories."""
 
-    __pydantic_config__ = LOOSE  # type: ignore[misc]
     correlation: float | None  # None: a side is constant, as the first token of every text
     p_value: float | None
 
 
-class Layers(TypedDict):
+class Layers(Loose):
     """What `compare` reads of a layers.json."""
 
-    __pydantic_config__ = LOOSE  # type: ignore[misc]
     model: str
     model_display: str
     n_layers: Whole
