@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from markupsafe import escape
 
@@ -71,7 +71,7 @@ class Result:
         """Every figure that the documents allow, by name: `.figure` is matplotlib's."""
         return {one.name: one for one in self._draw() if one.figure is not None}
 
-    def save(self, folder: str | Path) -> Self:
+    def save(self, folder: str | Path) -> "Result":
         """Write the result files, figures, tables and the page, all or none of them.
 
         Returns:
