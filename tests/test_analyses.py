@@ -15,10 +15,9 @@ from layerwise.errors import LayerwiseError
 from layerwise.experiments.reduction import measure
 from layerwise.inputs import result_files as files
 from layerwise.inputs.measured import alone
-from layerwise.inputs.published import read_published
-from layerwise.inputs.result_files import SCALING
+from layerwise.measures.anisotropy import anisotropy
 from layerwise.measures.pairwise import METRICS
-from layerwise.measures.values import POOLED
+from layerwise.measures.values import ANISOTROPY, POOLED, sampled_layers
 from random_states import CATEGORIES, SIZES, numbers_of, some_pairs, write_states
 
 N = sum(SIZES)
@@ -132,13 +131,6 @@ def test_validation_against_naive(documents, naive):
     assert set(document["_verdicts"]["aligned"]) == set(CATEGORIES)
 
 
-def test_validation_without_scientific_facts(values):
-    renamed = dataclasses.replace(values, categories=tuple("abcdef"))
-    words = analyse(renamed)["validation"]["_verdicts"]
-    assert (words["sf_label"], words["key_question"]) == (None, None)
-    assert words["interpretation"] in ("ALIGNED", "INVERTED", "DECOUPLED")
-
-
 def test_layers_against_naive(documents, naive):
     document = documents["layers"]
     readings = [(10, "mean"), (10, "last"), (10, "first"), *((layer, "mean") for layer in LAYERS)]
@@ -212,19 +204,16 @@ def test_bins_against_naive(documents, naive):
         found = document["bootstrap_results"][str(layer)]
         assert_result(found, expected)
         assert found["n_bins"] == len(members)
-
-
-def test_bins_compare_with_this_models_categories(documents):
-    document, categories = documents["bins"], documents["category_bootstrap"]
-    before, after = categories["layer_results"], document["bootstrap_results"]
-    for key, results in (("original", before), ("new", after)):
-        significant = sum(not one["includes_zero"] for one in results.values())
-        assert document["comparison"][f"{key}_sig_layers"] == significant
-    widths = [
-        np.mean([one["ci_upper"] - one["ci_lower"] for one in results.values()])
-        for results in (before, after)
-    ]
-    assert list(document["widths"].values()) == pytest.approx(widths)
+    before = documents["category_bootstrap"]["layer_results"]  # of this model, not the published
+    after = document["bootstrap_results"]
+    for results, significant, width in (
+        (before, "original_sig_layers", "mean_width_n6"),
+        (after, "new_sig_layers", "mean_width_n20"),
+    ):
+        flags = [not one["includes_zero"] for one in results.values()]
+        assert document["comparison"][significant] == sum(flags)
+        widths = [one["ci_upper"] - one["ci_lower"] for one in results.values()]
+        assert document["widths"][width] == pytest.approx(np.mean(widths))
 
 
 def test_pairs_against_naive(documents, values, naive, draw):
@@ -243,22 +232,23 @@ def test_pairs_against_naive(documents, values, naive, draw):
     assert document["summary"]["significant_tests"] == sum(flags)
 
 
-def test_anisotropy_against_naive(documents, values, states):
+def test_anisotropy_of_every_layer(documents, values, states):
     document = documents["anisotropy"]
-    share, rank = [], []
-    for layer in range(11):
-        tokens = states.tokens(layer).astype(float)
-        spectrum = np.maximum(np.linalg.eigvalsh(np.cov(tokens, rowvar=False))[::-1], 1e-10)
-        p = spectrum / spectrum.sum()
-        share.append(p[0])
-        rank.append(np.exp(stats.entropy(p)))
-        assert document["eigenvalue_variance"][layer] == pytest.approx(np.var(spectrum), rel=1e-9)
-        assert document["var_top10"][layer] == pytest.approx(p[:10].sum())
+    for row, layer in enumerate([*range(11), "before_norm"]):
+        found = anisotropy(states.tokens(layer))
+        assert values.anisotropy[:, row].tolist() == [getattr(found, name) for name in ANISOTROPY]
+        np.testing.assert_array_equal(values.eigenvalues[row], found.eigenvalues)
         if str(layer) in document["spectra"]:
-            assert document["spectra"][str(layer)] == pytest.approx(spectrum, rel=1e-6)
-    assert document["intrinsic_dim_ratio"] == pytest.approx(share, rel=1e-9)
-    assert document["effective_rank"] == pytest.approx(rank, rel=1e-6)
-    star = int(np.argmax(share))
+            assert document["spectra"][str(layer)] == pytest.approx(found.eigenvalues, rel=1e-6)
+    for key, name in {
+        "intrinsic_dim_ratio": "first_pc_share",
+        "effective_rank": "effective_rank",
+        "eigenvalue_variance": "eigenvalue_variance",
+        "var_top10": "var_top10",
+    }.items():
+        measured = values.anisotropy[ANISOTROPY.index(name), :11]
+        assert document[key] == pytest.approx(measured, rel=1e-6)
+    star = int(np.argmax(document["intrinsic_dim_ratio"]))
     assert (document["L_star_anisotropy"], document["gap"]) == (star, 28 - star)
     assert set(document["spectra"]) == {str(n) for n in (0, star // 2, star, (star + 10) // 2, 10)}
 
@@ -284,9 +274,9 @@ def test_sensitivity_against_naive(documents, values, naive):
     )
 
 
-def test_scaling_compares_the_layers_of_several_models(root):
+def test_scaling_compares_the_layers_of_several_models(published):
     """From the published curves, in the shape of `layers` documents: the published comparison."""
-    document = read_published(root / "published").document(SCALING)
+    document = published.document(files.SCALING)
     layers = {
         display: {
             "model": model["model_name"],
@@ -309,33 +299,23 @@ def test_scaling_compares_the_layers_of_several_models(root):
         assert row == expected
 
 
-def test_scaling_iv():
-    with pytest.raises(LayerwiseError, match="compares models, found none"):
-        compare({})
-    with pytest.raises(LayerwiseError, match="Empty: the layer document names no layer"):
-        compare({"Empty": {"model": "m", "n_layers": 2, "strategies": {}}})
-
-
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_documents_have_the_published_keys(name, documents, root):
-    published = read_published(root / "published").document(PUBLISHED[name])
-    document = documents[name]
+def test_documents_have_the_published_keys(name, documents, published):
+    expected, document = published.document(PUBLISHED[name]), documents[name]
     assert json.loads(json.dumps(document, allow_nan=False)) == document
 
     def lacking(expected, found, place=""):
-        if not isinstance(expected, dict):
-            return []
-        missing = [f"{place}/{key}" for key in expected if key not in found]
-        shared = [key for key in expected if key in found]
-        return missing + [
-            path for key in shared for path in lacking(expected[key], found[key], f"{place}/{key}")
-        ]
+        for key, below in expected.items() if isinstance(expected, dict) else ():
+            if key in found:
+                yield from lacking(below, found[key], f"{place}/{key}")
+            else:
+                yield f"{place}/{key}"
 
-    absent = lacking(published, document)
+    absent = set(lacking(expected, document))
     of_the_model = {path for path in absent if path.split("/")[-1].isdigit() or "layer_" in path}
     if name == "validation":
-        of_the_model |= {f"/{category}" for category in published if category[0] != "_"}
-    assert set(absent) <= of_the_model
+        of_the_model |= {f"/{category}" for category in expected if category[0] != "_"}
+    assert absent <= of_the_model
 
 
 def test_names_that_are_numbers_stay_names(states):
@@ -344,13 +324,53 @@ def test_names_that_are_numbers_stay_names(states):
     found = analyse(dataclasses.replace(values, categories=tuple("012345")))
     assert list(found["category_bootstrap"]["layer_results"]) == ["0", "1", "2"]
     assert list(found["pairs"]["results"]) == ["0", "1", "2"]
-    assert list(found["validation"]["_verdicts"]["aligned"]) == list("012345")
+    words = found["validation"]["_verdicts"]
+    assert list(words["aligned"]) == list("012345")
+    assert (words["sf_label"], words["key_question"]) == (None, None)  # no scientific facts
     assert {"sign_change", "late_inversion"}.isdisjoint(
         row["claim"] for row in found["sensitivity"]["rows"]
     )
 
 
-def test_constant_preferences_iv(values):
-    flat = dataclasses.replace(values, preferences=np.full(N, 0.5))
-    with pytest.raises(LayerwiseError, match=r"the preference of the categories is constant"):
-        analyse(flat)
+def test_sampled_layers():
+    assert sampled_layers(32) == (0, 4, 8, 12, 16, 20, 24, 28, 32)
+    assert sampled_layers(6) == (0, 4, 6)
+    assert sampled_layers(2, layer_step=1) == (0, 1, 2)
+    assert sampled_layers(6, layers=[5, 0, 5]) == (0, 5)
+
+
+def changed(states):
+    pairs = some_pairs()
+    return measure(states, dataclasses.replace(pairs, side_a=("changed", *pairs.side_a[1:])))
+
+
+def flat(states):
+    values = measure(states, some_pairs(), **FEW)
+    return analyse(dataclasses.replace(values, preferences=np.full(N, 0.5)))
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda _: sampled_layers(6, layers=[7, 2, -1]), "from 0 to n_layers = 6, found 7, -1"),
+        (lambda _: sampled_layers(6, layers=[]), "at least one layer, found none"),
+        (lambda states: measure(states, some_pairs((10, 8, 7), "xyz")),
+         "found 140 statements for 25 pairs"),
+        (lambda states: measure(states, some_pairs(), k_values=(2,)),
+         r"k of at least 3, each once.*k_values \[2\]"),
+        (changed, "extracted from other statements than these pairs"),
+        (flat, "the preference of the categories is constant"),
+        (lambda _: compare({}), "compares models, found none"),
+        (lambda _: compare({"Empty": {"model": "m", "n_layers": 2, "strategies": {}}}),
+         "Empty: the layer document names no layer"),
+    ],
+)  # fmt: skip
+def test_analyses_iv(states, call, said):
+    with pytest.raises(LayerwiseError, match=said):
+        call(states)
+
+
+def test_equal_preferences_iv(tmp_path):
+    equal = write_states(tmp_path / "equal", n_layers=1, nll=np.full(2 * N, 3.25))
+    with pytest.raises(LayerwiseError, match="preferences that vary, all 70 are 0 nats"):
+        measure(equal, some_pairs())

@@ -18,7 +18,8 @@ from layerwise.experiments import Fragments
 from layerwise.experiments.of_pairs import choices
 from layerwise.experiments.reduction import measure
 from layerwise.inputs.measured import measured
-from layerwise.inputs.published import Published, read_published
+from layerwise.inputs.published import read_published
+from layerwise.inputs.result_files import ANISOTROPY as ANISOTROPY_FILE
 from layerwise.inputs.result_files import DATASET, GEMMA_ANISOTROPY
 from layerwise.measures.values import ANISOTROPY, Values
 from random_states import CATEGORIES, SIZES, some_pairs, write_states
@@ -222,89 +223,63 @@ MEANS = {
 }
 
 
-def test_slices_and_missing_numbers() -> None:
-    fragments = {
-        "beyond/spectral": {"/gpt2": BOTH, "/opt": {"other": {"legacy": 1}}},
-        "beyond/lstar": {"/gpt2": MEANS},
-        "paper3/Results/x.json": {"/gpt2": BOTH},
-    }
-    documents = statistics(fragments)
-    assert list(documents) == ["gpt2", "summary"]
-    norms, slices, guarded = documents["gpt2"]["rows"]
-    assert [norms["published"]["value"], norms["other"]["value"]] == [2.0, 0.5]
-    assert (norms["outcome"], norms["other"]["label"]) == ("lost", "W_V <= W_O")
-    assert (slices["choice"], slices["outcome"]) == ("correct_slices", "lost")
-    assert slices["other"]["label"] == "lstar argmax: 2.5 to 7.0"
-    assert (slices["published"]["value"], slices["other"]["value"]) == (2.0, 1.0)
-    assert guarded["choice"] == "without_nan"
-    assert guarded["other"]["label"] == "spectral L_star_full: 3 to 5"
+SHARES = {"": {"intrinsic_dim_ratio": [0.1, 0.3, 0.9, 0.5, 0.2]}}
+LAST = {"last_share_before_norm": 0.95}  # before the final norm the last layer makes no fall
 
 
-def test_the_bell_of_the_anisotropy_experiment() -> None:
-    """The share of the last layer makes the fall, and before the final norm it does not."""
-    shares = [0.1, 0.3, 0.9, 0.5, 0.2]
-    fragments = {
-        GEMMA_ANISOTROPY: {"": {"intrinsic_dim_ratio": shares}},
-        "beyond/aniso": {"/gemma-2b": {"last_share_before_norm": 0.95}},
-    }
-    (row,) = statistics(fragments)["gemma-2b"]["rows"]
-    assert (row["claim"], row["choice"], row["outcome"]) == ("bell", "before_norm", "lost")
-    assert (row["published"]["label"], row["other"]["label"]) == ("L2", "L4")
-
-
-# --- over models --------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def every(values: Values) -> dict[str, Any]:
-    """Two models of which states were measured, of one also the weights; a third has weights."""
-    bell = {"intrinsic_dim_ratio": [0.1, 0.9, 0.2]}
+    """Two models of which states were measured, of one also the weights; two have weights alone."""
     states = {"/gemma-2b": values, "/b": planted(values, 1.0, -1.0, 1.0)}
     return statistics(
         {
             CHOICES_FILE: {at: choices.document(of, DRAWS) for at, of in states.items()},
-            "beyond/h4": {"/gemma-2b": BOTH, "/gpt2": BOTH},
-            "beyond/aniso": {"/gemma-2b": {"last_share_before_norm": 0.95}},
-            GEMMA_ANISOTROPY: {"": bell},
+            "beyond/spectral": {"/gemma-2b": BOTH, "/gpt2": BOTH, "/opt": {"it": {"legacy": 1}}},
+            "beyond/lstar": {"/gpt2": MEANS},
+            "beyond/aniso": {"/gemma-2b": LAST, "/pythia-6p9b": LAST},
+            **{GEMMA_ANISOTROPY: SHARES, ANISOTROPY_FILE: SHARES},
+            "paper3/Results/x.json": {"/gpt2": BOTH},
         }
     )
 
 
-@pytest.fixture(scope="module")
-def documents(every: dict[str, Any]) -> dict[str, Any]:
-    return {name: document for name, document in every.items() if name != "summary"}
-
-
-def test_what_the_states_say_is_not_said_again_by_the_weights(
-    values: Values, documents: dict[str, Any]
-) -> None:
-    assert list(documents) == ["gemma-2b", "b", "gpt2"]
-    rows = documents["gemma-2b"]["rows"]
-    assert [row for row in rows if row["claim"] == "bell"] == [found(values, "bell", "before_norm")]
-    assert [row["claim"] for row in rows[len(rows_of(values)) :]] == [
-        row["claim"] for row in documents["gpt2"]["rows"]
+def test_what_the_weights_alone_say(every: dict[str, Any]) -> None:
+    rows = [*every["gpt2"]["rows"], *every["pythia-6p9b"]["rows"]]
+    assert {row["outcome"] for row in rows} == {"lost"}
+    sides = [(row["published"]["value"], row["other"]["value"]) for row in rows]
+    assert sides[:-1] == [(2.0, 0.5), (2.0, 1.0), (2.0, 1.0)]
+    assert [(row["claim"], row["choice"], row["other"]["label"]) for row in rows] == [
+        ("spectral_norms", "correct_slices", "W_V <= W_O"),
+        ("critical_layer", "correct_slices", "lstar argmax: 2.5 to 7.0"),
+        ("critical_layer", "without_nan", "spectral L_star_full: 3 to 5"),
+        ("bell", "before_norm", "L4"),
     ]
 
 
-def test_summary_counts_every_model_once(every: dict[str, Any], documents: dict[str, Any]) -> None:
-    summary = every["summary"]
+def test_a_claim_is_answered_once_and_the_summary_counts_every_model_once(
+    values: Values, every: dict[str, Any]
+) -> None:
+    assert list(every) == ["gemma-2b", "b", "gpt2", "pythia-6p9b", "summary"]
+    rows = every["gemma-2b"]["rows"]  # what the states say is not said again by the weights
+    assert [row for row in rows if row["claim"] == "bell"] == [found(values, "bell", "before_norm")]
+    assert [row["claim"] for row in rows[len(rows_of(values)) :]] == [
+        row["claim"] for row in every["gpt2"]["rows"]
+    ]
+    *documents, summary = every.values()
     keys = [(row["claim"], row["choice"]) for row in summary["rows"]]
     claims, names = list(survival.CLAIMS), list(survival.CHOICES)
     assert keys == sorted(keys, key=lambda key: (claims.index(key[0]), names.index(key[1])))
     assert len(keys) == len(set(keys))
     for row in summary["rows"]:
         named = [name for word in WORDS for name in row[word]]
-        assert len(named) == row["n_models"] == 2  # both of the states, or both of the weights
-    assert len(summary["models"]) == sum(len(d["rows"]) for d in documents.values())
+        assert len(set(named)) == row["n_models"] == (3 if row["claim"] == "bell" else 2)
+    assert len(summary["models"]) == sum(len(of["rows"]) for of in documents)
     assert survival.STATISTICS.keys() == survival.CLAIMS.keys()
 
 
 # --- what the published numbers can tell --------------------------------------------------------
-@pytest.fixture(scope="module")
-def in_print() -> Derivation:
-    cells: Published = read_published(ROOT / "published")
-    return derive(sensitivity.documents, evidence_of(cells, Draws(10000, 0.95, 42), TABLES))
-
-
-def test_published_curves_tested_at_once(in_print: Derivation) -> None:
+def test_published_curves_tested_at_once(works: dict[str, Derivation]) -> None:
+    in_print = works["sensitivity"]
     rows = {(row["claim"], row["choice"]): row for row in in_print.documents["summary"]["rows"]}
     late = rows["late_inversion", "multiplicity"]
     assert late["absent"] == ["gemma-2b"]
