@@ -1,13 +1,12 @@
-"""What is read off a curve over layers, and the words for it: every limit from both sides."""
+"""What is read off a curve over layers, its critical layer, and the words, from both sides."""
 
 import itertools
 import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy import stats
 
 from judged import DRAWS
 from layerwise.analyses import anisotropy, calibration, critical_layer, layers, twins, validation
@@ -17,6 +16,7 @@ from layerwise.analyses.lab_heritage import chi_square_p
 from layerwise.analyses.sequence_gains import ratios
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.measured import alone
+from layerwise.statistics import critical_layer as rules
 from layerwise.statistics import curves, phases
 
 ACROSS, ABOVE, BELOW = (-0.1, 0.1), (0.1, 0.2), (-0.2, -0.1)
@@ -64,6 +64,10 @@ WORDS = [
                              "OTHER": [(0.4, 0.1, -0.2), (0.4, 0.2, -0.1), (0.1, 0.09, -0.09)]}),
     (phases.structured, {"Yes": [(0.1, -0.1, True)],
                          "No": [(0.0, -0.1, True), (0.1, 0.0, True), (0.1, -0.1, False)]}),
+    (phases.transition, {"L4-6": [{0: -0.4, 2: 0.4, 4: 0.1, 6: -0.1, 8: 0.2, 10: -0.3}],
+                         "---": [{0: -0.4, 2: 0.4}, {0: 0.4, 4: 0.0, 8: -0.4}]}),
+    (phases.first_not_positive, {"L4": [{0: 0.4, 4: 0.0, 8: -0.4}], "---": [{0: 0.4}]}),
+    (phases.equal_signs, {1: [({0: 0.1, 4: -0.1, 8: 0.0}, {0: 0.2, 4: 0.2, 8: 0.0})]}),
     (phases.late_inversion, {"TRUE": [-0.11], "FALSE": [-0.1]}),
     # gains
     (dampens, {True: [0.999, (0.996, 3)], False: [1.0, (0.996, 2)]}),
@@ -94,6 +98,11 @@ def test_words(rule, found):
         *((lambda norms=norms: ratios(entry({"norms": norms})), "all positive and finite")
           for norms in ([1.0], [1.0, 0.0], [1.0, math.nan])),
         (lambda: critical_layer.relative_error(3, 0), "other than 0"),
+        (lambda: rules.step_sizes(np.ones(1)), "at least 2 layers, found 1"),
+        (lambda: rules.gradient_sizes(np.ones(0)), "at least 2 layers, found 0"),
+        (lambda: rules.bend_sizes(np.ones(2)), "at least 3 layers, found 2"),
+        (lambda: rules.least_absolute_deviations(np.ones((4, 3)), np.arange(4.0)),
+         r"as many independent rows as coefficients \(3\)"),
         (lambda: chi_square_p(np.array([[0, 3], [0, 9]])),
          r"no empty row or column, found \[\[0, 3\], \[0, 9\]\]"),
         (lambda: phases.thirds_of_list([0, 4]), "at least three sampled layers, found 2"),
@@ -127,15 +136,6 @@ def test_thirds_of_what_was_sampled_and_of_the_depth():
     assert [len(part) for part in phases.thirds_of_depth(ten, 18).values()] == [4, 3, 3]
 
 
-def test_transition_is_the_first_from_positive_to_negative():
-    assert phases.transition({0: -0.4, 2: 0.4, 4: 0.1, 6: -0.1, 8: 0.2, 10: -0.3}) == "L4-6"
-    assert phases.transition({0: -0.4, 2: 0.4}) == "---"
-    assert phases.transition({0: 0.4, 4: 0.0, 8: -0.4}) == "---"
-    assert phases.first_not_positive({0: 0.4, 4: 0.0, 8: -0.4}) == "L4"
-    assert phases.first_not_positive({0: 0.4}) == "---"
-    assert phases.equal_signs({0: 0.1, 4: -0.1, 8: 0.0}, {0: 0.2, 4: 0.2, 8: 0.0}) == 1
-
-
 def test_a_zero_makes_no_sign_change():
     found = curves.sign_changes({0: -0.1, 4: 0.2, 8: 0.0, 12: -0.3}, 16)
     assert found == [{"layer_before": 0, "layer_after": 4, "midpoint_pct": 12.5, "layers": [0, 4]}]
@@ -144,33 +144,10 @@ def test_a_zero_makes_no_sign_change():
     assert words == [None, "NEGATIVE", "POSITIVE", "unclear"]
 
 
-def test_fisher_interval_against_scipy():
-    found = stats.pearsonr(*np.random.RandomState(3).normal(size=(2, 40)))
-    low, high = found.confidence_interval(0.95)
-    assert phases.fisher_interval(float(found.statistic), 40) == pytest.approx((low, high))
-
-
-@pytest.mark.parametrize(("r", "interval"), [(0.15, ABOVE), (-0.15, BELOW), (0.05, (-0.1, 0.1))])
-def test_a_stable_layer_has_the_sign_and_excludes_zero(r, interval):
-    found = [curves.some_stable({8: r}, {8: interval}, positive=of) for of in (True, False)]
-    assert found == [interval is ABOVE, interval is BELOW]
-
-
-def test_line_fit_against_scipy():
-    values = np.random.default_rng(0).normal(size=12).tolist()
-    expected = stats.linregress(range(12), values)
-    assert curves.line_fit(values) == pytest.approx((expected.slope, expected.rvalue), abs=1e-14)
-    for constant in ([], [3.0], [0.1, 0.1, 0.1]):
-        assert curves.line_fit(constant) == (0, 0)
-
-
 def test_bell_test_splits_at_the_first_maximum():
     found = curves.bell_test([0.1, 0.3, 0.9, 0.9, 0.5, 0.4])
     assert found.l_star == 2
     assert found.is_bell_curve
-    before, after = stats.linregress([0, 1], [0.1, 0.3]), [0.9, 0.9, 0.5, 0.4]
-    assert found.phase1_slope == pytest.approx(before.slope)
-    assert found.phase2_slope == pytest.approx(stats.linregress(range(4), after).slope)
     assert not curves.bell_test([0.9, 0.5]).is_bell_curve  # nothing before the peak
     assert not curves.bell_test([0.1, 0.2, 0.3]).is_bell_curve  # nothing after it
 
@@ -179,3 +156,65 @@ def test_layers_of_the_profile():
     assert curves.spectrum_layers(7, 32) == [0, 3, 7, 19, 32]
     assert list(anisotropy.three_phases(profile(7)).values()) == ["0-7", "7-28", "28-32"]
     assert anisotropy.three_phases(profile(7, 12)) is None
+
+
+# --- the critical layer -------------------------------------------------------------------------
+
+NAN = float("nan")
+SIZES = (rules.gradient_sizes, rules.step_sizes, rules.bend_sizes)
+series = st.lists(st.sampled_from([*map(float, range(-4, 5)), NAN]), min_size=3, max_size=12)
+
+
+def looped_sign_change(t: np.ndarray) -> tuple[int, str]:
+    """The rule of the sign-change run, one layer at a time; NaN compares false."""
+    n = len(t)
+    if n < 3:
+        return n // 2, "fallback"
+    steps = [t[i + 1] - t[i] for i in range(n - 1)]
+    for i in range(n - 2):
+        if steps[i] > 0 and steps[i + 1] < 0:
+            return i + 1, "sign_change"
+    nan = [i for i in range(n) if np.isnan(t[i])]
+    peak = nan[0] if nan else max(range(n), key=lambda i: t[i])  # the first NaN wins the argmax
+    if 0 < peak < n - 1:
+        return peak, "peak"
+    last = None
+    for i, step in enumerate(steps):
+        if not nan and abs(step) >= 0.5 * max(abs(s) for s in steps):
+            last = i
+    return (n // 2, "fallback") if last is None else (last + 1, "gradient_drop")
+
+
+@given(st.one_of(series, st.just([1.0, 2.0])).map(np.array))
+@example(np.array([0, 2, 1, 5, 0]))  # the first turn, not the highest
+@example(np.array([0, 1, 1, 0, 0]))  # a plateau is no strict change: the peak
+@example(np.array([0, 1, 9, 10, 11]))  # the last large step
+def test_sign_change_against_a_loop(t: np.ndarray) -> None:
+    found = rules.sign_change(t.astype(float))
+    assert (found.layer, found.rule) == looped_sign_change(t)
+
+
+@given(series.map(np.array))
+def test_a_nan_wins_where_nothing_guards_against_it(t: np.ndarray) -> None:
+    for sizes in SIZES:
+        of = sizes(t)
+        numbers = [layer for layer in range(len(t)) if np.isfinite(of[layer])]
+        guarded = max(numbers, key=lambda layer: of[layer], default=None)
+        assert rules.guarded(sizes, t) == guarded
+        nan = np.flatnonzero(np.isnan(of)).tolist()
+        assert rules.sharpest(sizes, t) == (nan[0] if nan else guarded)
+
+
+def test_a_guarded_sign_change_is_that_of_the_numbers() -> None:
+    for t, layer in ([0, 1, NAN, 3, 2], 3), ([0, 1, 3, 2, 4], 2), ([NAN] * 4, None):
+        assert rules.guarded_sign_change(np.array(t, dtype=float)) == layer
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_least_absolute_deviations_against_all_lines_through_as_many_rows(seed: int) -> None:
+    stream = np.random.default_rng(seed)
+    x, y = stream.normal(size=(9, 3)), stream.normal(size=9)
+    chosen = [list(rows) for rows in itertools.combinations(range(9), 3)]
+    through = [np.linalg.solve(x[rows], y[rows]) for rows in chosen]
+    best = min(through, key=lambda c: np.sum(np.abs(x @ c - y)))
+    assert rules.least_absolute_deviations(x, y) == pytest.approx(best, rel=1e-9)
