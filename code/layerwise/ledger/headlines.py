@@ -12,7 +12,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, Required
 
-from layerwise.analyses.survival import LOST, SURVIVES, WORDS
 from layerwise.inputs.shapes import Loose, Strict, require_shape
 from layerwise.ledger.sentences import (
     Entry,
@@ -69,7 +68,7 @@ class Row(Loose):
     claim: str
     choice: str
     model: str
-    outcome: Literal[WORDS]  # type: ignore[valid-type]
+    outcome: Literal["survives", "lost", "appears", "absent"]
 
 
 @dataclass(frozen=True)
@@ -199,7 +198,7 @@ def _outcome(
     rows = at(documents, "sensitivity:summary:/models") or []
     require_shape("sensitivity.json: models", list[Row], rows, "analyse again")
     outcomes = [row["outcome"] for row in rows if choice.items() <= row.items()]
-    return {SURVIVES: True, LOST: False}.get(outcomes[0] if outcomes else "")
+    return {"survives": True, "lost": False}.get(outcomes[0] if outcomes else "")
 
 
 def _counted(records: Sequence[Record]) -> str:
