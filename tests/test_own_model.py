@@ -32,7 +32,7 @@ from layerwise.inputs.measured import alone
 from layerwise.inputs.pairs import read_pairs
 from layerwise.inputs.prompts import read_prompts
 from layerwise.inputs.published import Published
-from layerwise.pages.own_model import figures, page, sections
+from layerwise.pages.own_model import figures, page, require_templates, sections
 from layerwise.pages.own_model.cautions import cautions, share_of_two
 from layerwise.pages.own_model.tables import Section, Table
 from layerwise.pages.typeset import build_pdf
@@ -161,9 +161,9 @@ def test_a_model_without_known_slices_is_told_so(out: Path, tmp_path: Path) -> N
 
 
 def test_a_package_without_its_repository_iv(tmp_path: Path) -> None:
-    page.require_templates()
+    require_templates()
     with pytest.raises(LayerwiseError, match=r"are part of the repository, .* pip install -e \."):
-        page.require_templates(tmp_path)
+        require_templates(tmp_path)
 
 
 # --- hostile names ------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from typing_extensions import TypedDict
 
@@ -16,8 +16,10 @@ from layerwise.inputs.models import Dtype
 from layerwise.inputs.pairs import StatementPairs, place_of, read_pairs
 from layerwise.inputs.prompts import read_prompts
 from layerwise.inputs.shapes import Device, Seed, converted
-from layerwise.pages.own_model import page
-from layerwise.steps.results import Result
+from layerwise.pages.own_model import require_templates
+
+if TYPE_CHECKING:  # what draws is imported once the inputs are right
+    from layerwise.steps.results import Result
 
 STATES = "hidden_states"
 
@@ -47,7 +49,7 @@ def analyze(
     layers: Sequence[int] | None = None,
     seed: int = 42,
     without: Sequence[str] = (),
-) -> Result:
+) -> "Result":
     """The papers' measurements of a model: everything but seed and layers is as published.
 
     Args:
@@ -138,7 +140,7 @@ def checked(
             raise LayerwiseError(
                 f"{out}: --out must be a folder, found a file; choose another place"
             )
-        page.require_templates()
+        require_templates()
     return *found, chosen
 
 

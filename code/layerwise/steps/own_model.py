@@ -19,6 +19,7 @@ from layerwise.figures.style import RANDOM
 from layerwise.inputs.measured import alone
 from layerwise.inputs.pairs import StatementPairs
 from layerwise.inputs.published import read_published
+from layerwise.inputs.upstream import PUBLISHED
 from layerwise.measures.values import Values, sampled_layers
 from layerwise.pages.own_model import page
 from layerwise.pages.own_model.cautions import cautions
@@ -47,7 +48,7 @@ def analyzed(
     states = extract(checkpoint, pairs.statements, texts, folder)
     values = measure(states, pairs, layers=sampled, seed=seed)
     draws = Draws(N_RESAMPLES, LEVEL, seed)
-    published = read_published(page.ROOT / "published")
+    published = read_published(PUBLISHED)
     drawn = reader.numbers(values, draws, published)
     of_weights, absent = own_weights.files(checkpoint, states, without)
     documents = of_reader(alone(drawn.files | of_weights), draws)

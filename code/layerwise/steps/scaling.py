@@ -11,7 +11,8 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, sha256_of
 from layerwise.inputs.published import read_published
 from layerwise.inputs.shapes import Loose, Whole, require_shape
-from layerwise.pages.own_model import page
+from layerwise.inputs.upstream import PUBLISHED
+from layerwise.pages.own_model import require_templates
 from layerwise.pages.own_model.across import page_of
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED
 from layerwise.steps.results import Result
@@ -52,7 +53,7 @@ def compare(models: Sequence[Result | str | Path], out: str | Path | None = None
             "name the --out folders of several `layerwise analyze` runs"
         )
     if out is not None:
-        page.require_templates()
+        require_templates()
     documents: dict[str, Mapping[str, Any]] = {}
     settings, is_random = [], False
     for place, given in enumerate(models):
@@ -74,7 +75,7 @@ def compare(models: Sequence[Result | str | Path], out: str | Path | None = None
             )
         documents[display] = results
     comparison = scaling.compare({display: of["layers"] for display, of in documents.items()})
-    evidence = Evidence(read_published(page.ROOT / "published"), Draws(N_RESAMPLES, LEVEL, SEED))
+    evidence = Evidence(read_published(PUBLISHED), Draws(N_RESAMPLES, LEVEL, SEED))
     try:
         beside = depth_curves.published(evidence)
         own = page_of(documents, comparison, evidence, beside)

@@ -1,1 +1,25 @@
 """Readers' models: documents -> `sections`, `cautions`, `figures`; a `page`, or one `across`."""
+
+from pathlib import Path
+
+import layerwise
+from layerwise.errors import LayerwiseError
+
+ROOT = Path(layerwise.__file__).resolve().parents[2]  # of the repository: installed with -e
+HTML, LATEX = "index.html.j2", "tables.tex.j2"
+STYLES = ("report/templates/page.css", "report/own_model/own.css")
+
+
+def require_templates(root: Path = ROOT) -> None:
+    """Refuse to begin where the page could not be written in the end.
+
+    Raises:
+        LayerwiseError: if the package is installed without its repository.
+    """
+    wanted = [*STYLES, f"report/own_model/{HTML}", f"paper/own_model/{LATEX}"]
+    missing = [name for name in wanted if not (root / name).is_file()]
+    if missing:
+        raise LayerwiseError(
+            f"the templates of page and tables are part of the repository, {root} has no "
+            f"{missing[0]}; install from a clone: pip install -e ."
+        )

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-import layerwise
 from layerwise.analyses.answers import (
     CHOICE_TEXTS,
     MEANINGS,
@@ -23,18 +22,15 @@ from layerwise.analyses.answers import (
     Answer,
     Estimate,
 )
-from layerwise.errors import LayerwiseError
 from layerwise.figures.drawing import Drawn
 from layerwise.figures.style import save
 from layerwise.files import write_text
 from layerwise.pages import latex
 from layerwise.pages.html import fill, inlined, policy
+from layerwise.pages.own_model import HTML, LATEX, ROOT, STYLES
 from layerwise.pages.own_model.tables import Section, Table, Value, significant
 from layerwise.pages.pictures import Picture
 
-ROOT = Path(layerwise.__file__).resolve().parents[2]  # of the repository: installed with -e
-HTML, LATEX = "index.html.j2", "tables.tex.j2"
-STYLES = ("report/templates/page.css", "report/own_model/own.css")
 LONGEST_FLOAT = 40  # rows: more do not fit on one page
 LISTED = 4  # models named beside a claim; of more, the range
 STRIP = (190, 26)  # width and height of a claim's drawing
@@ -69,21 +65,6 @@ class Own:
         asked = [claims(self.answers)] if self.answers else []
         asked += [self.matrix] if self.matrix else []
         return [*asked, *of_page, *self.further]
-
-
-def require_templates(root: Path = ROOT) -> None:
-    """Refuse to begin where the page could not be written in the end.
-
-    Raises:
-        LayerwiseError: if the package is installed without its repository.
-    """
-    wanted = [*STYLES, f"report/own_model/{HTML}", f"paper/own_model/{LATEX}"]
-    missing = [name for name in wanted if not (root / name).is_file()]
-    if missing:
-        raise LayerwiseError(
-            f"the templates of page and tables are part of the repository, {root} has no "
-            f"{missing[0]}; install from a clone: pip install -e ."
-        )
 
 
 def write(own: Own, drawn: Sequence[Drawn], folder: Path, part: Path, index: str) -> None:
