@@ -166,18 +166,15 @@ def test_claims_are_records_of_the_ledger(tmp_path: Path) -> None:
 # --- what is refused, and when ------------------------------------------------------------------
 
 LAZY = """
-import sys, time
-began = time.process_time()
+import sys
 import layerwise
-took = time.process_time() - began
-assert took < 0.1, took
 assert not {{"numpy", "torch", "typer"}} & set(sys.modules)
 assert {{"analyze", "Result"}} <= set(dir(layerwise))
 try:
     layerwise.analyze({model!r}, {pairs!r}, {prompts!r}, out={out!r})
 except layerwise.LayerwiseError as error:
     print(error)
-assert "torch" not in sys.modules and "transformers" not in sys.modules
+assert not {{"torch", "transformers", "matplotlib", "scipy"}} & set(sys.modules)
 """
 MISTAKES = [
     ("pairs", '{"pairs": {}}', "category 'pairs' must be an object with a list \"pairs\", found"),
