@@ -13,7 +13,6 @@ core, not of the clock on the wall.
 """
 
 import argparse
-import contextlib
 import itertools
 import json
 import os
@@ -34,13 +33,21 @@ import transformers
 
 from layerwise.extraction.batches import plan_batches
 from layerwise.extraction.hidden_states import extract
-from layerwise.extraction.load import Checkpoint
+from layerwise.extraction.load import Checkpoint, attention_kernel
 from layerwise.extraction.store import HiddenStates, open_states
 from layerwise.inputs.pairs import read_pairs
 
 LAYERS_READ = 9  # notebook 000: layers 0, 4, ..., 32
 N_PAIRS = 230
 VOCABULARY = 50304
+# hidden size, blocks, heads, rows of the embedding
+SHAPES = {
+    "pythia-70m": (512, 6, 8, VOCABULARY),
+    "pythia-160m": (768, 12, 12, VOCABULARY),
+    "pythia-6p9b": (4096, 32, 32, 50432),
+    "pythia-12b": (5120, 36, 40, 50688),
+    "tiny": (64, 3, 4, 512),
+}
 TOKENS_PER_BATCH = 2048  # of ours and of the tools that batch
 HERE = Path(__file__).parent
 PEERS_PYTHON = HERE.parent / ".venv-peers" / "bin" / "python"
@@ -49,20 +56,21 @@ clock = "wall"  # which of them; --cpu-time takes the other
 INSTALLED_PEERS = ("lm-evaluation-harness", "nnsight", "TransformerLens")
 
 
-def pythia_160m() -> Checkpoint:
-    """Random weights of that shape."""
+def random_weights(
+    shape: str, device: str = "cpu", dtype: torch.dtype = torch.float32
+) -> Checkpoint:
+    """A GPT-NeoX of one of `SHAPES` with random weights, made where they are used."""
+    hidden, n_blocks, n_heads, vocabulary = SHAPES[shape]
     config = transformers.GPTNeoXConfig(
-        hidden_size=768,
-        num_hidden_layers=12,
-        num_attention_heads=12,
-        intermediate_size=3072,
-        vocab_size=VOCABULARY,
-        bos_token_id=0,
-        eos_token_id=0,
-    )
+        hidden_size=hidden, num_hidden_layers=n_blocks, num_attention_heads=n_heads,
+        intermediate_size=4 * hidden, vocab_size=vocabulary, bos_token_id=0, eos_token_id=0,
+    )  # fmt: skip
     torch.manual_seed(0)
-    network = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager")
-    return checkpoint_of(network, "pythia-160m")
+    with torch.device(device):
+        network = transformers.AutoModelForCausalLM.from_config(
+            config, dtype=dtype, attn_implementation="eager"
+        )
+    return checkpoint_of(network, shape)
 
 
 def checkpoint_of(network: Any, shape: str) -> Checkpoint:
@@ -125,24 +133,11 @@ def seconds_per_pair(checkpoint: Checkpoint, texts: list[str], passes: int) -> f
     return timed(whole) / (len(texts) / 2)
 
 
-@contextlib.contextmanager
-def attention(checkpoint: Checkpoint, kind: str):
-    """The notebooks take transformers' default (SDPA), the extraction eager attention."""
-    checkpoint.model.set_attn_implementation(kind)
-    yield
-    checkpoint.model.set_attn_implementation("eager")
-
-
 def timed(call: Callable[[], object]) -> float:
     """Seconds of one call."""
     start = CLOCKS[clock]()
     call()
     return CLOCKS[clock]() - start
-
-
-def run_extraction(checkpoint: Checkpoint, texts: list[str], folder: Path) -> HiddenStates:
-    """The whole extraction, setting up and writing included."""
-    return extract(checkpoint, texts, (), folder)
 
 
 def gemm_rate(checkpoint: Checkpoint) -> float:
@@ -241,7 +236,7 @@ def loops(checkpoint: Checkpoint, texts: list[str], n_sampled: int) -> tuple[flo
     """Seconds of both notebooks' ways for all pairs, from a sample of them."""
     spread = np.linspace(0, len(texts) - 1, 2 * n_sampled).astype(int)
     sample, n_pairs = [texts[i] for i in spread], len(texts) // 2
-    with attention(checkpoint, "sdpa"):
+    with attention_kernel(checkpoint.model, "sdpa"):  # the default of transformers
         many = n_pairs * seconds_per_pair(checkpoint, sample, LAYERS_READ)
         few = n_pairs * seconds_per_pair(checkpoint, sample, 1)
     return many, few
@@ -265,7 +260,7 @@ def growth(checkpoint: Checkpoint, texts: list[str], out: Path) -> None:
     for factor in (1, 2, 4):
         grown = texts[: len(texts) * factor // 4]
         place = out / f"{len(grown)}"
-        seconds = timed(lambda some=grown, to=place: run_extraction(checkpoint, some, to))
+        seconds = timed(lambda some=grown, to=place: extract(checkpoint, some, (), to))
         print(f"  {len(grown):6}: {1e3 * seconds / len(grown):.1f}")
 
 
@@ -290,22 +285,20 @@ def main() -> None:
     arguments = parser.parse_args()
     global clock
     clock = "cpu" if arguments.cpu_time else "wall"
-    checkpoint, texts = pythia_160m(), read_texts(arguments.pairs)
+    checkpoint, texts = random_weights("pythia-160m"), read_texts(arguments.pairs)
     repeats, sampled = (2, 2) if arguments.quick else (5, 4)
     threads, n_pairs = torch.get_num_threads(), len(texts) // 2
     print(f"{threads} threads, {n_pairs} pairs, {repeats} rounds, {clock} time", flush=True)
     ours: list[float] = []
-    many: list[float] = []
-    few: list[float] = []
+    looped: list[tuple[float, float]] = []
     rates: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
         peers = Peers(arguments.peers, checkpoint, texts, out / "peers")
-        run_extraction(checkpoint, texts[:8], out / "warm-up")
+        extract(checkpoint, texts[:8], (), out / "warm-up")
         for number in range(repeats):  # the sides take turns: a slow minute hits all
-            for times, seconds in zip((many, few), loops(checkpoint, texts, sampled), strict=True):
-                times.append(seconds)
-            ours.append(timed(lambda: run_extraction(checkpoint, texts, out / "all")))
+            looped.append(loops(checkpoint, texts, sampled))
+            ours.append(timed(lambda: extract(checkpoint, texts, (), out / "all")))
             rates.append(gemm_rate(checkpoint))
             peers.all_take_a_turn()
             states = open_states(out / "all")
@@ -314,6 +307,7 @@ def main() -> None:
                 peers.disagreement(states)
             shutil.rmtree(states.folder)
         peers.close()
+        many, few = map(list, zip(*looped, strict=True))
         loop_times = {"20 passes per pair (scaled)": many, "4 passes per pair (scaled)": few}
         report(ours, {**loop_times, **peers.seconds})
         best = min(peers.seconds, key=lambda name: statistics.median(peers.seconds[name]))

@@ -23,9 +23,8 @@ from typing import Any
 
 import numpy as np
 import torch
-import transformers
 
-from extraction import checkpoint_of, loops, needed_flop, read_texts, synthetic, timed
+from extraction import SHAPES, loops, needed_flop, random_weights, read_texts, synthetic, timed
 from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint, load_model
 from layerwise.extraction.provenance import describe_environment
@@ -33,33 +32,7 @@ from layerwise.extraction.store import BEFORE_NORM
 from layerwise.files import write_json
 from layerwise.measures.uniformity import mean_pairwise_cosine_by_group
 
-# hidden size, blocks, heads, rows of the embedding
-SHAPES = {
-    "pythia-6p9b": (4096, 32, 32, 50432),
-    "pythia-12b": (5120, 36, 40, 50688),
-    "tiny": (64, 3, 4, 512),
-}
 HALF = ("float16", "bfloat16")
-
-
-def build(shape: str, device: str) -> Checkpoint:
-    """Random weights of a shape, made where they are used."""
-    hidden, n_blocks, n_heads, vocabulary = SHAPES[shape]
-    config = transformers.GPTNeoXConfig(
-        hidden_size=hidden,
-        num_hidden_layers=n_blocks,
-        num_attention_heads=n_heads,
-        intermediate_size=4 * hidden,
-        vocab_size=vocabulary,
-        bos_token_id=0,
-        eos_token_id=0,
-    )
-    torch.manual_seed(0)
-    with torch.device(device):
-        network = transformers.AutoModelForCausalLM.from_config(
-            config, dtype=torch.float16, attn_implementation="eager"
-        )
-    return checkpoint_of(network, shape)
 
 
 def finished(device: str) -> None:
@@ -172,7 +145,7 @@ def noise(checkpoint: Checkpoint, texts: list[str], out: Path) -> dict[str, Any]
 def measure(shape: str, texts: list[str], device: str, quick: bool) -> dict[str, Any]:
     """Everything for one shape."""
     repeats, sampled = (1, 1) if quick else (5, 4)
-    checkpoint = build(shape, device)
+    checkpoint = random_weights(shape, device, torch.float16)
     if device != "cpu":
         torch.cuda.reset_peak_memory_stats()
     found: dict[str, Any] = {"shape": shape, "statements": len(texts)}
@@ -188,7 +161,7 @@ def measure(shape: str, texts: list[str], device: str, quick: bool) -> dict[str,
         found["ratio_4_passes"] = few / found["seconds"]
         found["noise"] = {"float16": noise(checkpoint, texts, out)}
         found["seconds_with_load"] = with_load(checkpoint, texts, out)
-        wider = build(shape, device).model.to(torch.bfloat16)
+        wider = random_weights(shape, device, torch.float16).model.to(torch.bfloat16)
         checkpoint = dataclasses.replace(checkpoint, model=wider, dtype="bfloat16")
         found["noise"]["bfloat16"] = noise(checkpoint, texts, out)
     return found

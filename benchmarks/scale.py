@@ -15,61 +15,28 @@ import tempfile
 import time
 from pathlib import Path
 
-import numpy as np
-
 SIZES = (460, 4_600, 46_000)
 PAIRS = (1_000, 10_000, 100_000)
 MODELS = Path(__file__).parent.parent / "models.yaml"
 WORDS = 4_000
 
 
-def statements(n: int) -> list[str]:
-    """Statements of 8 to 16 words."""
-    rng = np.random.default_rng(0)
-    lengths = rng.integers(8, 17, n)
-    return [" ".join(f"w{word}" for word in rng.integers(1, WORDS, length)) for length in lengths]
-
-
 def extract(n: int, folder: Path) -> None:
     """Extract n statements with random weights of the smallest model's shape, Pythia-70M."""
-    import tokenizers
-    import transformers
-
+    from extraction import random_weights, synthetic
     from layerwise.extraction.hidden_states import extract
-    from layerwise.extraction.load import Checkpoint
 
-    config = transformers.GPTNeoXConfig(
-        hidden_size=512, num_hidden_layers=6, num_attention_heads=8, intermediate_size=2048,
-        vocab_size=50304, bos_token_id=0, eos_token_id=0,
-    )  # fmt: skip
-    network = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager")
-    words = {f"w{number}": number for number in range(WORDS)}
-    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="w0"))
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    checkpoint = Checkpoint(
-        model=network.eval(),
-        tokenizer=transformers.PreTrainedTokenizerFast(
-            tokenizer_object=tokenizer, bos_token="w0", unk_token="w0"
-        ),
-        name="random",
-        display="random weights",
-        revision="none",
-        dtype="float32",
-        family="gpt_neox",
-        n_layers=6,
-        hidden_size=512,
-        folder=folder,
-    )
-    extract(checkpoint, statements(n), (), folder / "out")
+    extract(random_weights("pythia-70m"), synthetic(n // 2, WORDS), (), folder / "out")
 
 
 def analyze(n: int, folder: Path) -> None:
     """All that `layerwise analyze` does with n pairs, 1,000 prompts and a tiny random model."""
     import layerwise
+    from extraction import synthetic
     from layerwise.extraction.twins import build_twin
     from layerwise.inputs.models import find_model, read_models
 
-    texts = statements(2 * n)
+    texts = synthetic(n, WORDS)
     model = build_twin(find_model(read_models(MODELS), "pythia-70m"), texts[:1000], folder / "twin")
     categories = {
         name: {"pairs": list(zip(texts[k:n:6], texts[n + k :: 6], strict=True))}

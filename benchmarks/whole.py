@@ -69,7 +69,7 @@ def main() -> None:
     import layerwise
 
     extraction.clock = kind
-    checkpoint, texts = extraction.pythia_160m(), extraction.synthetic(230)
+    checkpoint, texts = extraction.random_weights("pythia-160m"), extraction.synthetic(230)
     rates = [extraction.gemm_rate(checkpoint)]
     sides = zip(texts[:230], texts[230:], strict=True)
     pairs = [list(pair) for pair in sides]
