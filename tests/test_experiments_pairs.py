@@ -37,10 +37,8 @@ from layerwise.statistics.bootstrap import correlation_interval
 from random_states import some_pairs, write_states
 
 ROOT = Path(__file__).parents[1]
-EXTRACTIONS = {
-    key: extraction
-    for model in read_models(ROOT / "models.yaml").values()
-    for key, extraction in model.extractions.items()
+MODELS = {
+    key: model for model in read_models(ROOT / "models.yaml").values() for key in model.extractions
 }
 DRAWS = {"n_resamples": 120, "level": 0.95, "seed": 42}
 DEPTH = {"gemma-2b": 18, "pythia-410m": 24, "pythia-1p4b": 24, "pythia-12b": 36, "gemma-2-9b": 42}
@@ -74,18 +72,18 @@ def states(pairs: StatementPairs, tmp_path_factory: pytest.TempPathFactory) -> d
 @pytest.fixture(scope="module")
 def values(states: dict[str, HiddenStates], pairs: StatementPairs) -> dict[str, Values]:
     def of(key: str) -> Values:
-        slug, step = EXTRACTIONS[key].slug, EXTRACTIONS[key].layer_step
+        slug, step = MODELS[key].slug, MODELS[key].extractions[key].layer_step
         chosen = "two" if "templated" in key else str(DEPTH.get(slug, "one"))
         found = states[chosen]
         return measure(found, pairs, layer_step=step, k_values=(10,), n_permutations=1)
 
-    return {key: of(key) for key in EXTRACTIONS}
+    return {key: of(key) for key in MODELS}
 
 
 @pytest.fixture(scope="module")
 def parts(values: dict[str, Values], published: Published) -> dict[str, Fragments]:
     return {
-        key: fragments(EXTRACTIONS[key], value, published, Draws(**DRAWS))
+        key: fragments(MODELS[key], key, value, published, Draws(**DRAWS))
         for key, value in values.items()
     }
 
@@ -134,7 +132,7 @@ def test_one_extraction_alone_leaves_the_others_open(
     key: str, parts: dict[str, Fragments], published: Published
 ) -> None:
     alone = analyse_all(evidence(measured(published, parts[key])))
-    slug = EXTRACTIONS[key].slug
+    slug = MODELS[key].slug
     own = {slug, f"{slug}-template", slug.partition("-")[0]}
     for analysis in ("calibration", "consolidated", "neutral_control"):
         assert {place.partition(":")[0] for place in alone[analysis].derived} <= own

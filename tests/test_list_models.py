@@ -12,7 +12,7 @@ from layerwise.inputs.models import Extraction, Model, Shape, read_models
 from layerwise.steps import list_models
 
 COMMIT = "0123456789" * 4
-EXTRACTION = Extraction(key="some", slug="some", dtype="float16", experiments=("p1_ua",))
+EXTRACTION = Extraction(dtype="float16", experiments=("p1_ua",))
 
 
 @pytest.fixture(autouse=True)

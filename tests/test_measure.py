@@ -21,7 +21,7 @@ from layerwise.extraction.load import load_model
 from layerwise.extraction.projections import Weights
 from layerwise.extraction.twins import build_twin
 from layerwise.files import read_json
-from layerwise.inputs.measured import all_fragments, is_random, read_measurements
+from layerwise.inputs.measured import Runs, all_fragments, is_random, read_measurements
 from layerwise.inputs.models import Model, read_models
 from layerwise.inputs.pairs import read_pairs
 from layerwise.inputs.prompts import read_prompts
@@ -190,7 +190,7 @@ def measured_with(
 
     def run(
         refusal: dict[str, LayerwiseError], loading: Any = None, experiment: Any = fragments
-    ) -> of_model.Measurement:
+    ) -> Runs:
         def load(dtype: str) -> Any:
             if dtype in refusal:
                 raise refusal[dtype]
@@ -206,18 +206,18 @@ def measured_with(
 def test_a_run_that_fails_leaves_the_others_alone(measured_with: Any) -> None:
     """And so does a dtype that does not fit."""
     found = measured_with({})
-    assert found.absent == {
+    assert found["absent"] == {
         "scaling": "states overflow; try bfloat16",
         "bench": "it broke off (RuntimeError: CUDA error: device-side assert triggered); "
         "the log has the place",
         "clean": "clean of gemma-2b in float16: numbers must be finite, file#/clean/gains/2 is "
         "inf; give it another dtype under the model's name in models.yaml",
     }
-    dtypes = {name: run["dtype"] for name, run in found.runs.items()}
+    dtypes = {name: run["dtype"] for name, run in found["runs"].items()}
     assert dtypes == {"sweep": "float16", "hunt": "float32"}
     found = measured_with({"float32": LayerwiseError("it needs 80 GiB, 40 GiB are there")})
-    assert list(found.runs) == ["sweep"]
-    assert found.absent["hunt"] == "it needs 80 GiB, 40 GiB are there"
+    assert list(found["runs"]) == ["sweep"]
+    assert found["absent"]["hunt"] == "it needs 80 GiB, 40 GiB are there"
 
 
 @pytest.mark.parametrize("control", [False, True])
@@ -251,8 +251,8 @@ def test_there_are_never_two_models_at_once(
     loading = partial(load._load, twin, SLUG, "", device="cpu", control=control)
     found = measured_with({}, loading, fragments)
     assert len(there) > 20
-    assert {*found.runs, *found.absent} == {"sweep", "scaling", "bench", "clean", "hunt"}
-    assert bool(found.runs) is not bool(fails)
+    assert {*found["runs"], *found["absent"]} == {"sweep", "scaling", "bench", "clean", "hunt"}
+    assert bool(found["runs"]) is not bool(fails)
 
 
 # --- origins ------------------------------------------------------------------------------------

@@ -52,10 +52,10 @@ def test_experiments_are_those_of_the_table(registry: dict[str, Model]) -> None:
 
 
 def test_extractions_name_one_model_each(registry: dict[str, Model]) -> None:
-    pairs = [(key, one) for m in registry.values() for key, one in m.extractions.items()]
-    extractions = dict(pairs)
+    pairs = [(key, one, m.slug) for m in registry.values() for key, one in m.extractions.items()]
+    extractions = {key: one for key, one, _ in pairs}
     assert len(pairs) == len(extractions) == 13
-    assert all(key.startswith(one.slug) for key, one in pairs)
+    assert all(key.startswith(slug) for key, _, slug in pairs)
     assert extractions["gemma-2b"].layer_step == 2  # 18 blocks, every max(1, 18 div 8)-th layer
     assert extractions["llama-3p1-8b-instruct-templated-once"].template == "once"
 

@@ -4,7 +4,7 @@ import gc
 import math
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint
 from layerwise.extraction.projections import Weights
 from layerwise.extraction.provenance import describe
+from layerwise.inputs.measured import Runs
 from layerwise.inputs.models import PACKED, Model
 from layerwise.inputs.pairs import StatementPairs
 from layerwise.inputs.published import Published, leaves
@@ -39,19 +40,6 @@ class Texts:
     sets: Mapping[str, Any]  # {set: {"prompts": ...}}, as fetched
 
 
-@dataclass
-class Measurement:
-    """What was measured on one model, and what measured it.
-
-    Attributes:
-        runs: by experiment or extraction: dtype, device, revision, kernels, and its `fragments`.
-        absent: by experiment or extraction: why it gave nothing.
-    """
-
-    runs: dict[str, dict[str, Any]] = field(default_factory=dict)
-    absent: dict[str, str] = field(default_factory=dict)
-
-
 def measure_model(
     model: Model,
     load: Callable[[str], Checkpoint],
@@ -61,8 +49,10 @@ def measure_model(
     *,
     choices: Mapping[str, Any],
     draws: Mapping[str, Any],
-) -> Measurement:
+) -> Runs:
     """Run every extraction and experiment of a model; what fails leaves the others alone.
+
+    `runs` say dtype, device, revision, kernels, and their `fragments`; `absent` why there are none.
 
     Args:
         load: gives the model in a dtype; what it raises is why all of that dtype is absent.
@@ -71,7 +61,7 @@ def measure_model(
         choices: of `extract` and `measure`: `tokens_per_batch`, `seed`, `bins`.
         draws: `n_resamples`, `level` and `seed` of the intervals.
     """
-    found = Measurement()
+    found: Runs = {"runs": {}, "absent": {}}
     total = len(model.extractions) + len(model.experiments)
 
     def in_dtype(dtype: str, advance: Advance) -> None:
@@ -81,7 +71,7 @@ def measure_model(
             checkpoint = load(dtype)
             weights = Weights.of(checkpoint)
         except Exception as error:
-            found.absent.update(dict.fromkeys(wanted, reason := why(error)))
+            found["absent"].update(dict.fromkeys(wanted, reason := why(error)))
             advance(len(wanted), reason)
             return
         trace = partial(tracing.trace, checkpoint)
@@ -89,16 +79,16 @@ def measure_model(
         for name in wanted:
             advance(0, f"{name} in {dtype}")
             try:
-                run = (
+                run: Any = describe(checkpoint) | (
                     _of_pairs(name, checkpoint, subject, texts, scratch, choices, draws)
                     if name in model.extractions
                     else {"fragments": measure_experiment(name, subject)}
                 )
                 require_finite(f"{name} of {model.slug} in {dtype}", run["fragments"])
-                found.runs[name] = {**describe(checkpoint), **run}
+                found["runs"][name] = run
             except Exception as error:
-                found.absent[name] = why(error)
-                say(f"{model.slug}: {name} failed: {found.absent[name]}")
+                found["absent"][name] = why(error)
+                say(f"{model.slug}: {name} failed: {found['absent'][name]}")
             advance()
             gc.collect()
 
@@ -151,7 +141,7 @@ def _of_pairs(
     draws: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Hidden states of the statement pairs, reduced to values, in the published places."""
-    extraction = subject.model.extractions[name]
+    model, extraction = subject.model, subject.model.extractions[name]
     states = extract(
         checkpoint,
         texts.pairs.statements,
@@ -162,5 +152,5 @@ def _of_pairs(
     )
     sampling = {"layer_step": extraction.layer_step, "seed": choices["seed"], **choices["bins"]}
     values = measure(states, texts.pairs, **sampling)
-    fragments = fill.fragments(extraction, values, subject.published, Draws(**draws))
+    fragments = fill.fragments(model, name, values, subject.published, Draws(**draws))
     return {**{of: states.index[of] for of in HOW}, "fragments": fragments}

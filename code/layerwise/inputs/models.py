@@ -81,8 +81,6 @@ class Shape(_Entry):
 class Extraction(_Entry):
     """Hidden states that Papers 1 and 2 need: one model in one dtype, at its own sampled layers."""
 
-    key: str  # names the values
-    slug: str
     dtype: Dtype
     layer_step: PositiveInt = 4
     template: Template = "none"
@@ -108,17 +106,8 @@ class Model(_Entry):
     gated: bool = False
     chat: bool = False  # the tokenizer brings a chat template
     skip: str | None = Field(None, min_length=1)  # why it is not to be measured
-    extractions: Mapping[str, Extraction] = {}
+    extractions: Mapping[str, Extraction] = {}  # by the name of the values
     experiments: Mapping[str, RunDtype] = {}
-
-    @model_validator(mode="before")
-    @classmethod
-    def _name_extractions(cls, given: dict[str, Any]) -> dict[str, Any]:
-        named = given.get("extractions")
-        if not isinstance(named, dict) or not all(isinstance(e, dict) for e in named.values()):
-            return given  # refused as what they are
-        own = {key: {"key": key, "slug": given["slug"], **e} for key, e in named.items()}
-        return {**given, "extractions": own}
 
     @property
     def skipped(self) -> str | None:

@@ -1,14 +1,13 @@
 """one model's numbers in the places of the published ones <- its weights, statements, prompts."""
 
 import shutil
-from dataclasses import asdict
 from pathlib import Path
 
-from layerwise.experiments.of_model import Measurement, Texts, measure_model
+from layerwise.experiments.of_model import Texts, measure_model
 from layerwise.extraction.load import load_registered, require_accelerator
 from layerwise.files import read_json
 from layerwise.inputs import upstream
-from layerwise.inputs.measured import CONTROL, NAME, read_places, write_fragments
+from layerwise.inputs.measured import CONTROL, NAME, Runs, read_places, write_fragments
 from layerwise.inputs.models import find_model, read_models
 from layerwise.inputs.pairs import read_pairs
 from layerwise.inputs.prompts import read_prompts
@@ -40,34 +39,32 @@ def run(
     model, chosen = find_model(read_models(models), slug), read_choices(params, "measure")
     require_accelerator(device := chosen["device"])
     upstream.verify_data(data)
-    found, control = Measurement(), Measurement()
-    if model.skipped:
-        found.absent = dict.fromkeys((*model.extractions, *model.experiments), model.skipped)
-    else:
-        texts = Texts(
-            read_pairs(data / upstream.DATASET),
-            read_prompts(data / upstream.PROMPTS),
-            read_json(data / upstream.PROMPTS),
+    texts = Texts(
+        read_pairs(data / upstream.DATASET),
+        read_prompts(data / upstream.PROMPTS),
+        read_json(data / upstream.PROMPTS),
+    )
+
+    def measured(control: bool) -> Runs:
+        return measure_model(
+            model,
+            lambda dtype: load_registered(model, dtype, device=device, control=control),
+            texts,
+            read_places(places),
+            scratch / slug / (CONTROL if control else ""),
+            choices=chosen,
+            draws=read_choices(params, "analyse"),
         )
 
-        def measured(control: bool) -> Measurement:
-            return measure_model(
-                model,
-                lambda dtype: load_registered(model, dtype, device=device, control=control),
-                texts,
-                read_places(places),
-                scratch / slug / (CONTROL if control else ""),
-                choices=chosen,
-                draws=read_choices(params, "analyse"),
-            )
-
-        found = measured(False)
-        control = measured(True) if chosen[CONTROL] and found.runs else control
-    document = {"model": slug, "hub": model.hub, **asdict(found), CONTROL: asdict(control)}
+    absent = dict.fromkeys((*model.extractions, *model.experiments), model.skipped)
+    found: Runs = {"runs": {}, "absent": absent} if model.skipped else measured(False)
+    run_again = chosen[CONTROL] and found["runs"]
+    control: Runs = measured(True) if run_again else {"runs": {}, "absent": {}}
+    document = {"model": slug, "hub": model.hub, **found, CONTROL: control}
     write_fragments(out / NAME, document)
     shutil.rmtree(scratch / slug, ignore_errors=True)
-    absent = "".join(f"\n  {name}: {reason}" for name, reason in found.absent.items())
-    return f"{slug}: {len(found.runs)} runs in {out / NAME}, {len(found.absent)} absent{absent}"
+    said = "".join(f"\n  {name}: {reason}" for name, reason in found["absent"].items())
+    return f"{slug}: {len(found['runs'])} runs in {out / NAME}, {len(found['absent'])} absent{said}"
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from layerwise.experiments.of_pairs import choices, documents
 from layerwise.extraction.templates import NONE, ONCE
 from layerwise.inputs import result_files as files
 from layerwise.inputs.measured import merge
-from layerwise.inputs.models import Extraction
+from layerwise.inputs.models import Extraction, Model
 from layerwise.inputs.pairs import StatementPairs
 from layerwise.inputs.published import Published, leaves, pointer
 from layerwise.measures.pairwise import METRICS
@@ -38,40 +38,39 @@ UNSAVED = ("eigenvalue_variance", "var_top10", "var_top50", "spectra")  # of the
 
 
 def fragments(
-    extraction: Extraction, values: Values, published: Published, draws: Draws
+    model: Model, key: str, values: Values, published: Published, draws: Draws
 ) -> Fragments:
     """What one extraction of the registry fills; `published` gives places, never a value.
 
-    Values are of the extraction's own layers: a published interval depends on every test before it.
+    Values are of the extraction's own layers: an interval depends on every test before it.
     """
     filled = [
         {file: dict(leaves("", document))}
-        for part in _parts(extraction, values, published, draws)
+        for part in _parts(model.slug, model.extractions[key], values, published, draws)
         for file, document in part.items()
     ]
-    under_choices = {pointer(extraction.key): choices.document(values, draws)}
+    under_choices = {pointer(key): choices.document(values, draws)}
     return merge([{CHOICES_FILE: under_choices}, *filled])
 
 
 def _parts(
-    extraction: Extraction, values: Values, published: Published, draws: Draws
+    slug: str, extraction: Extraction, values: Values, published: Published, draws: Draws
 ) -> list[Documents]:
-    slug, experiments = extraction.slug, extraction.experiments
     if extraction.template == ONCE:
         return []  # beside the published condition, and never in its place
     if slug == "llama-3p1-8b-instruct":
         return [template(values, draws, with_template=extraction.template != NONE)]
     found: list[Documents] = []
-    if "p1_ua" in experiments:
+    if "p1_ua" in extraction.experiments:
         found.append(paper_1(values, slug.partition("-")[0]))
-    if "p1_outcorr" in experiments:
+    if "p1_outcorr" in extraction.experiments:
         found.append(outputs(values, slug.partition("-")[0], published))
-    if "p1_pythia_ua" in experiments and slug in files.UA_FILES:  # two sizes were saved
+    if "p1_pythia_ua" in extraction.experiments and slug in files.UA_FILES:  # two sizes were saved
         columns = documents.OF_LAST_LAYER
         found.append({files.UA_FILES[slug]: documents.of_categories(values, columns)})
-    if "p2_scaling" in experiments:
+    if "p2_scaling" in extraction.experiments:
         found.append(pythia_scaling(values, slug, published))
-    if "p2_layers" in experiments:
+    if "p2_layers" in extraction.experiments:
         found.append((first_model if slug == SLUG else cross_validation)(values, slug, draws))
     return found
 
