@@ -170,6 +170,9 @@ def test_numbers_that_theory_or_the_notebook_gives(works):
     # the exact rank test has its smallest p, two of the 35 orders
     rank_test = works["spectral_norms"].documents["study"]["mann_whitney"]
     assert rank_test["p"] == pytest.approx(2 / 35)
+    # W_V over W_O of the three models of EleutherAI, over that of the two of Meta
+    of_labs = works["spectral_norms"].documents["study"]["value_to_output_ratio_of_labs"]
+    assert of_labs == pytest.approx((9.27 + 6.89 + 0.368) / 3 / 0.80, rel=1e-3)
     # a resample of one category has no r; which layers had some is known from the notebook
     assert works["phases"].documents["paper"]["constant_resamples"] == [0, 0, 1, 3, 0, 1, 1, 1, 0]
 

@@ -106,6 +106,7 @@ OF_ATTENTION: Rules = {
 STUDY: Rules = {
     "value_ratio": quotient(moment, "eleuther", "meta"),
     "value_to_output_ratio": quotient(ratio, "pythia", "meta"),
+    "value_to_output_ratio_of_labs": quotient(ratio, "eleuther", "meta"),
     "mann_whitney/u": lambda e: lab_test(e)[0],
     "mann_whitney/p": lambda e: lab_test(e)[1],
     "prediction/r": lambda e: prediction(e).r,
