@@ -105,6 +105,7 @@ def test_the_page_asks_for_nothing_and_links_what_is_there(out: Path) -> None:
     assert all((out / one).is_file() and ".." not in one for one in files)
     assert any(one.startswith("default-src 'none'; img-src data:; ") for _, one in found.values)
     assert found.scripts == []
+    assert set(Counter(one for name, one in found.values if name == "id").values()) == {1}
     assert text.count('<svg role="img"') == len(FIGURES)
     kinds = Counter(path.suffix for path in (out / "figures").iterdir())
     assert kinds == dict.fromkeys((".pdf", ".svg"), len(FIGURES))

@@ -219,10 +219,12 @@ def load_registered(
 
 
 def require_accelerator(device: str | None = None) -> None:
-    """Refuse early where a model of the papers would be run without a CUDA device."""
+    """Refuse early a device that is not there; None is that of the papers' models, cuda."""
     wants_cuda = device is None or device == "auto" or device.startswith("cuda")
     if wants_cuda and not torch.cuda.is_available():
-        raise LayerwiseError("the papers' models need a CUDA device and none was found")
+        raise LayerwiseError(
+            "cuda and auto need a CUDA device and none was found; take cpu, or a machine with a GPU"
+        )
 
 
 def _load(

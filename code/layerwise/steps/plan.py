@@ -60,8 +60,8 @@ def plan(model: str, pairs: str, prompts: str | None, asked: dict[str, Any]) -> 
         "memory": f"{needs.spelled(int(needs.bytes_of(parameters, size, dtype)))}, free here "
         f"{needs.spelled(free)}",
         "disk": f"{needs.spelled(states)} of hidden states in {chosen['out']}",
-        "time": f"about {_spelled(run)} at {rate / 1e9:,.0f} GFLOP/s, singular values "
-        f"{_spelled(svd)} more",
+        "time": f"forward passes about {_spelled(run)} at {rate / 1e9:,.0f} GFLOP/s, "
+        f"singular values {_spelled(svd)}; start, statistics and page come on top",
     }
     said = [f"{name:<8} {text}" for name, text in lines.items()]
     return "\n".join(
