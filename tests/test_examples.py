@@ -11,7 +11,7 @@ from layerwise import cli
 from layerwise.inputs.models import read_models
 from layerwise.inputs.pairs import read_pairs
 from layerwise.inputs.prompts import read_prompts
-from layerwise.rehearsal.cache import place
+from layerwise.rehearsal.scratch import place
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")

@@ -24,7 +24,7 @@ from layerwise.extraction.load import load_model, load_registered
 from layerwise.extraction.pickles import write_safetensors
 from layerwise.extraction.twins import twin_of
 from layerwise.files import read_json
-from layerwise.rehearsal.cache import keep
+from layerwise.rehearsal.scratch import keep
 from stand_in_hub import COMMIT, FAULTS, STATUS, TOKEN, stand_in_hub
 from tiny_checkpoints import contents, twin_folder, twinned_model
 

@@ -25,7 +25,7 @@ from layerwise.extraction.load import load_model, load_registered, require_accel
 from layerwise.extraction.projections import Weights
 from layerwise.extraction.twins import twin_of
 from layerwise.inputs.models import Model
-from layerwise.rehearsal.cache import keep
+from layerwise.rehearsal.scratch import keep
 from tiny_checkpoints import twin_checkpoint, twin_folder, twinned_model
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -22,7 +22,7 @@ from layerwise.inputs.models import read_models
 from layerwise.inputs.pairs import read_pairs
 from layerwise.inputs.prompts import read_prompts
 from layerwise.ledger.verdicts import AS_RANDOM
-from layerwise.rehearsal import cache, default_folder, scratch
+from layerwise.rehearsal import default_folder, scratch
 from layerwise.rehearsal.outcome import (
     EXPLAINED,
     NO_STATISTIC,
@@ -108,13 +108,13 @@ def test_twins_are_loaded_from_the_cache_like_the_papers_models(copy, tmp_path, 
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(hub))
     models = read_models(copy / "models.yaml")
     for slug in ("gemma-2b", "bloom-1b1"):  # gated; without a recorded commit
-        snapshot = cache.place(models[slug], TEXTS, hub)
+        snapshot = scratch.place(models[slug], TEXTS, hub)
         loaded = load_registered(models[slug], "float16", device="cpu")
         assert (loaded.revision, loaded.folder) == (models[slug].revision, snapshot)
     (snapshot / "mark").touch()
-    cache.place(models[slug], TEXTS, hub)
+    scratch.place(models[slug], TEXTS, hub)
     assert (snapshot / "mark").exists()
-    cache.place(models[slug], ["other", *TEXTS], hub)
+    scratch.place(models[slug], ["other", *TEXTS], hub)
     assert not (snapshot / "mark").exists()
 
 
@@ -156,7 +156,7 @@ def claims(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[st
         upstream.fetch(work / "data", copy / scratch.MIRROR, published=copy / "published")
         places.run(work / "places.json", copy / "published")
         for slug in FEW:
-            cache.place(models[slug], TEXTS, work / "hub")
+            scratch.place(models[slug], TEXTS, work / "hub")
             measure.run(
                 slug, work / "measured" / slug, work / "scratch", work / "data",
                 work / "places.json", copy / "models.yaml", params,
@@ -214,7 +214,7 @@ def test_a_killed_measurement_gives_the_same_numbers_when_it_goes_on(copy, tmp_p
     """By SIGKILL and by Ctrl-C, while hidden states are extracted."""
     slug = "gemma-2b"
     model = read_models(copy / "models.yaml")[slug]
-    cache.place(model, TEXTS, copy / scratch.CACHE)
+    scratch.place(model, TEXTS, copy / scratch.CACHE)
     upstream.fetch(copy / "data", copy / scratch.MIRROR, published=copy / "published")
     places.run(tmp_path / "places.json", copy / "published")
     few = (copy / "params.yaml").read_text().replace("n_resamples: 10000", "n_resamples: 100")

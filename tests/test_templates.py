@@ -7,7 +7,7 @@ import tokenizers
 import transformers
 
 from layerwise.errors import LayerwiseError
-from layerwise.extraction.templates import DATE, NONE, ONCE, PUBLISHED, render
+from layerwise.extraction.token_ids import DATE, render
 
 BOS = "<|begin_of_text|>"
 MARKS = (BOS, "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>")
@@ -40,7 +40,7 @@ def tokenizer_with(*, adds_bos: bool = True, chat: str | None = CHAT) -> Any:
 def test_published_is_what_the_notebook_did() -> None:
     """One user message, no generation prompt, to text; then tokenised with special tokens."""
     tokenizer = tokenizer_with()
-    text = render(tokenizer, "Ice melts", PUBLISHED)
+    text = render(tokenizer, "Ice melts", "published")
     header = "<|start_header_id|>{}<|end_header_id|> "
     assert text == (
         f"{BOS}{header.format('system')}Today {DATE}<|eot_id|>"
@@ -51,10 +51,10 @@ def test_published_is_what_the_notebook_did() -> None:
 
 def test_once_differs_by_the_second_bos_alone() -> None:
     tokenizer = tokenizer_with()
-    assert render(tokenizer, "Ice melts", NONE) == "Ice melts"
+    assert render(tokenizer, "Ice melts", "none") == "Ice melts"
     twice, once = (
         tokenizer(render(tokenizer, "Ice melts", template)).input_ids
-        for template in (PUBLISHED, ONCE)
+        for template in ("published", "once")
     )
     assert twice == [0, *once]
     assert once[:2] == [0, 1]
@@ -64,10 +64,14 @@ def test_once_differs_by_the_second_bos_alone() -> None:
     ("tokenizer", "template", "message"),
     [
         (tokenizer_with(), "twice", r"one of none, published, once, found 'twice'"),
-        (tokenizer_with(chat=None), PUBLISHED, "needs a tokenizer with a chat template"),
-        (tokenizer_with(adds_bos=False), PUBLISHED, r"begin with 2 BOS, this .* begin with 1"),
-        (tokenizer_with(adds_bos=False), ONCE, r"begin with 1 BOS, this .* begin with 0"),
-        (tokenizer_with(chat="{{ bos_token }}" + CHAT), PUBLISHED, "2 BOS, this .* begin with 3;"),
+        (tokenizer_with(chat=None), "published", "needs a tokenizer with a chat template"),
+        (tokenizer_with(adds_bos=False), "published", r"begin with 2 BOS, this .* begin with 1"),
+        (tokenizer_with(adds_bos=False), "once", r"begin with 1 BOS, this .* begin with 0"),
+        (
+            tokenizer_with(chat="{{ bos_token }}" + CHAT),
+            "published",
+            "2 BOS, this .* begin with 3;",
+        ),
     ],
 )
 def test_render_iv(tokenizer: Any, template: str, message: str) -> None:

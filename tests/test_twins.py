@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.families import heads_of
 from layerwise.extraction.load import load_model
-from layerwise.extraction.templates import PUBLISHED, render
+from layerwise.extraction.token_ids import render
 from layerwise.extraction.twins import build_twin, config_of, main, twin_of
 from layerwise.inputs.models import read_models
 from tiny_checkpoints import (
@@ -57,7 +57,7 @@ def test_twin_of_a_chat_model_renders_its_bos_token(tmp_path: Path) -> None:
     """Tokenising the rendered text again puts the BOS token there twice, as published."""
     model = twinned_model("llama").model_copy(update={"chat": True})
     tokenizer = load_model(build_twin(model, TEXTS, tmp_path / "m"), device="cpu").tokenizer
-    assert TEXTS[0] in render(tokenizer, TEXTS[0], PUBLISHED)
+    assert TEXTS[0] in render(tokenizer, TEXTS[0], "published")
     assert twin_checkpoint("llama").tokenizer.chat_template is None
 
 

@@ -6,5 +6,5 @@ forward, batches                         a pass through it, and what goes throug
 hidden_states, partial, store            all statements, streamed to disk, resumable
 tracing, projections                     one text with everything kept; one weight matrix at a time
 needs, provenance                        what a model takes; what a measurement rests on
-templates, token_ids, twins              texts as ids; small random stand-ins
+token_ids, twins                         texts as ids; small random stand-ins
 """

@@ -30,8 +30,7 @@ from layerwise.extraction.store import (
     digest_of_texts,
     open_states,
 )
-from layerwise.extraction.templates import NONE, render
-from layerwise.extraction.token_ids import Ids, digest_of_ids, tokenize
+from layerwise.extraction.token_ids import Ids, digest_of_ids, render, tokenize
 from layerwise.files import from_environment
 from layerwise.progress import meter
 
@@ -45,7 +44,7 @@ def extract(
     prompts: Sequence[str],
     folder: Path,
     *,
-    template: str = NONE,
+    template: str = "none",
     tokens_per_batch: int = 2048,
 ) -> HiddenStates:
     """Run every statement and prompt through the model once and store what `store` describes.
@@ -59,7 +58,7 @@ def extract(
     index records: {number of the batch: texts at a time}.
 
     Args:
-        template: what every statement is put into before it is tokenised (see `templates`).
+        template: what every statement is put into before it is tokenised (see `render`).
         tokens_per_batch: upper limit of tokens in a batch; part of the method in half precision.
 
     Raises:

@@ -1,7 +1,15 @@
-"""Token ids of texts, checked before anything runs."""
+"""Texts as token ids, checked before anything runs; statements in a chat template.
+
+The template notebook of Paper 2 rendered one user message to text and tokenised that text once
+more, special tokens on. The rendered text already begins with BOS, so the model saw two of them,
+and the mean over positions 1.. held the second, the system header, the role headers and the end
+of the turn. `published` is that text; `once` is the same without its own BOS, so that the
+tokenizer's is the only one. Both are plain text: the tokenizer is called as for any statement.
+"""
 
 import hashlib
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int32
@@ -9,12 +17,18 @@ from jaxtyping import Int32
 from layerwise.errors import LayerwiseError, TextError
 from layerwise.extraction.checkpoint_folder import in_words
 from layerwise.extraction.load import Checkpoint
+from layerwise.inputs.models import Template
 from layerwise.progress import within
 
 TEXTS_AT_ONCE = 256  # the tokenizer keeps much more than ids of what it takes at once
 SECONDS, RATE = 10, 20_000  # those that a tokenizer may take, and for as many characters one more
 # A statement needs a token to predict; a prompt only needs one to look at.
 FEWEST = {"statements": 2, "prompts": 1}
+# how many BOS the tokenised text begins with
+TEMPLATES: dict[Template, int | None] = {"none": None, "published": 2, "once": 1}
+# Llama 3.1's template writes today's date into its system header. The notebook passed none; the
+# template's own default is said here, so that no later version of it can change a text.
+DATE = "26 Jul 2024"
 Ids = Int32[np.ndarray, " _"]  # four bytes a token
 
 
@@ -70,3 +84,37 @@ def digest_of_ids(texts: Sequence[Ids]) -> str:
     for ids in texts:
         found.update(ids.tobytes())
     return found.hexdigest()
+
+
+def render(tokenizer: Any, statement: str, template: str) -> str:
+    """A statement as the only message of a user, without the header that would start an answer.
+
+    Raises:
+        LayerwiseError: for an unknown template, or a tokenizer that has none or puts another
+            number of BOS tokens before its text.
+    """
+    if template not in TEMPLATES:
+        raise LayerwiseError(
+            f"a chat template is one of {', '.join(TEMPLATES)}, found {template!r}"
+        )
+    wanted = TEMPLATES[template]
+    if wanted is None:
+        return statement
+    if not getattr(tokenizer, "chat_template", None):
+        raise LayerwiseError(
+            f"template {template!r} needs a tokenizer with a chat template, this one has none; "
+            "use an instruction-tuned model, or template 'none'"
+        )
+    message = [{"role": "user", "content": statement}]
+    text = str(tokenizer.apply_chat_template(message, tokenize=False, date_string=DATE))
+    if template == "once":
+        text = text.removeprefix(tokenizer.bos_token)
+    ids = list(tokenizer(text).input_ids)
+    found = next((n for n, one in enumerate(ids) if one != tokenizer.bos_token_id), len(ids))
+    if found != wanted:
+        raise LayerwiseError(
+            f"template {template!r} stands for texts that begin with {wanted} BOS, this "
+            f"tokenizer's begin with {found}; its template or its special tokens are not "
+            "those of the published runs"
+        )
+    return text

@@ -26,7 +26,7 @@ BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}  # of a number
 # Weights packed in 4 bits by bitsandbytes, unpacked to float16 for each sum: measured unpacked.
 PACKED = "nf4/"
 RunDtype = Literal[Dtype, "nf4/float16"]
-Template = Literal["none", "published", "once"]  # chat templates (`extraction.templates`)
+Template = Literal["none", "published", "once"]  # chat templates (`extraction.token_ids`)
 UNRESOLVED = "unresolved"  # a revision nobody has recorded yet
 # What the patterns below say, and why.
 SAID = {

@@ -2,8 +2,8 @@
 
 Read in the order in which it happens:
 
-scratch    the repository once more in a folder of its own, its texts and models declared anew
-cache      a twin of every model (random weights) in a cache of the hub, at the pinned revisions
+scratch    the repository once more in a folder of its own, its texts and models declared anew; a
+           twin of every model (random weights) in a cache of the hub, at the pinned revisions
 running    the stages of the copy's dvc.yaml, a model per core
 outcome    which claims got a number, why the others did not, what random weights reproduced
 """

@@ -10,7 +10,7 @@ from layerwise.files import locked, read_json
 from layerwise.inputs.pairs import read_pairs
 from layerwise.inputs.prompts import read_prompts
 from layerwise.progress import track
-from layerwise.rehearsal import cache, default_folder, scratch
+from layerwise.rehearsal import default_folder, scratch
 from layerwise.rehearsal.outcome import outcome, silent
 from layerwise.rehearsal.running import run_stages
 from layerwise.steps import program
@@ -31,7 +31,7 @@ def run(folder: Annotated[Path | None, typer.Option(help="of the copy")] = None)
         models = scratch.prepare(Path(), folder)
         texts = [*read_pairs(scratch.OUR_PAIRS).statements, *read_prompts(scratch.OUR_PROMPTS)]
         for model in track(models.values(), "twins", "models", len(models)):
-            cache.place(model, texts, folder / scratch.CACHE)
+            scratch.place(model, texts, folder / scratch.CACHE)
         sizes = {slug: -of.shape.n_layers * of.shape.hidden_size for slug, of in models.items()}
         run_stages(folder, sorted(sizes, key=sizes.__getitem__))
         typeset("measured", folder)

@@ -19,7 +19,6 @@ from layerwise.analyses.survival import CHOICES_FILE
 from layerwise.analyses.validation import TYPED
 from layerwise.experiments import Fragments, dotted, is_about
 from layerwise.experiments.of_pairs import choices, documents
-from layerwise.extraction.templates import NONE, ONCE
 from layerwise.inputs import result_files as files
 from layerwise.inputs.measured import merge
 from layerwise.inputs.models import Extraction, Model
@@ -56,10 +55,10 @@ def fragments(
 def _parts(
     slug: str, extraction: Extraction, values: Values, published: Published, draws: Draws
 ) -> list[Documents]:
-    if extraction.template == ONCE:
+    if extraction.template == "once":
         return []  # beside the published condition, and never in its place
     if slug == "llama-3p1-8b-instruct":
-        return [template(values, draws, with_template=extraction.template != NONE)]
+        return [template(values, draws, with_template=extraction.template != "none")]
     found: list[Documents] = []
     if "p1_ua" in extraction.experiments:
         found.append(paper_1(values, slug.partition("-")[0]))
