@@ -17,6 +17,7 @@ import safetensors.torch
 import torch
 
 from hostile import UNSEEN, is_unseen
+from layerwise import cli
 from layerwise.errors import LayerwiseError
 from layerwise.extraction import load as module
 from layerwise.extraction.checkpoint_folder import check_declared, check_folder
@@ -298,6 +299,19 @@ def test_hub_offline_by_commit(hub_cache: Path, tiny: Path) -> None:
         assert torch.equal(one, two)
     with pytest.raises(LayerwiseError, match="org/tiny at main is not in the local cache, and HF"):
         load_model("org/tiny", device="cpu")
+
+
+def test_a_dry_run_takes_what_is_whole_in_the_cache(
+    hub_cache: Path, root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a commit or a branch, without the network."""
+    pairs = root / "examples" / "pairs.json"
+    dry = ["analyze", "--dry-run", "--model=org/tiny", f"--pairs={pairs}", "--out=out"]
+    assert cli.main([*dry, f"--revision={COMMIT}"]) == 0
+    assert "model    org/tiny: gpt_neox, 3 blocks, hidden size 16" in capsys.readouterr().out
+    for odd, message in (("main", "org/tiny at main: a dry run reads the"), ("../x", REVISION)):
+        assert cli.main([*dry, f"--revision={odd}"]) == 2
+        assert message.replace("/name", "/tiny") in capsys.readouterr().err
 
 
 def test_a_control_is_the_model_before_training(hub_cache: Path) -> None:

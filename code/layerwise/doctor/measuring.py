@@ -113,7 +113,7 @@ def _row(model: Any, there: float, device: str, passes: int) -> dict[str, Any]:
         if not why:
             weights = hub.look_up(model)
             notes += ["pickles, converted once"] if hub.is_pickled(weights) else []
-            if hub.cached(model.hub, model.revision) != "yes":
+            if hub.whole(model.hub, model.revision) is None:
                 download = hub.disk_bytes(weights)
     except TryAgainError:
         raise

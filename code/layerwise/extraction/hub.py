@@ -52,13 +52,6 @@ def fetch(hub_id: str, revision: str, model: Model | None = None) -> Path:
         LayerwiseError: if the model is not to be had, or is not what can be loaded: no network,
             gated, no such model or revision, pickles that nobody declared, wrong bytes, no room.
     """
-    # The client joins a revision to the cache's path; what climbs out of it must not get there.
-    plain = not {"", ".", ".."} & set(revision.split("/"))
-    if not plain or not re.fullmatch(r"[\w.+/-]+", revision, re.ASCII):
-        raise LayerwiseError(
-            f"{hub_id}: a revision is a commit, tag or branch of letters, digits and . _ + - /, "
-            f"found {revision!r:.80}; take one from the history on its model page"
-        )
     weights, folder = _look_up(hub_id, revision, model)
     if place_of(folder).is_dir():
         return place_of(folder)
@@ -102,13 +95,12 @@ def _look_up(hub_id: str, revision: str, model: Model | None) -> tuple[dict[str,
     with explained(hub_id, revision):
         config = huggingface_hub.hf_hub_download(hub_id, "config.json", revision=revision)
         folder = Path(config).parent
-        whole = cached(hub_id, folder.name) == "yes"
-        sizes = {} if whole else _ask(hub_id, folder.name)
+        there = whole(hub_id, folder.name)
+        sizes = {} if there else _ask(hub_id, folder.name)
     check_config(folder)
     if model is not None:
         check_declared(model, declared(folder))
-    if whole:
-        there = place_of(folder) if place_of(folder).is_dir() else folder
+    if there:
         sizes = {file.name: file.stat().st_size for file in there.iterdir() if file.is_file()}
     for pattern in (_SAFE, _PICKLES):  # of the top folder: a * is no slash
         if weights := {name: n for name, n in sizes.items() if is_one(name, [pattern])}:
@@ -140,15 +132,24 @@ def disk_bytes(weights: Mapping[str, int]) -> int:
 
 def cached(hub_id: str, revision: str | None) -> str:
     """`yes`, `no`, or `part` where only weights are missing; the network is not asked."""
-    config = huggingface_hub.try_to_load_from_cache(hub_id, "config.json", revision=revision)
-    if not isinstance(config, str):
-        return "no"
-    snapshot = Path(config).parent
+    return "yes" if whole(hub_id, revision) else "part" if _snapshot(hub_id, revision) else "no"
+
+
+def whole(hub_id: str, revision: str | None) -> Path | None:
+    """The folder in the cache that has all weights; None: there is none. No network is asked."""
+    if (snapshot := _snapshot(hub_id, revision)) is None:
+        return None
+    if place_of(snapshot).is_dir():
+        return place_of(snapshot)
     with contextlib.suppress(LayerwiseError):  # of an index that is none
         stored = (shards(snapshot, weights) for weights in (WEIGHTS, PICKLED))
-        if place_of(snapshot).is_dir() or any(all(map(Path.is_file, of)) for of in stored):
-            return "yes"
-    return "part"
+        return snapshot if any(all(map(Path.is_file, of)) for of in stored) else None
+    return None
+
+
+def _snapshot(hub_id: str, revision: str | None) -> Path | None:
+    config = huggingface_hub.try_to_load_from_cache(hub_id, "config.json", revision=revision)
+    return Path(config).parent if isinstance(config, str) else None
 
 
 def check_bytes(snapshot: Path, patterns: Iterable[str]) -> None:

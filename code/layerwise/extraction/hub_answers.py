@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import re
 from collections.abc import Iterator
 
 import huggingface_hub
@@ -40,6 +41,13 @@ _UNREACHED = ("ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtoc
 @contextlib.contextmanager
 def explained(hub_id: str, revision: str) -> Iterator[None]:
     """Inside the block, what the hub answers, or the way to it, becomes one sentence."""
+    # The client joins a revision to the cache's path; what climbs out of it must not get there.
+    plain = not {"", ".", ".."} & set(revision.split("/"))
+    if not plain or not re.fullmatch(r"[\w.+/-]+", revision, re.ASCII):
+        raise LayerwiseError(
+            f"{hub_id}: a revision is a commit, tag or branch of letters, digits and . _ + - /, "
+            f"found {revision!r:.80}; take one from the history on its model page"
+        )
     try:
         yield
     except LayerwiseError:

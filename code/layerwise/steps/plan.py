@@ -17,6 +17,8 @@ from layerwise.errors import LayerwiseError
 from layerwise.extraction import needs
 from layerwise.extraction.checkpoint_folder import stored_tensors
 from layerwise.extraction.families import MATRICES
+from layerwise.extraction.hub import whole
+from layerwise.extraction.hub_answers import explained
 from layerwise.files import read_json
 from layerwise.measures.values import sampled_layers
 from layerwise.steps.analyze import checked
@@ -29,17 +31,21 @@ def plan(model: str, pairs: str, prompts: str | None, asked: dict[str, Any]) -> 
     """Check everything that can be checked, and say what is to come; `asked` are `Choices`.
 
     Raises:
-        LayerwiseError: as for `analyze`; for a hub id, whose size its weights alone would tell.
+        LayerwiseError: as for `analyze`; for a hub id whose weights, and so its size, are not here.
     """
     statement_pairs, texts, chosen = checked(model, pairs, prompts, asked)
     dtype, device = chosen["dtype"] or "float32", chosen["device"] or "cpu"
-    if not Path(model).exists():
-        at = f" at {chosen['revision']}" if chosen["revision"] else ""
-        raise LayerwiseError(
-            f"{model}{at}: a dry run reads the headers of weights in a folder; download it first "
-            f"with `hf download {model}`, and give the folder that this prints"
-        )
-    folder = Path(model)
+    folder, at = Path(model), chosen["revision"]
+    name = folder.resolve().name if folder.exists() else model
+    if not folder.exists():
+        with explained(model, at or "main"):
+            cached = whole(model, at)
+        if cached is None:
+            raise LayerwiseError(
+                f"{model}{f' at {at}' if at else ''}: a dry run reads the headers of weights in a "
+                f"folder, or in the hub's cache; download it first with `hf download {model}`"
+            )
+        folder = cached
     config = read_json(folder / "config.json")
     size, n_layers = (_first(config, names) for names in (SIZE, BLOCKS))
     parameters = float(sum(math.prod(one.shape) for one in stored_tensors(folder)))
@@ -51,7 +57,7 @@ def plan(model: str, pairs: str, prompts: str | None, asked: dict[str, Any]) -> 
     free = psutil.virtual_memory().available
     sampled = ", ".join(map(str, sampled_layers(n_layers, layers=chosen["layers"])))
     lines = {
-        "model": f"{folder.resolve().name}: {config['model_type']}, {n_layers} blocks, hidden size "
+        "model": f"{name}: {config['model_type']}, {n_layers} blocks, hidden size "
         f"{size}, {parameters / 1e6:,.1f} million parameters, {dtype} on {device}",
         "pairs": f"{len(statement_pairs)} in {len(statement_pairs.categories)} categories, "
         f"{of_pairs:,} tokens",
