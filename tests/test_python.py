@@ -70,6 +70,7 @@ def test_texts_from_memory_and_no_prompts(analyzed: Result) -> None:
     model = twin_folder("gpt_neox", 5)
     found = layerwise.analyze(model, **documents)
     assert (found.folder, found.documents) == (None, analyzed.documents)
+    assert found.summary.splitlines()[0].endswith("spectral.json, saved nowhere yet")
     without = layerwise.analyze(model, documents["pairs"])
     left = {"anisotropy", "gains"}
     assert set(without.page.absent) == left

@@ -49,16 +49,19 @@ class Result:
 
     @property
     def summary(self) -> str:
-        """What the command line says of what was saved."""
-        (part, index), out = ONE if self.is_one else ACROSS, self.folder or Path()
+        """What the command line says of what was saved, and where."""
+        (part, index), out = ONE if self.is_one else ACROSS, self.folder
         of = "" if self.is_one else f" of {', '.join(self.models)}"
-        lines = [
-            f"{', '.join(f'{name}.json' for name in self.documents)}{of} in {out}",
-            f"the page: {out / index}; tables: {out / part}/tables, {out / part}/tables.tex; "
-            f"figures: {out / part}/figures",
-            *(f"warning: {caution}" for caution in self.page.cautions),
-            *(f"no {name}.json: {reason}" for name, reason in self.page.absent.items()),
-        ]
+        files = f"{', '.join(f'{name}.json' for name in self.documents)}{of}"
+        lines = [f"{files}, saved nowhere yet"]
+        if out is not None:
+            lines = [
+                f"{files} in {out}",
+                f"the page: {out / index}; tables: {out / part}/tables, {out / part}/tables.tex; "
+                f"figures: {out / part}/figures",
+            ]
+        lines += [f"warning: {caution}" for caution in self.page.cautions]
+        lines += [f"no {name}.json: {reason}" for name, reason in self.page.absent.items()]
         return "\n".join(lines)
 
     @cached_property
