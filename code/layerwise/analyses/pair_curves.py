@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from layerwise.analyses.categories import total_pairs
 from layerwise.analyses.evidence import Entry, Evidence, by_layer
@@ -18,10 +18,7 @@ SHORT = ("ci_lo", "ci_hi")
 
 @dataclass(frozen=True)
 class PairCurve:
-    """r and interval by sampled layer: where they are published, and in one source.
-
-    As a document it has its layers by name.
-    """
+    """r and interval by sampled layer: where they are published, and in one source."""
 
     file: str
     group: str
@@ -30,7 +27,6 @@ class PairCurve:
     summary_row: int = 0  # in PHASE_SUMMARY
     first_row: int = 0  # in CONSOLIDATED, whose rows go on by layer
     source: Any = None  # Evidence, or an entry of it
-    is_object = True
 
     def of(self, source: Entry | Evidence) -> PairCurve:
         """The curve in one source."""
@@ -41,12 +37,6 @@ class PairCurve:
         """r and interval by sampled layer, ascending."""
         found = by_layer(self.source.of(self.file)[self.group])
         return {n: test[self.metric] for n, test in found.items()} if self.metric else found
-
-    def __iter__(self) -> Iterator[str]:
-        return map(str, self.tests)
-
-    def __getitem__(self, name: str) -> Layer:
-        return Layer(self, int(name))
 
     @property
     def layers(self) -> list[int]:
@@ -84,30 +74,13 @@ class PairCurve:
     def means(self) -> tuple[float, float, float]:
         return self.mean("early"), self.mean("mid"), self.mean("late")
 
+    def row(self, layer: int) -> Entry:
+        """A layer's row of the consolidated table."""
+        return self.source.of(files.CONSOLIDATED)[self.first_row + self.layers.index(layer)]
+
     def printed_mean(self, name: str) -> float:
         """The phase mean that the summary table prints with two decimals."""
         return self.source.of(files.PHASE_SUMMARY)[self.summary_row][f"{name}_mean"]
-
-
-class Layer(NamedTuple):
-    """A sampled layer of a curve."""
-
-    curve: PairCurve
-    number: int
-
-    @property
-    def r(self) -> float:
-        return self.curve.tests[self.number].r
-
-    @property
-    def ends(self) -> curves.Ends:
-        return self.curve.ends([self.number])[self.number]
-
-    @property
-    def row(self) -> Entry:
-        """Its row of the consolidated table."""
-        number = self.curve.first_row + self.curve.layers.index(self.number)
-        return self.curve.source.of(files.CONSOLIDATED)[number]
 
 
 LONG = ("ci_lower", "ci_upper")

@@ -236,7 +236,7 @@ STATEMENTS: Rules = {
     "mid_transition_strict": of_three(partial(nears_zero, bound=NEAR_ZERO), *MID),
     "intervals": on(PYTHIA_CURVE, lambda c: [list(ends) for ends in c.ends().values()]),
     "intervals_of_table": on(
-        PYTHIA_CURVE, lambda c: [[c[layer].row.ci_lo, c[layer].row.ci_hi] for layer in c]
+        PYTHIA_CURVE, lambda c: [[c.row(n).ci_lo, c.row(n).ci_hi] for n in c.layers]
     ),
     "pythia_labels": on(
         PYTHIA_CURVE,
