@@ -6,9 +6,12 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save_file
 
+from layerwise.analyses import of_reader
 from layerwise.analyses.evidence import Draws
 from layerwise.experiments.of_pairs import reader
+from layerwise.experiments.reduction import measure
 from layerwise.extraction.store import BEFORE_NORM, POOLINGS, digest_of_texts, open_states
+from layerwise.inputs.measured import alone
 from layerwise.inputs.pairs import StatementPairs
 from layerwise.inputs.published import read_published
 
@@ -16,11 +19,18 @@ DRAWS = Draws(10000, 0.95, 42)
 CATEGORIES = ("numbers", "words", "technology", "habits", "trade", "scientific_facts")
 SIZES = (9, 6, 15, 14, 15, 11)
 N_PAIRS = sum(SIZES)
+FEW = {"k_values": (10,), "n_permutations": 20}
 
 
 def numbers_of(values, draws=DRAWS):
     """What the analyses of a reader's model read."""
     return reader.numbers(values, draws, read_published(Path(__file__).parents[1] / "published"))
+
+
+def results_of(folder, categories=CATEGORIES):
+    """The result documents of random states."""
+    values = measure(write_states(folder / "states"), some_pairs(categories=categories), **FEW)
+    return of_reader(alone(numbers_of(values).files), DRAWS)
 
 
 def some_pairs(sizes=SIZES, categories=CATEGORIES):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from layerwise.analyses import of_reader
 from layerwise.analyses.answers import (
     CHOICE_TEXTS,
     OPPOSITE,
@@ -24,9 +23,7 @@ from layerwise.analyses.answers import (
     word,
 )
 from layerwise.analyses.evidence import Evidence
-from layerwise.experiments.reduction import measure
-from layerwise.inputs.measured import alone
-from random_states import DRAWS, numbers_of, some_pairs, write_states
+from random_states import DRAWS, results_of
 
 NEGATIVE = {"above": -math.inf, "below": 0.0}
 ZONE = {"above": -0.015, "below": 0.015}
@@ -41,15 +38,7 @@ def evidence(published: Any) -> Evidence:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The documents of random states over six categories, with gains and norms."""
-    states = write_states(tmp_path_factory.mktemp("states") / "s")
-    values = measure(
-        states,
-        some_pairs(categories=tuple("abcdef")),
-        layers=[0, 4, 8, 10],
-        k_values=[10],
-        n_permutations=20,
-    )
-    documents = of_reader(alone(numbers_of(values).files), DRAWS)
+    documents = results_of(tmp_path_factory.mktemp("states"), tuple("abcdef"))
     rng = np.random.default_rng(0)
     norms = {f"{name}_{kind}_norm": rng.uniform(1, 2, 10).tolist() for name in ("W_V", "W_O")
              for kind in ("spectral", "frobenius")}  # fmt: skip

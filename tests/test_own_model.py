@@ -40,12 +40,11 @@ from layerwise.statistics.correlation import MIN_POINTS
 from layerwise.steps.analyze import analyze
 from layerwise.steps.results import Result
 from parsed_page import Page
-from random_states import DRAWS, numbers_of, some_pairs, write_states
+from random_states import DRAWS, FEW, numbers_of, results_of, some_pairs, write_states
 from tiny_checkpoints import EXAMPLE, twin_folder
 
 CHECKPOINT = twin_folder("gpt_neox", 5)
 FIGURES = [*figures.OF_ONE]
-FEW: dict[str, Any] = {"layers": [0, 4, 8, 10], "k_values": [10], "n_permutations": 20}
 HOSTILE = (MARKUP[0], MARKUP[6], TEX[0], TEX[5], "$x^2$ & $\\frac{$", "größe 語 \u2588")
 needs_latex = pytest.mark.skipif(
     shutil.which("latexmk") is None, reason="latexmk is missing: apt-get install latexmk"
@@ -171,12 +170,6 @@ def test_a_package_without_its_repository_iv(tmp_path: Path) -> None:
 
 
 MODEL = '<b>$m$</b> \\input{x} % "'
-
-
-def results_of(folder: Path, categories: tuple[str, ...]) -> dict[str, Any]:
-    """The result documents of random states."""
-    values = measure(write_states(folder / "states"), some_pairs(categories=categories), **FEW)
-    return of_reader(alone(numbers_of(values).files), DRAWS)
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from layerwise.analyses.categories import SLUG
 from layerwise.analyses.evidence import Evidence, by_layer
 from layerwise.analyses.gain_files import models
 from layerwise.analyses.pair_curves import CURVES
+from layerwise.analyses.scaling import by_name
 from layerwise.inputs import result_files as files
 
 Curve = list[tuple[float, float]]
@@ -80,15 +81,10 @@ def published(evidence: Evidence) -> Curves:
 def own(results: Results) -> dict[str, Curve]:
     """Of one reader's model: a curve of each quantity that was measured."""
     n = results["layers"]["n_layers"]
-    strategies = results["layers"].get("strategies", {}).items()
-    of_layers = {
-        int(name.removeprefix("layer_")): of["correlation"]
-        for name, of in strategies
-        if name.startswith("layer_")
-    }
+    strategies = by_name(results["layers"].get("strategies", {}))
     tests = results.get("pairs", {}).get("results", {})
     found = {
-        CATEGORIES: over(of_layers, n),
+        CATEGORIES: over({layer: of["correlation"] for layer, of in strategies.items()}, n),
         PAIRWISE: over({int(layer): of[PAIRWISE]["r"] for layer, of in tests.items()}, n),
         **of_model(results),
     }

@@ -3,7 +3,7 @@
 from layerwise.analyses.categories import SLUG, p_over_categories, r_over_categories
 from layerwise.analyses.derivation import Document, Rules, each
 from layerwise.analyses.evidence import Entry
-from layerwise.analyses.scaling import depth
+from layerwise.analyses.scaling import by_name, depth
 from layerwise.inputs.result_files import LAYERS, UA_FILES
 from layerwise.statistics import curves
 
@@ -19,11 +19,7 @@ MARGIN = 0.2  # of the last token's r and that of the mean over tokens
 
 def curve(f: Entry) -> dict[int, float]:
     """r by layer, as sampled."""
-    return {
-        int(name.removeprefix(PREFIX)): strategy.correlation
-        for name, strategy in f.strategies.items()
-        if name.startswith(PREFIX)
-    }
+    return {layer: strategy.correlation for layer, strategy in by_name(f.strategies).items()}
 
 
 def no_sign_change(r: dict[int, float]) -> str | None:

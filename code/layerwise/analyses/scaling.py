@@ -24,6 +24,12 @@ def depth(f: Entry) -> int:
     return int(f.of(SCALING).models[OWN].n_layers)
 
 
+def by_name(strategies: Any) -> dict[int, Any]:
+    """What stands under `layer_<number>`, by the layers, ascending."""
+    layers = [re.fullmatch(r"layer_(0|[1-9]\d{0,5})", name) for name in strategies]
+    return {n: strategies[f"layer_{n}"] for n in sorted(int(found[1]) for found in layers if found)}
+
+
 def model(row: Entry) -> Entry:
     """The model that a row of the summary is about."""
     return row.of(SCALING).models[row.model]
@@ -108,11 +114,7 @@ def compare(layers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _curve_of(display: str, document: Mapping[str, Any]) -> dict[str, Any]:
-    found = {
-        int(name.removeprefix("layer_")): {key: of[key] for key in ("correlation", "p_value")}
-        for name, of in document["strategies"].items()
-        if re.fullmatch(r"layer_\d{1,6}", name)
-    }
+    found = by_name(document["strategies"])
     if not found:
         raise LayerwiseError(
             f"{display}: the layer document names no layer; run the analysis again"
@@ -120,5 +122,8 @@ def _curve_of(display: str, document: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "model_name": document["model"],
         "n_layers": document["n_layers"],
-        "layer_results": {str(layer): found[layer] for layer in sorted(found)},
+        "layer_results": {
+            str(layer): {key: of[key] for key in ("correlation", "p_value")}
+            for layer, of in found.items()
+        },
     }
