@@ -27,6 +27,7 @@ from layerwise.inputs.pairs import read_pairs
 from layerwise.inputs.prompts import read_prompts
 from layerwise.inputs.published import Published
 from layerwise.inputs.result_files import SWEEP
+from layerwise.inputs.shapes import read_choices
 from layerwise.ledger.origins import Origins
 from layerwise.steps import measure, places
 
@@ -35,9 +36,8 @@ STAND_INS = ROOT / "code" / "layerwise" / "inputs" / "rehearsal"
 MODELS = read_models(ROOT / "models.yaml")
 SLUG = "gemma-2b"  # with an extraction of its name
 BINS = {"k_values": [10], "n_permutations": 5, "k_stable": 20}
-CHOICES = {
-    "device": "cpu", "control": False, "tokens_per_batch": 2048, "layer_step": 4, "seed": 42,
-    "bins": BINS,
+CHOICES = read_choices(ROOT / "params.yaml", "measure") | {
+    "device": "cpu", "control": False, "bins": BINS,
 }  # fmt: skip
 DRAWS = {"n_resamples": 100, "level": 0.95, "seed": 42}
 

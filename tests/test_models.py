@@ -8,7 +8,6 @@ import yaml
 from layerwise.errors import LayerwiseError
 from layerwise.experiments.table import EXPERIMENTS
 from layerwise.extraction.families import FAMILIES
-from layerwise.extraction.twins import twin_of
 from layerwise.inputs.models import Model, find_model, read_models
 
 SHAPE = {"n_layers": 2, "hidden_size": 32, "n_heads": 4, "adds_bos": False}
@@ -45,9 +44,6 @@ def test_registry_of_the_repository(registry: dict[str, Model]) -> None:
     assert {m.family for m in registry.values()} <= set(FAMILIES)
     skipped = [slug for slug, model in registry.items() if model.skipped]
     assert skipped == ["bloom-1b1", "bloom-1b7"]
-
-
-def test_experiments_are_those_of_the_table(registry: dict[str, Model]) -> None:
     assert {name for m in registry.values() for name in m.experiments} == set(EXPERIMENTS)
 
 
@@ -96,21 +92,11 @@ def test_declared_parameters_against_published_counts(
     assert [round(int(count) / 1e9, 4) for count in counts] == declared
 
 
-def test_twin_keeps_all_but_the_width_of_heads(registry: dict[str, Model]) -> None:
-    for model in registry.values():
-        twin, shape = twin_of(model), model.shape
-        assert twin.model_dump(exclude={"shape"}) == model.model_dump(exclude={"shape"})
-        for key in ("n_layers", "n_heads", "kv_heads", "adds_bos"):
-            assert getattr(twin.shape, key) == getattr(shape, key)
-        assert twin.shape.hidden_size == 4 * shape.n_heads
-        square = shape.hidden_size == shape.n_heads * shape.head_size
-        assert square == (model.slug not in ("gemma-7b", "gemma-7b-it", "gemma-2-9b"))
-        assert twin.shape.head_size == (4 if square else 6)
-
-
 def test_shape_fills_in_what_follows_from_the_rest(tmp_path: Path) -> None:
     shape = read_models(written(tmp_path))["name"].shape
     assert (shape.kv_heads, shape.head_size) == (4, 8)
+    with pytest.raises(LayerwiseError, match="no model is called 'pythia'; known: name"):
+        find_model(read_models(tmp_path / "models.yaml"), "pythia")
     given = {**SHAPE, "kv_heads": 2, "head_size": 12, "n_heads": 6}
     shape = read_models(written(tmp_path, shape=given))["name"].shape
     assert (shape.n_heads, shape.kv_heads, shape.head_size) == (6, 2, 12)
@@ -169,8 +155,3 @@ def test_read_models_shape_of_file_iv(tmp_path: Path, text: str | None, message:
         path.write_text(text)
     with pytest.raises(LayerwiseError, match=message):
         read_models(path)
-
-
-def test_unknown_slug_names_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(LayerwiseError, match="no model is called 'pythia'; known: name"):
-        find_model(read_models(written(tmp_path)), "pythia")

@@ -11,47 +11,41 @@ def notebook(*cells: str | list[str]) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "source",
-    [
-        'P = ["one", "two"]',
-        ["import torch\n", "P = [\n", '    "one",  # why\n', '    "t" "wo",\n', "]\n"],
-        '!pip install -q x\n%matplotlib inline\nP: list[str] = ["one", "two"]\nprint(P)',
-        'Q = P = ("one", "two")',
-    ],
-)
-def test_literal(source: str | list[str]) -> None:
-    assert list(literal_in_notebook(notebook(source), "P")) == ["one", "two"]
-
-
-def test_code_is_not_run(tmp_path) -> None:
-    target = tmp_path / "ran"
-    cell = f"open({str(target)!r}, 'w')\nP = ['one']"
-    assert literal_in_notebook(notebook(cell), "P") == ["one"]
-    assert not target.exists()
-
-
-@pytest.mark.parametrize(
     "cells",
     [
-        ("%%bash\nfor x in *; do echo; done", "P = [x for x in y]", "Q = ['no']", "P = ['one']"),
-        ("P = ['one']", "P = ['one']"),
+        ('P = ["one", "two"]',),
+        (["import torch\n", "P = [\n", '    "one",  # why\n', '    "t" "wo",\n', "]\n"],),
+        ('!pip install -q x\n%matplotlib inline\nP: list[str] = ["one", "two"]\nprint(P)',),
+        ('Q = P = ("one", "two")',),
+        ("%%bash\nfor x in *; do echo; done", "P = [x for x in y]", "P = ['one', 'two']"),
+        ("Q = ['no']", "P = ['one', 'two']", "P = ['one', 'two']"),
+        ("open('ran', 'w')\nP = ['one', 'two']",),
     ],
 )
-def test_what_is_no_other_literal_is_passed_over(cells: tuple[str, ...]) -> None:
-    assert literal_in_notebook(notebook(*cells), "P") == ["one"]
+def test_literal(cells: tuple[str | list[str], ...], tmp_path, monkeypatch) -> None:
+    """What is no other literal is passed over, and no code is run."""
+    monkeypatch.chdir(tmp_path)
+    assert list(literal_in_notebook(notebook(*cells), "P")) == ["one", "two"]
+    assert list(tmp_path.iterdir()) == []
+
+
+NONE = "no code cell assigns a literal to P"
 
 
 @pytest.mark.parametrize(
-    "cell", ["Q = ['one']", "P = f()", "P: list[str]", "P[0] = 'one'", "def f():\n    P = ['one']"]
+    ("cells", "message"),
+    [
+        (("Q = ['one']",), NONE),
+        (("P = f()",), NONE),
+        (("P: list[str]",), NONE),
+        (("P[0] = 'one'",), NONE),
+        (("def f():\n    P = ['one']",), NONE),
+        (("P = ['one']", "P = ['two']"), "P is assigned 2 different literals"),
+    ],
 )
-def test_no_literal_iv(cell: str) -> None:
-    with pytest.raises(LayerwiseError, match="no code cell assigns a literal to P"):
-        literal_in_notebook(notebook(cell), "P")
-
-
-def test_two_literals_iv() -> None:
-    with pytest.raises(LayerwiseError, match="P is assigned 2 different literals"):
-        literal_in_notebook(notebook("P = ['one']", "P = ['two']"), "P")
+def test_literal_iv(cells: tuple[str, ...], message: str) -> None:
+    with pytest.raises(LayerwiseError, match=message):
+        literal_in_notebook(notebook(*cells), "P")
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"cells": [{}]}', b"\xff\xfe"])

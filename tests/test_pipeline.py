@@ -201,18 +201,11 @@ PIPELINE = """vars: [models.yaml]
 stages:
   page:
     foreach: &sources {published: {of: write.py}, measured: {of: all}}
-    do:
-      desc: a page
-      cmd: python write.py ${key}
-      deps: ["${item.of}"]
-      outs: ["report/${key}"]
+    do: {desc: a page, cmd: "python write.py ${key}", deps: &of ["${item.of}"],
+         outs: ["report/${key}"]}
   paper:
     foreach: *sources
-    do:
-      desc: a paper
-      cmd: python write.py ${key}.pdf
-      deps: ["${item.of}"]
-      outs: ["report/${key}.pdf"]
+    do: {desc: a paper, cmd: "python write.py ${key}.pdf", deps: *of, outs: ["report/${key}.pdf"]}
   judge:
     desc: all models
     cmd: cat report/one/index.html report/two/index.html > all

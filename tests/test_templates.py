@@ -46,18 +46,13 @@ def test_published_is_what_the_notebook_did() -> None:
         f"{BOS}{header.format('system')}Today {DATE}<|eot_id|>"
         f"{header.format('user')}Ice melts<|eot_id|>"
     )
-    assert tokenizer(text).input_ids[:3] == [0, 0, 1]
-
-
-def test_once_differs_by_the_second_bos_alone() -> None:
-    tokenizer = tokenizer_with()
-    assert render(tokenizer, "Ice melts", "none") == "Ice melts"
     twice, once = (
-        tokenizer(render(tokenizer, "Ice melts", template)).input_ids
-        for template in ("published", "once")
+        tokenizer(text).input_ids,
+        tokenizer(render(tokenizer, "Ice melts", "once")).input_ids,
     )
-    assert twice == [0, *once]
-    assert once[:2] == [0, 1]
+    assert twice[:3] == [0, 0, 1]
+    assert twice == [0, *once]  # it differs by the second BOS alone
+    assert render(tokenizer, "Ice melts", "none") == "Ice melts"
 
 
 @pytest.mark.parametrize(

@@ -61,16 +61,22 @@ def test_twin_of_a_chat_model_renders_its_bos_token(tmp_path: Path) -> None:
     assert twin_checkpoint("llama").tokenizer.chat_template is None
 
 
-def test_twin_configurations_keep_the_models_flags(root: Path) -> None:
+def test_twins_keep_all_but_the_width_of_heads(root: Path) -> None:
+    """The declaration, and of the configuration the model's flags."""
     models = read_models(root / "models.yaml")
     configs = {
         slug: transformers.AutoConfig.for_model(model.family, **config_of(twin_of(model)))
         for slug, model in models.items()
     }
     for slug, config in configs.items():
-        shape = twin_of(models[slug]).shape
+        twin, shape = twin_of(models[slug]), models[slug].shape
+        assert twin.model_dump(exclude={"shape"}) == models[slug].model_dump(exclude={"shape"})
+        square = slug not in ("gemma-7b", "gemma-7b-it", "gemma-2-9b")
+        assert square == (shape.hidden_size == shape.n_heads * shape.head_size), slug
+        narrow = {"hidden_size": 4 * shape.n_heads, "head_size": 4 if square else 6}
+        assert twin.shape == shape.model_copy(update=narrow), slug
         heads = heads_of(config)
-        assert (heads.kv_heads, heads.head_size) == (shape.kv_heads, shape.head_size), slug
+        assert (heads.kv_heads, heads.head_size) == (shape.kv_heads, twin.shape.head_size), slug
         assert (config.num_hidden_layers, config.vocab_size) == (shape.n_layers, 512), slug
     wanted = {  # what a default of transformers would get wrong
         "pythia-6p9b": {"use_parallel_residual": True, "tie_word_embeddings": False},
