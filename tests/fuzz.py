@@ -206,34 +206,26 @@ TRICKS = {
 
 
 def house(folder: Path) -> None:
-    """What the commands read, below one folder."""
+    """What the commands read, below one folder, which has the results."""
+    from layerwise.files import write_json, write_text
     from layerwise.inputs.published import read_published
     from layerwise.inputs.result_files import LAYERS, SWEEP
-    from layerwise.steps import analyse, judge
 
     for name in ("claims", "published"):
         shutil.copytree(ROOT / name, folder / name)
     for name in ("params.yaml", "models.yaml", "examples/pairs.json", "examples/prompts.json"):
         shutil.copy(ROOT / name, folder)
     os.chdir(folder)
-    of = Path("results/published")
-    analyse.run("published", of / "statistics")
-    judge.run("published", of / "statistics", of / "claims.json")
-    (folder / "figures").mkdir()
-    (folder / "figures" / "a.svg").write_text(SVG)
     about = {"name": "a", "analysis": "layers", "caption": "", "left_out": None}
-    index = {"random_weights": False, "figures": [about]}
-    (folder / "figures" / "figures.json").write_text(json.dumps(index))
+    write_json(folder / "figures/figures.json", {"random_weights": False, "figures": [about]})
+    write_text(folder / "figures/a.svg", SVG)
     published = read_published(Path("published"))
     layers = json.dumps({**published.document(LAYERS), "n_layers": 32})
     for name in ("one", "two"):
-        (folder / name).mkdir()
-        (folder / name / "layers.json").write_text(layers.replace("6.9B", name))
+        write_text(folder / name / "layers.json", layers.replace("6.9B", name))
     run = {"fragments": {SWEEP: {"": published.document(SWEEP)}}, "random_weights": True}
-    (folder / "measured" / "a").mkdir(parents=True)
     own = {"runs": {"sweep": run}, "absent": {"b": "no room"}}
-    own["control"] = dict(own)
-    (folder / "measured" / "a" / "measured.json").write_text(json.dumps(own))
+    write_json(folder / "measured/a/measured.json", own | {"control": own})
 
 
 def document_cases(rng: random.Random, folder: Path) -> Iterator[Case]:

@@ -240,6 +240,10 @@ def constant(folder):
     (folder / "pairs.json").write_text(json.dumps(document))
 
 
+def long_prompt(folder):
+    (folder / "prompts.json").write_text(json.dumps(["word " * 400]))
+
+
 def not_finite(folder):
     path = folder / "broken" / "model.safetensors"
     weights = load_file(path)
@@ -250,23 +254,11 @@ def not_finite(folder):
 
 # What is found on tokenizing and after the forward passes; `test_python` has what is read.
 BAD = {
-    "constant": (
-        constant,
-        ["pairs.json", "preferences that vary", "use pairs whose two statements differ"],
-    ),
-    "long prompt": (
-        lambda folder: (folder / "prompts.json").write_text(json.dumps(["word " * 400])),
-        ["prompts.json", "takes at most 256 tokens"],
-    ),
-    "not finite": (not_finite, ["broken", "hidden states at layer 3 are not finite", "check the"]),
-    "no model": (
-        lambda folder: shutil.rmtree(folder / "broken"),
-        ["broken", "folder"],
-    ),
-    "no layer": (
-        lambda folder: None,
-        ["a layer is a number from 0 to n_layers = 5, found 6; choose layers"],
-    ),
+    "constant": (constant, "pairs.json: .*preferences that vary.*; use pairs whose two stat"),
+    "long prompt": (long_prompt, "prompts.json: .*takes at most 256 tokens"),
+    "not finite": (not_finite, "broken: .*hidden states at layer 3 are not finite.*; check the"),
+    "no model": (lambda folder: shutil.rmtree(folder / "broken"), "broken.*folder"),
+    "no layer": (str, "layer is a number from 0 to n_layers = 5, found 6; choose layers"),
 }
 
 
@@ -277,7 +269,7 @@ def test_bad_inputs_iv(capsys, monkeypatch, tmp_path, analyzed, case):
     shutil.copytree(CHECKPOINT, tmp_path / "broken")
     shutil.copytree(analyzed.folder, tmp_path / "earlier")
     texts = {name: shutil.copy(path, tmp_path) for name, path in EXAMPLE.items()}
-    change, words = BAD[case]
+    change, message = BAD[case]
     change(tmp_path)
 
     def kept():
@@ -287,7 +279,7 @@ def test_bad_inputs_iv(capsys, monkeypatch, tmp_path, analyzed, case):
     for out in (tmp_path / "results" / "out", tmp_path / "earlier"):
         code, shown, err = analyze(capsys, out, *layers, model=tmp_path / "broken", **texts)
         assert (code, shown, err.startswith("layerwise analyze: ")) == (2, "", True)
-        assert [word for word in words if word not in err] == []
+        assert re.search(message, err)
         assert "Traceback" not in err
     assert kept() == before
     assert not (tmp_path / "results").exists()

@@ -23,20 +23,9 @@ from layerwise.figures.drawing import FIGURES, READS, Drawn, draw, draw_all
 from layerwise.figures.gains import DRAWN_HUNT, DRAWN_SIZES
 from layerwise.figures.numbers import OWN, NothingToDraw, Numbers, read_numbers
 from layerwise.files import read_json, write_json
+from layerwise.inputs import result_files as files
 from layerwise.inputs.measured import measured
 from layerwise.inputs.published import Published
-from layerwise.inputs.result_files import (
-    ANISOTROPY,
-    APERTUS,
-    CROSS,
-    GEMMA,
-    HUNT,
-    LLAMA,
-    PAIRS,
-    SPECTRAL,
-    SWEEP,
-    TEMPLATE,
-)
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.steps import draw as stage
 
@@ -141,7 +130,9 @@ def test_what_was_not_measured_is_left_out_with_the_reason(published: Published)
     """Gains of three sizes: a figure of these three, and a reason for each of the others."""
     gains = {f"/models/{n}/residual_gain_all": [0.9 + n / 10, 1.1, 1.3 - n / 10] for n in range(3)}
     layers = {f"/models/{n}/all_layer_gains": [1.0] * (6 + 6 * n) for n in range(3)}
-    found = analysed("depth_gain", measured(published, {SWEEP: gains | layers}), n_resamples=10)
+    found = analysed(
+        "depth_gain", measured(published, {files.SWEEP: gains | layers}), n_resamples=10
+    )
     drawn = {d.name: d for d in draw_all(Numbers("measured", {"depth_gain": found.documents}, {}))}
     assert [name for name, one in drawn.items() if one.figure] == ["depth_gain"]
     text = words(drawn["depth_gain"].figure)
@@ -217,31 +208,40 @@ def curve(rows: Mapping[str, Any], low: str = "ci_lo", high: str = "ci_hi") -> P
 
 def test_the_points_are_those_of_the_tables(drawn: dict[str, Drawn], published: Published) -> None:
     of, ends = published.document, ("ci_lower", "ci_upper")
-    pairs, llama = of(PAIRS)["results"], of(LLAMA)["pair_level_results"]
+    pairs, llama = of(files.PAIRS)["results"], of(files.LLAMA)["pair_level_results"]
     centroid = [{n: row["centroid_asymmetry"] for n, row in of.items()} for of in (pairs, llama)]
-    sizes = by_model(published, SWEEP, "models").values()
-    gains = [(s["n_layers"], s["residual_gain_mean"], s["residual_gain_std"]) for s in sizes]
-    norms = by_model(published, SPECTRAL, "results").values()
+    sizes = by_model(published, files.SWEEP, "models")
+    keys = ("n_layers", "residual_gain_mean", "residual_gain_std")
+    gains = {name: [size[key] for key in keys] for name, size in sizes.items()}
+    norms = by_model(published, files.SPECTRAL, "results").values()
     profiles = [row["W_V_spectral_norm"] for row in norms]
-    found = by_model(published, CROSS, "results").values()
+    found = by_model(published, files.CROSS, "results").values()
+    late = np.mean([centroid[0][n]["r"] for n in ("24", "28", "32")])
     shown: list[tuple[str, int, Any]] = [
         ("layer_curves", 0, curve(centroid[0], *ends)),
         ("layer_curves", 1, curve(centroid[1], *ends)),
-        ("layer_curves", 2, curve(of(APERTUS)["results"])),
-        ("layer_curves", 3, curve(of(GEMMA)["results"])),
-        *(("template_comparison", 0, curve(of(TEMPLATE)[f"results_{how}_template"]))
+        ("layer_curves", 2, curve(of(files.APERTUS)["results"])),
+        ("layer_curves", 3, curve(of(files.GEMMA)["results"])),
+        *(("template_comparison", 0, curve(of(files.TEMPLATE)[f"results_{how}_template"]))
           for how in ("with", "without")),
-        *(("depth_gain", 0, [(n, mean + sign * sd) for n, mean, sd in gains])
+        *(("depth_gain", 0, [(n, mean + sign * sd) for n, mean, sd in gains.values()])
           for sign in (-1, 0, 1)),
         ("spectral_norms", 0, [(r["W_V_mean_spectral"], r["W_O_mean_spectral"]) for r in norms]),
         ("spectral_norms", 1,
          [((n + 1) / len(of_one), norm) for of_one in profiles for n, norm in enumerate(of_one)]),
         *(("critical_layer", 0, [(row[key], place) for place, row in enumerate(found)])
           for key in ("L_star_empirical", "L_star_predicted")),
-        ("anisotropy", 0, enumerate(of(ANISOTROPY)["intrinsic_dim_ratio"])),
+        ("anisotropy", 0, enumerate(of(files.ANISOTROPY)["intrinsic_dim_ratio"])),
     ]  # fmt: skip
     for name, panel, expected in shown:
         assert rounded(expected) <= points(drawn[name].figure.axes[panel]), (name, panel)
+    red: list[tuple[str, Any]] = [
+        ("layer_curves", [(24, late), (32, late)]),
+        ("depth_gain", [gains["pythia-1b"][:2]]),
+    ]
+    for name, expected in red:
+        assert rounded(expected) <= points(drawn[name].figure.axes[0], style.RED.lower()), name
+    assert drawn["layer_curves"].title.endswith("in Pythia-6.9B it is +0.004")
 
 
 def test_asymmetries_are_those_of_the_table(drawn: dict[str, Drawn], published: Published) -> None:
@@ -257,10 +257,7 @@ def test_asymmetries_are_those_of_the_table(drawn: dict[str, Drawn], published: 
 
 def test_the_size_over_the_bound_is_marked(drawn: dict[str, Drawn], published: Published) -> None:
     left, right = drawn["depth_gain"].figure.axes
-    sizes = by_model(published, SWEEP, "models")
-    over = sizes["pythia-1b"]
-    marked = {(over["n_layers"], over["residual_gain_mean"])}
-    assert rounded(marked) <= points(left, style.RED.lower())
+    sizes = by_model(published, files.SWEEP, "models")
     assert {depth for depth, _ in points(left, style.RED.lower())} == {16}
     assert drawn["depth_gain"].title.endswith("10^(1/L): 1b")
     # the printed -0.81 is the correlation with the density of heads, not with depth
@@ -277,7 +274,9 @@ def test_lab_heritage_draws_the_papers_choice_and_the_hunt(
     drawn: dict[str, Drawn], published: Published
 ) -> None:
     (axes,) = drawn["lab_heritage"].figure.axes
-    hunt, sizes = (by_model(published, *of) for of in ((HUNT, "tested_results"), (SWEEP, "models")))
+    hunt, sizes = (
+        by_model(published, *of) for of in ((files.HUNT, "tested_results"), (files.SWEEP, "models"))
+    )
     chosen = [sizes[name]["residual_gain_mean"] for name in DRAWN_SIZES]
     chosen += [hunt[name]["gain_no_ln_mean"] for name in DRAWN_HUNT]
     hollow = [row["gain_no_ln_mean"] for row in hunt.values() if row["lab"] == "EleutherAI"]
@@ -285,14 +284,6 @@ def test_lab_heritage_draws_the_papers_choice_and_the_hunt(
     np.testing.assert_allclose(np.mean(chosen), 0.991, atol=5e-4)  # as printed
     assert axes.get_xticklabels()[0].get_text() == "EleutherAI\nn = 5"
     assert drawn["lab_heritage"].title == "Mean gain is below 1 in 1 of 5 labs: EleutherAI"
-
-
-def test_the_late_mean_is_marked(drawn: dict[str, Drawn], published: Published) -> None:
-    rows = published.document(PAIRS)["results"]
-    late = np.mean([rows[n]["centroid_asymmetry"]["r"] for n in ("24", "28", "32")])
-    found = points(drawn["layer_curves"].figure.axes[0], style.RED.lower())
-    assert rounded([(24, late), (32, late)]) <= found
-    assert drawn["layer_curves"].title.endswith("in Pythia-6.9B it is +0.004")
 
 
 def test_leaving_a_category_out_changes_r(drawn: dict[str, Drawn], numbers: Numbers) -> None:

@@ -47,6 +47,6 @@ def test_checkpoints(tmp_path: Path) -> None:
     tried("checkpoints", shutil.copytree(twin_folder(kind), tmp_path / kind), 60)
 
 
-def test_results_ledger_and_parameters(tmp_path: Path) -> None:
-    (tmp_path / "house").mkdir()
+def test_results_ledger_and_parameters(results: Path, tmp_path: Path) -> None:
+    shutil.copytree(results, tmp_path / "house" / "results")
     tried("documents", tmp_path / "house", 40)

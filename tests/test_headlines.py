@@ -49,7 +49,7 @@ def test_a_rule_grades_from_verdicts_and_choices(rule, verdicts, choice, grade):
     assert found.choices == {
         "another": {True: "survives", False: "lost", None: "not tested"}[choice]
     }
-    assert found.claims == [f"p2.{n}" for n in range(len(verdicts))]
+    assert [part["claim"] for part in found.parts] == [f"p2.{n}" for n in range(len(verdicts))]
 
 
 def test_what_is_true_of_random_weights_too_confirms_nothing():

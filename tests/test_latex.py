@@ -1,7 +1,6 @@
 """Templates to LaTeX to PDF: numbers, claims behind them, and texts that cannot command it."""
 
 import re
-import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.pages.latex import escape, number, render, short, shown
 from layerwise.pages.typed_numbers import unbacked_digits
 from layerwise.pages.typeset import NoLatexError, build_pdf
-from test_paper import written
-
-needs_latex = pytest.mark.skipif(
-    shutil.which("latexmk") is None, reason="latexmk is missing: apt-get install latexmk"
-)
+from test_paper import needs_latex, written
 
 
 @pytest.mark.parametrize(

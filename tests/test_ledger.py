@@ -66,8 +66,8 @@ claims:
         ("{id: a, kind: guessed}", "kind: must be 'computed', .* or 'cited', found 'guess"),
         ("{id: 'a.{x}', for: {x: nowhere}}", "no set 'nowhere'"),
         (
-            "{id: 'a.{x}', for: {x: {b: {text: r, low end}}}}",
-            "x 'b' has keys without a value, 'low end'; quote texts",
+            "{id: 'a.{x}', for: {x: {b: {text: r, end}}}}",
+            "without a value, 'end'; quote texts",
         ),
         ("{id: 'a.{y}', for: {x: [1]}}", r"a template names 'y', which its variables \(x\)"),
         ("{id: a, statistic: layers/x}", "claim a: a statistic is analysis:document:/json"),

@@ -41,14 +41,12 @@ from layerwise.steps.analyze import analyze
 from layerwise.steps.results import Result
 from parsed_page import Page
 from random_states import DRAWS, FEW, numbers_of, results_of, some_pairs, write_states
+from test_latex import document, needs_latex
 from tiny_checkpoints import EXAMPLE, twin_folder
 
 CHECKPOINT = twin_folder("gpt_neox", 5)
 FIGURES = [*figures.OF_ONE]
 HOSTILE = (MARKUP[0], MARKUP[6], TEX[0], TEX[5], "$x^2$ & $\\frac{$", "größe 語 \u2588")
-needs_latex = pytest.mark.skipif(
-    shutil.which("latexmk") is None, reason="latexmk is missing: apt-get install latexmk"
-)
 
 
 # --- a whole run --------------------------------------------------------------------------------
@@ -186,10 +184,9 @@ def test_the_tables_are_typeset_with_the_packages_they_name(tmp_path: Path) -> N
     tex = page.tex(page.Own(MODEL, [("model", MODEL)], [], {}, sections.sections_of(found)))
     (packages,) = re.findall(r"% The preamble needs: (\\usepackage\{[a-z,]+\})", tex)
     assert r"\begin{longtable}" in tex  # of 150 rows
-    document = rf"\documentclass{{article}}{packages}\begin{{document}}\input{{tables}}"
-    (tmp_path / "main.tex").write_text(document + r"\end{document}")
     (tmp_path / "tables.tex").write_text(tex)
-    assert build_pdf(tmp_path, "main").read_bytes().startswith(b"%PDF")
+    folder = document(tmp_path, r"\input{tables}", packages)
+    assert build_pdf(folder, "main").read_bytes().startswith(b"%PDF")
 
 
 def test_hostile_names_are_words_in_figures(results: Any, tmp_path: Path) -> None:
@@ -355,15 +352,10 @@ def test_the_papers_curves_lie_behind_an_own_one_and_only_there(
         first, last = drawn.figure.axes[0], drawn.figure.axes[4]
         named = {text.get_text() for text in first.texts}
         assert named == set(beside.get("centroid_asymmetry", {}))
+        heights = sorted(text.get_position()[1] for text in first.texts)
+        assert all(np.diff(heights) * first.bbox.height > 0.99 * 10 * drawn.figure.dpi / 72)
         grey = [line for line in last.lines if line.get_alpha() == 0.5]
         assert len(grey) == len(beside.get("margin_asymmetry", {}))
         for line in grey:  # Pythia-6.9B's last layer stands at this model's last
             expected = {(10 * x, y) for x, y in curves["margin_asymmetry"]["Pythia-6.9B"]}
             assert {tuple(at) for at in line.get_xydata().tolist()} == expected
-
-
-def test_names_of_curves_stay_apart_and_in_the_axes() -> None:
-    assert style._apart([10.0, 12.0, 40.0], 10.0, 0.0) == pytest.approx([22 / 3, 52 / 3, 112 / 3])
-    moved = style._apart([5.0, 5.0, 5.0], 10.0, 3.0)
-    assert np.diff(moved).tolist() == [10, 10]
-    assert moved[0] >= 3

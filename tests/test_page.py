@@ -274,7 +274,9 @@ def test_embedded_json_stays_the_same_json(text: str) -> None:
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
-    write_json(tmp_path / "published" / "claims.json", judged(hostile_claims(TEXTS)))
+    (tmp_path / "published").mkdir()
+    document = json.dumps(judged(hostile_claims(TEXTS)))
+    (tmp_path / "published" / "claims.json").write_text(document)
     return tmp_path
 
 

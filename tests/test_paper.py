@@ -24,6 +24,9 @@ PARAMS = {
 }
 ROW = {"claim_text": "c", "choice_text": "d", "conclusion": "e", "n_models": 1}
 CHOICES = {"rows": [ROW | {word: [] for word in ("survives", "lost", "appears", "absent")}]}
+needs_latex = pytest.mark.skipif(
+    shutil.which("latexmk") is None, reason="latexmk is missing: apt-get install latexmk"
+)
 ASKED = ("p1.setup.n_pairs", "p2.abstract.late_range_weak")  # claims that the prose quotes
 
 
@@ -73,7 +76,7 @@ def test_only_random_weights_are_watermarked(tmp_path: Path) -> None:
         assert ("the numbers mean nothing" in tex["report"]) == random_weights
 
 
-@pytest.mark.skipif(shutil.which("latexmk") is None, reason="latexmk is missing")
+@needs_latex
 def test_both_build_without_undefined_references_the_same_each_time(tmp_path: Path) -> None:
     built = []
     for name in ("one", "two"):

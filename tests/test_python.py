@@ -15,7 +15,6 @@ import torch
 import transformers
 
 import layerwise
-from claim_records import judged, record
 from layerwise import LayerwiseError, Result
 from layerwise.files import read_json
 from layerwise.pages.own_model.figures import ACROSS
@@ -150,18 +149,6 @@ def test_models_compare_as_results_or_folders(analyzed: Result, tmp_path: Path) 
     with pytest.raises(LayerwiseError, match="lacks 'residual_gain_mean'; run `layerwise analyze`"):
         layerwise.compare([folders[0], tmp_path / "later"], tmp_path / "neither")
     assert not (tmp_path / "neither").exists()
-
-
-def test_claims_are_records_of_the_ledger(tmp_path: Path) -> None:
-    made = [record("p1.a", paper=1, published=0.5), record("p2.b", paper=2, verdict="differs")]
-    (tmp_path / "published").mkdir()
-    (tmp_path / "published" / "claims.json").write_text(json.dumps(judged(made)))
-    table = layerwise.claims(results=tmp_path)
-    assert [one["id"] for one in table.records] == ["p1.a", "p2.b"]
-    assert table.records[0]["published"] == 0.5
-    assert len(layerwise.claims(results=tmp_path, verdict="differs")) == 1
-    with pytest.raises(LayerwiseError, match="not judged for source 'published' yet"):
-        layerwise.claims(results=tmp_path / "none")
 
 
 # --- what is refused, and when ------------------------------------------------------------------

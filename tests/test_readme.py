@@ -1,5 +1,6 @@
 """The README and the pages: their commands run, and what they show is the output of today."""
 
+import itertools
 import json
 import os
 import re
@@ -15,10 +16,14 @@ import pytest
 import typer
 import yaml
 
-from layerwise.cli import app
+from layerwise.cli import app, main
 from layerwise.figures.drawing import draw
 from layerwise.figures.numbers import read_numbers
 from layerwise.figures.style import save
+from layerwise.inputs.models import read_models
+from layerwise.inputs.pairs import read_pairs
+from layerwise.inputs.prompts import read_prompts
+from layerwise.rehearsal.scratch import place
 from layerwise.steps.run import summary
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -112,6 +117,31 @@ def test_stages_that_dvc_is_asked_for_exist() -> None:
             assert stage in written, f"{page.name}: {named}"
             known = written[stage].get("foreach", ())
             assert not item or item.isupper() or isinstance(known, str) or item in known, named
+
+
+# --- the studies of examples/ run as they are written, on twins at the pinned commits ------------
+
+
+def test_every_study_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs, prompts = (ROOT / "examples" / name for name in ("framings.csv", "prompts.json"))
+    texts = [*read_pairs(pairs).statements, *read_prompts(prompts)]
+    models = read_models(ROOT / "models.yaml").values()
+    known = {(model.hub, model.revision): model for model in models}
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
+    for _, verb, *arguments in commands(page, "sh"):
+        if verb == "analyze":
+            given = dict(itertools.pairwise(arguments))
+            place(known[given["--model"], given["--revision"]], texts, tmp_path / "hub")
+        assert main([verb, *arguments]) == 0, capsys.readouterr().err
+    named = re.findall(r"`(out/[^`]*html)`", page)
+    assert len(named) == 2
+    assert all(Path(name).stat().st_size > 10_000 for name in named)
 
 
 # --- every block that is marked `sh` runs, in a copy of the repository without git ---------------

@@ -114,26 +114,26 @@ def lab_heritage(numbers: Numbers) -> Figure:
         "lab_heritage", {row["model"].split("/")[-1]: row for row in tested}, "gain_no_ln_mean"
     )
     by_size = {row["model"]: row.get("residual_gain_mean") for row in sizes}
-    labs: dict[str, dict[str, float]] = {}
-    for name, row in hunt.items():
-        labs.setdefault(row["lab"], {})[name] = row["gain_no_ln_mean"]
-    of_hunt = labs.pop(ELEUTHER, {})
-    chosen = {name: by_size[name] for name in DRAWN_SIZES if by_size.get(name) is not None}
-    chosen |= {name: of_hunt[name] for name in DRAWN_HUNT if name in of_hunt}
+    labs: dict[str, list[float]] = {}
+    for row in hunt.values():
+        labs.setdefault(row["lab"], []).append(row["gain_no_ln_mean"])
+    of_hunt = labs.pop(ELEUTHER, [])
+    chosen = [by_size[name] for name in DRAWN_SIZES if by_size.get(name) is not None]
+    chosen += [hunt[name]["gain_no_ln_mean"] for name in DRAWN_HUNT if name in hunt]
     if chosen:
         labs[ELEUTHER] = chosen
-    columns = sorted(labs.items(), key=lambda item: float(np.mean(list(item[1].values()))))
-    below = [lab for lab, models in columns if np.mean(list(models.values())) < 1]
+    columns = sorted(labs.items(), key=lambda column: float(np.mean(column[1])))
+    below = [lab for lab, gains in columns if np.mean(gains) < 1]
     title = f"Mean gain is below 1 in {len(below)} of {len(columns)} labs"
     title += f": {', '.join(below)}" if below else ""
     figure, (axes,) = style.panels(numbers, title, 3.0)
     axes.axhline(1, **style.REFERENCE)
-    for place, (lab, models) in enumerate(columns):
+    for place, (lab, gains) in enumerate(columns):
         colour = style.RED if lab in below else style.BLUE
-        _column(axes, float(place), list(models.values()), color=colour)
+        _column(axes, float(place), gains, color=colour)
         if lab == ELEUTHER and of_hunt:
-            _column(axes, place + 0.3, list(of_hunt.values()), color=colour, mfc="none")
-    names = [f"{lab}\nn = {len(models)}" for lab, models in columns]
+            _column(axes, place + 0.3, of_hunt, color=colour, mfc="none")
+    names = [f"{lab}\nn = {len(gains)}" for lab, gains in columns]
     axes.set_xticks(range(len(columns)), names)
     axes.set(xlim=(-0.5, len(columns) - 0.5), ylabel="mean gain of the second-last block")
     return figure

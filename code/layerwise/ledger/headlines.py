@@ -96,11 +96,6 @@ class Headline:
     choices: dict[str, str]
     asked: list[str] = field(default_factory=list)
 
-    @property
-    def claims(self) -> list[str]:
-        """The ids of the claims that it rests on."""
-        return [part["claim"] for part in self.parts if "claim" in part]
-
 
 def headlines(
     records: Sequence[Record],

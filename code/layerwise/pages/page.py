@@ -5,7 +5,6 @@ admits exactly that style and that script, by hash, and no network.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from layerwise.inputs.upstream import Registry
 from layerwise.ledger.origins import by_reason
 from layerwise.ledger.verdicts import TOLERANCES, VERDICTS, as_by_random
 from layerwise.pages.html import embedded, fill, inlined, policy, seen
-from layerwise.pages.pictures import Figures
+from layerwise.pages.pictures import Figures, Picture
 from layerwise.pages.records import beside, context, view
 from layerwise.pages.search import FIRST, PLAIN, REST
 from layerwise.pages.values import shown
@@ -62,7 +61,10 @@ def page(
     told |= {"again": "random number"} if figures.random_weights else {}
     views = [seen(view(record)) for record in records]
     placed = {one.name: one for one in figures.pictures if one.name in PLACED}
-    others = replace(figures, pictures=[one for one in figures.pictures if one.name not in placed])
+    others: dict[str, list[Picture]] = {}
+    for one in figures.pictures:
+        if one.name not in placed:
+            others.setdefault(one.analysis, []).append(one)
     style, script = (inlined(templates / name) for name in ("page.css", "page.js"))
     data = {
         "source": source,
@@ -88,7 +90,7 @@ def page(
         | {"control": {(row["claim"], row["choice"]): row for row in choices.get("control", ())}},
         "n_as_random": len(of_random),
         "tolerances": data["tolerances"],
-        "figures": others.by_analysis(),
+        "figures": others,
         "placed": placed,
         "groups": beside(records),
         "left_out": figures.left_out,

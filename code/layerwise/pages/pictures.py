@@ -58,13 +58,6 @@ class Figures:
     left_out: dict[str, str]
     random_weights: bool
 
-    def by_analysis(self) -> dict[str, list[Picture]]:
-        """The figures by the analysis they show, in their order."""
-        found: dict[str, list[Picture]] = {}
-        for picture in self.pictures:
-            found.setdefault(picture.analysis, []).append(picture)
-        return found
-
 
 def read_figures(folder: Path) -> Figures:
     """The figures that the folder's index lists."""
