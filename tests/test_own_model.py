@@ -41,7 +41,7 @@ from layerwise.steps.analyze import analyze
 from layerwise.steps.results import Result
 from parsed_page import Page
 from random_states import DRAWS, FEW, numbers_of, results_of, some_pairs, write_states
-from test_latex import document, needs_latex
+from test_paper import document, needs_latex
 from tiny_checkpoints import EXAMPLE, twin_folder
 
 CHECKPOINT = twin_folder("gpt_neox", 5)

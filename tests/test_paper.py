@@ -1,20 +1,110 @@
-"""The report: no typed number, every headline with its grade and reason, and it builds."""
+"""The paper, from templates to PDF: every number a claim's, and no text that commands LaTeX."""
 
+import re
 import shutil
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from claim_records import folders, headline, judged, note_statistics, record
+from hostile import TEX, UNSEEN, is_unseen
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, write_json
 from layerwise.ledger.headlines import GRADES
+from layerwise.pages.latex import escape, number, render, short, shown
 from layerwise.pages.paper import DOCUMENTS, write_source
 from layerwise.pages.pictures import Figures
-from layerwise.pages.typed_numbers import refuse_typed_numbers
-from layerwise.pages.typeset import build_pdf
+from layerwise.pages.typed_numbers import refuse_typed_numbers, unbacked_digits
+from layerwise.pages.typeset import NoLatexError, build_pdf
 from layerwise.steps import paper as stage
+
+needs_latex = pytest.mark.skipif(
+    shutil.which("latexmk") is None, reason="latexmk is missing: apt-get install latexmk"
+)
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        (escape("a_b & 50% #1 {x} $5"), r"a\_b \& 50\% \#1 \{x\} \$5"),
+        (escape("a\\b~c^d"), r"a\textbackslash{}b\textasciitilde{}c\textasciicircum{}d"),
+        (escape("λ ≤ 3 – it’s"), r"\ensuremath{\lambda} \ensuremath{\le} 3 -- it's"),
+        (number(0.12345, 3), r"\num{0.123}"),
+        (number(0.12345, 3, sign=True), r"\num{+0.123}"),
+        (number(-0.0001, 3, sign=True), r"\num{0.000}"),
+        (number(3.9e-32), r"\num{3.9e-32}"),
+        (shown(None), "--"),
+        (shown(False), "no"),
+        (shown("NOW_SIGNIFICANT"), r"NOW\_SIGNIFICANT"),
+        (shown(0.25, 1), r"\num{0.2}"),
+        (shown(0.25, "full"), r"\num{0.25}"),
+        (shown(7, 4), r"\num{7}"),
+        (shown([8, 12]), r"\num{8}, \num{12}"),
+        (short([0.123456789, -2], "full"), "0.123457, -2"),
+        (short(None, 2), "--"),
+    ],
+)
+def test_texts_and_numbers(found: str, wanted: str) -> None:
+    assert found == wanted
+
+
+@pytest.mark.parametrize(
+    ("call", "value", "message"),
+    [
+        (escape, "語", "printable ASCII or a known sign, found '語'"),
+        *((escape, text, "printable ASCII or a known sign") for text in UNSEEN.values()),
+        *((number, value, "a number in the paper must be finite")
+          for value in (float("nan"), float("inf"), True, "1", None)),
+    ],
+)  # fmt: skip
+def test_texts_and_numbers_iv(call: Any, value: Any, message: str) -> None:
+    with pytest.raises(LayerwiseError, match=message) as raised:
+        call(value)
+    assert not [character for character in str(raised.value) if is_unseen(character)]
+
+
+# --- templates ----------------------------------------------------------------------------------
+
+
+def filled(folder: Path, template: str, **context: Any) -> str:
+    (folder / "t.tex.j2").write_text(template)
+    return render(folder, "t.tex.j2", {"claims": [record("p1.r", recomputed=0.5)]} | context)
+
+
+def test_render_keeps_latex_and_fills_the_rest(tmp_path: Path) -> None:
+    text = filled(
+        tmp_path,
+        "{\\bf %d} \\#{gone}\\BLOCK{for n in ns}\\VAR{n|escape};\\BLOCK{endfor}"
+        " \\VAR{recomputed('p1.r', 2)} \\VAR{printed('p1.r')} \\VAR{has('p1.r')}\n",
+        ns=["a_b", "c"],
+    )
+    assert text == "{\\bf %d} a\\_b;c; \\num{0.50} \\num{0.345} True\n"
+
+
+def test_a_number_without_a_claim_iv(tmp_path: Path) -> None:
+    with pytest.raises(LayerwiseError, match="there is none with the id 'b'"):
+        filled(tmp_path, r"\VAR{printed('b')}")
+
+
+def test_unbacked_digits_are_those_of_the_prose_alone() -> None:
+    spared = [
+        r"\VAR{printed('p2.x.L4', 3)}",
+        r"\BLOCK{set x = {'a': {'b': 1}}}",
+        "\\#{ 12\n }",
+        r"\cref{tab:12} \label{eq:1} \citep{who2023}",
+        "half of none % 12",
+        r"x^\fixed{2}",
+    ]
+    prose = "\n".join([*spared, "we find r = 0.87 here % 3"])
+    for head, line in (("", 8), ("\\pt{11}\n\\begin{document}\n", 10)):
+        assert unbacked_digits(head + prose) == [f"line {line}: we find r = 0.87 here"]
+
+
+# --- the paper ---------------------------------------------------------------------------------
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = ROOT / "paper"
@@ -24,13 +114,10 @@ PARAMS = {
 }
 ROW = {"claim_text": "c", "choice_text": "d", "conclusion": "e", "n_models": 1}
 CHOICES = {"rows": [ROW | {word: [] for word in ("survives", "lost", "appears", "absent")}]}
-needs_latex = pytest.mark.skipif(
-    shutil.which("latexmk") is None, reason="latexmk is missing: apt-get install latexmk"
-)
 ASKED = ("p1.setup.n_pairs", "p2.abstract.late_range_weak")  # claims that the prose quotes
 
 
-def document(*, source: str = "published", text: str = "50 % & more") -> dict[str, Any]:
+def reported(*, source: str = "published", text: str = "50 % & more") -> dict[str, Any]:
     """Judged claims with one that differs, and a headline of each grade."""
     records = [record(name, published=-0.17, decimals=2) for name in ASKED]
     records[1] |= {"verdict": "differs", "recomputed": 0.0041, "cause": text, "quantity": text}
@@ -46,7 +133,7 @@ def written(out: Path, random_weights: bool = False, **changes: Any) -> dict[str
     """Report and supplement as LaTeX."""
     source = "measured" if random_weights else "published"
     drawn = Figures([], {"bins": "none_published"}, random_weights)
-    filled = document(source=source, **changes)
+    filled = reported(source=source, **changes)
     write_source(filled, CHOICES, out, drawn, TEMPLATES, PARAMS, out / "tex")
     return {name: (out / "tex" / f"{name}.tex").read_text() for name in DOCUMENTS.values()}
 
@@ -97,13 +184,13 @@ def test_a_typed_number_stops_the_paper(tmp_path: Path) -> None:
     drawn = Figures([], {}, random_weights=False)
     with pytest.raises(LayerwiseError, match=r"line 2: we find r = 0\.87 here: a number in"):
         write_source(
-            document(), CHOICES, tmp_path, drawn, tmp_path / "paper", PARAMS, tmp_path / "t"
+            reported(), CHOICES, tmp_path, drawn, tmp_path / "paper", PARAMS, tmp_path / "t"
         )
     assert not (tmp_path / "t").exists()
 
 
 def test_the_stage_writes_a_folder_of_latex(tmp_path: Path, root: Path) -> None:
-    made = folders(tmp_path, root, document()["claims"], headlines=document()["headlines"])
+    made = folders(tmp_path, root, reported()["claims"], headlines=reported()["headlines"])
     for name in ("layers", "pairs"):
         (made.figures / f"{name}.pdf").write_bytes(b"%PDF")
     write_json(made.statistics / "sensitivity.json", {"documents": {"summary": CHOICES}})
@@ -114,3 +201,124 @@ def test_the_stage_writes_a_folder_of_latex(tmp_path: Path, root: Path) -> None:
     found = sorted(path.relative_to(out).as_posix() for path in out.rglob("*.*"))
     assert found == ["figures/layers.pdf", "figures/pairs.pdf", "report.tex", "supplement.tex"]
     assert read_json(made.claims)["headlines"]
+
+
+# --- hostile texts ------------------------------------------------------------------------------
+
+# What plain text may turn into: signs by name, and signs behind a backslash.
+SIGNS = {
+    *(r"\textbackslash", r"\textasciitilde", r"\textasciicircum", r"\ensuremath", r"\dots"),
+    *(r"\pm", r"\times", r"\le", r"\ge", r"\approx", r"\to", r"\lambda", r"\rho", r"\Delta"),
+    *(r"\{", r"\}", r"\$", r"\&", r"\#", r"\_", r"\%", r"\'", r"\""),
+}
+
+
+def tokens(tex: str) -> list[str]:
+    """Control sequences and single characters, read as TeX does with its usual categories."""
+    return re.findall(r"\\(?:[A-Za-z]+|.)|.", tex, re.DOTALL)
+
+
+def depth(tex: str) -> int:
+    """Groups still open at the end.
+
+    Raises:
+        AssertionError: if more are closed than were opened.
+    """
+    level = 0
+    for token in tokens(tex):
+        level += (token == "{") - (token == "}")
+        assert level >= 0
+    return level
+
+
+@given(st.text(st.sampled_from([*"\\{}$&#_%~^<>|'\"`-?!ab1 –—−’…±×≤≥≈→λρΔéöüä"])))
+def test_escaped_text_is_made_of_signs_only(text: str) -> None:
+    escaped = escape(text)
+    assert {token for token in tokens(escaped) if token[0] == "\\"} <= SIGNS
+    assert not {"$", "&", "#", "_", "%", "~", "^"} & set(tokens(escaped))
+    assert depth(escaped) == 0
+
+
+def test_hostile_texts_bring_no_command_into_the_paper(tmp_path: Path) -> None:
+    plain = " ".join(f"text {chr(97 + n)}" for n in range(len(TEX)))
+    hostile, harmless = (
+        "".join(written(tmp_path / name, text=text).values())
+        for name, text in (("hostile", " ".join(TEX)), ("harmless", plain))
+    )
+    counts = [Counter(tokens(tex)) for tex in (hostile, harmless)]
+    more = {token for token in counts[0] - counts[1] if token[0] == "\\"}
+    assert more <= {*SIGNS, r"\allowbreak"}
+    for special in ("$", "&", "#", "~", "^", "_", "%"):
+        assert counts[0][special] == counts[1][special], special
+    assert depth(hostile) == depth(harmless)
+    assert hostile.count("\n") == harmless.count("\n")
+
+
+# --- LaTeX itself -------------------------------------------------------------------------------
+
+
+def document(folder: Path, body: str, packages: str = "") -> Path:
+    head = rf"\pdftrailerid{{}}\documentclass{{article}}{packages}\begin{{document}}"
+    folder.mkdir(exist_ok=True)
+    (folder / "main.tex").write_text(rf"{head}{body}\end{{document}}")
+    return folder
+
+
+@needs_latex
+def test_build_pdf_publishes_only_the_pdf_with_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    body = r"\today \ifnum\month=1 \ifnum\day=1 \else\notthefixedday\fi\else\notthefixedday\fi"
+    body += "".join(rf"\par \texttt{{{escape(text)}}}" for text in TEX)  # as they stand
+    built = []
+    for name in ("one", "two"):
+        folder = document(tmp_path / name, body)
+        built.append(build_pdf(folder, "main").read_bytes())
+        assert sorted(path.name for path in folder.iterdir()) == ["main.pdf", "main.tex"]
+    assert built[0][:5] == b"%PDF-"
+    assert built[0] == built[1]
+
+
+@needs_latex
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (r"a \nosuchcommand b", r"LaTeX stopped: .*main\.tex:1: Undefined control sequence"),
+        (r"see \ref{nowhere}", r"Reference `nowhere' on page 1 undefined.*; correct the label"),
+        (r"\input{nosuch}", "LaTeX stopped"),
+        # it runs no command and reaches no file elsewhere, where a text came in unescaped
+        (r"\input{%s}", "LaTeX stopped: ! LaTeX Error: File `/"),
+        (r"\newread\r\openin\r=%s \ifeof\r\errmessage{closed to me}\fi", "closed to me"),
+        (r"\newwrite\w\immediate\openout\w=%s.out x", "LaTeX stopped: .*can't write on file"),
+        (r"\immediate\write18{touch %s.out}\input{|touch %s.out}x", r"LaTeX Error: File `\|touch"),
+    ],
+)
+def test_build_pdf_iv(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, message: str
+) -> None:
+    """Even where the machine allows what a document may not do."""
+    for name, value in {"shell_escape": "t", "openin_any": "a", "openout_any": "a"}.items():
+        monkeypatch.setenv(name, value)
+    secret = tmp_path / "secret.tex"
+    secret.write_text("secret")
+    folder = document(tmp_path / "paper", body.replace("%s", str(secret)))
+    with pytest.raises(LayerwiseError, match=message) as error:
+        build_pdf(folder, "main")
+    assert type(error.value) is LayerwiseError
+    found = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*"))
+    assert found == ["paper/main.tex", "secret.tex"]
+
+
+@needs_latex
+def test_what_is_not_there_is_named_with_its_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = document(tmp_path, "x", r"\usepackage{nosuch}")
+    with pytest.raises(NoLatexError, match="install it: apt-get"):
+        build_pdf(folder, "main")
+    with pytest.raises(LayerwiseError, match=r"there is no other\.tex here; render the report"):
+        build_pdf(folder, "other")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(NoLatexError, match=r"no latexmk and no pdflatex .*apt-get install texlive"):
+        build_pdf(folder, "main")

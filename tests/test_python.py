@@ -1,6 +1,5 @@
 """The Python interface: the same as the command line, from files or from memory."""
 
-import dataclasses
 import json
 import os
 import shutil
@@ -77,16 +76,6 @@ def test_texts_from_memory_and_no_prompts(analyzed: Result) -> None:
     assert without.documents["pairs"] == analyzed.documents["pairs"]
 
 
-def test_a_result_is_frozen_and_its_tables_are_records(analyzed: Result) -> None:
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        analyzed.folder = Path()  # type: ignore[misc]
-    table, rows = analyzed.tables["intervals"], analyzed.documents["category_bootstrap"]
-    found = [(record["layer"], record["r"]) for record in table.records]
-    assert found == [(int(layer), of["r"]) for layer, of in rows["layer_results"].items()]
-    assert len(analyzed.tables["by-pair"]) == 18
-    assert analyzed.figures["layers"].figure.axes
-
-
 def test_an_empty_path_is_the_folder_one_is_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,8 +102,13 @@ def test_a_notebook_shows_the_outcome_first_and_names_as_text(
     assert "... and 6 rows more." in found.tables["pairs"]._repr_html_()
 
 
-def test_pandas_is_no_dependency(analyzed: Result, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = analyzed.tables["intervals"]
+def test_tables_are_records_and_pandas_is_no_dependency(
+    analyzed: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, rows = analyzed.tables["intervals"], analyzed.documents["category_bootstrap"]
+    found = [(record["layer"], record["r"]) for record in table.records]
+    assert found == [(int(layer), of["r"]) for layer, of in rows["layer_results"].items()]
+    assert analyzed.figures["layers"].figure.axes
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(LayerwiseError, match=r"needs pandas, .*; `pip install pandas`, or use `.r"):
         table.to_pandas()

@@ -10,10 +10,9 @@ import pytest
 
 from hostile import MARKUP, PATHS, TEX, is_unseen
 from layerwise import cli
-from layerwise.extraction.twins import build_twin
 from parsed_page import Page
-from test_latex import SIGNS, depth, tokens
-from tiny_checkpoints import TEXTS, twinned_model
+from test_paper import SIGNS, depth, tokens
+from tiny_checkpoints import contents, twin_folder
 
 TOKEN = "hf_0123456789abcdefghijABCDEFGHIJ"
 HOSTILE = (*MARKUP[:1], *MARKUP[5:7], *TEX[:2], *TEX[4:6], TEX[8], *PATHS[:2])
@@ -27,11 +26,10 @@ FIGURE = re.compile("<svg .*?</svg>", re.DOTALL)
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Results under hostile names and under plain ones; all numbers are the same."""
-    checkpoint = build_twin(twinned_model(), TEXTS, tmp_path_factory.mktemp("model") / "tiny")
     folders = []
     for names, model in zip((HOSTILE, PLAIN), MODELS, strict=True):
         folder = tmp_path_factory.mktemp("run")
-        shutil.copytree(checkpoint, folder / model)
+        shutil.copytree(twin_folder("gpt_neox"), folder / model)
         pairs = {
             name: {"pairs": [[f"text {n} {m} so", f"not {m} so {n}"] for m in range(3)]}
             for n, name in enumerate(names)
@@ -65,13 +63,9 @@ def test_a_page_across_hostile_models_has_the_elements_of_a_harmless_one(
     assert MARKUP[0] in "".join(pages[0].words)
 
 
-def files(folder: Path) -> list[str]:
-    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-
-
 def test_files_are_called_the_same_whatever_names_say(made: tuple[Path, Path]) -> None:
     hostile, plain = made
-    assert files(hostile) == files(plain)
+    assert [*contents(hostile)] == [*contents(plain)]
     found = json.loads((hostile / "validation.json").read_text(encoding="utf-8"))
     assert [name for name in found if name in HOSTILE] == list(HOSTILE)
     assert sorted(path.name for path in hostile.parent.iterdir()) == sorted(
@@ -104,6 +98,6 @@ def test_the_tables_have_the_commands_of_harmless_ones(made: tuple[Path, Path]) 
 
 
 def test_the_token_of_the_hub_is_in_no_file(made: tuple[Path, Path]) -> None:
-    contents = {path: path.read_bytes() for path in made[0].rglob("*") if path.is_file()}
-    assert len(contents) > 7
-    assert [path for path, content in contents.items() if TOKEN.encode() in content] == []
+    found = contents(made[0])
+    assert len(found) > 7
+    assert [name for name, content in found.items() if TOKEN.encode() in content] == []
