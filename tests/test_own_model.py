@@ -65,17 +65,14 @@ def cells_of(text: str, section: str) -> list[str]:
 
 def leaves(document: Any) -> Iterator[float]:
     """Every number of a JSON document, and the mean of every list of numbers."""
-    if isinstance(document, dict):
-        for value in document.values():
-            yield from leaves(value)
-    elif isinstance(document, list):
-        numbers = [one for one in document if isinstance(one, int | float)]
-        if numbers and len(numbers) == len(document):
-            yield float(np.mean(numbers))
-        for value in document:
-            yield from leaves(value)
-    elif isinstance(document, int | float) and not isinstance(document, bool):
-        yield document
+    below = list(document.values()) if isinstance(document, dict) else document
+    numbers = [one for one in below if type(one) in (int, float)]
+    yield from numbers
+    if numbers and isinstance(document, list):
+        yield float(np.mean(numbers))
+    for one in below:
+        if isinstance(one, dict | list):
+            yield from leaves(one)
 
 
 @pytest.mark.parametrize("name", sections.SECTIONS)
