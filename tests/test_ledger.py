@@ -1,10 +1,17 @@
-"""The ledger: families of claims, printed values, errors that name the claim and the file."""
+"""The ledger: families of claims, printed values, errors with their place; and the verdicts."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published, read_published
-from layerwise.ledger.claims import read_ledger, statistic_parts
+from layerwise.ledger.claims import Claim, read_ledger, statistic_parts
+from layerwise.ledger.verdicts import AS_RANDOM, STORED, TOLERANCES, Statistics, equal, judge
+from layerwise.statistics.correlation import pearson_p
 
 VALUES = {"/4/r": 0.25, "/8/r": -0.5, "/list/0": 1, "/list/1": 2}
 PUBLISHED = Published({("f.json", key): value for key, value in VALUES.items()})
@@ -101,3 +108,222 @@ def test_committed_ledger(root):
             statistic_parts(claim.statistic)
         if claim.printed is None:
             assert claim.why, f"{claim.id}: a claim without a printed value says why"
+
+
+# --- verdicts follow from values alone ----------------------------------------------------------
+
+CLAIM = Claim(
+    id="p2.x",
+    paper=2,
+    where="table",
+    quantity="r",
+    kind="computed",
+    printed=0.123,
+    decimals=3,
+    tolerance="half",
+    statistic="layers:m:/r",
+    source_file="f.json",
+    source_key="/r",
+    model="m",
+)
+
+
+def published(value, derived=True, cells=None):
+    inputs = [f"f.json#{key}" for key in cells or {"/a": 0}]
+    return Statistics(
+        "published",
+        {} if value is None else {"layers": {"m": {"r": value}}},
+        {"layers:m:/r": inputs} if derived else {},
+        published=Published({("f.json", key): stored for key, stored in (cells or {}).items()}),
+    )
+
+
+def measured(value):
+    return Statistics("measured", {} if value is None else {"layers": {"m": {"r": value}}})
+
+
+def verdict(claim, statistics):
+    return judge(claim, statistics)["verdict"]
+
+
+def given_not_derived(value):
+    return published(value, derived=False)
+
+
+FULL = {"printed": 0.5, "decimals": "full"}
+
+
+@pytest.mark.parametrize(
+    ("change", "statistics", "word", "shown"),
+    [
+        # it agrees exactly when the print is the rounding, and is shown unrounded
+        ({}, published(0.1234), "agrees", 0.1234),
+        ({}, published(0.12251), "agrees", 0.12251),
+        ({}, published(0.1236), "differs", 0.1236),
+        ({"printed": 26, "decimals": 0}, published(26.48), "agrees", 26.48),
+        ({"printed": 26, "decimals": 0, "tolerance": "exact"}, published(26.48), "differs", 26.48),
+        ({"printed": 300, "decimals": -2}, published(338.0), "agrees", 338.0),
+        # full precision is one part in 1e12
+        (FULL, published(0.5 * (1 + 5e-13)), "agrees", 0.5 * (1 + 5e-13)),
+        (FULL, published(0.5 * (1 + 5e-12)), "differs", 0.5 * (1 + 5e-12)),
+        # a given number is not its own recomputation, but it may be rounded
+        (FULL, given_not_derived(0.5), "needs weights", None),
+        ({}, given_not_derived(0.1234), "follows", 0.1234),
+        ({}, given_not_derived(0.2), "differs", 0.2),
+        # a copy is no recomputation
+        (FULL, published(0.5, cells={"/a": 0.5}), "same number", 0.5),
+        ({"printed": 0.5}, published(0.5, cells={"/a": 0.5}), "follows", 0.5),
+        (FULL, published(0.5, cells={"/a": 0.25, "/b": 0.25}), "agrees", 0.5),
+        (FULL, published(0.5, cells={"/a": 0.5, "/b": 2}), "agrees", 0.5),  # the smallest, say
+        (FULL, published(0.5, cells={"/r": 0.4, "/b": 2}), "same number", 0.5),  # on print itself
+        (FULL | {"printed": 0.75}, published(0.5, cells={"/a": 0.5}), "differs", 0.5),
+        ({"identity": True}, published(0.123), "same number", 0.123),
+        # without numbers, print or rule
+        ({"unpublished": True}, published(None), "needs weights", None),
+        ({"unpublished": True, "printed": None}, published(None), "needs weights", None),
+        ({"printed": None}, published(0.5), "not checkable", 0.5),
+        ({"statistic": None}, published(0.5), "not checkable", None),
+        ({"kind": "declared"}, published(9.0), "declared", 9.0),
+        # from the weights
+        ({}, measured(0.1237), "reproduced", 0.1237),
+        ({"tolerance": "exact"}, measured(0.1237), "differs", 0.1237),
+        ({}, measured(None), "not measured", None),
+    ],
+)
+def test_a_verdict_and_what_is_shown(change, statistics, word, shown):
+    record = judge(replace(CLAIM, **change), statistics)
+    assert (record["verdict"], record["recomputed"]) == (word, shown)
+
+
+@given(st.floats(-10, 10), st.integers(1, 6))
+def test_a_rounded_number_agrees_with_itself(value, decimals):
+    printed = float(f"{value:.{decimals}f}")
+    assert equal(printed, value, decimals, STORED)
+    assert not equal(printed, printed + 1.1 * 10.0**-decimals, decimals, STORED)
+
+
+def test_differs_says_what_the_values_do_not_say_and_readings_stand_on_every_verdict():
+    statistics = published(0.9)
+    statistics.documents["layers"]["m"]["cut"] = 0.123
+    readings = {"cut off": "layers:m:/cut", "none": "layers:m:/none"}
+    claim = replace(CLAIM, why="a typed table", readings=readings)
+    record = judge(claim, statistics)
+    assert record["cause"] == "cut off would give what is printed; a typed table"
+    assert judge(CLAIM, statistics)["cause"] is None
+    assert judge(replace(claim, printed=0.9), statistics)["readings"] == [
+        {"text": "cut off", "value": 0.123, "gives": False},
+        {"text": "none", "value": None, "gives": False},
+    ]
+
+
+def test_a_part_of_what_was_derived_was_derived_from_the_same():
+    """A statistics file says it once, of the whole."""
+    whole = replace(published(0.1234), derived={"layers:m:": ["f.json#/a", "f.json#/b"]})
+    record = judge(CLAIM, whole)
+    assert record["verdict"] == "agrees"
+    assert record["provenance"]["inputs"] == ["f.json#/a", "f.json#/b"]
+
+
+def test_two_places_may_store_one_number():
+    full = replace(CLAIM, printed=0.1234, decimals="full", same={"file": "g", "key": "/r"})
+    for stored, word in ((0.1234, "same number"), (0.1235, "differs")):
+        other = Published({("g", "/r"): stored})
+        assert verdict(full, replace(given_not_derived(0.1234), published=other)) == word
+
+
+def test_a_statement_is_contradicted_with_the_place():
+    denied = replace(CLAIM, statistic=None, against=("/x of f says 'base'",), why="so it is")
+    record = judge(denied, measured(None))
+    assert record["verdict"] == "contradicted"
+    assert record["cause"] == "/x of f says 'base'; so it is"
+    assert verdict(replace(denied, statistic="layers:m:/r"), measured(0.123)) == "reproduced"
+
+
+@pytest.mark.parametrize("n", [6, 20, 230])
+def test_the_band_of_p_is_what_the_band_of_r_does(n):
+    """And no absolute one: 3e-6 is not 1.9e-3."""
+    for r in np.linspace(0, 0.85, 40):
+        p, moved = (float(pearson_p(of, n)) for of in (r, r + max(0.01 * r, 0.002)))
+        assert equal(p, moved, None, TOLERANCES["p"]), r
+    assert not equal(3e-6, 1.9e-3, None, TOLERANCES["p"])
+    assert not equal(0.5, 0.0, None, TOLERANCES["p"])
+
+
+def test_the_band_of_ua_is_what_half_precision_does_to_it():
+    rng = np.random.default_rng(0)
+    sides = rng.standard_normal((2, 20, 512)) + rng.standard_normal(512)
+    noise = 3e-3 * rng.standard_normal(sides.shape) * np.abs(sides)
+
+    def asymmetry(states):
+        units = states / np.linalg.norm(states, axis=-1, keepdims=True)
+        a, b = (side @ side.T for side in units)
+        return np.mean(a[np.triu_indices(20, 1)]) - np.mean(b[np.triu_indices(20, 1)])
+
+    moved = abs(asymmetry(sides + noise) - asymmetry(sides))
+    assert 0 < moved < TOLERANCES["ua"].absolute / 2
+    assert not equal(0.001, 0.0019, None, TOLERANCES["ua"])
+
+
+@pytest.mark.parametrize("name", TOLERANCES)
+@given(st.floats(1e-9, 1e-2), st.floats(1e-9, 1e-2))
+def test_no_band_spans_a_sign(name, printed, value):
+    assert not equal(printed, -value, None, TOLERANCES[name])
+    assert not equal(-printed, value, 9, TOLERANCES[name]) or printed + value < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("printed", "value", "same"),
+    [
+        (True, True, True),
+        (True, 1, False),
+        ("OTHER", "OTHER", True),
+        ("OTHER", "DECOUPLED", False),
+        ([8, 12], [8, 12], True),
+        ([8, 12], [8, 12, 16], False),
+        (6, 6.0, True),
+        (6, 7, False),
+        (1.0, None, False),
+        (float("nan"), float("nan"), False),
+    ],
+)
+def test_labels_counts_and_lists_are_exact(printed, value, same):
+    assert equal(printed, value, None, STORED) is same
+
+
+def test_what_random_weights_give_too_is_no_evidence():
+    """Whether they do is asked with the band of the claim."""
+    for control, word in ((0.1225, AS_RANDOM), (0.5, "reproduced"), (None, "reproduced")):
+        assert judge(CLAIM, measured(0.1237), measured(control))["verdict"] == word
+    assert judge(CLAIM, measured(0.5), measured(0.5))["verdict"] == "differs"
+
+
+@pytest.mark.parametrize(
+    ("known", "word", "cause"),
+    [
+        ({"derived": {"layers:m:/changes": ["f#/r"]}}, "differs", "/changes has 0 entries"),
+        ({"undefined": {"layers:m:/changes/0": "no sign change"}}, "differs", "no sign change"),
+        ({"missing": {"layers:m:/changes/0": "f#/r"}}, "not measured", None),
+        ({}, "not measured", None),
+    ],
+)
+def test_a_curve_without_what_is_printed_differs(known, word, cause):
+    """It was measured, and does not cross zero: that is no missing measurement."""
+    claim = replace(CLAIM, statistic="layers:m:/changes/0/layer", decimals=None)
+    statistics = Statistics("measured", {"layers": {"m": {"changes": []}}}, **known)
+    record = judge(claim, statistics)
+    assert (record["verdict"], record["recomputed"]) == (word, None)
+    assert cause is None or cause in record["cause"]
+    assert verdict(replace(claim, unmeasured="another definition"), statistics) == "not measured"
+
+
+@pytest.mark.parametrize(
+    ("change", "value", "message"),
+    [
+        ({}, None, "layers:m:/r matches no statistic"),
+        ({}, {"a": 1, "b": 2}, "matches 2 statistics"),
+        ({"tolerance": "loose"}, 1.0, "tolerance must be one of exact"),
+    ],
+)
+def test_judge_iv(change, value, message):
+    with pytest.raises(LayerwiseError, match=rf"claim p2\.x: .*{message}"):
+        judge(replace(CLAIM, **change), published(value))
