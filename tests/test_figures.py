@@ -333,9 +333,6 @@ def test_agreement_draws_what_is_not_equal(drawn: dict[str, Drawn]) -> None:
     )
 
 
-# --- any model, on made-up numbers --------------------------------------------------------------
-
-
 def test_sensitivity_says_in_how_many_models_a_claim_survives() -> None:
     late, bell = list(CLAIMS).index("late_inversion"), list(CLAIMS).index("bell")
     norm = list(CHOICES).index("before_norm")

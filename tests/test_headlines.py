@@ -119,17 +119,8 @@ def test_a_finding_is_a_fact_and_a_caveat_is_always_there():
         findings(records, [{**entry, "id": "none", "claims": {"x": "p9"}}], [])
 
 
-@pytest.fixture(scope="module")
-def entries(root):
-    return read_headlines(root / "claims")
-
-
-@pytest.fixture(scope="module")
-def facts(root):
-    return read_findings(root / "claims")
-
-
-def test_committed_entries_quote_numbers_and_type_none(entries, facts):
+def test_committed_entries_quote_numbers_and_type_none(root):
+    entries, facts = read_headlines(root / "claims"), read_findings(root / "claims")
     assert 12 <= len(entries) <= 18
     assert [entry["paper"] for entry in entries] == sorted(entry["paper"] for entry in entries)
     texts = [entry["says"] for entry in entries]
@@ -142,15 +133,16 @@ def test_committed_entries_quote_numbers_and_type_none(entries, facts):
         assert not re.search(r"\d[.,]\d|\d ?%|[-+]\d", words), text
 
 
-def test_every_headline_of_print_has_its_reason(records, works, entries):
+def test_every_headline_of_print_has_its_reason(root, records, works):
     documents = {analysis: work.documents for analysis, work in works.items()}
-    for found in headlines([*records.values()], documents, entries):
+    for found in headlines([*records.values()], documents, read_headlines(root / "claims")):
         assert "claims stand" not in found.reason, found.id
         assert "no value" not in found.says + found.reason, found.id
 
 
-def test_every_claim_that_falls_is_of_one_finding(records, entries, facts):
-    order = [entry["id"] for entry in entries]
+def test_every_claim_that_falls_is_of_one_finding(root, records):
+    facts, order = read_findings(root / "claims"), read_headlines(root / "claims")
+    order = [entry["id"] for entry in order]
     found = findings([*records.values()], facts, order)
     assert {one.id for one in found} == {entry["id"] for entry in facts}  # none unlisted, none idle
     assert {one.headline for one in found} <= {*order, None}

@@ -134,9 +134,6 @@ def test_gains_and_norms_against_transformers(analyzed: Result) -> None:
         assert norms["W_V_spectral_norm"][block] == pytest.approx(expected, rel=1e-5)
 
 
-# --- what a model cannot have -------------------------------------------------------------------
-
-
 def test_a_model_without_known_slices_is_told_so(out: Path, tmp_path: Path) -> None:
     folder = tmp_path / "falcon"
     shutil.copytree(CHECKPOINT, folder, ignore=shutil.ignore_patterns("*.safetensors"))
@@ -247,9 +244,6 @@ def test_a_slope_of_one_layer_is_none(results: Any, peak: int, known: tuple[bool
     assert "says nothing of a model of 10 blocks" in bell.notes[-1]
 
 
-# --- tables as files ----------------------------------------------------------------------------
-
-
 def test_a_row_per_pair_and_no_statement_in_any_file(out: Path) -> None:
     table = (out / "tables" / "by-pair.csv").read_text(encoding="utf-8")
     rows = list(csv.DictReader(io.StringIO(table)))
@@ -274,9 +268,6 @@ def test_csv_has_every_digit_and_the_page_those_that_count() -> None:
     assert rows[1][1] == repr(1 / 3)
     shown = ["0.3333", "–", "yes", "0.01235", "-123457", "0.000", "7"]
     assert table.texts == [[text, "0.33"] for text in shown]
-
-
-# --- warnings -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 6])
@@ -315,9 +306,6 @@ def test_each_shortage_gives_its_warning(
         document = of_reader(alone(drawn.files), DRAWS)["bins"]
         assert {row["ci_lower"] for row in document["bootstrap_results"].values()} == {-1.0}
         assert {row[1] for row in sections.bins(document)[0].rows} == {None}
-
-
-# --- figures ------------------------------------------------------------------------------------
 
 
 def test_many_categories_stay_apart_and_fit(tmp_path: Path) -> None:

@@ -28,17 +28,8 @@ from layerwise.rehearsal.scratch import place
 from layerwise.steps.run import summary
 
 ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = ("README.md", "docs/docker.md", "docs/extending.md", "docs/clusters.md")
-
-
-@pytest.fixture(scope="module")
-def readme() -> str:
-    return (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def claims(results: Path) -> Any:
-    return json.loads((results / "published" / "claims.json").read_text())
 
 
 def blocks(text: str) -> list[tuple[str, str, str]]:
@@ -58,20 +49,21 @@ def commands(text: str, *languages: str) -> list[list[str]]:
 # --- what it shows is so ------------------------------------------------------------------------
 
 
-def test_the_table_of_verdicts_is_the_output_now(readme: str, results: Path) -> None:
+def test_the_table_of_verdicts_is_the_output_now(results: Path) -> None:
     shown = summary("published", results.parent).strip("\n")
-    assert readme.index("make reproduce") < readme.index(f"```\n{shown}\n```") < len(readme) / 2
+    assert README.index("make reproduce") < README.index(f"```\n{shown}\n```") < len(README) / 2
 
 
 # DVC's own use of pygtrie
 @pytest.mark.filterwarnings("ignore:_NoneStep.value:DeprecationWarning")
-def test_generated_pages_are_those_of_today(readme: str, claims: Any) -> None:
+def test_generated_pages_are_those_of_today(results: Path) -> None:
+    claims = json.loads((results / "published" / "claims.json").read_text())
     for name, argument in (("claims", claims), ("house", ROOT), ("pipeline", ROOT)):
         script = runpy.run_path(str(ROOT / "docs" / f"{name}.py"))
         page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
         assert page == script["page"](argument), "run `make docs`"
         if name == "claims":
-            assert readme == script["with_headlines"](readme, claims)
+            assert script["with_headlines"](README, claims) == README
 
 
 def test_the_figure_of_the_answer_is_that_of_today(results: Path, tmp_path: Path) -> None:

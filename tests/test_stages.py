@@ -1,7 +1,6 @@
 """Steps on small inputs: what they write, what they say, what they refuse."""
 
 import csv
-import hashlib
 import io
 import json
 import shutil
@@ -14,6 +13,7 @@ import pytest
 import claim_records
 from layerwise.cli import main
 from layerwise.errors import LayerwiseError
+from layerwise.files import sha256_of
 from layerwise.inputs.published import read_control
 from layerwise.inputs.result_files import BOOTSTRAP, UA_FILES
 from layerwise.inputs.shapes import read_choices
@@ -23,10 +23,6 @@ from layerwise.steps.claims import as_table, claims, found, list_claims
 from layerwise.steps.trace import as_text, trace
 
 CLAIM = "p2.nb003.6.9b.global.ci_lower"
-
-
-def sha256(path):
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def test_words_and_flags_of_random_weights_stand_beside_print(root, results, tmp_path):
@@ -123,11 +119,11 @@ def test_judge_counts_and_hashes(results, root):
         paper[record["verdict"]] = paper.get(record["verdict"], 0) + 1
     assert document["counts"] == counted
     statistics = results / "published" / "statistics"
-    assert document["statistics"] == {p.name: sha256(p) for p in sorted(statistics.glob("*.json"))}
+    assert document["statistics"] == {p.name: sha256_of(p) for p in statistics.glob("*.json")}
     file = BOOTSTRAP
     registry = (root / "published" / "registry.csv").read_text()
     assert f"{file},{document['inputs'][file]}," in registry
-    assert document["inputs"]["notebook 000"] == sha256(root / "published" / "typed.csv")
+    assert document["inputs"]["notebook 000"] == sha256_of(root / "published" / "typed.csv")
 
 
 # --- trace, claims ------------------------------------------------------------------------------
@@ -141,7 +137,7 @@ def test_trace_names_statistic_inputs_stage_and_command(capsys, results):
     file = UA_FILES["pythia-6p9b"]
     assert origin["statistic"] == "validation:pythia-6p9b:/_global_stats/bootstrap_95ci/0"
     path = results / "published" / "statistics" / "validation.json"
-    assert (origin["statistics_file"], origin["statistics_sha256"]) == (str(path), sha256(path))
+    assert (origin["statistics_file"], origin["statistics_sha256"]) == (str(path), sha256_of(path))
     assert origin["command"] == "dvc repro analyse@published"
     assert len(origin["inputs"]) == 12
     assert f"{file}#/business/uniformity_a" in origin["inputs"]
