@@ -47,11 +47,10 @@ def origin(record: Mapping[str, Any]) -> str:
     where, file = record["where"], record["provenance"]["file"] or ""
     if _PAPER.match(where):
         return "paper text"
-    if _BESIDE.search(where):
-        return "result file" if _SAVED.search(where) else "notebook or page"
-    if _SAVED.search(where) or file.endswith((".csv", ".json")):
-        return "result file"
-    return "paper text"
+    saved = _SAVED.search(where)
+    if _BESIDE.search(where) and not saved:
+        return "notebook or page"
+    return "result file" if saved or file.endswith((".csv", ".json")) else "paper text"
 
 
 def relative_difference(published: Any, recomputed: Any) -> float | None:
