@@ -35,7 +35,7 @@ from layerwise.extraction.batches import plan_batches
 from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint, attention_kernel
 from layerwise.extraction.store import HiddenStates, open_states
-from layerwise.inputs.pairs import read_pairs
+from layerwise.inputs.texts import read_pairs
 
 LAYERS_READ = 9  # notebook 000: layers 0, 4, ..., 32
 N_PAIRS = 230

@@ -256,8 +256,7 @@ def document_cases(rng: random.Random, folder: Path) -> Iterator[Case]:
 def use_document(folder: Path, file: str = "") -> None:
     """The commands that read a file."""
     from layerwise.inputs.models import read_models
-    from layerwise.inputs.pairs import read_pairs
-    from layerwise.inputs.prompts import read_prompts
+    from layerwise.inputs.texts import read_pairs, read_prompts
     from layerwise.inputs.upstream import read_registry
     from layerwise.steps import analyse, claims, draw, judge, list_models, page, run, scaling, trace
 

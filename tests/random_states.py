@@ -12,8 +12,8 @@ from layerwise.experiments.of_pairs import reader
 from layerwise.experiments.reduction import measure
 from layerwise.extraction.store import BEFORE_NORM, POOLINGS, digest_of_texts, open_states
 from layerwise.inputs.measured import alone
-from layerwise.inputs.pairs import StatementPairs
 from layerwise.inputs.published import read_published
+from layerwise.inputs.texts import StatementPairs
 
 DRAWS = Draws(10000, 0.95, 42)
 CATEGORIES = ("numbers", "words", "technology", "habits", "trade", "scientific_facts")

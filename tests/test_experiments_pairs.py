@@ -19,8 +19,6 @@ from layerwise.experiments.reduction import measure
 from layerwise.extraction.store import BEFORE_NORM, HiddenStates
 from layerwise.inputs.measured import measured, merge
 from layerwise.inputs.models import read_models
-from layerwise.inputs.pairs import StatementPairs, read_pairs
-from layerwise.inputs.prompts import read_prompts
 from layerwise.inputs.published import Published, leaves, pointer
 from layerwise.inputs.result_files import (
     CLASSES,
@@ -31,6 +29,7 @@ from layerwise.inputs.result_files import (
     PHASE_SUMMARY,
     TEMPLATE,
 )
+from layerwise.inputs.texts import StatementPairs, read_pairs, read_prompts
 from layerwise.measures.pairwise import pair_metrics
 from layerwise.measures.values import Values
 from layerwise.statistics.bootstrap import correlation_interval

@@ -29,9 +29,8 @@ from layerwise.figures.categories import MOST_NAMED
 from layerwise.figures.drawing import draw
 from layerwise.figures.numbers import OWN, Numbers
 from layerwise.inputs.measured import alone
-from layerwise.inputs.pairs import read_pairs
-from layerwise.inputs.prompts import read_prompts
 from layerwise.inputs.published import Published
+from layerwise.inputs.texts import read_pairs, read_prompts
 from layerwise.pages.own_model import figures, page, require_templates, sections
 from layerwise.pages.own_model.cautions import cautions, share_of_two
 from layerwise.pages.own_model.tables import Section, Table

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from hostile import FLOOD, UNSEEN, is_unseen
 from layerwise.errors import LayerwiseError
 from layerwise.files import LONGEST_NAME, require_name
-from layerwise.inputs.pairs import place_of, read_pairs
-from layerwise.inputs.prompts import read_prompts
+from layerwise.inputs.texts import place_of, read_pairs, read_prompts
 
 MEGABYTE = 1_000_000
 GOOD = {name: {"pairs": [[f"{name} a", f"{name} b"]] * 2} for name in ("z", "a", "m")}

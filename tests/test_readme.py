@@ -22,8 +22,7 @@ from layerwise.figures.drawing import draw
 from layerwise.figures.numbers import read_numbers
 from layerwise.figures.style import save
 from layerwise.inputs.models import read_models
-from layerwise.inputs.pairs import read_pairs
-from layerwise.inputs.prompts import read_prompts
+from layerwise.inputs.texts import read_pairs, read_prompts
 from layerwise.rehearsal.scratch import place
 from layerwise.steps.run import summary
 

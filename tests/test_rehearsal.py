@@ -19,8 +19,7 @@ from layerwise.extraction.twins import twin_of
 from layerwise.files import write_text
 from layerwise.inputs import upstream
 from layerwise.inputs.models import read_models
-from layerwise.inputs.pairs import read_pairs
-from layerwise.inputs.prompts import read_prompts
+from layerwise.inputs.texts import read_pairs, read_prompts
 from layerwise.ledger.verdicts import AS_RANDOM
 from layerwise.rehearsal import default_folder, scratch
 from layerwise.rehearsal.outcome import (

@@ -23,8 +23,8 @@ from layerwise.extraction.projections import Weights
 from layerwise.extraction.provenance import describe
 from layerwise.inputs.measured import Runs
 from layerwise.inputs.models import PACKED, Model
-from layerwise.inputs.pairs import StatementPairs
 from layerwise.inputs.published import Published, leaves
+from layerwise.inputs.texts import StatementPairs
 from layerwise.progress import Advance, meter, say
 
 # Of an extraction's index: how its states were made, beside the model and the dtype.

@@ -6,7 +6,7 @@ import numpy as np
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.store import BEFORE_NORM, HiddenStates, Layer, digest_of_texts
-from layerwise.inputs.pairs import StatementPairs
+from layerwise.inputs.texts import StatementPairs
 from layerwise.measures.anisotropy import N_KEPT, anisotropy
 from layerwise.measures.pairwise import pair_metrics
 from layerwise.measures.random_bins import bin_mean, binner

@@ -18,8 +18,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.extraction.families import LLAMA3_ROPE, VOCABULARY, Config, twin_config
 from layerwise.extraction.load import RANDOM, quiet
 from layerwise.inputs.models import Model, find_model, read_models
-from layerwise.inputs.pairs import read_pairs
-from layerwise.inputs.prompts import read_prompts
+from layerwise.inputs.texts import read_pairs, read_prompts
 
 BOS = "<s>"
 HEAD_SIZE = 4  # of a twin; 6 where the model's hidden size is not n_heads * head_size (Gemma)

@@ -3,7 +3,7 @@
 published, transcription        the published numbers as tables, and how they were transcribed
 measured                        measured numbers in the published ones' places
 models                          every checkpoint: commit, dtypes, shape
-pairs, prompts, rows            the texts, in each form; `rehearsal/` has some of our own
+texts                           pairs and prompts, in each form; `rehearsal/` has some of our own
 upstream, mirrors, notebooks    fetching what belongs to upstream
 shapes                          YAML, parameters, and any document against a declared shape
 dvc_lock                        what DVC recorded: whole, or cut off by a kill

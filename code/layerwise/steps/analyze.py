@@ -13,9 +13,8 @@ from layerwise.errors import LayerwiseError, TextError
 from layerwise.extraction.checkpoint_folder import check_folder
 from layerwise.files import from_environment, is_first_process, locked
 from layerwise.inputs.models import Dtype
-from layerwise.inputs.pairs import StatementPairs, place_of, read_pairs
-from layerwise.inputs.prompts import read_prompts
 from layerwise.inputs.shapes import Device, Seed, converted
+from layerwise.inputs.texts import StatementPairs, place_of, read_pairs, read_prompts
 from layerwise.pages.own_model import require_templates
 
 if TYPE_CHECKING:  # what draws is imported once the inputs are right

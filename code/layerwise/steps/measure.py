@@ -9,9 +9,8 @@ from layerwise.files import read_json
 from layerwise.inputs import upstream
 from layerwise.inputs.measured import CONTROL, NAME, Runs, read_places, write_fragments
 from layerwise.inputs.models import find_model, read_models
-from layerwise.inputs.pairs import read_pairs
-from layerwise.inputs.prompts import read_prompts
 from layerwise.inputs.shapes import read_choices
+from layerwise.inputs.texts import read_pairs, read_prompts
 from layerwise.steps import Place, program
 
 

@@ -17,8 +17,8 @@ from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint
 from layerwise.figures.style import RANDOM
 from layerwise.inputs.measured import alone
-from layerwise.inputs.pairs import StatementPairs
 from layerwise.inputs.published import read_published
+from layerwise.inputs.texts import StatementPairs
 from layerwise.inputs.upstream import PUBLISHED
 from layerwise.measures.values import Values, sampled_layers
 from layerwise.pages.own_model import page

@@ -9,8 +9,7 @@ from layerwise.extraction.provenance import describe_environment
 from layerwise.files import write_json
 from layerwise.inputs import upstream
 from layerwise.inputs.measured import NAME, write_fragments
-from layerwise.inputs.pairs import read_pairs
-from layerwise.inputs.prompts import read_prompts
+from layerwise.inputs.texts import read_pairs, read_prompts
 from layerwise.progress import say
 from layerwise.steps import Place, elsewhere, program
 

@@ -7,8 +7,7 @@ import typer
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import locked, read_json
-from layerwise.inputs.pairs import read_pairs
-from layerwise.inputs.prompts import read_prompts
+from layerwise.inputs.texts import read_pairs, read_prompts
 from layerwise.progress import track
 from layerwise.rehearsal import default_folder, scratch
 from layerwise.rehearsal.outcome import outcome, silent

@@ -22,8 +22,8 @@ from layerwise.experiments.of_pairs import choices, documents
 from layerwise.inputs import result_files as files
 from layerwise.inputs.measured import merge
 from layerwise.inputs.models import Extraction, Model
-from layerwise.inputs.pairs import StatementPairs
 from layerwise.inputs.published import Published, leaves, pointer
+from layerwise.inputs.texts import StatementPairs
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import Values
 from layerwise.statistics import curves, phases

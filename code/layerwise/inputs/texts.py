@@ -1,6 +1,13 @@
-"""Statement pairs: two framings (A, B) of one statement, grouped in categories."""
+"""Texts as a reader or the papers give them, read and checked: statement pairs and prompts.
 
-from collections.abc import Iterator, Mapping
+A pair is two framings (A, B) of one statement, pairs are grouped in categories; a prompt is a
+single text whose token states are measured. Each stands in JSON, or a row each in CSV, JSON Lines
+or a data frame.
+"""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,15 +16,16 @@ import numpy as np
 from jaxtyping import Int
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_json, require_name, require_text
-from layerwise.inputs.result_files import DATASET
-from layerwise.inputs.rows import has_rows, read_rows
+from layerwise.files import LARGEST, parse_json, read_json, read_text, require_name, require_text
+from layerwise.inputs.result_files import DATASET, PROMPTS
 from layerwise.inputs.upstream import own_or_papers
 
 SHAPE = 'the shape is {"category": {"pairs": [["A", "B"], ...]}}'
 COLUMNS = ("category", "a", "b")  # of CSV, JSON Lines and data frames
 MIN_CATEGORIES = 3  # two points always correlate perfectly
 MIN_PAIRS_PER_CATEGORY = 2  # a mean pairwise cosine needs two vectors
+COLUMN = "prompt"  # of the same for prompts
+Row = tuple[str, Mapping[str, Any]]  # where it stands, and its cells by column
 Found = dict[str, list[tuple[str, str, str]]]  # category -> (place, A, B)
 
 
@@ -62,7 +70,7 @@ def read_pairs(given: Any) -> StatementPairs:
     """
     given = own_or_papers(given, DATASET)
     name = f"{given}: " if isinstance(given, Path) else "pairs: "
-    found = _of_rows(given) if has_rows(given) else _of_document(name, given)
+    found = _pairs_of_rows(given) if _has_rows(given) else _pairs_of_document(name, given)
     for category, pairs in found.items():
         if category.startswith("_"):
             raise LayerwiseError(
@@ -85,9 +93,38 @@ def read_pairs(given: Any) -> StatementPairs:
     return StatementPairs(tuple(found), numbers, side_a, side_b, places)
 
 
-def _of_rows(given: Any) -> Found:
+def read_prompts(given: Any, study: str = "anisotropy") -> tuple[str, ...]:
+    """Read and check prompts.
+
+    Args:
+        given: a file, or what it holds. JSON is a list of texts, or one study of `{study:
+            {"prompts": [...]}}`; CSV, JSON Lines and data frames have a row per prompt with the
+            column prompt. `"papers"`: those of Paper 2's anisotropy, fetched as the papers' pairs.
+
+    Raises:
+        LayerwiseError: if it has another shape, lacks the study, or a prompt is no text.
+    """
+    given = own_or_papers(given, PROMPTS)
+    if _has_rows(given):
+        found = [
+            require_text(f"{at}, column {COLUMN}", r[COLUMN]) for at, r in _rows(given, [COLUMN])
+        ]
+    else:
+        name = given if isinstance(given, Path) else "prompts"
+        texts = _prompts_of_document(
+            name, read_json(given) if isinstance(given, Path) else given, study
+        )
+        found = [require_text(f"{name}: prompt {n}", one) for n, one in enumerate(texts)]
+    if not found:
+        raise LayerwiseError(
+            f"{given}: expected a list with at least one prompt, found none; add one"
+        )
+    return tuple(found)
+
+
+def _pairs_of_rows(given: Any) -> Found:
     found: Found = {}
-    for place, row in read_rows(given, COLUMNS):
+    for place, row in _rows(given, COLUMNS):
         category = require_text(f"{place}, column category", row["category"])
         if category not in found:
             require_name(f"{place}, column category", category)
@@ -96,7 +133,7 @@ def _of_rows(given: Any) -> Found:
     return found
 
 
-def _of_document(name: str, given: Any) -> Found:
+def _pairs_of_document(name: str, given: Any) -> Found:
     document = read_json(given) if isinstance(given, Path) else given
     if not isinstance(document, Mapping):
         raise LayerwiseError(
@@ -126,3 +163,71 @@ def _of_list(place: str, pairs: Any) -> Iterator[tuple[str, str, str]]:
             )
         a, b = (require_text(f"{at}, side {s}", text) for s, text in zip("AB", pair, strict=True))
         yield at, a, b
+
+
+def _prompts_of_document(name: object, document: Any, study: str) -> Any:
+    if isinstance(document, Mapping):
+        entry = document.get(study)
+        if not isinstance(entry, Mapping) or "prompts" not in entry:
+            raise LayerwiseError(
+                f'{name}: expected a list of strings or an object with {study!r}: {{"prompts": '
+                f"[...]}}, found the keys {', '.join(map(repr, document)) or '(none)'}"
+            )
+        document = entry["prompts"]
+    if not isinstance(document, list | tuple) or not document:
+        raise LayerwiseError(f"{name}: expected a list with at least one prompt; add one")
+    return document
+
+
+def _has_rows(given: object) -> bool:
+    """Whether it is a file of rows, by its name, or a data frame (pandas or one like it)."""
+    return hasattr(given, "columns") or (
+        isinstance(given, Path) and given.suffix.lower() in (".csv", ".jsonl")
+    )
+
+
+def _rows(given: Any, columns: Sequence[str]) -> Iterator[Row]:
+    """The rows of a file or a data frame, in their order; other columns are allowed."""
+    if not isinstance(given, Path):
+        _require(f"data frame of {type(given).__module__}", list(given.columns), columns)
+        for number, row in enumerate(given.to_dict("records")):
+            yield f"row {number}", row
+    elif given.suffix.lower() == ".csv":
+        yield from _of_csv(given, columns)
+    else:
+        for number, line in enumerate(read_text(given).split("\n"), start=1):
+            if line.strip():
+                place = f"{given}, line {number}"
+                row = parse_json(place, line)
+                _require(place, row if isinstance(row, dict) else (), columns)
+                yield place, row
+
+
+def _of_csv(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+    csv.field_size_limit(LARGEST)  # a statement may be long
+    rows = csv.reader(io.StringIO(read_text(path)), strict=True)
+    try:
+        header = next(rows, [])
+        _require(f"{path}, line 1", header, columns)
+        for cells in rows:
+            place = f"{path}, line {rows.line_num}"
+            if cells and len(cells) != len(header):
+                raise LayerwiseError(
+                    f"{place}: the header has {len(header)} columns, this row {len(cells)}; put "
+                    "a text with commas into double quotes"
+                )
+            if cells:
+                yield place, dict(zip(header, cells, strict=True))
+    except csv.Error as error:
+        raise LayerwiseError(
+            f"{path}, line {rows.line_num}: not valid CSV ({error}); write it again with double "
+            "quotes around texts"
+        ) from None
+
+
+def _require(place: str, found: Sequence[Any] | Mapping[str, Any], columns: Sequence[str]) -> None:
+    if missing := [column for column in columns if column not in found]:
+        raise LayerwiseError(
+            f"{place}: must name {', '.join(columns)}, {missing[0]!r} is missing, found "
+            f"{', '.join(map(repr, found)) or 'nothing'!s:.200}; name it so"
+        )
