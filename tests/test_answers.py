@@ -20,13 +20,10 @@ from layerwise.analyses.answers import (
     answers,
     over_models,
     slope,
-    word,
 )
 from layerwise.analyses.evidence import Evidence
 from random_states import DRAWS, results_of
 
-NEGATIVE = {"above": -math.inf, "below": 0.0}
-ZONE = {"above": -0.015, "below": 0.015}
 GAINS = np.array([0.91, 0.95, 0.9, 0.97, 0.93, 0.94])
 
 
@@ -60,22 +57,23 @@ def found(results: dict[str, Any], evidence: Evidence) -> dict[str, Answer]:
 
 
 @pytest.mark.parametrize(
-    ("estimate", "limits", "expected"),
+    ("estimate", "claim", "expected"),
     [
-        ((-0.85, -1.0, -0.2, 3, 0.36), NEGATIVE, TOO_FEW),
-        ((-0.85, -1.0, -0.2, 6, 0.36), NEGATIVE, UNCLEAR),  # the resamples of few points mislead
-        ((-0.85, -1.0, -0.2, 6, 0.03), NEGATIVE, SHOWN),
-        ((-0.85, -1.0, 0.1, 6, 0.03), NEGATIVE, UNCLEAR),
-        ((0.85, 0.2, 1.0, 6, 0.03), NEGATIVE, OPPOSITE),
-        ((-0.2, -0.3, -0.1, 230, None), NEGATIVE, SHOWN),
-        ((-0.2, -math.inf, math.inf, 9, None), NEGATIVE, UNCLEAR),
-        ((0.0, -0.01, 0.01, 5, None), ZONE, SHOWN),
-        ((0.0, -0.4, 0.4, 5, None), ZONE, UNCLEAR),  # "includes zero" is no evidence of zero
-        ((0.1, 0.015, 0.4, 5, None), ZONE, OPPOSITE),
+        ((-0.85, -1.0, -0.2, 3, 0.36), "late", TOO_FEW),
+        ((-0.85, -1.0, -0.2, 6, 0.36), "late", UNCLEAR),  # the resamples of few points mislead
+        ((-0.85, -1.0, -0.2, 6, 0.03), "late", SHOWN),
+        ((-0.85, -1.0, 0.1, 6, 0.03), "late", UNCLEAR),
+        ((0.85, 0.2, 1.0, 6, 0.03), "late", OPPOSITE),
+        ((-0.2, -0.3, -0.1, 230, None), "late", SHOWN),
+        ((-0.2, -math.inf, math.inf, 9, None), "late", UNCLEAR),
+        ((0.0, -0.01, 0.01, 5, None), "calibration", SHOWN),
+        ((0.0, -0.4, 0.4, 5, None), "calibration", UNCLEAR),  # holding zero is no evidence
+        ((0.1, 0.015, 0.4, 5, None), "calibration", OPPOSITE),
     ],
 )
-def test_word(estimate: tuple[Any, ...], limits: dict[str, float], expected: str) -> None:
-    assert word(Estimate(*estimate), **limits) == expected
+def test_word(estimate: tuple[Any, ...], claim: str, expected: str) -> None:
+    (question,) = [one for one in QUESTIONS if one.name == claim]
+    assert question.word(Estimate(*estimate)) == expected
 
 
 def test_every_claim_is_asked_of_the_documents_that_are_there(

@@ -35,7 +35,7 @@ def naive(matrix):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize(("size", "block"), [(1.0, 4096), (1e-6, 7), (1e6, 4096)])
+@pytest.mark.parametrize(("size", "block"), [(1.0, 9), (1e-6, 7), (1e6, 99), (0.0, 9)])
 def test_against_the_whole_decomposition(shape, size, block, monkeypatch):
     monkeypatch.setattr(spectral, "BLOCK", block)  # rows turned into float64 at a time
     matrix = random_matrix(shape) * np.float32(size)
@@ -65,13 +65,6 @@ def test_any_spectrum_to_ten_digits(decay, close, n, more, seed):
     matrix = of_spectrum(values, (n, n + more), seed)
     assert spectral_norm(matrix) == pytest.approx(1.0, rel=1e-10)
     assert effective_rank(matrix) == pytest.approx(naive(matrix)[2], rel=1e-10)
-
-
-@pytest.mark.parametrize("shape", [(5, 5), (70, 80)])
-def test_degenerate_zero_matrix(shape):
-    found = spectrum(np.zeros(shape, np.float32))
-    assert (found.spectral_norm, found.frobenius_norm, found.effective_rank) == (0, 0, 1)
-    assert spectral_norm(np.zeros(shape, np.float32)) == 0
 
 
 def test_invariances():

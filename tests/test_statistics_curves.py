@@ -9,10 +9,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from judged import DRAWS
-from layerwise.analyses import anisotropy, calibration, critical_layer, layers, twins, validation
+from layerwise.analyses import (
+    anisotropy,
+    calibration,
+    critical_layer,
+    crowding,
+    lab_heritage,
+    layers,
+    twins,
+    validation,
+)
 from layerwise.analyses.evidence import Evidence
 from layerwise.analyses.gain_files import dampens, share
-from layerwise.analyses.lab_heritage import chi_square_p
 from layerwise.analyses.sequence_gains import ratios
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.measured import alone
@@ -37,6 +45,11 @@ def profile(peak, n_layers=32):
     """A profile of 32 blocks, whose peak the notebook expects at layer 28."""
     shares = {"intrinsic_dim_ratio": np.eye(n_layers + 1)[peak].tolist()}
     return entry(shares, **{"notebook 004": {"PAPER2_L_STAR_ESTIMATE": 28}})
+
+
+def model(last):
+    """One whose density of heads, 4 over 20, is at the limit."""
+    return entry({"n_heads": 4, "d_model": 80, "all_layer_gains": [last, 1.0]})
 
 
 # a rule, and by word what it is said of: one value, or the arguments
@@ -71,6 +84,9 @@ WORDS = [
     (phases.late_inversion, {"TRUE": [-0.11], "FALSE": [-0.1]}),
     # gains
     (dampens, {True: [0.999, (0.996, 3)], False: [1.0, (0.996, 2)]}),
+    (lambda last: lab_heritage.signature([model(last)]),
+     {"DAMPENER": [0.949], "NEUTRAL": [0.95, 1.05], "EXPANDER": [1.051]}),
+    (lambda last: crowding.foretold([model(last)])[0], {True: [0.9], False: [1.0]}),
     (twins.effect, {"DAMPENS": [-0.06], "NEUTRAL": [-0.05, 0.05], "AMPLIFIES": [0.06]}),
     # Paper 1
     (calibration.paper_status, {"Pass": [(ACROSS, -0.29), ((0.0, 0.02), 0.1)],
@@ -103,7 +119,7 @@ def test_words(rule, found):
         (lambda: rules.bend_sizes(np.ones(2)), "at least 3 layers, found 2"),
         (lambda: rules.least_absolute_deviations(np.ones((4, 3)), np.arange(4.0)),
          r"as many independent rows as coefficients \(3\)"),
-        (lambda: chi_square_p(np.array([[0, 3], [0, 9]])),
+        (lambda: lab_heritage.chi_square_p(np.array([[0, 3], [0, 9]])),
          r"no empty row or column, found \[\[0, 3\], \[0, 9\]\]"),
         (lambda: phases.thirds_of_list([0, 4]), "at least three sampled layers, found 2"),
         (lambda: phases.phase_of(5, {"early": [0, 4]}), "layer 5 is in no phase"),

@@ -2,8 +2,8 @@
 
 A claim says where a number lies: above a limit, below one, between two. It is asked of the result
 documents of one model, as the papers asked it and under every other choice that was computed, and
-one rule (`word`) turns each estimate into a word. Beside it stands the same number of the papers'
-own models, from the numbers published with them.
+one rule (`Question.word`) turns each estimate into a word. Beside it stands the same number of the
+papers' own models, from the numbers published with them.
 """
 
 import math
@@ -88,8 +88,15 @@ class Question:
     below: float = math.inf
 
     def word(self, estimate: Estimate) -> str:
-        """What an estimate says of the claim."""
-        return word(estimate, self.above, self.below)
+        """One of `WORDS`: an interval that lies in the range shows the claim, a value never."""
+        if estimate.n < FEWEST:
+            return TOO_FEW
+        if estimate.p is not None and estimate.p >= LEVEL:
+            return UNCLEAR
+        if self.above < estimate.low and estimate.high < self.below:
+            return SHOWN
+        outside = estimate.high <= self.above or estimate.low >= self.below
+        return OPPOSITE if outside else UNCLEAR
 
 
 @dataclass(frozen=True)
@@ -110,17 +117,6 @@ class Answer:
     def words(self) -> dict[str, str]:
         """Of the other choices."""
         return {choice: self.question.word(one) for choice, one in self.others.items()}
-
-
-def word(estimate: Estimate, above: float, below: float) -> str:
-    """One of `WORDS`: a claim is shown by an interval that lies in its range, never by a value."""
-    if estimate.n < FEWEST:
-        return TOO_FEW
-    if estimate.p is not None and estimate.p >= LEVEL:
-        return UNCLEAR
-    if above < estimate.low and estimate.high < below:
-        return SHOWN
-    return OPPOSITE if estimate.high <= above or estimate.low >= below else UNCLEAR
 
 
 def answers(results: Results, evidence: Evidence) -> list[Answer]:
@@ -178,7 +174,6 @@ def over_pairs(results: Results, claim: str) -> dict[str, Estimate]:
 
 
 def n_categories(results: Results) -> int:
-    """Categories of the statement pairs."""
     return int(results["category_bootstrap"]["n_categories"])
 
 
@@ -294,7 +289,6 @@ def ratio(m: Any, kind: str) -> Estimate:
 
 
 def norms(results: Results) -> dict[str, Estimate]:
-    """The ratio of both norms."""
     kinds = {PUBLISHED: "spectral_norm", "frobenius": "frobenius_norm"}
     return {choice: ratio(results["spectral"], kind) for choice, kind in kinds.items()}
 

@@ -71,9 +71,7 @@ class Evidence:
             )
         return Entry(self, file, "", self._document(file))
 
-    def of(self, file: str) -> Entry:
-        """The same, as an entry says it of the other files of its source."""
-        return self[file]
+    of = __getitem__  # as an entry says it of the other files of its source
 
     def part(self, file: str, key: str) -> Any:
         """What stands at a JSON Pointer, not recorded; None for what was not measured."""
@@ -128,15 +126,11 @@ class Entry:
     """An object or a list of a document; see the module."""
 
     def __init__(self, evidence: Evidence, file: str, key: str, node: Any) -> None:
-        self._evidence, self._file, self._key, self._node = evidence, file, key, node
+        self.evidence, self._file, self._key, self._node = evidence, file, key, node
 
     @property
     def draws(self) -> Draws:
-        return self._evidence.draws
-
-    @property
-    def evidence(self) -> Evidence:
-        return self._evidence
+        return self.evidence.draws
 
     @property
     def cell(self) -> Cell:
@@ -155,7 +149,7 @@ class Entry:
 
     def of(self, file: str) -> Entry:
         """The entry of another file of the same source."""
-        return self._evidence[file]
+        return self.evidence[file]
 
     def __getitem__(self, name: str | int | slice) -> Any:
         """What stands there: a number, a label, an entry; a slice is an array, or a list of
@@ -179,8 +173,8 @@ class Entry:
             ) from None
         key = self._key + pointer(name)
         if isinstance(node, dict | list):
-            return Entry(self._evidence, self._file, key, node)
-        return self._evidence.read(self._file, key)
+            return Entry(self.evidence, self._file, key, node)
+        return self.evidence.read(self._file, key)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
