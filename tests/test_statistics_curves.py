@@ -166,6 +166,8 @@ def test_bell_test_splits_at_the_first_maximum():
     assert found.is_bell_curve
     assert not curves.bell_test([0.9, 0.5]).is_bell_curve  # nothing before the peak
     assert not curves.bell_test([0.1, 0.2, 0.3]).is_bell_curve  # nothing after it
+    for constant in ([], [3.0], [0.1, 0.1, 0.1]):
+        assert curves.line_fit(constant) == (0, 0)
 
 
 def test_layers_of_the_profile():
