@@ -116,7 +116,12 @@ def test_every_figure_fits_a_page_and_says_its_message(drawn: dict[str, Drawn], 
     assert "n = " in text or "of 16 prompts" in text
     assert not re.search(r"Results/|\.json|\.csv", text)
     assert (figure.get_figwidth(), figure.get_figheight() <= style.TALLEST) == (style.WIDTH, True)
-    assert min(t.get_fontsize() for t in figure.findobj(match=Text) if t.get_text()) >= 8
+    texts = [t for t in figure.findobj(match=Text) if t.get_text() and t.get_visible()]
+    assert min(t.get_fontsize() for t in texts) >= 8
+    figure.draw_without_rendering()
+    ends = [(box.x0, box.x1) for box in (t.get_window_extent() for t in texts)]
+    assert min(ends)[0] > -1  # none is cut
+    assert max(right for _, right in ends) < figure.bbox.width + 1
 
 
 def test_random_weights_are_marked_over_the_whole_figure(numbers: Numbers) -> None:

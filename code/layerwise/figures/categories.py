@@ -103,7 +103,9 @@ def _without(
             axes.plot(0, row, **looks[name])
     if without:
         axes.axvline(whole, **style.REFERENCE)
-        axes.set(title="r without one category (dashed: with all)", xlabel="r over the others")
+        # from the right edge on, over the names of the categories, whatever their length
+        axes.set_title("r without one category (dashed: with all)", loc="right")
+        axes.set_xlabel("r over the others")
     else:
         axes.set_title("too few categories to leave one out")
         axes.set_xticks([])
