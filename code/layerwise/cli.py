@@ -84,6 +84,15 @@ def stage(name: str) -> Any:
     return import_module(f"layerwise.steps.{name}")
 
 
+def _layers(text: str) -> list[int]:
+    try:
+        return [int(layer) for layer in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(
+            f"layers are whole numbers separated by commas, found {text!r}"
+        ) from None
+
+
 def _completed(incomplete: str) -> list[str]:
     """Ids of claims, for the shell."""
     with contextlib.suppress(LayerwiseError):  # the ledger was not judged yet
@@ -119,8 +128,8 @@ def analyze(
     dtype: Literal["float32", "float16", "bfloat16"] = "float32",
     device: Annotated[str, Option(help="cpu, cuda, cuda:1, or auto (several GPUs).")] = "cpu",
     layers: Annotated[
-        str, Option(metavar="NUMBERS", help="E.g. 0,6,12; default: every 4th and the last.")
-    ] = "",
+        Any, Option(parser=_layers, help="E.g. 0,6,12; default: every 4th and the last.")
+    ] = None,
     seed: Annotated[int, Option(min=0, max=2**32 - 1, help="Of every resample.")] = 42,
     without: Annotated[
         str,
@@ -135,10 +144,9 @@ def analyze(
     ] = False,
 ) -> str:
     """Run the papers' analyses on your own model and statement pairs."""
-    lists = {"layers": layers.split(",") if layers else None,
-             "without": without.split(",") if without else []}  # fmt: skip
+    left_out = without.split(",") if without else []
     asked: dict[str, Any] = {"out": out, "revision": revision, "dtype": dtype, "device": device,
-                             "seed": seed, **lists}  # fmt: skip
+                             "layers": layers, "seed": seed, "without": left_out}  # fmt: skip
     if dry_run:
         return stage("plan").plan(model, pairs, prompts, asked)
     return stage("analyze").analyze(model, pairs, prompts, **asked).summary
