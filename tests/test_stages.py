@@ -157,6 +157,10 @@ def test_trace_names_statistic_inputs_stage_and_command(capsys, results):
         *origin["input_files"].values(),
     ]
     assert [part for part in wanted if part not in text] == []
+    methods = trace("p2.abstract.late_ci", "published", results)["now"]["method"]
+    assert [(one["name"], one["at"].split("/")[-2]) for one in methods] == [
+        ("rule", "analyses"), ("includes_zero", "statistics"), ("fisher_interval", "statistics"),
+    ]  # fmt: skip
     claims = list_claims("published", results, "not checkable")
     without = [record["id"] for record in claims if record["provenance"]["statistic"] is None]
     text = as_text(trace(without[0], "published", results))

@@ -1,6 +1,7 @@
 """Where one number comes from: its rule, its inputs, and the number computed on the spot."""
 
 import difflib
+import dis
 import inspect
 from collections.abc import Callable
 from functools import partial
@@ -113,9 +114,21 @@ def made_of(rule: Any) -> list[Callable[..., Any]]:
         return list(dict.fromkeys(function for one in inside for function in made_of(one)))
     if not _ours(rule):
         return []
-    called = (rule.__globals__.get(name) for name in rule.__code__.co_names)
-    functions = [inspect.unwrap(one) for one in called if inspect.isfunction(one)]
-    return [rule, *(filter(_ours, functions) if rule.__name__ == LINE else ())]
+    return [rule, *(filter(_ours, _called(rule)) if rule.__name__ == LINE else ())]
+
+
+def _called(line: Callable[..., Any]) -> list[Callable[..., Any]]:
+    """The functions that a line names, by themselves or as `module.function`."""
+    found, of = [], None
+    for step in dis.get_instructions(line):
+        if step.opname == "LOAD_GLOBAL":
+            of = line.__globals__.get(step.argval)
+        elif step.opname in ("LOAD_ATTR", "LOAD_METHOD") and inspect.ismodule(of):
+            of = getattr(of, step.argval)
+        else:
+            of = None
+        found += [inspect.unwrap(of)] if inspect.isfunction(of) else []
+    return list(dict.fromkeys(found))
 
 
 def _ours(function: Callable[..., Any]) -> bool:
