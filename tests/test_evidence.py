@@ -106,15 +106,6 @@ def test_each_statistic_names_what_it_read():
     }
 
 
-def test_a_rule_over_two_files_that_gives_a_table_of_rules():
-    def per_model(e):
-        return {m.called: lambda m=m: {"times": m.n * e["labels"].n} for m in e["gains"].models}
-
-    found = derived(Document(None, {"": {"by/model": per_model}}), in_print())
-    assert found.documents["it"] == {"by": {"model": {"0": {"times": 4}, "1": {"times": 6}}}}
-    assert found.derived["it:/by/model/1"] == ["gains#/models/1/n", "labels#/n"]
-
-
 def test_places_and_shown_parts():
     places = {"": ("gains", ""), "/label": ("labels", "/a~1b")}
     rules = {"": {"largest": lambda f: 7.0}}
@@ -133,12 +124,6 @@ def test_places_and_shown_parts():
     assert found.given == {"it:": "gains#/models"}
     assert found.documents["it"][1]["mean"] == 4.0
     assert set(derived_cells(rows, in_print())) == {("gains", f"/models/{n}/mean") for n in (0, 1)}
-
-
-def test_every_entry_but_what_is_said_about_them():
-    document = Document("gains", {"*": {"there": lambda m: True}})
-    keys = [key for key, _ in document.thunks(in_print())]
-    assert keys == ["/models/there", "/largest/there"]
 
 
 def test_a_label_in_place_of_a_number_iv():
