@@ -69,5 +69,5 @@ def _row(model: Model, entry: dict[str, Any]) -> tuple[str, ...]:
         (model.revision or "unresolved")[:10],
         entry["cached"],
         f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min",
-        "; ".join(f"{dtype}: {', '.join(names)}" for dtype, names in model.dtypes.items()),
+        "; ".join(f"{dtype}: {', '.join(dict.fromkeys(of))}" for dtype, of in model.dtypes.items()),
     )
