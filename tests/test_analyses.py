@@ -8,13 +8,13 @@ import pytest
 from safetensors.numpy import load_file, save_file
 from scipy import stats
 
-from layerwise.analyses import of_reader
+from layerwise.analyses import READER, of_reader
 from layerwise.analyses.evidence import Draws
 from layerwise.analyses.scaling import compare
 from layerwise.errors import LayerwiseError
 from layerwise.experiments.reduction import measure
-from layerwise.inputs import result_files as files
 from layerwise.inputs.measured import alone
+from layerwise.inputs.result_files import SCALING
 from layerwise.measures.anisotropy import anisotropy
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import ANISOTROPY, POOLED, sampled_layers
@@ -24,14 +24,7 @@ N = sum(SIZES)
 LAYERS = (0, 4, 8, 10)
 RESAMPLES = 150
 FEW = {"k_values": (5, 8), "n_permutations": 4, "k_stable": 9}
-PUBLISHED = {
-    "validation": files.UA_FILES["pythia-6p9b"],
-    "layers": files.LAYERS,
-    "category_bootstrap": files.BOOTSTRAP,
-    "bins": files.BINS,
-    "pairs": files.PAIRS,
-    "anisotropy": files.ANISOTROPY,
-}
+WITH_PAIRS = ("validation", "layers", "category_bootstrap", "bins", "pairs", "anisotropy")
 
 
 @pytest.fixture(scope="module")
@@ -272,7 +265,7 @@ def test_sensitivity_against_naive(documents, values, naive):
 
 def test_scaling_compares_the_layers_of_several_models(published, works):
     """From the published curves, in the shape of `layers` documents: the published comparison."""
-    models = published.document(files.SCALING)["models"]
+    models = published.document(SCALING)["models"]
     layers = {
         display: {
             "model": model["model_name"],
@@ -291,9 +284,9 @@ def test_scaling_compares_the_layers_of_several_models(published, works):
     ]
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize("name", WITH_PAIRS)
 def test_documents_have_the_published_keys(name, documents, published):
-    expected, document = published.document(PUBLISHED[name]), documents[name]
+    expected, document = published.document(READER[name].of), documents[name]
     assert json.loads(json.dumps(document, allow_nan=False)) == document
 
     def lacking(expected, found, place=""):
