@@ -75,8 +75,7 @@ def random_weights(
 
 def checkpoint_of(network: Any, shape: str) -> Checkpoint:
     """A checkpoint whose tokenizer makes one token of every word w0, w1, ..."""
-    config = network.config
-    words = {f"w{number}": number for number in range(config.vocab_size)}
+    words = {f"w{number}": number for number in range(network.config.vocab_size)}
     tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="w0"))
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
     return Checkpoint(
@@ -88,10 +87,6 @@ def checkpoint_of(network: Any, shape: str) -> Checkpoint:
         display=f"random weights in the shape of {shape}",
         revision="seed 0",
         dtype=str(network.dtype).removeprefix("torch."),
-        family="gpt_neox",
-        folder=Path(),
-        n_layers=config.num_hidden_layers,
-        hidden_size=config.hidden_size,
     )
 
 

@@ -49,10 +49,19 @@ class Checkpoint:
     display: str
     revision: str
     dtype: str
-    family: str
-    n_layers: int
-    hidden_size: int
-    folder: Path | None  # config, tokenizer and weights; None: the weights are no file's
+    folder: Path | None = None  # config, tokenizer and weights; None: the weights are no file's
+
+    @property
+    def family(self) -> str:
+        return str(self.model.config.model_type)
+
+    @property
+    def n_layers(self) -> int:
+        return int(self.model.config.num_hidden_layers)
+
+    @property
+    def hidden_size(self) -> int:
+        return int(self.model.config.hidden_size)
 
     @property
     def blocks(self) -> list[Any]:
@@ -194,7 +203,8 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
     for key, weight in model.state_dict().items():
         digest.update(f"{key} {tuple(weight.shape)} ".encode())
         digest.update(weight.detach().cpu().reshape(-1).contiguous().view(torch.uint8).numpy())
-    return _checkpoint(model.eval(), tokenizer, name, f"sha256:{digest.hexdigest()}", dtype, None)
+    revision = f"sha256:{digest.hexdigest()}"
+    return Checkpoint(model.eval(), tokenizer, name, name.rpartition("/")[2], revision, dtype)
 
 
 def load_registered(
@@ -252,24 +262,8 @@ def _load(
         problem = "the model that it declares cannot run"
         with in_words(path / "config.json", problem, _ONE_MODEL), torch.no_grad():
             model(torch.zeros((1, 2), dtype=torch.long, device=model.device)).logits  # noqa: B018
-    return _checkpoint(model, tokenizer, name, revision, dtype, None if control else path)
-
-
-def _checkpoint(
-    model: Any, tokenizer: Any, name: str, revision: str, dtype: str, folder: Path | None
-) -> Checkpoint:
-    return Checkpoint(
-        model=model,
-        tokenizer=tokenizer,
-        name=name,
-        display=name.rpartition("/")[2],
-        revision=revision,
-        dtype=dtype,
-        family=model.config.model_type,
-        n_layers=model.config.num_hidden_layers,
-        hidden_size=model.config.hidden_size,
-        folder=folder,
-    )
+    display, folder = name.rpartition("/")[2], None if control else path
+    return Checkpoint(model, tokenizer, name, display, revision, dtype, folder)
 
 
 def _device(wanted: str | None) -> str:
