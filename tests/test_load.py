@@ -332,35 +332,29 @@ def test_a_control_is_the_model_before_training(hub_cache: Path) -> None:
         assert control.tokenizer("a text").input_ids == trained.tokenizer("a text").input_ids
 
 
-@pytest.mark.parametrize(
-    "name", ["../x", "a/..", "../..", "/etc", "a/b/c", "a\nb", "a/b--c", "~/x"]
-)
-def test_a_model_id_is_no_path(hub_cache: Path, name: str) -> None:
-    before = sorted(hub_cache.iterdir())
-    for ask in (
-        lambda: fetch(name, COMMIT),
-        lambda: look_up(registered(hub=name, revision=COMMIT)),
-    ):
-        with pytest.raises(LayerwiseError, match="not a model id `organisation/name`"):
-            ask()
-    assert sorted(hub_cache.iterdir()) == before
-
-
 REVISION = "org/name: a revision is a commit, tag or branch"
 ABSENT = "is not in the local cache, and HF_HUB_OFFLINE"
 
 
+NAME = "not a model id `organisation/name`"
+
+
 @pytest.mark.parametrize(
-    ("revision", "message"),
+    ("name", "revision", "message"),
     [
-        *((odd, REVISION) for odd in ("../../x", "/etc/hostname", "refs/../../x", "a\\b", "a b")),
-        *((odd, REVISION) for odd in ("a\nb", "", "a//b", ".")),
-        *((fine, ABSENT) for fine in ("main", "refs/pr/7", "v1.0+b_2-c", COMMIT)),
+        *((odd, COMMIT, NAME) for odd in ("../x", "a/..", "../..", "/etc", "a/b/c")),
+        *((odd, COMMIT, NAME) for odd in ("a\nb", "a/b--c", "~/x")),
+        *(("org/name", odd, REVISION) for odd in ("../../x", "/etc/hostname", "refs/../../x")),
+        *(("org/name", odd, REVISION) for odd in ("a\\b", "a b", "a\nb", "", "a//b", ".")),
+        *(("org/name", fine, ABSENT) for fine in ("main", "refs/pr/7", "v1.0+b_2-c", COMMIT)),
     ],
 )
-def test_a_revision_is_no_path(hub_cache: Path, revision: str, message: str) -> None:
-    """The hub's client joins it to the path of the cache; what is none gets to the cache."""
+def test_a_model_id_and_a_revision_are_no_paths(
+    hub_cache: Path, name: str, revision: str, message: str
+) -> None:
+    """The hub's client joins them to the path of the cache; what is none gets to the cache."""
     before = sorted(hub_cache.iterdir())
-    with pytest.raises(LayerwiseError, match=message):
-        fetch("org/name", revision)
+    for ask in (fetch, lambda *of: look_up(registered(hub=of[0], revision=of[1]))):
+        with pytest.raises(LayerwiseError, match=message):
+            ask(name, revision)
     assert sorted(hub_cache.iterdir()) == before

@@ -121,15 +121,6 @@ def test_right_bytes_by_both_routes(
     verify_data(data, published=site / "published")
 
 
-def test_an_argument_goes_before_the_environment(
-    site: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LAYERWISE_MIRROR", str(site / "nowhere"))
-    with pytest.raises(LayerwiseError, match=r"nowhere must be a folder, there is none"):
-        get(site, None)
-    assert (get(site, site / "mirror") / "dataset.json").read_bytes() == DATASET
-
-
 def test_whole_data_stay_and_altered_ones_are_repaired(site: Path) -> None:
     data = get(site, site / "mirror")
     for name in DATA_FILES:
@@ -201,11 +192,16 @@ def test_a_passing_failure_is_tried_again_and_a_missing_file_is_not(
         get(site, serve("mirror", lambda request: bool(request.send_error(503)) or True))
 
 
-def test_places_iv(site: Path) -> None:
-    with pytest.raises(LayerwiseError, match="there is none, or an address with http:// or"):
-        get(site, "ftp://127.0.0.1/")
+def test_places_iv(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An argument goes before the environment."""
+    monkeypatch.setenv("LAYERWISE_MIRROR", str(site / "nowhere"))
+    for mirror in ("ftp://127.0.0.1/", None):
+        with pytest.raises(LayerwiseError, match="there is none, or an address with http:// or"):
+            get(site, mirror)
     with pytest.raises(LayerwiseError, match=r"dataset\.json: the data are not here; run `layer"):
         verify_data(site / "data", published=site / "published")
+    assert (get(site, site / "mirror") / "dataset.json").read_bytes() == DATASET
+    shutil.rmtree(site / "data")
     (site / "data").write_text("mine")
     with pytest.raises(LayerwiseError, match="the data go into a folder, this is a file"):
         get(site, site / "mirror")
