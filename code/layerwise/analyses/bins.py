@@ -115,6 +115,5 @@ DOCUMENTS = {
     )
 }
 READER = Document(
-    BINS,
-    {"": {**OF_MODEL, "original_results": over_categories}, "bootstrap_results/*": OF_LAYER},
+    BINS, {"": {**OF_MODEL, "original_results": over_categories}, "bootstrap_results/*": OF_LAYER}
 )

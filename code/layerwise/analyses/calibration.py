@@ -228,8 +228,7 @@ STATEMENTS: Mapping[str, Rules] = {
     },
     "lifestyle": {
         "calibrated": over(
-            "lifestyle",
-            lambda ua: "/".join(map(str.capitalize, within(ua))) + " calibrated",
+            "lifestyle", lambda ua: "/".join(map(str.capitalize, within(ua))) + " calibrated"
         ),
         "band": over(
             "lifestyle", lambda ua: below("|Delta|", map(abs, ua.values()), BAND), CALIBRATED
@@ -239,9 +238,7 @@ STATEMENTS: Mapping[str, Rules] = {
         "quantor_neutral_mean": quantor(lambda f: bool(abs(np.mean(asymmetries(f))) < BAND)),
         "quantor_neutral_interval": quantor(lambda f: includes_zero(interval(f))),
         "pass_rule": lambda e: below(
-            "d",
-            [abs(neutral_d(e[MODELS[model]])) for model in CALIBRATED],
-            PASS_BELOW,
+            "d", [abs(neutral_d(e[MODELS[model]])) for model in CALIBRATED], PASS_BELOW
         ),
     },
     "business": {

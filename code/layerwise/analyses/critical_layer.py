@@ -151,10 +151,7 @@ OF_MODEL: Rules = {
     "error_pct": error,
     "relative_error_pct": lambda m: relative_error(predicted(m), empirical(m)),
 }
-OF_PROMPTS: Rules = {
-    "L_star_empirical": empirical,
-    "L_star_std": lambda m: np.std(m[LAYERS]),
-}
+OF_PROMPTS: Rules = {"L_star_empirical": empirical, "L_star_std": lambda m: np.std(m[LAYERS])}
 OVER_MODELS: Rules = {
     "by_lab": each(lambda f: by_lab(f.results), partial(mean, error)),
     "overall_mape": lambda f: mean(error, f.results),

@@ -109,10 +109,7 @@ OF_HUNT: Rules = {
     "density_ratio": lambda f: density(models(f)[PAIR[0]]) / density(models(f)[PAIR[1]]),
     "rho_gain": lambda f: correlation(f)._asdict(),
 }
-OF_HUNTED: Rules = {
-    **OF_MODEL,
-    "h25_prediction_correct": lambda m: foretold([m])[0],
-}
+OF_HUNTED: Rules = {**OF_MODEL, "h25_prediction_correct": lambda m: foretold([m])[0]}
 OF_PAIR: Rules = {
     **density_rule(everyone),
     "h25_accuracy": lambda f: 100 * accuracy(f),

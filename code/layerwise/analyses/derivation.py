@@ -17,14 +17,7 @@ import numpy as np
 
 from layerwise.analyses.evidence import Draws, Evidence
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.published import (
-    Cell,
-    NotMeasured,
-    Published,
-    leaves,
-    pointer,
-    split_pointer,
-)
+from layerwise.inputs.published import Cell, NotMeasured, Published, leaves, pointer, split_pointer
 
 Rule = Callable[[Any], Any]
 Rules = Mapping[str, Rule]

@@ -21,11 +21,7 @@ OF_MISTRAL = {
     "output/effective_vocab": lambda f: math.exp(f.entropy_analysis[MODEL].entropy),
 }
 DOCUMENTS = {
-    model: Document(
-        f"{HYPOTHESES}#{PROJECTOR}/{model}",
-        {"": OF_MODEL},
-        shows=False,
-    )
+    model: Document(f"{HYPOTHESES}#{PROJECTOR}/{model}", {"": OF_MODEL}, shows=False)
     for model in PROJECTED
 } | {
     "mistral": Document(

@@ -13,9 +13,7 @@ TINY = 1e-10  # smallest probability, or what is added to each before a logarith
 SPARSE = 0.01  # a weight under it counts as none
 
 
-def head_mean(
-    maps: Float32[np.ndarray, "head token token"],
-) -> Float32[np.ndarray, "token token"]:
+def head_mean(maps: Float32[np.ndarray, "head token token"]) -> Float32[np.ndarray, "token token"]:
     return maps.mean(axis=0, dtype=np.float64).astype(np.float32)
 
 

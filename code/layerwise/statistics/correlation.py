@@ -21,9 +21,7 @@ class Correlation(NamedTuple):
 
 
 def require_series(
-    x: Float[np.ndarray, " n"],
-    y: Float[np.ndarray, " n"],
-    names: tuple[str, str] = ("x", "y"),
+    x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"], names: tuple[str, str] = ("x", "y")
 ) -> None:
     """Refuse what has no correlation: under three points, no finite number, a constant side."""
     if len(x) < MIN_POINTS:
@@ -64,9 +62,7 @@ def correlate_rows(
 
 
 def pearson_r(
-    x: Float[np.ndarray, " n"],
-    y: Float[np.ndarray, " n"],
-    names: tuple[str, str] = ("x", "y"),
+    x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"], names: tuple[str, str] = ("x", "y")
 ) -> float:
     """Pearson's r of two series, in [-1, 1]."""
     require_series(x, y, names)
