@@ -23,8 +23,7 @@ PRINT = {
 }
 OF_MODEL = {"mean": lambda m: float(np.mean(m.gains))}
 FAMILY = Document(
-    "gains",
-    {"": {"largest": lambda f: max(m.mean for m in f.models)}, "models/*": OF_MODEL},
+    "gains", {"": {"largest": lambda f: max(m.mean for m in f.models)}, "models/*": OF_MODEL}
 )
 
 
