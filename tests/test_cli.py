@@ -43,10 +43,6 @@ def run(capsys, *arguments):
     return code, shown.out, shown.err
 
 
-def one_line(text):
-    return " ".join(text.split())
-
-
 # --- help and exit codes ------------------------------------------------------------------------
 
 
@@ -121,7 +117,7 @@ def test_the_shell_completes_ids_of_claims(capsys, monkeypatch, results, place, 
 def test_wrong_usage_iv(capsys, arguments, message):
     code, out, err = run(capsys, *arguments)
     assert (code, out) == (2, "")
-    assert message in one_line(err)
+    assert message in " ".join(err.split())
 
 
 @pytest.mark.parametrize(
@@ -254,9 +250,9 @@ def not_finite(folder):
 
 # What is found on tokenizing and after the forward passes; `test_python` has what is read.
 BAD = {
-    "constant": (constant, "pairs.json: .*preferences that vary.*; use pairs whose two stat"),
-    "long prompt": (long_prompt, "prompts.json: .*takes at most 256 tokens"),
-    "not finite": (not_finite, "broken: .*hidden states at layer 3 are not finite.*; check the"),
+    "constant": (constant, "pairs.json with .*preferences that vary.*; use pairs whose two stat"),
+    "long prompt": (long_prompt, "prompts.json.*takes at most 256 tokens"),
+    "not finite": (not_finite, "broken.*hidden states at layer 3 are not finite.*; check the"),
     "no model": (lambda folder: shutil.rmtree(folder / "broken"), "broken.*folder"),
     "no layer": (str, "layer is a number from 0 to n_layers = 5, found 6; choose layers"),
 }

@@ -141,8 +141,8 @@ def test_every_headline_of_print_has_its_reason(root, records, works):
 
 
 def test_every_claim_that_falls_is_of_one_finding(root, records):
-    facts, order = read_findings(root / "claims"), read_headlines(root / "claims")
-    order = [entry["id"] for entry in order]
+    facts = read_findings(root / "claims")
+    order = [entry["id"] for entry in read_headlines(root / "claims")]
     found = findings([*records.values()], facts, order)
     assert {one.id for one in found} == {entry["id"] for entry in facts}  # none unlisted, none idle
     assert {one.headline for one in found} <= {*order, None}

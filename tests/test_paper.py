@@ -14,6 +14,7 @@ from claim_records import folders, headline, judged, note_statistics, record
 from hostile import TEX, UNSEEN, is_unseen
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, write_json
+from layerwise.inputs.shapes import SECTIONS, read_choices
 from layerwise.ledger.headlines import GRADES
 from layerwise.pages.latex import escape, number, render, short, shown
 from layerwise.pages.paper import DOCUMENTS, write_source
@@ -108,10 +109,7 @@ def test_unbacked_digits_are_those_of_the_prose_alone() -> None:
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = ROOT / "paper"
-PARAMS = {
-    "measure": {"layer_step": 4, "bins": {"k_stable": 20}},
-    "analyse": {"level": 0.95, "n_resamples": 10000, "seed": 42},
-}
+PARAMS = {name: read_choices(ROOT / "params.yaml", name) for name in SECTIONS}
 ROW = {"claim_text": "c", "choice_text": "d", "conclusion": "e", "n_models": 1}
 CHOICES = {"rows": [ROW | {word: [] for word in ("survives", "lost", "appears", "absent")}]}
 ASKED = ("p1.setup.n_pairs", "p2.abstract.late_range_weak")  # claims that the prose quotes
