@@ -236,6 +236,7 @@ def test_a_search_keeps_numbers_apart():
         (["claims", "--verdict", "wrong"], "verdict: must be 'agrees', "),
         (["claims", "--analysis", "valid"], "analysis must be one of anis"),
         (["claims", "--paper", "5"], "paper: must be 1, 2 or 3, found 5"),
+        (["claims", "--json", "--csv"], "as JSON or as CSV, found --json and --csv"),
     ],
 )
 def test_reading_verbs_iv(capsys, results, ask, message):

@@ -175,6 +175,8 @@ def claims(
     as_csv: Annotated[bool, Option("--csv", help="Print CSV.")] = False,
 ) -> str:
     """List the claims: quantity, place, printed, recomputed, verdict."""
+    if as_csv and as_json:
+        raise typer.BadParameter("a list is printed as JSON or as CSV, found --json and --csv")
     step = stage("claims")
     asked = {"verdict": verdict, "paper": paper, "analysis": analysis, "search": search}
     if as_csv:
