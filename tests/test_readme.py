@@ -220,7 +220,7 @@ def test_every_study_runs(
 
 NOT_COPIED = shutil.ignore_patterns(
     ".git", ".venv*", "__pycache__", ".*_cache", ".hypothesis", "results", "data", "dist", "out",
-    "work", "cache", "tmp", "config.local", "published.pdf", "*.part",
+    "work", "cache", "tmp", ".dvc-site", "config.local", "published.pdf", "*.part",
 )  # fmt: skip
 
 
