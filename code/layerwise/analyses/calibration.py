@@ -118,7 +118,7 @@ def over_the_others(category: str, words: Callable[[list[float]], Any]) -> Rule:
     """A statement about |UA| of Apertus over that of each other model."""
 
     def of_ratios(ua: ByModel) -> Any:
-        if zero := [model for model, value in ua.items() if value == 0]:
+        if zero := [model for model in OTHERS["apertus"] if ua[model] == 0]:
             raise LayerwiseError(
                 f"a ratio to {', '.join(zero)} does not exist, the value there is 0; "
                 "leave that model out"
