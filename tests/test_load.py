@@ -156,7 +156,10 @@ SPOILT: list[tuple[Spoil, str]] = [
         f"declares {NORM}, .* hold no weight for it .1 such param",
     ),
     (says(hidden_size="x"), "transformers does not take it .*; correct it"),
-    (says("tokenizer.json", x={"dropout": 0.1}), r"drops merges at random \(dropout 0.1\); set it"),
+    (
+        says("tokenizer.json", model={"dropout": 0.1}),
+        r"merges at random \(/model/dropout 0.1\); set it",
+    ),
     (says("tokenizer.json", normalizer=[REPLACE] * 2), "at most 1000 characters of one, found 1e"),
     (says("tokenizer.json", model=None), "the tokenizer cannot be loaded .*; save it again"),
 ]

@@ -85,15 +85,18 @@ def _nodes(document: Any) -> Iterator[Any]:
 
 def check_tokenizer(file: Path) -> None:
     """Refuse a tokenizer that draws its tokens at random, or makes very long text of short."""
+    document = read_json(file)
+    model = document.get("model") if isinstance(document, dict) else None
+    # of the model alone: the vocabulary of a trained one holds the word
+    if isinstance(model, dict) and model.get("dropout"):
+        raise LayerwiseError(
+            f"{file}: a text has one tokenization, this tokenizer drops merges at random "
+            f"(/model/dropout {model['dropout']!r:.40}); set it to null"
+        )
     growth = 1.0
-    for node in _nodes(read_json(file)):
+    for node in _nodes(document):
         if not isinstance(node, dict):
             continue
-        if node.get("dropout"):
-            raise LayerwiseError(
-                f"{file}: a text has one tokenization, this tokenizer drops merges at random "
-                f"(dropout {node['dropout']!r:.40}); set it to null"
-            )
         if node.get("type") == "Replace":
             pattern, content = node.get("pattern"), str(node.get("content"))
             found = pattern.get("String") if isinstance(pattern, dict) else None
