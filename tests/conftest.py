@@ -11,15 +11,19 @@ os.environ.setdefault("SOURCE_DATE_EPOCH", "1767744000")  # results are dated
 install_import_hook("layerwise", "beartype.beartype")
 
 ROOT = Path(__file__).resolve().parent.parent
-MIRROR = os.environ.get("LAYERWISE_MIRROR")
+# what only some machines have, by the fixture that reads it
+ELSEWHERE = {
+    "mirror": os.environ.get("LAYERWISE_MIRROR"),
+    "real": os.environ.get("LAYERWISE_REAL"),
+}
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out what reads upstream's own texts, unless LAYERWISE_MIRROR says where they are."""
-    if MIRROR is None:
-        reading = [item for item in items if "mirror" in getattr(item, "fixturenames", ())]
-        config.hook.pytest_deselected(items=reading)
-        items[:] = [item for item in items if item not in reading]
+    """Leave out what reads upstream's own texts or real models, unless a variable says where."""
+    missing = {name for name, place in ELSEWHERE.items() if place is None}
+    reading = [item for item in items if missing & set(getattr(item, "fixturenames", ()))]
+    config.hook.pytest_deselected(items=reading)
+    items[:] = [item for item in items if item not in reading]
 
 
 @pytest.fixture(scope="session")
@@ -78,4 +82,10 @@ def analyzed(tmp_path_factory):
 @pytest.fixture(scope="session")
 def mirror() -> Path:
     """A folder that mirrors the upstream repository at its pinned commit."""
-    return Path(MIRROR)
+    return Path(ELSEWHERE["mirror"])
+
+
+@pytest.fixture(scope="session")
+def real() -> Path:
+    """A folder with real tokenizers, `tokenizers/*/`, and checkpoints of trained models beside."""
+    return Path(ELSEWHERE["real"])

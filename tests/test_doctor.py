@@ -73,7 +73,7 @@ def device(gigabytes: float, disk: float = 999) -> dict[str, Any]:
 
 
 def closed(*slugs: str, error: type[Exception] = LayerwiseError) -> dict[str, Any]:
-    def look_up(model: Any) -> dict[str, int]:
+    def look_up(model: Any, texts: Any) -> dict[str, int]:
         if model.slug in slugs or not slugs:
             raise error(f"{model.slug}: accept its licence")
         pickled = model.family == "opt"

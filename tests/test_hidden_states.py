@@ -72,7 +72,7 @@ def test_every_family_against_naive(tmp_path: Path, family: str) -> None:
     checkpoint = twin_checkpoint(family)
     states = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out")
     assert_like_one_by_one(checkpoint, states, atol=2e-5)
-    assert states.index["adds_bos"] == checkpoint.adds_bos
+    assert states.index["adds_bos"] == checkpoint.declaration.adds_bos
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     if family == "opt-350m":
         assert states.pooled(3).shape == (len(TEXTS), 8)

@@ -30,6 +30,7 @@ from tiny_checkpoints import contents, twin_folder, twinned_model
 
 AT = rf"at {COMMIT}"
 TWIN = twin_of(twinned_model("opt"))  # whose output embeddings are its input embeddings
+SILENT = TWIN.shape.model_copy(update={"adds_bos": False})
 OTHER = TWIN.shape.model_copy(update={"n_layers": 4})
 
 
@@ -72,7 +73,15 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     halves = [{key: old[key] for key in sorted(old)[part]} for part in (slice(9), slice(9, None))]
     unknown = Path(shutil.copytree(twin_folder("opt"), place / "unknown"))
     (unknown / "config.json").write_text('{"model_type": "mamba"}')
-    twins = ("whole", "moved", "other", "known-gated", *FAULTS, *(f"api-{one}" for one in STATUS))
+    twins = (
+        "whole",
+        "moved",
+        "other",
+        "bos",
+        "known-gated",
+        *FAULTS,
+        *(f"api-{one}" for one in STATUS),
+    )
     return dict.fromkeys(twins, twin_folder("opt")) | {
         "unknown": unknown,
         "pickles": pickled(place / "pickles", *halves),
@@ -89,7 +98,8 @@ def seen(models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> S
     names = {slug: f"org/x.{slug.replace('-', '.')}" for slug in models}
     entries = {}
     for slug, name in names.items():
-        changes = {"shape": OTHER} if slug == "other" else {}
+        shape = {"other": OTHER, "bos": SILENT}.get(slug)
+        changes = {"shape": shape} if shape else {}
         revision = COMMIT[::-1] if slug == "moved" else COMMIT
         model = TWIN.model_copy(update={"hub": name, "revision": revision, **changes})
         entries[slug] = json.loads(model.model_dump_json(exclude={"slug"}))
@@ -133,6 +143,7 @@ SENTENCES = {
     "moved": r"the hub has no revision '9876.*'; take a commit, .* http://\S+/org/x\.moved/commits",
     "unknown": r"no known layout for the architecture 'mamba'",
     "other": r"other: declared n_layers 4, the checkpoint has 3; correct the registry or the rev",
+    "bos": r"bos: declared adds_bos False, the checkpoint has True; correct the registry or the",
     "pickles-wrong": r"pytorch_model\.bin: wrong bytes, the hub's have the digest",
     "pickles-code": r"hold tensors and nothing else, .* \(UnpicklingError: .*mkdir",
     "reader-pickles": PICKLES,
@@ -162,7 +173,7 @@ def test_what_the_hub_says_is_passed_on_with_a_fix(seen: SimpleNamespace, slug: 
     kind = "TryAgainError" if slug.removeprefix("api-") in PASSING else "LayerwiseError"
     assert re.match(f"{kind}: .*{SENTENCES[slug]}", fetched)
     assert "cannot be reached" not in fetched
-    if slug in AT_ONCE:
+    if slug in (*AT_ONCE, "bos"):
         assert looked_up == fetched
     else:
         assert sum(looked_up.values()) > 30_000
@@ -174,7 +185,24 @@ def test_weights_are_listed_before_any_of_them_is_asked_for(seen: SimpleNamespac
     for slug in AT_ONCE:  # what is refused at once costs one small file
         of_it = [line for line in seen.asked if f"/x.{slug.replace('-', '.')}/resolve/" in line]
         assert {line.rpartition("/")[2] for line in of_it} <= {"config.json"}
-    assert not [line for line in seen.asked if "x.reader.pickles" in line and ".bin" in line]
+    for name in ("x.bos", "x.reader.pickles"):  # the tokenizer is looked at before them, too
+        of_it = [line for line in seen.asked if f"/{name}/resolve/" in line]
+        assert not [line for line in of_it if line.endswith((".bin", ".safetensors"))]
+    assert f"GET /org/x.bos/resolve/{COMMIT}/tokenizer.json" in seen.asked
+
+
+def test_a_dry_run_fetches_config_and_tokenizer(tmp_path: Path, root: Path) -> None:
+    """All of them, and says what the weights are; the run with weights says the same of it."""
+    analyze = [sys.executable, "-m", "layerwise.cli", "analyze", "--dry-run", "--model=org/x"]
+    analyze += [f"--pairs={root / 'examples' / 'pairs.json'}", f"--revision={COMMIT}", "--out=out"]
+    with stand_in_hub({"org/x": twin_folder("opt")}) as server:
+        env = environment(server.address, tmp_path)
+        done = subprocess.run(analyze, env=env, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "model    org/x: opt, 3 blocks, hidden size 16" in done.stdout
+    assert re.search(r"fetch    0\.\d+ MiB of weights from the hub", done.stdout)
+    assert "tokenizer and texts are right, the weights are checked once they are" in done.stdout
+    assert not [line for line in server.asked if ".safetensors" in line]
 
 
 FETCH = """\

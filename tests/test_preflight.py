@@ -27,7 +27,7 @@ def here(tmp_path, root, monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     monkeypatch.setattr("layerwise.extraction.load.free_bytes", lambda device: 40e9)
     monkeypatch.setattr(preflight.upstream, "verify_data", lambda folder: None)
-    monkeypatch.setattr("layerwise.extraction.hub.look_up", lambda model: {})
+    monkeypatch.setattr("layerwise.extraction.hub.look_up", lambda model, texts: {})
     return tmp_path
 
 
@@ -44,7 +44,7 @@ def test_with_everything(here, capfd):
 
 
 def refusing(error):
-    def look_up(model):
+    def look_up(model, texts):
         raise error
 
     return look_up

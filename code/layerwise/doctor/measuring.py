@@ -2,11 +2,13 @@
 
 import math
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from layerwise.doctor import FULL, Check, Finding, free
 from layerwise.errors import LayerwiseError, TryAgainError, without_password
+from layerwise.files import read_json
 from layerwise.inputs.shapes import read_choices
 
 # Oldest driver for torch's wheels, by the version of CUDA that they bring, and the way to them.
@@ -79,8 +81,9 @@ def models(root: Path) -> Finding:
         there = float(free_bytes(device))
     except LayerwiseError:  # of which another check speaks
         there = math.inf
+    texts = _texts(root / "data")
     try:
-        rows = [_row(model, there, device, passes) for model in registry.values()]
+        rows = [_row(model, there, device, passes, texts) for model in registry.values()]
     except TryAgainError as error:
         return Finding(str(error), "fill the cache where there is a network", (FULL,))
     run = [row for row in rows if row["runs"] == "yes"]
@@ -101,7 +104,32 @@ def models(root: Path) -> Finding:
     return Finding(found, fix, (FULL,) if stops else (), tuple(rows))
 
 
-def _row(model: Any, there: float, device: str, passes: int) -> dict[str, Any]:
+def _texts(folder: Path) -> dict[str, Sequence[str]]:
+    """Upstream's statements and prompts, by kind; none where they are not fetched yet."""
+    from layerwise.inputs import upstream
+    from layerwise.inputs.texts import read_pairs
+
+    try:
+        upstream.verify_data(folder)
+    except LayerwiseError:  # of which another check speaks
+        return {}
+    sets = read_json(folder / upstream.PROMPTS)
+    prompts = [text for one in sets.values() for text in _strings(one["prompts"])]
+    return {"statements": read_pairs(folder / upstream.DATASET).statements, "prompts": prompts}
+
+
+def _strings(node: Any) -> Iterator[str]:
+    """All texts in a set of prompts: it is a list of them, or an object that names them."""
+    if isinstance(node, str):
+        yield node
+    elif isinstance(node, dict | list):
+        for one in node.values() if isinstance(node, dict) else node:
+            yield from _strings(one)
+
+
+def _row(
+    model: Any, there: float, device: str, passes: int, texts: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
     from layerwise.extraction import hub, needs
 
     sizes = {dtype: needs.memory(model, dtype) for dtype in model.dtypes}
@@ -111,7 +139,7 @@ def _row(model: Any, there: float, device: str, passes: int) -> dict[str, Any]:
         why = why or f"it needs {min(sizes.values()) / 1e9:.1f} GB, {there / 1e9:.1f} GB are free"
     try:
         if not why:
-            weights = hub.look_up(model)
+            weights = hub.look_up(model, texts)
             notes += ["pickles, converted once"] if hub.is_pickled(weights) else []
             if hub.whole(model.hub, model.revision) is None:
                 download = hub.disk_bytes(weights)

@@ -1,6 +1,8 @@
 """A checkpoint -> hidden states, traces and weight matrices. The only room that imports torch.
 
-families, checkpoint_folder, load        which parts a model has; checking and loading one
+families                                 which parts an architecture has
+checkpoint_config, checkpoint_tokenizer  what a model says before its weights; what is refused
+checkpoint_folder, load                  the files of its weights; loading one
 hub, hub_answers, pickles                getting one; what the hub says; pickles made safetensors
 forward, batches                         a pass through it, and what goes through together
 hidden_states, partial, store            all statements, streamed to disk, resumable

@@ -1,39 +1,21 @@
 """What a checkpoint folder must hold; looked at without loading anything, and without torch."""
 
-import contextlib
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from collections.abc import Iterable
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import safetensors
 
 from layerwise.errors import LayerwiseError
-from layerwise.extraction.families import FAMILIES, heads_of
+from layerwise.extraction.checkpoint_config import QUANTISED, check_config, in_words
+from layerwise.extraction.checkpoint_tokenizer import check_tokenizer
+from layerwise.extraction.families import FAMILIES
 from layerwise.files import read_json, require_name
-from layerwise.inputs.models import Model
 
 WEIGHTS, PICKLED = "model.safetensors", "pytorch_model.bin"
-LARGEST_SIZE = 2**24  # more than any position or vocabulary; a list of so many still fits
-MOST_GROWTH = 1000  # characters that a tokenizer may make of one
-_TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json")
 _FLOATS = ("F64", "F32", "F16", "BF16")
-_QUANTISED = (
-    "weights are measured as they were trained, not quantised; use the checkpoint they came from"
-)
-_KERNEL = "the kernel of attention is chosen here, and one from elsewhere would be code; remove it"
-# What no config.json may say, and why.
-REFUSED = {
-    "quantization_config": _QUANTISED,
-    "compression_config": _QUANTISED,
-    "attn_implementation": _KERNEL,
-    "_attn_implementation": _KERNEL,
-    "_attn_implementation_internal": _KERNEL,
-    # it would be read in place of the files that are checked
-    "transformers_weights": f"weights come from {WEIGHTS} or the shards of its index; remove it",
-}
 
 
 class Stored(NamedTuple):
@@ -44,109 +26,6 @@ class Stored(NamedTuple):
     shape: tuple[int, ...]
 
 
-def check_config(path: Path) -> None:
-    """Refuse an architecture that is not known, or a setting that is `REFUSED`, before all else."""
-    file = path / "config.json"
-    if not file.is_file():
-        raise LayerwiseError(f"{path}: a checkpoint folder has a config.json, this one has none")
-    config = read_json(file)
-    config = config if isinstance(config, dict) else {}
-    for key, why in REFUSED.items():
-        if config.get(key) is not None:
-            raise LayerwiseError(f"{file}: it has {key!r} ({config[key]!r:.80}); {why}")
-    for node in _nodes(config):
-        if isinstance(node, int) and abs(node) > LARGEST_SIZE:
-            raise LayerwiseError(
-                f"{file}: a size is at most {LARGEST_SIZE}, found {node}; correct or remove it"
-            )
-    family = config.get("model_type")
-    if isinstance(family, str) and family in FAMILIES:
-        return  # its own code, if it brings some, is not needed and not run
-    if "auto_map" in config:
-        raise LayerwiseError(
-            f"{path}: the checkpoint asks for code of its own ({config['auto_map']!r:.200}), "
-            "which is never run; use one whose architecture transformers brings along, such as "
-            f"{', '.join(FAMILIES)}"
-        )
-    raise LayerwiseError(
-        f"{path}: no known layout for the architecture {family!r:.80}; "
-        f"supported: {', '.join(FAMILIES)}"
-    )
-
-
-def _nodes(document: Any) -> Iterator[Any]:
-    """All that is in a JSON document, itself first."""
-    waiting = [document]
-    while waiting:
-        yield (node := waiting.pop())
-        if isinstance(node, dict | list):
-            waiting += reversed(node.values() if isinstance(node, dict) else node)
-
-
-def check_tokenizer(file: Path) -> None:
-    """Refuse a tokenizer that draws its tokens at random, or makes very long text of short."""
-    document = read_json(file)
-    model = document.get("model") if isinstance(document, dict) else None
-    # of the model alone: the vocabulary of a trained one holds the word
-    if isinstance(model, dict) and model.get("dropout"):
-        raise LayerwiseError(
-            f"{file}: a text has one tokenization, this tokenizer drops merges at random "
-            f"(/model/dropout {model['dropout']!r:.40}); set it to null"
-        )
-    growth = 1.0
-    for node in _nodes(document):
-        if not isinstance(node, dict):
-            continue
-        if node.get("type") == "Replace":
-            pattern, content = node.get("pattern"), str(node.get("content"))
-            found = pattern.get("String") if isinstance(pattern, dict) else None
-            growth *= max(1, len(content) / len(found) if found else len(content) + 1)
-    if growth > MOST_GROWTH:
-        raise LayerwiseError(
-            f"{file}: the replacements of a tokenizer make at most {MOST_GROWTH} characters of "
-            f"one, found {growth:.3g}; save the tokenizer that the model was trained with"
-        )
-
-
-@contextlib.contextmanager
-def in_words(place: object, problem: str, fix: str) -> Iterator[None]:
-    """Inside the block, what libraries raise of a checkpoint becomes a sentence.
-
-    They raise anything at all; the tokenizers library even panics, which is no `Exception`.
-    """
-    try:
-        yield
-    except LayerwiseError:
-        raise
-    except BaseException as error:
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-            raise
-        said = " ".join(f"{type(error).__name__}: {error}".split())
-        raise LayerwiseError(f"{place}: {problem} ({said:.300}); {fix}") from None
-
-
-def declared(path: Path) -> Any:
-    """What config.json says, as transformers takes it."""
-    import transformers  # and torch, which the rest of this module does without
-
-    with in_words(path / "config.json", "transformers does not take it", "correct it"):
-        return transformers.AutoConfig.from_pretrained(
-            path, trust_remote_code=False, local_files_only=True
-        )
-
-
-def check_declared(model: Model, config: Any, **more: object) -> None:
-    """Refuse a configuration that is not as the registry declares the model, nor `more` of it."""
-    found = {"family": config.model_type, "n_layers": config.num_hidden_layers}
-    wanted = {"family": model.family} | model.shape.model_dump()
-    for key, value in (found | asdict(heads_of(config)) | more).items():
-        if wanted[key] != value:
-            raise LayerwiseError(
-                f"{model.slug}: declared {key} {wanted[key]}, the checkpoint has {value}; "
-                "correct the registry or the revision"
-            )
-
-
 def check_folder(path: Path) -> list[Stored]:
     """The tensors of a folder that has all a checkpoint needs, or an error that says what is not.
 
@@ -155,14 +34,14 @@ def check_folder(path: Path) -> list[Stored]:
     if not path.is_dir():
         raise LayerwiseError(f"{path}: no such checkpoint folder; check the path")
     require_name(f"{path.resolve()}: the folder of a checkpoint", path.resolve().name)
-    check_config(path)
-    if not any((path / name).is_file() for name in _TOKENIZERS):
-        raise LayerwiseError(
-            f"{path}: no tokenizer ({', '.join(_TOKENIZERS)}); save it into the same folder"
-        )
-    if (path / "tokenizer.json").is_file():
-        check_tokenizer(path / "tokenizer.json")
+    check_files(path)
     return stored_tensors(path)
+
+
+def check_files(path: Path) -> None:
+    """Refuse a folder for its config.json or its tokenizer; its weights need not be there."""
+    check_config(path)
+    check_tokenizer(path)
 
 
 def weight_files(path: Path) -> list[Path]:
@@ -228,7 +107,7 @@ def stored_tensors(path: Path) -> list[Stored]:
                 if key.endswith(".weight") and stored.get_dtype() not in _FLOATS:
                     raise LayerwiseError(
                         f"{file}: {key:.80} must be one of {', '.join(_FLOATS)}, found "
-                        f"{stored.get_dtype()}; {_QUANTISED}"
+                        f"{stored.get_dtype()}; {QUANTISED}"
                     )
                 found.append(Stored(file, key, tuple(stored.get_shape())))
     return found

@@ -30,8 +30,9 @@ from layerwise.extraction.store import (
     digest_of_texts,
     open_states,
 )
-from layerwise.extraction.token_ids import Ids, digest_of_ids, render, tokenize
+from layerwise.extraction.token_ids import Ids, check_texts, digest_of_ids
 from layerwise.files import from_environment
+from layerwise.inputs.models import Template
 from layerwise.progress import meter
 
 LAYOUT = 4  # raise when the same inputs would give other bytes
@@ -44,7 +45,7 @@ def extract(
     prompts: Sequence[str],
     folder: Path,
     *,
-    template: str = "none",
+    template: Template = "none",
     tokens_per_batch: int = 2048,
 ) -> HiddenStates:
     """Run every statement and prompt through the model once and store what `store` describes.
@@ -72,11 +73,7 @@ def extract(
             f"{len(statements)} and {tokens_per_batch}"
         )
     texts = {"statements": statements, "prompts": prompts}
-    rendered = [render(checkpoint.tokenizer, text, template) for text in statements]
-    ids = {
-        "statements": tokenize(checkpoint, "statements", rendered),
-        "prompts": tokenize(checkpoint, "prompts", prompts),
-    }
+    ids = check_texts(checkpoint.declaration, texts, template)
     index = {
         "layout": LAYOUT,
         **describe(checkpoint),
@@ -91,7 +88,7 @@ def extract(
         "prompts_sha256": digest_of_texts(prompts),
         "prompt_lengths": [len(one) for one in ids["prompts"]],
         "token_ids_sha256": [digest_of_ids(of) for of in ids.values()],
-        "adds_bos": checkpoint.adds_bos,
+        "adds_bos": checkpoint.declaration.adds_bos,
         "tokens_per_batch": tokens_per_batch,
         "template": template,
     }

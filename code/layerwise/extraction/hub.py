@@ -11,6 +11,7 @@ import hashlib
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -20,17 +21,12 @@ import typer
 from huggingface_hub.errors import LocalEntryNotFoundError
 
 from layerwise.errors import LayerwiseError
-from layerwise.extraction.checkpoint_folder import (
-    PICKLED,
-    WEIGHTS,
-    check_config,
-    check_declared,
-    declared,
-    is_one,
-    shards,
-)
+from layerwise.extraction.checkpoint_config import check_config, check_declared, declared
+from layerwise.extraction.checkpoint_folder import PICKLED, WEIGHTS, is_one, shards
+from layerwise.extraction.checkpoint_tokenizer import FILES, check_tokenizer, declare
 from layerwise.extraction.hub_answers import explained
 from layerwise.extraction.pickles import convert, place_of
+from layerwise.extraction.token_ids import NO_TEXTS, Texts, check_texts
 from layerwise.files import read_json, sha256_of, write_json
 from layerwise.inputs.models import Model, find_model, read_models
 from layerwise.progress import track
@@ -41,36 +37,31 @@ _BESIDE = ("*.json", "*.txt", "*.model", "*.jinja")
 _CHECKED = "layerwise-checked.json"  # blob: its size and time when its bytes were right
 
 
-def fetch(hub_id: str, revision: str, model: Model | None = None) -> Path:
+def fetch(hub_id: str, revision: str, model: Model | None = None, texts: Texts = NO_TEXTS) -> Path:
     """The folder with config, tokenizer and safetensors weights, nothing else.
 
-    config.json comes first: it can be refused before gigabytes arrive. A `model` of the registry,
-    which is at a pinned commit, is held to its declaration, and may have pickled weights: they are
-    converted once. Of a commit that is in the cache the hub is asked nothing.
+    config.json comes first, then the tokenizer: what they show can be refused before gigabytes
+    arrive. A `model` of the registry, which is at a pinned commit, is held to its declaration, and
+    may have pickled weights: they are converted once. Of a commit that is in the cache the hub is
+    asked nothing.
 
     Raises:
         LayerwiseError: if the model is not to be had, or is not what can be loaded: no network,
             gated, no such model or revision, pickles that nobody declared, wrong bytes, no room.
+        TextError: for a text that it cannot take.
     """
-    weights, folder = _look_up(hub_id, revision, model)
-    if place_of(folder).is_dir():
-        return place_of(folder)
-    pickled = is_pickled(weights)
-    if pickled and model is None:
-        raise LayerwiseError(
-            f"{hub_id} at {revision} has pickled weights only ({', '.join(sorted(weights)[:3])}), "
-            "which can run code and are not loaded; take a revision that has *.safetensors (often "
-            "a pull request of the hub's converter), or save it as safetensors once and give that "
-            "folder"
-        )
-    patterns = [*_BESIDE, _PICKLES if pickled else _SAFE]
+    found = _look_up(hub_id, revision, model)
+    if place_of(found.folder).is_dir():
+        return place_of(found.folder)
+    if not found.is_whole:
+        _check_ahead(found, hub_id, model, texts)
+    patterns = [*_BESIDE, _PICKLES if is_pickled(found.weights) else _SAFE]
     if not sys.stderr.isatty():
         huggingface_hub.utils.disable_progress_bars()
-    is_there = all((folder / name).is_file() for name in (*weights, "tokenizer_config.json"))
     with explained(hub_id, revision):
-        snapshot = _download(hub_id, folder.name, patterns, is_there)
+        snapshot = _download(hub_id, found.folder.name, patterns, found.is_whole)
     check_bytes(snapshot, patterns)
-    return convert(snapshot, _BESIDE) if pickled else snapshot
+    return convert(snapshot, _BESIDE) if is_pickled(found.weights) else snapshot
 
 
 def _download(hub_id: str, commit: str, patterns: list[str], is_there: bool) -> Path:
@@ -81,34 +72,92 @@ def _download(hub_id: str, commit: str, patterns: list[str], is_there: bool) -> 
     return Path(get(allow_patterns=patterns))
 
 
-def look_up(model: Model) -> dict[str, int]:
-    """The files of a model's weights, and their bytes; nothing but config.json is downloaded.
+def look_up(model: Model, texts: Texts = NO_TEXTS) -> dict[str, int]:
+    """The files of a model's weights, and their bytes; only config and tokenizer are downloaded.
 
     The hub is asked unless all of it is in the cache: whether it has the commit, gives it to this
-    user, and what is there. What cannot be had is an error, as for `fetch`.
+    user, and what is there. What config and tokenizer show is held to the declaration, and the
+    texts are tokenised as they will be: each extraction has its template, experiments have prompts.
+
+    Raises:
+        LayerwiseError, TextError: for what cannot be had or taken, as for `fetch`.
     """
-    return _look_up(model.hub, str(model.revision), model)[0]
+    found = _look_up(model.hub, str(model.revision), model)
+    _check_ahead(found, model.hub, model, texts)
+    return found.weights
 
 
-def _look_up(hub_id: str, revision: str, model: Model | None) -> tuple[dict[str, int], Path]:
-    """Beside the files of weights the snapshot, which is called by its commit: a branch moves."""
+def ahead(hub_id: str, revision: str, texts: Texts) -> tuple[Path, dict[str, int]]:
+    """The folder with config and tokenizer of a model that nobody declared, and what it has.
+
+    That is the files of its weights, which are not downloaded, and their bytes. Raises as `fetch`.
+    """
+    found = _look_up(hub_id, revision, None)
+    _check_ahead(found, hub_id, None, texts)
+    return found.folder, found.weights
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A commit: the snapshot's folder, which is called by it, its files, and those of weights."""
+
+    folder: Path
+    sizes: Mapping[str, int]
+    weights: dict[str, int]
+    is_whole: bool  # weights and tokenizer are in the cache
+
+
+def _look_up(hub_id: str, revision: str, model: Model | None) -> _Found:
     with explained(hub_id, revision):
         config = huggingface_hub.hf_hub_download(hub_id, "config.json", revision=revision)
-        folder = Path(config).parent
+        folder = Path(config).parent  # a branch moves
         there = whole(hub_id, folder.name)
-        sizes = {} if there else _ask(hub_id, folder.name)
+        is_whole = there is not None and (there / "tokenizer_config.json").is_file()
+        sizes = {} if is_whole else _ask(hub_id, folder.name)
     check_config(folder)
     if model is not None:
         check_declared(model, declared(folder))
-    if there:
-        sizes = {file.name: file.stat().st_size for file in there.iterdir() if file.is_file()}
+    if there is not None:
+        sizes |= {file.name: file.stat().st_size for file in there.iterdir() if file.is_file()}
     for pattern in (_SAFE, _PICKLES):  # of the top folder: a * is no slash
         if weights := {name: n for name, n in sizes.items() if is_one(name, [pattern])}:
-            return weights, folder
-    raise LayerwiseError(
-        f"{hub_id} at {revision}: weights are {_SAFE} or {_PICKLES}, this commit has neither; take "
-        "another from the history on its model page"
-    )
+            break
+    else:
+        raise LayerwiseError(
+            f"{hub_id} at {revision}: weights are {_SAFE} or {_PICKLES}, this commit has neither; "
+            "take another from the history on its model page"
+        )
+    if model is None and is_pickled(weights):
+        raise LayerwiseError(
+            f"{hub_id} at {revision} has pickled weights only ({', '.join(sorted(weights)[:3])}), "
+            "which can run code and are not loaded; take a revision that has *.safetensors (often "
+            "a pull request of the hub's converter), or save it as safetensors once and give that "
+            "folder"
+        )
+    return _Found(folder, sizes, weights, is_whole)
+
+
+def _check_ahead(found: _Found, hub_id: str, model: Model | None, texts: Texts) -> None:
+    """Refuse what config and tokenizer show; the tokenizer is fetched for that, a few megabytes."""
+    folder = found.folder
+    if found.is_whole:
+        folder = whole(hub_id, folder.name) or folder
+    else:
+        with explained(hub_id, folder.name):
+            for name in found.sizes:
+                if name in FILES:
+                    huggingface_hub.hf_hub_download(hub_id, name, revision=folder.name)
+        check_bytes(folder, FILES)
+    check_tokenizer(folder)
+    declaration = declare(folder, hub_id)
+    if model is None:
+        check_texts(declaration, texts)
+        return
+    check_declared(model, declaration.config, adds_bos=declaration.adds_bos)
+    prompts = {kind: of for kind, of in texts.items() if kind == "prompts"}
+    check_texts(declaration, prompts)
+    for template in {one.template for one in model.extractions.values()}:
+        check_texts(declaration, texts, template)
 
 
 def _ask(hub_id: str, revision: str) -> dict[str, int]:

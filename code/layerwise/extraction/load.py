@@ -10,9 +10,8 @@ import sys
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import accelerate
 import psutil
@@ -20,21 +19,26 @@ import torch
 import transformers
 
 from layerwise.errors import LayerwiseError
+from layerwise.extraction.checkpoint_config import check_declared, in_words
 from layerwise.extraction.checkpoint_folder import (
     Stored,
     check_blocks,
-    check_declared,
+    check_files,
     check_folder,
-    declared,
-    in_words,
     weight_files,
 )
+from layerwise.extraction.checkpoint_tokenizer import Declaration, declare
 from layerwise.extraction.families import FAMILIES
-from layerwise.extraction.hub import fetch
+from layerwise.extraction.hub import ahead, fetch, whole
+from layerwise.extraction.hub_answers import explained
 from layerwise.extraction.needs import spelled
+from layerwise.extraction.token_ids import NO_TEXTS, Texts, check_texts
 from layerwise.files import from_environment, require_name, sha256_of
 from layerwise.inputs.models import DTYPES, Model
 
+# The weights that a model gets: those of its files, random ones, or shapes alone, which are those
+# of its files or, where none of them is here yet, of config.json.
+Source = Literal["stored", "random", "shapes", "to come"]
 _ONE_MODEL = "save config and weights of one model together"
 RANDOM = "random_weights"  # in a twin's config.json, and with every number measured on one
 
@@ -84,12 +88,11 @@ class Checkpoint:
         return getattr(self.model.config, RANDOM, False) is True
 
     @property
-    def adds_bos(self) -> bool:
-        """Whether the tokenizer puts a BOS token before every text."""
-        with_special = self.tokenizer("a").input_ids
-        plain = self.tokenizer("a", add_special_tokens=False).input_ids
-        added = len(with_special) > len(plain)
-        return added and with_special[0] == self.tokenizer.bos_token_id
+    def declaration(self) -> Declaration:
+        """What texts are held against."""
+        place = self.folder or self.name
+        n_embeddings = len(self.model.get_input_embeddings().weight)
+        return Declaration(self.name, place, self.model.config, self.tokenizer, n_embeddings)
 
 
 def kernel_of(model: Any, wanted: str) -> str:
@@ -144,6 +147,7 @@ def load_model(
     device: str | None = None,
     *,
     revision: str | None = None,
+    texts: Texts = NO_TEXTS,
 ) -> Checkpoint:
     """Load a checkpoint folder if `name` is one, else a model of the hub (`main` by default).
 
@@ -151,24 +155,66 @@ def load_model(
     for `default_device()`. The revision recorded is the commit; of a folder a digest of config and
     weights.
 
+    Args:
+        texts: that will be run, by kind; refused before weights are fetched or loaded.
+
     Raises:
         LayerwiseError: for a folder with a revision or without config.json, a tokenizer or
             safetensors weights, an architecture without a known layout, an unknown dtype, too
             little memory, or a model that the hub does not give (see `hub.fetch`).
+        TextError: for a text that the model cannot take.
     """
     path = Path(name)
     if not path.exists():
-        snapshot = fetch(str(name), revision or "main")
-        return _load(snapshot, str(name), snapshot.name, dtype, device)
-    if revision is not None:
-        raise LayerwiseError(
-            f"{name} is a local folder and has no revision, found {revision!r}; leave it out"
-        )
-    loaded = _load(path, path.resolve().name, "", dtype, device)
+        snapshot = fetch(str(name), revision or "main", texts=texts)
+        return _load(snapshot, str(name), snapshot.name, dtype, device, texts=texts)
+    _refuse_revision(name, revision)
+    loaded = _load(path, path.resolve().name, "", dtype, device, texts=texts)
     digest = hashlib.sha256()
     for file in (path / "config.json", *weight_files(path)):
         digest.update(sha256_of(file).encode())
     return replace(loaded, revision=f"sha256:{digest.hexdigest()}")
+
+
+def load_shapes(
+    name: str | Path,
+    dtype: str = "float32",
+    device: str | None = None,
+    *,
+    revision: str | None = None,
+    texts: Texts = NO_TEXTS,
+) -> tuple[Checkpoint, int]:
+    """Everything that `load_model` does and refuses, but for the numbers: no weight is read.
+
+    The model is on torch's device `meta`, which has shapes alone. Of a model of the hub whose
+    weights are not in the cache, none is fetched: what their headers say is not known then.
+
+    Returns:
+        The checkpoint, and the bytes of weights that loading it would fetch.
+    """
+    path, commit, download = Path(name), "", 0
+    weights: Source = "shapes"
+    if path.exists():
+        _refuse_revision(name, revision)
+        said = path.resolve().name
+    else:
+        said = str(name)
+        with explained(said, revision or "main"):
+            cached = whole(said, revision)
+        if cached is None:
+            path, files = ahead(said, revision or "main", texts)
+            commit, download, weights = path.name, sum(files.values()), "to come"
+        else:
+            path, commit = cached, cached.name
+    loaded = _load(path, said, commit, dtype, device, texts=texts, weights=weights)
+    return loaded, download
+
+
+def _refuse_revision(name: object, revision: str | None) -> None:
+    if revision is not None:
+        raise LayerwiseError(
+            f"{name} is a local folder and has no revision, found {revision!r}; leave it out"
+        )
 
 
 def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
@@ -223,8 +269,9 @@ def load_registered(
             "look the commit up, write it into the registry, then load it"
         )
     folder = fetch(model.hub, model.revision, model)
-    loaded = _load(folder, model.hub, folder.name, dtype, device, control=control)
-    check_declared(model, loaded.model.config, adds_bos=loaded.adds_bos)
+    weights: Source = "random" if control else "stored"
+    loaded = _load(folder, model.hub, folder.name, dtype, device, weights=weights)
+    check_declared(model, loaded.model.config, adds_bos=loaded.declaration.adds_bos)
     return replace(loaded, display=model.display)
 
 
@@ -238,32 +285,46 @@ def require_accelerator(device: str | None = None) -> None:
 
 
 def _load(
-    path: Path, name: str, revision: str, dtype: str, device: str | None, *, control: bool = False
+    path: Path,
+    name: str,
+    revision: str,
+    dtype: str,
+    device: str | None,
+    *,
+    texts: Texts = NO_TEXTS,
+    weights: Source = "stored",
 ) -> Checkpoint:
-    tensors = check_folder(path)
+    """Check a folder, from what is cheap to what is not, then make the model that it declares."""
+    if weights == "to come":
+        check_files(path)
+    tensors = None if weights == "to come" else check_folder(path)
     if dtype not in DTYPES:
         raise LayerwiseError(f"dtype must be one of {', '.join(DTYPES)}, found {dtype!r}")
     device = _device(device)
     with quiet():
-        config = declared(path)
-        need = _size(path, config, tensors, dtype)
+        declaration = declare(path, name)
+        check_texts(declaration, texts)
+        config = declaration.config
+        model, need = _blank(path, config, tensors, dtype)
         if need > (there := free_bytes(device)):
             raise LayerwiseError(
                 f"{name} in {dtype} needs {spelled(need)} on {device}, {spelled(there)} are there; "
                 "use a 16-bit dtype, device 'auto', or a larger machine"
             )
-        draw = partial(_draw_weights, name) if control else partial(_load_weights, path)
-        model = draw(config, dtype, device).eval()
-        with in_words(path, "the tokenizer cannot be loaded", "save it again into the same folder"):
-            tokenizer = transformers.AutoTokenizer.from_pretrained(
-                path, trust_remote_code=False, local_files_only=True
-            )
-            tokenizer("a")
-        problem = "the model that it declares cannot run"
-        with in_words(path / "config.json", problem, _ONE_MODEL), torch.no_grad():
-            model(torch.zeros((1, 2), dtype=torch.long, device=model.device)).logits  # noqa: B018
-    display, folder = name.rpartition("/")[2], None if control else path
-    return Checkpoint(model, tokenizer, name, display, revision, dtype, folder)
+        if weights == "random":
+            model = _draw_weights(name, config, dtype, device)
+        elif weights != "to come":
+            model = _load_weights(path, config, dtype, "meta" if weights == "shapes" else device)
+        _try_out(path, model.eval())
+    display, folder = name.rpartition("/")[2], path if weights == "stored" else None
+    return Checkpoint(model, declaration.tokenizer, name, display, revision, dtype, folder)
+
+
+def _try_out(path: Path, model: Any) -> None:
+    """Two tokens through the model, which has numbers or shapes alone."""
+    problem, tokens = "the model that it declares cannot run", torch.zeros((1, 2), dtype=torch.long)
+    with in_words(path / "config.json", problem, _ONE_MODEL), torch.no_grad():
+        model(tokens.to(model.device)).logits  # noqa: B018
 
 
 def _device(wanted: str | None) -> str:
@@ -278,20 +339,27 @@ def _device(wanted: str | None) -> str:
     return default_device() if device == "cuda" else device  # every process has its own
 
 
-def _size(path: Path, config: Any, tensors: list[Stored], dtype: str) -> int:
-    """Bytes of the declared model in memory; built without any, held against the headers."""
+def _blank(path: Path, config: Any, tensors: list[Stored] | None, dtype: str) -> tuple[Any, int]:
+    """The declared model with shapes alone, held against the headers if they are here.
+
+    With it come the bytes that it would have in memory.
+    """
     file = path / "config.json"
-    check_blocks(path, config.model_type, config.num_hidden_layers, tensors)
+    if tensors is not None:
+        check_blocks(path, config.model_type, config.num_hidden_layers, tensors)
     with in_words(file, "no model can be built of it", _ONE_MODEL), torch.device("meta"):
         model = _from_config(config, dtype)
     shapes = {key: tuple(one.shape) for key, one in model.state_dict().items()}
-    for one in tensors:
+    for one in tensors or ():
         shape = shapes.get(one.key, shapes.get(f"{model.base_model_prefix}.{one.key}", one.shape))
         if shape != one.shape:
             raise LayerwiseError(
                 f"{file}: it declares {one.key} as {list(shape)}, {one.file.name} holds "
                 f"{list(one.shape)}; {_ONE_MODEL}"
             )
+    n_bytes = sum(one.nbytes for one in (*model.parameters(), *model.buffers()))
+    if tensors is None:
+        return model, n_bytes
     n_declared = sum(one.numel() for one in model.parameters())
     n_stored = sum(math.prod(one.shape) for one in tensors)
     if n_declared > n_stored:
@@ -299,7 +367,7 @@ def _size(path: Path, config: Any, tensors: list[Stored], dtype: str) -> int:
             f"{file}: it declares {n_declared} parameters, the safetensors files hold {n_stored}; "
             f"{_ONE_MODEL}"
         )
-    return sum(one.nbytes for one in (*model.parameters(), *model.buffers()))
+    return model, n_bytes
 
 
 def _from_config(config: Any, dtype: str) -> Any:

@@ -21,12 +21,8 @@ import torch
 from jaxtyping import Float32
 
 from layerwise.errors import LayerwiseError
-from layerwise.extraction.checkpoint_folder import (
-    Stored,
-    check_config,
-    declared,
-    stored_tensors,
-)
+from layerwise.extraction.checkpoint_config import check_config, declared
+from layerwise.extraction.checkpoint_folder import Stored, stored_tensors
 from layerwise.extraction.families import FAMILIES, Family, Heads, Rows, heads_of
 from layerwise.extraction.load import Checkpoint
 

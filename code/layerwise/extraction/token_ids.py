@@ -8,19 +8,22 @@ tokenizer's is the only one. Both are plain text: the tokenizer is called as for
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from jaxtyping import Int32
 
 from layerwise.errors import LayerwiseError, TextError
-from layerwise.extraction.checkpoint_folder import in_words
-from layerwise.extraction.load import Checkpoint
+from layerwise.extraction.checkpoint_config import in_words
+from layerwise.extraction.checkpoint_tokenizer import Declaration, without_backtrace
 from layerwise.inputs.models import Template
 from layerwise.progress import within
 
 TEXTS_AT_ONCE = 256  # the tokenizer keeps much more than ids of what it takes at once
+MOST_CHARACTERS = 10**6  # of a text, and of what is tokenised at once: 300 bytes each
+TOKEN_CHARACTERS = 256  # that one token can stand for; the longest in use have 128
 SECONDS, RATE = 10, 20_000  # those that a tokenizer may take, and for as many characters one more
 # A statement needs a token to predict; a prompt only needs one to look at.
 FEWEST = {"statements": 2, "prompts": 1}
@@ -29,53 +32,99 @@ TEMPLATES: dict[Template, int | None] = {"none": None, "published": 2, "once": 1
 # Llama 3.1's template writes today's date into its system header. The notebook passed none; the
 # template's own default is said here, so that no later version of it can change a text.
 DATE = "26 Jul 2024"
+Texts = Mapping[str, Sequence[str]]  # by kind: statements, prompts
+NO_TEXTS: Texts = MappingProxyType({})
 Ids = Int32[np.ndarray, " _"]  # four bytes a token
 
 
-def tokenize(checkpoint: Checkpoint, kind: str, texts: Sequence[str]) -> list[Ids]:
+def tokenize(declaration: Declaration, kind: str, texts: Sequence[str]) -> list[Ids]:
     """Ids of every text, BOS where the tokenizer of the model adds it.
 
     Raises:
-        TextError: for a text with too few or too many tokens.
+        TextError: for a text with too few or too many tokens, or characters (it is not tokenised).
+        LayerwiseError: for a tokenizer that cannot take the texts, or gives an id that the model
+            has no embedding for.
     """
-    name, model = checkpoint.name, checkpoint.model
-    n_positions = getattr(model.config, "max_position_embeddings", None)
-    n_embeddings = len(model.get_input_embeddings().weight)
     found: list[Ids] = []
-    for start in range(0, len(texts), TEXTS_AT_ONCE):
-        some = list(texts[start : start + TEXTS_AT_ONCE])
-        for text, ids in zip(some, _ids(checkpoint, some), strict=True):
-            number = len(found)
-            place = f"{kind[:-1]} {number} ({text!r:.80})"
-            if len(ids) < FEWEST[kind]:
-                raise TextError(
-                    f"{place}: {kind} need at least {FEWEST[kind]} tokens, {name}'s tokenizer "
-                    f"makes {len(ids)} of it; write a longer text or leave it out",
-                    kind,
-                    number,
-                )
-            if n_positions is not None and len(ids) > n_positions:
-                raise TextError(
-                    f"{place}: {name} takes at most {n_positions} tokens, this text has "
-                    f"{len(ids)}; shorten it",
-                    kind,
-                    number,
-                )
-            if max(ids) >= n_embeddings:
-                raise LayerwiseError(
-                    f"{place}: the tokenizer of {name} gives id {max(ids)}, the model has "
-                    f"embeddings for ids below {n_embeddings}; use the tokenizer of this model"
-                )
+    for first, some in _portions(declaration, kind, texts):
+        for number, ids in enumerate(_ids(declaration, some), start=first):
+            _check_ids(declaration, kind, number, texts[number], ids)
             found.append(np.array(ids, dtype=np.int32))
     return found
 
 
-def _ids(checkpoint: Checkpoint, texts: list[str]) -> list[list[int]]:
-    place, fix = checkpoint.folder, "use the tokenizer that the model was trained with"
+def check_texts(
+    declaration: Declaration, texts: Texts, template: Template = "none"
+) -> dict[str, list[Ids]]:
+    """The ids of `statements`, put into the template, and `prompts`; raises as `tokenize` does."""
+    found = {}
+    for kind, of in texts.items():
+        inside = template if kind == "statements" else "none"
+        with in_words(declaration.place, "its chat template cannot be used", "correct it"):
+            rendered = [render(declaration.tokenizer, text, inside) for text in of]
+        found[kind] = tokenize(declaration, kind, rendered)
+    return found
+
+
+def _portions(
+    declaration: Declaration, kind: str, texts: Sequence[str]
+) -> Iterator[tuple[int, list[str]]]:
+    """Number of the first, and texts that are tokenised at once."""
+    most = MOST_CHARACTERS
+    if declaration.n_positions is not None:
+        most = min(most, declaration.n_positions * TOKEN_CHARACTERS)
+    first, some, size = 0, list[str](), 0
+    for number, text in enumerate(texts):
+        if len(text) > most:
+            raise TextError(
+                f"{_named(kind, number, text)}: a text for {declaration.name} has at most {most} "
+                f"characters, this one {len(text)}; shorten it",
+                kind,
+                number,
+            )
+        if some and (len(some) == TEXTS_AT_ONCE or size + len(text) > MOST_CHARACTERS):
+            yield first, some
+            first, some, size = number, [], 0
+        some.append(text)
+        size += len(text)
+    if some:
+        yield first, some
+
+
+def _named(kind: str, number: int, text: str) -> str:
+    return f"{kind[:-1]} {number} ({text[:80]!r:.80})"
+
+
+def _check_ids(
+    declaration: Declaration, kind: str, number: int, text: str, ids: Sequence[int]
+) -> None:
+    place, name, most = _named(kind, number, text), declaration.name, declaration.n_positions
+    if len(ids) < FEWEST[kind]:
+        raise TextError(
+            f"{place}: {kind} need at least {FEWEST[kind]} tokens, {name}'s tokenizer "
+            f"makes {len(ids)} of it; write a longer text or leave it out",
+            kind,
+            number,
+        )
+    if most is not None and len(ids) > most:
+        raise TextError(
+            f"{place}: {name} takes at most {most} tokens, this text has {len(ids)}; shorten it",
+            kind,
+            number,
+        )
+    if max(ids) >= declaration.n_embeddings:
+        raise LayerwiseError(
+            f"{place}: the tokenizer of {name} gives id {max(ids)}, the model has "
+            f"embeddings for ids below {declaration.n_embeddings}; use the tokenizer of this model"
+        )
+
+
+def _ids(declaration: Declaration, texts: list[str]) -> list[list[int]]:
+    place, fix = declaration.place, "use the tokenizer that the model was trained with"
     seconds = SECONDS + sum(map(len, texts)) // RATE
     late = f"{place}: its tokenizer is still at {len(texts)} texts after {seconds} s; {fix}"
-    with in_words(place, "its tokenizer cannot take the texts", fix):
-        return within(seconds, late, lambda: checkpoint.tokenizer(texts).input_ids)
+    with in_words(place, "its tokenizer cannot take the texts", fix), without_backtrace():
+        return within(seconds, late, lambda: declaration.tokenizer(texts).input_ids)
 
 
 def digest_of_ids(texts: Sequence[Ids]) -> str:

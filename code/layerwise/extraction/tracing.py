@@ -56,7 +56,7 @@ def trace(
         LayerwiseError: for a text without tokens, states or logits that are not finite or zero,
             maps that are missing or no softmax, or a block that does not call its known parts.
     """
-    (ids,) = tokenize(checkpoint, "prompts", [text])
+    (ids,) = tokenize(checkpoint.declaration, "prompts", [text])
     tokens = torch.from_numpy(ids).long()[None].to(checkpoint.model.device)
     states: dict[Layer, np.ndarray] = {}
     maps: dict[int, np.ndarray] = {}
