@@ -28,7 +28,7 @@ import yaml
 from claim_records import SVG
 
 LATE = 90  # seconds that one case may take
-MEMORY = 2 * 2**30  # bytes that it may take besides what the program has
+MEMORY = 2**30  # bytes that it may take besides what the program has
 LONGEST = 4000  # characters of a sentence, as `errors` cuts it
 ODD: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 1, 3, 0.5, -1e308, 1e308, 2**31, 10**6, 2**70),
@@ -118,6 +118,9 @@ CONFIGS: tuple[dict[str, Any], ...] = (
     *({"model_type": t} for t in ("bert", "gpt2", "llama", "opt")),
     {"return_dict": False}, {"output_attentions": True}, {"is_encoder_decoder": True},
     {"tie_word_embeddings": "x"}, {"pruned_heads": {"0": [0]}}, {"layer_types": ["nobody"] * 3},
+    *({"num_labels": n} for n in (10**7, None, "x", -1)), {"id2label": {"0": "a"}},
+    *({"max_position_embeddings": n, "n_positions": n} for n in (5, 2**29, 2**40)),
+    *({"rope_theta": t, "rotary_emb_base": t} for t in (1e8, 10**8, "x")),
     {"attention_types": [[["global"], 10**9]]}, {"rotary_dim": 0}, {"rotary_pct": 9.0},
 )  # fmt: skip
 TOKENIZERS: tuple[dict[str, Any], ...] = (
@@ -169,9 +172,24 @@ def merged(folder: Path, file: str, addition: dict[str, Any]) -> Case:
     return Case(file, f"{addition!r:.200}", json.dumps(document, default=str).encode())
 
 
+def size_cases(folder: Path) -> Iterator[Case]:
+    """Every size of config.json, and every part of tokenizer.json, in every way odd."""
+    from layerwise.extraction.checkpoint_config import SIZES
+
+    sizes = {key for size in SIZES for key in size.keys}
+    for file, keys in (("config.json", sizes), ("tokenizer.json", None)):
+        document = json.loads((folder / file).read_bytes())
+        for key in document:
+            if keys is None or key in keys:
+                yield from (merged(folder, file, {key: odd}) for odd in ODD_SIZES)
+                less = {name: of for name, of in document.items() if name != key}
+                yield Case(file, f"{key} missing", json.dumps(less).encode())
+
+
 def checkpoint_cases(rng: random.Random, folder: Path) -> Iterator[Case]:
     """The known ones in a new order, then new ones without end."""
     known = [merged(folder, "config.json", one) for one in CONFIGS]
+    known += rng.sample(sizes := [*size_cases(folder)], min(len(sizes), len(known)))
     known += [merged(folder, "tokenizer.json", one) for one in TOKENIZERS]
     yield from rng.sample(known, len(known))
     while True:
@@ -183,15 +201,51 @@ def checkpoint_cases(rng: random.Random, folder: Path) -> Iterator[Case]:
             yield json_case(rng, folder, file)
 
 
+ODD_SIZES = (None, "x", "7", 1e308, 3.0, -1, 0, 10**7, 2**70, [], [1], {}, True)
+LONG, SHORT = "a" * 200, "An owl"
+PAIRS = {name: {"pairs": [[LONG, "Water boils"], [SHORT, "Two cats"]]} for name in "abc"}
+OF_PASSES = "are not finite|are all zero"  # what no header shows
+
+
 def use_checkpoint(folder: Path) -> None:
-    """All that `layerwise analyze` does with a checkpoint before there are results."""
+    """What `layerwise analyze` does with a checkpoint before there are results.
+
+    The dry run comes first: it must decide as the run does.
+    """
     from layerwise.extraction import token_ids
     from layerwise.extraction.hidden_states import extract
     from layerwise.extraction.load import load_model
+    from layerwise.inputs.texts import read_pairs
+    from layerwise.steps.plan import plan
 
     token_ids.SECONDS = 2
-    texts = ["a" * 200, "Water boils", "An owl"]
-    extract(load_model(str(folder), device="cpu"), texts, texts[:1], folder.parent / "states")
+    asked = {"out": None, "revision": None, "dtype": None, "device": None, "layers": None,
+             "seed": 42, "without": []}  # fmt: skip
+    dry = refusal(lambda: plan(str(folder), PAIRS, [LONG], asked))
+    texts = {"statements": read_pairs(PAIRS).statements, "prompts": [LONG]}
+    wet = refusal(
+        lambda: extract(
+            load_model(str(folder), device="cpu", texts=texts),
+            *(texts["statements"], texts["prompts"], folder.parent / "states"),
+        )
+    )
+    if wet is None or not re.search(OF_PASSES, str(wet)):
+        assert (dry is None) == (wet is None), f"dry run: {dry}\nrun: {wet}"
+    else:
+        assert dry is None, f"dry run: {dry}\nrun: {wet}"
+    if wet is not None:
+        raise wet
+
+
+def refusal(use: Callable[[], Any]) -> Exception | None:
+    """The words in which it is refused."""
+    from layerwise.errors import LayerwiseError
+
+    try:
+        use()
+    except LayerwiseError as error:
+        return error
+    return None
 
 
 # --- results, ledger, parameters ----------------------------------------------------------------

@@ -187,7 +187,7 @@ def test_analyze_options_reach_the_results(capsys, tmp_path, analyzed):
         assert one == pytest.approx(two, abs=near)
 
 
-def test_a_dry_run_says_what_it_takes_and_leaves_nothing(capsys, tmp_path, analyzed):
+def test_a_dry_run_says_what_it_takes_and_leaves_nothing(capsys, tmp_path, monkeypatch, analyzed):
     out = tmp_path / "out"
     code, said, err = analyze(capsys, out, "--dry-run", "--dtype", "float16")
     assert (code, err, out.exists()) == (0, "", False)
@@ -200,8 +200,10 @@ def test_a_dry_run_says_what_it_takes_and_leaves_nothing(capsys, tmp_path, analy
     n = sum(index["prompt_lengths"])  # of the forward passes
     assert lines["prompts"] == f"{index['n_prompts']}, {n:,} tokens"
     assert re.match("forward passes about .* GFLOP/s, .* come on top$", lines["time"])
-    code, _, err = analyze(capsys, out, "--dry-run", model="org/model")
-    assert (code, "download it first with `hf download org/model`" in err) == (2, True)
+    with monkeypatch.context() as patch:
+        patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+        code, _, err = analyze(capsys, out, "--dry-run", model="org/model")
+    assert (code, "org/model at main is not in the local cache" in err) == (2, True)
 
 
 def keys(document, place=""):

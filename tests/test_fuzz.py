@@ -1,7 +1,7 @@
 """What others wrote is read in words: new cases each commit, none a traceback, hang or abort.
 
 A commit's files are the seed, so that a run which failed fails again; `LAYERWISE_FUZZ=SEED` tries
-other cases.
+other cases, `LAYERWISE_FUZZ_CASES=NUMBER` more of them.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ def tried(kind: str, folder: Path, n_cases: int) -> None:
     done = subprocess.run(
         [sys.executable, HERE / "fuzz.py", kind, folder, str(seed()), str(n_cases)],
         env={**os.environ, "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"},
-        capture_output=True, text=True, timeout=1200,
+        capture_output=True, text=True, timeout=1200 + 20 * n_cases,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     report = json.loads(done.stdout)
@@ -42,9 +42,13 @@ def tried(kind: str, folder: Path, n_cases: int) -> None:
 
 
 def test_checkpoints(tmp_path: Path) -> None:
-    """Those that somebody made once come first, on an architecture of the seed."""
+    """Those that somebody made once come first, on an architecture of the seed.
+
+    Each goes through the dry run and the run, which must decide the same.
+    """
     kind = random.Random(seed()).choice(EVERY_KIND)
-    tried("checkpoints", shutil.copytree(twin_folder(kind), tmp_path / kind), 60)
+    n_cases = int(os.environ.get("LAYERWISE_FUZZ_CASES", "60"))
+    tried("checkpoints", shutil.copytree(twin_folder(kind), tmp_path / kind), n_cases)
 
 
 def test_results_ledger_and_parameters(results: Path, tmp_path: Path) -> None:

@@ -149,7 +149,11 @@ PAIR_MISTAKES: list[tuple[str, Any, str]] = [
     ("jsonl", '{"a": 1, "a"', "line 1: not valid JSON at line 1, column 13"),
 ]
 PROMPT_MISTAKES: list[tuple[str, Any, str]] = [
-    ("json", [], "expected a list with at least one prompt"),
+    ("json", [], "expected a list with at least one prompt, found an empty one; write the prom"),
+    ("json", "7", "expected a list with at least one prompt, found int; write the prompts as a l"),
+    ("json", '"a"', "expected a list .*, found str; write the prompts as a list of strings"),
+    ("json", {}, r"found the keys \(none\); write the prompts as one list"),
+    ("json", {"anisotropy": ["a"]}, "found the keys 'anisotropy'; write the prompts as one list"),
     ("json", ["a", "b", "  "], r"prompt 2: must be a non-empty string, found '  '"),
     ("json", {"twin": {"prompts": ["a"]}}, r"'anisotropy': .*found the keys 'twin'"),
     ("json", {"anisotropy": {"prompts": {"group": ["a"]}}}, "expected a list with at least one"),

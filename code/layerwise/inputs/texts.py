@@ -171,11 +171,16 @@ def _prompts_of_document(name: object, document: Any, study: str) -> Any:
         if not isinstance(entry, Mapping) or "prompts" not in entry:
             raise LayerwiseError(
                 f'{name}: expected a list of strings or an object with {study!r}: {{"prompts": '
-                f"[...]}}, found the keys {', '.join(map(repr, document)) or '(none)'}"
+                f"[...]}}, found the keys {', '.join(map(repr, document)) or '(none)':.200}; "
+                "write the prompts as one list"
             )
         document = entry["prompts"]
     if not isinstance(document, list | tuple) or not document:
-        raise LayerwiseError(f"{name}: expected a list with at least one prompt; add one")
+        found = "an empty one" if document in ([], ()) else type(document).__name__
+        raise LayerwiseError(
+            f"{name}: expected a list with at least one prompt, found {found}; write the prompts "
+            'as a list of strings, ["...", "..."]'
+        )
     return document
 
 

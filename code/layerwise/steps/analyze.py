@@ -96,29 +96,43 @@ def analyze(
             folder = chosen["out"]
         if writes := chosen["out"] is not None and is_first_process():
             stack.enter_context(_alone(folder))
-        if is_loaded:
-            was_training = getattr(model, "training", False)
-            checkpoint = from_memory(model, tokenizer)
-            stack.callback(model.train, was_training)
-        else:
-            checkpoint = load_model(
-                str(model), revision=revision, dtype=dtype or "float32", device=device or "cpu"
-            )
-        try:
+        with blamed(statement_pairs, prompts):
+            if is_loaded:
+                was_training = getattr(model, "training", False)
+                checkpoint = from_memory(model, tokenizer)
+                stack.callback(model.train, was_training)
+            else:
+                checkpoint = load_model(str(model), **how(chosen, statement_pairs, texts))
             result = analyzed(
-                checkpoint, statement_pairs, texts, folder / STATES,
+                checkpoint, statement_pairs, texts, folder / STATES, named(pairs),
                 layers=chosen["layers"], seed=chosen["seed"], without=chosen["without"],
             )  # fmt: skip
-        except TextError as error:
-            is_pair = error.kind == "statements"
-            place = place_of(statement_pairs, error.number) if is_pair else _named(prompts)
-            raise LayerwiseError(f"{place}: {error}") from None
-        except LayerwiseError as error:
-            raise LayerwiseError(f"{_named(pairs)} with {checkpoint.name}: {error}") from None
         return result.save(folder) if writes else result
 
 
-def _named(given: Any) -> str:
+def how(chosen: Choices, pairs: StatementPairs, texts: Sequence[str]) -> dict[str, Any]:
+    """How the model is loaded, and the texts that it is to take."""
+    return {
+        "dtype": chosen["dtype"] or "float32",
+        "device": chosen["device"] or "cpu",
+        "revision": chosen["revision"],
+        "texts": {"statements": pairs.statements, "prompts": texts},
+    }
+
+
+@contextlib.contextmanager
+def blamed(pairs: StatementPairs, prompts: Any) -> Iterator[None]:
+    """Inside the block, an error about a text says where that text stands."""
+    try:
+        yield
+    except TextError as error:
+        is_pair = error.kind == "statements"
+        place = place_of(pairs, error.number) if is_pair else named(prompts)
+        raise LayerwiseError(f"{place}: {error}") from None
+
+
+def named(given: Any) -> str:
+    """What errors call the pairs or prompts that were given."""
     return str(given) if isinstance(given, str | Path) else f"the given {type(given).__name__}"
 
 

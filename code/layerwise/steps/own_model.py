@@ -1,6 +1,7 @@
 """A loaded checkpoint, pairs and prompts -> the papers' analyses of them."""
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import layerwise
 from layerwise.analyses import depth_curves, of_reader
 from layerwise.analyses.answers import answers
 from layerwise.analyses.evidence import Draws, Evidence
+from layerwise.errors import LayerwiseError
 from layerwise.experiments import own_weights
 from layerwise.experiments.of_pairs import reader
 from layerwise.experiments.reduction import measure
@@ -34,6 +36,7 @@ def analyzed(
     pairs: StatementPairs,
     texts: Sequence[str],
     folder: Path,
+    pairs_name: str,
     *,
     layers: Sequence[int] | None,
     seed: int,
@@ -41,15 +44,18 @@ def analyzed(
 ) -> Result:
     """The papers' documents on a checkpoint; its hidden states stay in `folder`, for a later run.
 
+    `pairs_name` is what errors call the pairs: those of statistics are about them.
+
     Raises:
         LayerwiseError: for a layer that the model has not, or as for `extract` and `of_reader`.
     """
     sampled = sampled_layers(checkpoint.n_layers, layers=layers)
     states = extract(checkpoint, pairs.statements, texts, folder)
-    values = measure(states, pairs, layers=sampled, seed=seed)
     draws = Draws(N_RESAMPLES, LEVEL, seed)
     published = read_published(PUBLISHED)
-    drawn = reader.numbers(values, draws, published)
+    with about(f"{pairs_name} with {checkpoint.name}"):
+        values = measure(states, pairs, layers=sampled, seed=seed)
+        drawn = reader.numbers(values, draws, published)
     of_weights, absent = own_weights.files(checkpoint, states, without)
     documents = of_reader(alone(drawn.files | of_weights), draws)
     warned = cautions(values, drawn, sum(states.index["prompt_lengths"]), draws)
@@ -66,6 +72,15 @@ def analyzed(
     )
     models = {checkpoint.display: documents}
     return Result(models, documents, own, depth_curves.published(in_print))
+
+
+@contextlib.contextmanager
+def about(place: str) -> Iterator[None]:
+    """Inside the block, an error names the place that it is about."""
+    try:
+        yield
+    except LayerwiseError as error:
+        raise LayerwiseError(f"{place}: {error}") from None
 
 
 def _settings(
