@@ -118,7 +118,8 @@ def _growth(step: dict[str, Any]) -> float:
 def load_tokenizer(path: Path) -> Any:
     """The tokenizer of a folder, whose files are checked, once it has shown what it does.
 
-    Padding and truncation of tokenizer.json are off: a text has all its tokens and no others.
+    Called as it is here, transformers switches padding and truncation of tokenizer.json off: a text
+    has all its tokens and no others.
     """
     import transformers
 
@@ -127,10 +128,6 @@ def load_tokenizer(path: Path) -> Any:
         tokenizer = transformers.AutoTokenizer.from_pretrained(
             path, trust_remote_code=False, local_files_only=True
         )
-        if (of_rust := getattr(tokenizer, "backend_tokenizer", None)) is not None:
-            of_rust.no_padding()
-            of_rust.no_truncation()
-        tokenizer.model_max_length = 10**30  # the limit is that of config.json, and an error
         n_tokens = len(tokenizer(PROBE).input_ids)
         plain = len(tokenizer(PROBE, add_special_tokens=False).input_ids)
     if plain < 2 or n_tokens > MOST_TOKENS:
