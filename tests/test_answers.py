@@ -18,6 +18,8 @@ from layerwise.analyses.answers import (
     Answer,
     Estimate,
     answers,
+    decisive_category,
+    of_means,
     over_models,
     slope,
 )
@@ -109,12 +111,55 @@ def test_slopes_against_scipy() -> None:
     assert not math.isfinite(slope(shares[:7], rise=False).high)  # one layer has no slope
 
 
-def test_norms_are_compared_block_by_block(found: dict[str, Answer], results: Any) -> None:
-    first, second = (np.log(results["spectral"][f"{of}_spectral_norm"]) for of in ("W_V", "W_O"))
-    test = stats.ttest_rel(first, second)
-    low, high = np.exp(test.confidence_interval(0.95))
+def test_norms_are_compared_by_their_means_as_in_print(
+    found: dict[str, Answer], results: Any, works: Any
+) -> None:
+    """Against resamples of the blocks; and block by block against scipy, as another choice."""
+    pair = np.array([results["spectral"][f"{of}_spectral_norm"] for of in ("W_V", "W_O")])
     asked = found["spectral_norms"].estimate
-    assert (asked.low, asked.high) == pytest.approx((low, high))
+    assert asked.value == pytest.approx(pair[0].mean() / pair[1].mean(), rel=1e-6)
+    blocks = np.random.default_rng(0).integers(10, size=(4000, 10))
+    over, under = pair[:, blocks].mean(axis=2)
+    spread = np.std(np.log(over / under)) * np.sqrt(10 / 9)
+    half = float(stats.t.ppf(0.975, 9)) * spread
+    assert np.log([asked.low, asked.high]) == pytest.approx(
+        np.log(asked.value) + np.array([-half, half]), abs=0.1 * half
+    )
+    test = stats.ttest_rel(*np.log(pair)).confidence_interval(0.95)
+    other = found["spectral_norms"].others["by_block"]
+    assert (other.low, other.high) == pytest.approx(tuple(np.exp(test)))
+    printed = {
+        name: document["W_V_over_W_O"]
+        for name, document in works["spectral_norms"].documents.items()
+        if "W_V_over_W_O" in document
+    }
+    assert found["spectral_norms"].published == printed
+    assert printed["pythia-410m"] == pytest.approx(6.89, abs=0.01)
+
+
+def test_every_block_of_one_ratio_leaves_no_doubt() -> None:
+    under = [1.0, 2.0, 5.0, 3.0]
+    asked = of_means([3 * one for one in under], under)
+    assert (asked.value, asked.low, asked.high, asked.n) == pytest.approx((3, 3, 3, 4))
+
+
+def test_the_category_that_makes_r_is_named() -> None:
+    """As in the trained model of `make real`: five points without a trend and one far from them."""
+    rng = np.random.default_rng(3)
+    points = {name: rng.uniform(-0.02, 0.02, 2).tolist() for name in "abcde"}
+
+    def validation(**more: list[float]) -> dict[str, Any]:
+        of = points | more
+        x, y = np.array(list(of.values())).T
+        return {
+            **{name: dict(zip(("asymmetry", "output_preference"), at, strict=True))
+               for name, at in of.items()},
+            "_global_stats": {"ua_output_correlation": stats.pearsonr(x, y)[0]},
+        }  # fmt: skip
+
+    assert decisive_category(validation(far=[-0.3, -5.0])) == "far"
+    line = {name: [at[0], 2 * at[0]] for name, at in points.items()}
+    assert decisive_category(validation(**line)) is None
 
 
 def test_without_a_category_the_weakest_r_is_asked(found: dict[str, Answer], results: Any) -> None:

@@ -8,14 +8,14 @@ papers' own models, from the numbers published with them.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
-from layerwise.analyses import calibration
+from layerwise.analyses import calibration, spectral_norms
 from layerwise.analyses.categories import NUMERIC
 from layerwise.analyses.depth_gain import correlation
 from layerwise.analyses.evidence import Evidence, by_layer
@@ -24,7 +24,13 @@ from layerwise.analyses.pair_curves import CURVES, METRIC
 from layerwise.analyses.survival import AT_ONCE, CHOICES, PUBLISHED
 from layerwise.inputs.result_files import PROFILES, SCALING, SPECTRAL, SWEEP
 from layerwise.statistics import curves, phases
-from layerwise.statistics.correlation import MIN_POINTS, pearson, pearson_p, without_one
+from layerwise.statistics.correlation import (
+    MIN_POINTS,
+    Correlation,
+    pearson,
+    pearson_p,
+    without_one,
+)
 
 Results = Mapping[str, Mapping[str, Any]]  # the result documents of one model, by analysis
 LEVEL = 0.05
@@ -54,6 +60,7 @@ OTHERS = {  # choices that are made here, of what was computed for other ends
     "left_out": "any one category left out",
     "random_bins": "random bins of pairs instead of categories",
     "frobenius": "Frobenius norms",
+    "by_block": "each block's own ratio, and of these the geometric mean",
     "largest_block": "the block of the largest gain",
     "without_last": "without the last layer",
 }
@@ -69,7 +76,7 @@ class Estimate:
     high: float
     n: int
     p: float | None = None
-    where: str = ""  # the layer that it is about
+    where: str = ""  # the layers or categories that it is about
 
 
 @dataclass(frozen=True)
@@ -163,7 +170,7 @@ def of_rows(
             for choice, of in ((PUBLISHED, row["published"]), (row["choice"], row["other"])):
                 points = n_categories(results) if choice == "clusters" else n
                 ends = of["value"], of["low"], of["high"]
-                where = of["label"] if claim == "late_inversion" else ""
+                where = f"layer {of['label'][1:]}" if claim == "late_inversion" else ""
                 found[choice] = Estimate(*ends, points, p and p(choice, of["value"]), where)
     return found
 
@@ -186,7 +193,7 @@ def mean_of(results: Results, phase: str) -> dict[str, Estimate]:
     if len(results["pairs"]["results"]) < len(phases.PHASES):
         return {}
     layers = phases.thirds_of_list(sorted(map(int, results["pairs"]["results"])))[phase]
-    where = f"layers {phases.span(layers)}" if len(layers) > 1 else f"layer {layers[0]}"
+    where = f"layer{'s' if len(layers) > 1 else ''} {', '.join(map(str, layers))}"
     found = {}
     for choice, (tests, n) in by_layers.items():
         of = [tests[str(layer)][METRIC] for layer in layers]
@@ -206,21 +213,44 @@ def inversion(results: Results) -> dict[str, Estimate]:
         return adjusted if choice == AT_ONCE else float(pearson_p(r, n))
 
     found = of_rows(results, "category_inversion", n, p_value)
-    of = {name: one for name, one in results["validation"].items() if not name.startswith("_")}
-    points = {name: (one["asymmetry"], one["output_preference"]) for name, one in of.items()}
-    if n > FEWEST and (left := without_one(points)):
-        r, p = min(left.values(), key=lambda one: abs(one.r))
-        found["left_out"] = of_r(r, n - 1, p)
+    left = without_a_category(results["validation"])
+    if (deciding := decisive_category(results["validation"])) and PUBLISHED in found:
+        without = f"{left[deciding].r:.3f} without {deciding.replace('_', ' ')}"
+        found[PUBLISHED] = replace(found[PUBLISHED], where=without)
+    if n > FEWEST and left:
+        name = min(left, key=lambda one: abs(left[one].r))
+        where = f"without {name.replace('_', ' ')}"
+        found["left_out"] = of_r(left[name].r, n - 1, left[name].p, where)
     bins = results["bins"]["bootstrap_results"][str(last)]
     ends = bins["ci_lower"], bins["ci_upper"]
     found["random_bins"] = Estimate(bins["r"], *ends, bins["n_bins"], bins["p_value"])
     return found
 
 
-def of_r(r: float, n: int, p: float) -> Estimate:
+def without_a_category(validation: Mapping[str, Any]) -> dict[str, Correlation]:
+    """r of UA and preference over the other categories at the last layer, by the one left out.
+
+    Arguments:
+        validation: the result document; none of fewer than four categories.
+    """
+    of = {name: one for name, one in validation.items() if not name.startswith("_")}
+    return without_one(
+        {name: (one["asymmetry"], one["output_preference"]) for name, one in of.items()}
+    )
+
+
+def decisive_category(validation: Mapping[str, Any]) -> str | None:
+    """The category without which r over the categories has another sign, or under half its size."""
+    r, left = validation["_global_stats"]["ua_output_correlation"], without_a_category(validation)
+    makes = [name for name, one in left.items() if one.r * r < 0.5 * r**2]
+    return min(makes, key=lambda name: left[name].r * r, default=None)
+
+
+def of_r(r: float, n: int, p: float, where: str = "") -> Estimate:
     """With Fisher's interval, which takes four points."""
     known = n > MIN_POINTS and abs(r) < 1
-    return Estimate(r, *(phases.fisher_interval(r, n) if known else EVERYTHING), n, p)
+    ends = phases.fisher_interval(r, n) if known else EVERYTHING
+    return Estimate(r, *ends, n, p, where)
 
 
 def calibrated(results: Results) -> dict[str, Estimate]:
@@ -281,16 +311,35 @@ def gains(results: Results, *, bounded: bool) -> dict[str, Estimate]:
     return found
 
 
-def ratio(m: Any, kind: str) -> Estimate:
-    """W_V over W_O, geometric mean over the blocks."""
-    one = mean((np.log(m[f"W_V_{kind}"]) - np.log(m[f"W_O_{kind}"])).tolist())
+def of_means(over: Sequence[float], under: Sequence[float]) -> Estimate:
+    """Mean over mean, the blocks being the points.
+
+    The interval is Student's on the logarithm, whose error is that of the mean of over/mean(over) -
+    under/mean(under) (the delta method).
+    """
+    apart = mean((np.array(over) / np.mean(over) - np.array(under) / np.mean(under)).tolist())
+    value = spectral_norms.mean_over_mean(over, under)
+    low, high = value * np.exp([apart.low, apart.high])
+    return Estimate(value, float(low), float(high), len(over))
+
+
+def by_block(over: Sequence[float], under: Sequence[float]) -> Estimate:
+    """Geometric mean of the blocks' own ratios."""
+    one = mean((np.log(over) - np.log(under)).tolist())
     value, low, high = np.exp([one.value, one.low, one.high]).tolist()
     return Estimate(value, low, high, one.n)
 
 
 def norms(results: Results) -> dict[str, Estimate]:
-    kinds = {PUBLISHED: "spectral_norm", "frobenius": "frobenius_norm"}
-    return {choice: ratio(results["spectral"], kind) for choice, kind in kinds.items()}
+    """W_V over W_O: mean norm over mean norm, as in the paper."""
+    m = results["spectral"]
+    norm, frobenius = ([m[f"{of}_{kind}_norm"] for of in ("W_V", "W_O")]
+                       for kind in ("spectral", "frobenius"))  # fmt: skip
+    return {
+        PUBLISHED: of_means(*norm),
+        "by_block": by_block(*norm),
+        "frobenius": of_means(*frobenius),
+    }
 
 
 # --- the same of the papers' models -------------------------------------------------------------
@@ -377,13 +426,15 @@ QUESTIONS = (
         last_r, below=0.0,
     ),
     Question(
-        "damping", 3, "The second-last block damps the residual stream: its gain is below 1.",
-        "mean gain", "prompts", ("gains",), partial(gains, bounded=False),
+        "damping", 3, "The second-last block damps: its gain is below 1. Claimed of EleutherAI's "
+        "models; those of other labs are said to expand.",
+        "mean gain of that block", "prompts", ("gains",), partial(gains, bounded=False),
         lambda e: {name: gain(m) for name, m in models(e[SWEEP]).items()}, below=1.0,
     ),
     Question(
         "bound", 3, "No gain exceeds 10^(1/L), with L blocks.",
-        "mean gain over that bound", "prompts", ("gains",), partial(gains, bounded=True),
+        "mean gain of the second-last block over that bound", "prompts", ("gains",),
+        partial(gains, bounded=True),
         lambda e: {
             name: gain(m) / depth_bound(len(m.all_layer_gains))
             for name, m in models(e[SWEEP]).items()
@@ -391,21 +442,22 @@ QUESTIONS = (
         below=1.0,
     ),
     Question(
-        "rise", 3, "Anisotropy rises to one layer, L* ...", "slope of the first component's share",
-        "layers", ("anisotropy", "sensitivity"), partial(bell, rise=True),
+        "rise", 3, "Up to the layer of its peak, L*, anisotropy rises.",
+        "slope of the first component's share", "layers before L*",
+        ("anisotropy", "sensitivity"), partial(bell, rise=True),
         partial(slopes_in_print, rise=True), above=0.0,
     ),
     Question(
-        "fall", 3, "... and falls from there on.", "slope of the first component's share",
-        "layers", ("anisotropy", "sensitivity"), partial(bell, rise=False),
+        "fall", 3, "From L* on anisotropy falls.",
+        "slope of the first component's share", "layers from L* on",
+        ("anisotropy", "sensitivity"), partial(bell, rise=False),
         partial(slopes_in_print, rise=False), below=0.0,
     ),
     Question(
         "spectral_norms", 3, "W_V stretches more than W_O.",
-        "ratio of the spectral norms", "blocks", ("spectral",), norms,
+        "mean spectral norm of W_V over that of W_O", "blocks", ("spectral",), norms,
         lambda e: {
-            m.model.rpartition("/")[2]: ratio(m, "spectral_norm").value
-            for m in e[SPECTRAL].results
+            m.model.rpartition("/")[2]: spectral_norms.ratio(m) for m in e[SPECTRAL].results
         },
         above=1.0,
     ),

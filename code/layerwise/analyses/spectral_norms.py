@@ -1,6 +1,6 @@
 """Spectral norms of the attention projections (Paper 3, section 4.3) and the OPT investigation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -19,6 +19,7 @@ MODELS = (
 )  # fmt: skip
 INVESTIGATED = ("facebook/opt-125m", "gpt2", "EleutherAI/pythia-160m")
 MATRICES = ("W_V", "W_O", "W_Q", "W_K")
+Norms = Sequence[float] | np.ndarray
 LEVEL = 0.05  # of significance: the paper's prediction is read as a correlation
 
 
@@ -29,11 +30,21 @@ def moment(
     m: Entry, matrix: str = "W_V", of: Callable[[np.ndarray], np.floating] = np.mean
 ) -> float:
     """Mean (or population SD) over the layers, in single precision like the norms."""
-    return float(of(m[f"{matrix}_spectral_norm"][:].astype(np.float32)))
+    return single(m[f"{matrix}_spectral_norm"][:], of)
+
+
+def single(norms: Norms, of: Callable[[np.ndarray], np.floating] = np.mean) -> float:
+    return float(of(np.asarray(norms, dtype=np.float32)))
+
+
+def mean_over_mean(norms: Norms, others: Norms) -> float:
+    """Of two matrices: what the paper calls their ratio."""
+    return single(norms) / single(others)
 
 
 def ratio(m: Entry) -> float:
-    return moment(m) / moment(m, "W_O")
+    """Of W_V and W_O."""
+    return mean_over_mean(m.W_V_spectral_norm[:], m.W_O_spectral_norm[:])
 
 
 def late_square(m: Entry) -> float:
@@ -120,7 +131,7 @@ STUDY: Rules = {
     ),
 }
 
-READER = Document(SPECTRAL, {"": OF_NORMS})
+READER = Document(SPECTRAL, {"": {**OF_NORMS, "W_V_over_W_O": ratio}})
 DOCUMENTS = {
     **{model: Document(row_of(SPECTRAL, model), {"": OF_MODEL}) for model in MODELS},
     **{

@@ -33,8 +33,13 @@ def gains(numbers: Numbers) -> Figure:
     documents = numbers.models("gains", "all_layer_gains", "residual_gain_all", "n_layers")
     means = {name: float(np.mean(of["residual_gain_all"])) for name, of in documents.items()}
     over = [name for name, of in documents.items() if means[name] > depth_bound(of["n_layers"])]
-    title = f"The second-last block's mean gain is {_values(numbers, means)}: {len(over)} of "
-    title += f"{len(means)} over the claimed bound 10^(1/L)"
+    title = f"The second-last block's mean gain is {_values(numbers, means)}"
+    if len(documents) == 1:
+        (depth,) = (of["n_layers"] for of in documents.values())
+        bound = f"the claimed bound 10^(1/{depth}) = {depth_bound(depth):.3f}"
+        title += f", {'over' if over else 'not over'} {bound}"
+    else:
+        title += f": {len(over)} of {len(means)} over the claimed bound 10^(1/L)"
     figure, (left, right) = style.panels(numbers, title, 3.2, numbers.grey, columns=2)
     curves = {name: own({"layers": of, "gains": of})[GAIN] for name, of in documents.items()}
     style.log_axis(left, "y")
@@ -63,7 +68,7 @@ def _against_depth(
         axes.errorbar(of["n_layers"], means[name], yerr=spread, zorder=3, **style.look(number))
     axes.margins(y=0.1)
     axes.set_title("second-last block")
-    style.name_points(axes, {name.removeprefix("pythia-"): at for name, at in printed.items()})
+    style.name_points(axes, {name.removeprefix("Pythia-"): at for name, at in printed.items()})
 
 
 def spectral(numbers: Numbers) -> Figure:
@@ -71,11 +76,9 @@ def spectral(numbers: Numbers) -> Figure:
 
     Grey: the papers' models; the papers cut the fused matrices of Pythia and BLOOM at other rows.
     """
-    documents = numbers.models("spectral", *(f"{matrix}_spectral_norm" for matrix in MATRICES))
-    ratio = {
-        name: float(np.mean(of["W_V_spectral_norm"]) / np.mean(of["W_O_spectral_norm"]))
-        for name, of in documents.items()
-    }
+    norms_of = (f"{matrix}_spectral_norm" for matrix in MATRICES)
+    documents = numbers.models("spectral", "W_V_over_W_O", *norms_of)
+    ratio = {name: of["W_V_over_W_O"] for name, of in documents.items()}
     title = f"The mean spectral norm of W_V over that of W_O is {_values(numbers, ratio)}"
     found = {name: own({"layers": of, "spectral": of}) for name, of in documents.items()}
     norms = {matrix: f"spectral norm of {matrix}" for matrix in MATRICES}
