@@ -369,4 +369,4 @@ def test_a_sweep_over_k_and_spectra_are_drawn_where_they_were_kept(numbers: Numb
     spectra = draw("anisotropy_spectra", made_up)
     (axes,) = spectra.figure.axes
     np.testing.assert_allclose(axes.lines[0].get_ydata(), [3 / 6, 2 / 6, 1 / 6])
-    assert spectra.title.endswith("weighs most at layer 2: 90% of the sum")
+    assert spectra.title.endswith("weighs most at layer 2: 0.900 of the sum")

@@ -1,5 +1,8 @@
 """Paper 3: anisotropy over depth."""
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -25,10 +28,10 @@ def anisotropy(numbers: Numbers) -> Figure:
     peak, shares = document["L_star_anisotropy"], document[SHARE]
     falls = [n for n in range(peak, len(shares)) if shares[n] < shares[peak] / 2]
     title = f"The share of the first component peaks at layer {peak} of {document['n_layers']}"
-    title += f" and is down to half at layer {falls[0]}" if falls else " and stays over half of it"
+    title += _fall(shares, falls[0] if falls else None)
     series = {key: document[key] for key in SERIES if None not in (document.get(key) or [None])}
     remark = f"{numbers.names[model]}; n: all tokens of {document['n_prompts']} prompts. Red: "
-    remark += f"layer {peak}, where the share is {shares[peak]:.3f}. {numbers.grey}"
+    remark += f"layer {peak}, where the share is {told_from_one(shares[peak])}. {numbers.grey}"
     shape = {"n": len(series), "columns": 2 if len(series) == 4 else len(series)}
     figure, panels = style.panels(numbers, title, 2.0, remark, **shape)
     for axes, (key, values) in zip(panels, series.items(), strict=True):
@@ -41,6 +44,22 @@ def anisotropy(numbers: Numbers) -> Figure:
         axes.set(ylabel=unit, title=name)
     style.beside(numbers, dict(zip(series, panels, strict=True)), document["n_layers"])
     return figure
+
+
+def told_from_one(value: float) -> str:
+    """With as many digits as tell it from 1."""
+    missing = 1 - value
+    return f"{value:.{3 if missing <= 0 else max(3, 1 - math.floor(math.log10(missing)))}f}"
+
+
+def _fall(shares: Sequence[float], half: int | None) -> str:
+    """How the share goes on behind its peak; the last layer is taken behind the final norm."""
+    last = len(shares) - 1
+    if half == last:
+        return ", stays over half of it, and behind the final norm is " + told_from_one(
+            shares[last]
+        )
+    return " and stays over half of it" if half is None else f" and is down to half at layer {half}"
 
 
 def anisotropy_spectra(numbers: Numbers) -> Figure:
@@ -56,7 +75,7 @@ def anisotropy_spectra(numbers: Numbers) -> Figure:
         shares[layer] = eigenvalues / eigenvalues.sum()
     top = max(shares, key=lambda layer: shares[layer][0])
     title = f"Of the layers shown the first eigenvalue weighs most at layer {top}: "
-    title += f"{shares[top][0]:.0%} of the sum"
+    title += f"{told_from_one(shares[top][0])} of the sum"
     figure, (axes,) = style.panels(numbers, title, 2.8)
     for number, (layer, share) in enumerate(shares.items()):
         dashes = ("-", "--", "-.", ":", (0, (5, 1)))[number % 5]

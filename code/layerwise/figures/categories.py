@@ -41,7 +41,8 @@ def validation(numbers: Numbers) -> Figure:
         looks = _looks(points[model], without[model])
         _scatter(row[0], document["_global_stats"], points[model], looks)
         n = len(points[model])
-        row[0].set_title(f"{numbers.names[model]}: r = {_r(documents, model)}, n = {n} categories")
+        # the name on a line of its own: a long one leaves no room for more
+        row[0].set_title(f"{numbers.names[model]}\nr = {_r(documents, model)}, n = {n} categories")
         _without(row[1], float(_r(documents, model)), without[model], looks)
     return figure
 
@@ -147,7 +148,7 @@ def _poolings(axes: Axes, strategies: Mapping[str, Mapping[str, float | None]]) 
         r = strategies[name]["correlation"]
         if r is not None:
             axes.plot(place, r, marker="o", color=style.BLUE)
-        word, at = ("no r", 0.0) if r is None else (f"{r:+.3f}", r)
+        word, at = ("no r", 0.0) if r is None else (f"{r:+.2f}", r)
         side = 1 if at < 0 else -1
         axes.annotate(word, (place, at), (0, 9 * side), textcoords="offset points", ha="center",
                       va="center")  # fmt: skip
@@ -172,11 +173,11 @@ def bins(numbers: Numbers) -> Figure:
     title = f"Over {k} random bins the interval of r excludes zero at {clear[1]} of "
     title += f"{len(document['bootstrap_results'])} layers, over {n} categories at {clear[0]}"
     shape: dict[str, Any] = {"columns": 3 if sweep else 2, "sharey": True}
-    remark = f"{style.HOLDS_ZERO} {numbers.grey}"
+    remark = f"{numbers.names[model]}. {style.HOLDS_ZERO} {numbers.grey}"
     figure, row = style.panels(numbers, title, 2.7, remark, **shape)
     for axes, (name, place) in zip(row, series.items(), strict=False):
         style.intervals_by_layer(axes, document[place], most=5 if sweep else 10)
-        axes.set_title(f"{numbers.names[model]}, n = {name}")
+        axes.set_title(f"n = {name}")
     row[0].set(ylim=(-1.05, 1.05), ylabel="r(UA, preference)")
     for number, bins_of in enumerate(sorted(sweep, key=int)):
         layers = style.layers_of(sweep[bins_of])

@@ -65,7 +65,7 @@ def bound_by_depth(axes: Axes, deepest: int = 40) -> None:
     """The claimed bound, and the gain that neither damps nor expands."""
     depths = range(4, deepest + 1)
     axes.plot(depths, [depth_bound(at) for at in depths], color=style.GREY)
-    axes.annotate("10^(1/L)", (28, depth_bound(28)), (0, 4), textcoords="offset points")
+    axes.annotate("10^(1/L)", (8, depth_bound(8)), (4, 4), textcoords="offset points")
     axes.axhline(1, **style.REFERENCE)
     axes.set_xlabel("depth L (blocks)")
 

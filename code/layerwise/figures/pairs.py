@@ -8,6 +8,13 @@ from matplotlib.figure import Figure
 from layerwise.figures import style
 from layerwise.figures.numbers import Numbers
 
+METRICS = {
+    "centroid_asymmetry": "own centroid",
+    "cross_centroid": "other side's centroid",
+    "within_pair_sim": "similarity in the pair",
+    "knn_density_asymmetry": "density of neighbours",
+    "margin_asymmetry": "distance to the middle",
+}
 METRIC = "centroid_asymmetry"  # the pair-level metric of Paper 2's figures
 # document, analysis, where its results stand, and whether they are by metric
 CURVES = (
@@ -36,15 +43,17 @@ def pairs(numbers: Numbers) -> Figure:
     ]
     title = f"{len(turning)} of {len(metrics)} metrics have another sign of r at layer {last} "
     title += f"than at layer {first}"
-    remark = f"n = {document['n_pairs']} pairs. {style.HOLDS_ZERO} {numbers.grey}"
+    remark = f"{numbers.names[model]}, n = {document['n_pairs']} pairs. {style.HOLDS_ZERO} "
+    remark += numbers.grey
     shape: dict[str, Any] = {"n": len(metrics), "columns": 3, "sharey": True}
     figure, panels = style.panels(numbers, title, 2.0, remark, **shape)
     for axes, metric in zip(panels, metrics, strict=True):
         of_metric = {layer: row[metric] for layer, row in results.items()}
-        style.intervals_by_layer(axes, of_metric, style.RED if metric in turning else style.BLUE)
-        axes.set_title(metric.replace("_", " "))
+        colour = style.RED if metric in turning else style.BLUE
+        style.intervals_by_layer(axes, of_metric, colour, most=5)
+        axes.set_title(METRICS.get(metric, metric))
     for axes in panels[::3]:
-        axes.set_ylabel(f"{numbers.names[model]}\nr(metric, preference)")
+        axes.set_ylabel("r(measure, preference)")
     panels[0].set_ylim(-1, 1)
     style.beside(numbers, dict(zip(metrics, panels, strict=True)), last)
     return figure

@@ -3,6 +3,7 @@
 Figures are made at the width they are printed at, so that 8 pt here is 8 pt on paper.
 """
 
+import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -12,9 +13,10 @@ from typing import Any, Literal
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
 from layerwise.figures.numbers import OWN, Numbers
@@ -130,8 +132,16 @@ def log_axis(axes: Axes, side: Literal["x", "y"]) -> None:
     axes.set(**{f"{side}scale": "log"})
     axis = axes.xaxis if side == "x" else axes.yaxis
     axis.set_major_locator(LogLocator(numticks=6))
-    axis.set_major_formatter("{x:g}")
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _power(axis, value)))
     axis.set_minor_formatter(NullFormatter())
+
+
+def _power(axis: Axis, value: float) -> str:
+    """As a number while all of the axis can be read as one; beyond as 1e7, all of them."""
+    low, high = axis.get_view_interval()
+    if low >= 1e-4 and high < 1e5:
+        return f"{value:g}"
+    return f"1e{round(math.log10(value))}"
 
 
 def layer_axis(axes: Axes, layers: Sequence[int], *, most: int = 10) -> None:
@@ -238,9 +248,13 @@ def beside(numbers: Numbers, panels: Mapping[str, Axes], n_layers: int = 1) -> N
     for axes, curves in shown:
         point = axes.get_figure(root=True).dpi / 72  # type: ignore[union-attr]
         room = (LETTER * max(map(len, curves)) + 4) * point / axes.bbox.width
-        ticks = [tick for tick in axes.get_xticks() if 0 <= tick <= 1.001 * n_layers]
+        ticks = [float(tick) for tick in axes.get_xticks() if 0 <= tick <= 1.001 * n_layers]
         axes.set_xlim(-0.04 * n_layers, n_layers / (1 - min(room, 0.6)))
-        axes.set_xticks(ticks)
+        axes.set_xticks(_told_apart(ticks, axes, point))
+        low, high = axes.get_xlim()
+        for line in axes.lines:  # none through the names
+            if line.get_linestyle() == "--" and line.get_color() == GREY:
+                line.set_xdata([0, (1.01 * n_layers - low) / (high - low)])
         heights = {name: axes.transData.transform((0, c[-1][1]))[1] for name, c in curves.items()}
         ends = sorted((float(at), name) for name, at in heights.items())
         places = _apart([at for at, _ in ends], 10 * point, axes.bbox.y0 + 6 * point)
@@ -249,6 +263,18 @@ def beside(numbers: Numbers, panels: Mapping[str, Axes], n_layers: int = 1) -> N
             across = axes.get_xaxis_transform()
             label = axes.text(1.03 * n_layers, y, name, color=GREY, va="center", transform=across)
             label.set_in_layout(False)
+
+
+def _told_apart(ticks: Sequence[float], axes: Axes, point: float) -> list[float]:
+    """The ticks whose labels run into no other: the first, and each that is far enough from it."""
+    low, high = axes.get_xlim()
+    digits = max(len(f"{tick:g}") for tick in ticks)
+    least = (LETTER * digits + 5) * point / axes.bbox.width * (high - low)
+    kept: list[float] = []
+    for tick in ticks:
+        if not kept or tick - kept[-1] >= least:
+            kept.append(tick)
+    return kept
 
 
 def _apart(places: Sequence[float], gap: float, lowest: float) -> list[float]:
