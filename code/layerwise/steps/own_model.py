@@ -24,7 +24,7 @@ from layerwise.inputs.texts import StatementPairs
 from layerwise.inputs.upstream import PUBLISHED
 from layerwise.measures.values import Values, sampled_layers
 from layerwise.pages.own_model import page
-from layerwise.pages.own_model.cautions import cautions
+from layerwise.pages.own_model.cautions import cautions, of_documents
 from layerwise.pages.own_model.sections import sections_of
 from layerwise.pages.own_model.tables import by_pair
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES
@@ -58,7 +58,9 @@ def analyzed(
         drawn = reader.numbers(values, draws, published)
     of_weights, absent = own_weights.files(checkpoint, states, without)
     documents = of_reader(alone(drawn.files | of_weights), draws)
+    has_template = bool(getattr(checkpoint.tokenizer, "chat_template", None))
     warned = cautions(values, drawn, sum(states.index["prompt_lengths"]), draws)
+    warned += of_documents(documents, chat_template=has_template)
     is_random, in_print = checkpoint.has_random_weights, Evidence(published, draws)
     own = page.Own(
         checkpoint.display,

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from layerwise.analyses import depth_curves
-from layerwise.analyses.answers import QUESTIONS, Results, answers, over_models
+from layerwise.analyses.answers import QUESTIONS, Answer, Results, answers, over_models
 from layerwise.analyses.derivation import derive
 from layerwise.analyses.evidence import Evidence
 from layerwise.analyses.scaling import READER
+from layerwise.pages.own_model.figures import display_name
 from layerwise.pages.own_model.page import Own, number
 from layerwise.pages.own_model.tables import Section, Table, Value
 
@@ -43,8 +44,8 @@ def page_of(
         "and does that move with size? Below the own models the papers’."
     )
     lead = (
-        "Several of the reader’s own models, each analysed by itself, and the models of the "
-        "papers (in grey, and below the own ones in tables) from the numbers published with them."
+        "Several models, each analysed by itself, and the models of the papers (in grey, and "
+        "below the others in tables) from the numbers published with them."
     )
     return Own(
         ", ".join(models),
@@ -69,16 +70,21 @@ def _matrix(models: Mapping[str, Results], evidence: Evidence) -> Table | None:
     for question in QUESTIONS:
         asked = [of.get(question.name) for of in found.values()]
         if any(asked):
-            cells = [
-                f"{one.word}: {' '.join(number(one.estimate))}" if one else None for one in asked
-            ]
-            rows.append([f"{question.says} ({question.number})", *cells])
+            rows.append([f"{question.says} ({question.number})", *map(_cell, asked)])
     if not rows:
         return None
     caption = "The papers' claims on each model: outcome, number and its 95% interval."
     return Table(
         "claims-by-model", caption, {"the papers' claim": None, **dict.fromkeys(models)}, rows
     )
+
+
+def _cell(answer: Answer | None) -> str | None:
+    """Outcome, value, interval, and what the value is of."""
+    if answer is None:
+        return None
+    said = f"{answer.word}: {' '.join(number(answer.estimate))}"
+    return f"{said} ({answer.estimate.where})" if answer.estimate.where else said
 
 
 def _peaks(
@@ -112,7 +118,7 @@ def _curves(models: Mapping[str, Results], printed: depth_curves.Curves) -> Tabl
         for depth, value in curve
     ]
     rows += [
-        [name, "papers'", quantity, depth, value]
+        [display_name(name), "papers'", quantity, depth, value]
         for quantity, of_models in printed.items()
         for name, curve in of_models.items()
         for depth, value in curve

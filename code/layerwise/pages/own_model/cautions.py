@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping
 from math import comb
+from typing import Any
 
 import numpy as np
 
+from layerwise.analyses.answers import decisive_category, without_a_category
 from layerwise.analyses.evidence import Draws
 from layerwise.experiments.of_pairs.documents import Filled
 from layerwise.measures.values import Values
+from layerwise.pages.own_model.sections import made_by
 from layerwise.statistics.bootstrap import MIN_KEPT, CorrelationInterval
 
 PAPERS_FEWEST = 20  # pairs of the papers' smallest category
@@ -48,6 +51,26 @@ def cautions(values: Values, drawn: Filled, n_prompt_tokens: int, draws: Draws) 
         ),
     }
     return [sentence for sentence, holds in called_for.items() if holds]
+
+
+def of_documents(documents: Mapping[str, Mapping[str, Any]], *, chat_template: bool) -> list[str]:
+    """What the numbers themselves call for.
+
+    Arguments:
+        documents: the result documents, by analysis.
+        chat_template: the tokenizer brings one, which no statement was put into.
+    """
+    found, validation = [], documents["validation"]
+    if (deciding := decisive_category(validation)) is not None:
+        r = validation["_global_stats"]["ua_output_correlation"]
+        found.append(made_by(deciding, r, without_a_category(validation)[deciding].r))
+    if chat_template:
+        found.append(
+            "The tokenizer brings a chat template; the statements were given without it. In Paper "
+            "2 an instruct model's r over the pairs is negative at every layer with its template, "
+            "and without it is not."
+        )
+    return found
 
 
 def share_of_two(n: int) -> float:

@@ -1,6 +1,7 @@
 """The figures of readers' own models, their names made harmless for matplotlib."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from matplotlib import font_manager
@@ -9,6 +10,8 @@ from layerwise.analyses.depth_curves import Curves
 from layerwise.figures import style
 from layerwise.figures.drawing import Drawn, draw_all
 from layerwise.figures.numbers import OWN, Numbers
+from layerwise.inputs.models import read_models
+from layerwise.pages.own_model import ROOT
 
 OF_ONE = ("validation", "layers", "bins", "pairs", "anisotropy", "anisotropy_spectra", "gains",
           "spectral")  # fmt: skip
@@ -35,6 +38,18 @@ def labels(names: Sequence[str]) -> dict[str, str]:
     return made
 
 
+@cache
+def _displays() -> dict[str, str]:
+    """By the name that a model has on the hub, which is how the published files call most."""
+    models = read_models(ROOT / "models.yaml").values()
+    return {model.hub.rpartition("/")[2].lower(): model.display for model in models}
+
+
+def display_name(name: str) -> str:
+    """Of one of the papers' models, as texts and labels call it."""
+    return _displays().get(name.lower(), name)
+
+
 def draw(
     models: Mapping[str, Mapping[str, Mapping[str, Any]]],
     names: Sequence[str] = OF_ONE,
@@ -58,7 +73,11 @@ def draw(
             named = _validation(document) if analysis == "validation" else document
             statistics.setdefault(analysis, {})[display] = named
     displays = labels(list(models))
-    numbers = Numbers(OWN, statistics, displays, random_weights=random_weights, beside=beside or {})
+    in_grey = {
+        quantity: {display_name(name): curve for name, curve in of.items()}
+        for quantity, of in (beside or {}).items()
+    }
+    numbers = Numbers(OWN, statistics, displays, random_weights=random_weights, beside=in_grey)
     return list(draw_all(numbers, names))
 
 

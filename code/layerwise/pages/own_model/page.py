@@ -28,6 +28,7 @@ from layerwise.files import write_text
 from layerwise.pages import latex
 from layerwise.pages.html import fill, inlined, policy
 from layerwise.pages.own_model import HTML, LATEX, ROOT, STYLES
+from layerwise.pages.own_model.figures import display_name
 from layerwise.pages.own_model.tables import Section, Table, Value, significant
 from layerwise.pages.pictures import Picture
 
@@ -53,9 +54,8 @@ class Own:
     further: Sequence[Table] = field(default=())  # as CSV files only
     random_weights: bool = False
     lead: str = (
-        "The analyses of the three papers on the dynamics of transformers, of one model and the "
-        "reader’s own statements. Nothing on this page was published by the papers but what is "
-        "drawn in grey."
+        "The analyses of the three papers on the dynamics of transformers, measured on one model. "
+        "What is grey are the papers’ models, from the numbers published with them."
     )
 
     @property
@@ -129,7 +129,7 @@ def tex(own: Own, root: Path = ROOT) -> str:
 def answer(answers: Sequence[Answer]) -> str:
     """How the claims fare, in one sentence."""
     counts = Counter(one.word for one in answers)
-    said = {TOO_FEW: "too few points for {}", OPPOSITE: "the opposite of {}"}
+    said = {TOO_FEW: "too few points for {}"}
     parts = [said.get(word, f"{{}} {word}").format(counts[word]) for word in WORDS if counts[word]]
     n = f"{len(answers)} claim{'s' if len(answers) != 1 else ''}"
     return f"Of {n} of the papers: {', '.join(parts)}." if parts else ""
@@ -141,7 +141,9 @@ def view(one: Answer) -> dict[str, Any]:
     same = sum(word == one.word for word in words.values())
     grade = {SHOWN: "holds" if same == len(words) else "holds-in-part", OPPOSITE: "does-not-follow",
              UNCLEAR: "only-under-one-choice", TOO_FEW: "untested-without-weights"}  # fmt: skip
-    printed = [f"{name} {significant(value, 3)}" for name, value in one.published.items()]
+    printed = [
+        f"{display_name(name)} {significant(value, 3)}" for name, value in one.published.items()
+    ]
     if len(printed) > LISTED:
         ends = (significant(end(one.published.values()), 3) for end in (min, max))
         printed = [f"{' to '.join(ends)} in {len(printed)} models"]
@@ -150,12 +152,18 @@ def view(one: Answer) -> dict[str, Any]:
         "printed": ", ".join(printed),
         "number": number(one.estimate),
         "grade": grade[one.word],
-        "same": f"{one.word} under {same} of {len(words)}",
+        "same": f"the same under {same} of {len(words)}",
         "others": [
-            (CHOICE_TEXTS[choice], words[choice], number(of)) for choice, of in one.others.items()
+            (_how(CHOICE_TEXTS[choice], of), words[choice], number(of))
+            for choice, of in one.others.items()
         ],
         "strip": strip(one),
     }
+
+
+def _how(choice: str, found: Estimate) -> str:
+    """A choice, and of what the estimate is under it."""
+    return f"{choice} ({found.where})" if found.where else choice
 
 
 def number(estimate: Estimate) -> tuple[str, str]:
@@ -202,7 +210,7 @@ def claims(answers: Sequence[Answer]) -> Table:
             said = one.question.word(of)
             rows.append([one.question.says, how, of.value, *ends, of.n, said])
         for model, value in one.published.items():
-            rows.append([one.question.says, f"papers: {model}", value, *[None] * 4])
+            rows.append([one.question.says, f"papers: {display_name(model)}", value, *[None] * 4])
     columns = ("claim", "how it was asked", "value", "low", "high", "n", "outcome")
     caption = "The papers' claims: the number a claim is about, its 95% interval, what follows."
     return Table("claims", caption, dict.fromkeys(columns), rows)

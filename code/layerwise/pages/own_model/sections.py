@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from layerwise.analyses.answers import READINGS
+from layerwise.analyses.answers import READINGS, decisive_category, without_a_category
 from layerwise.analyses.depth_curves import MATRICES
 from layerwise.analyses.layers import PREFIX
 from layerwise.pages.own_model.tables import Document, Section, Table, Value, facts
 from layerwise.statistics.correlation import MIN_POINTS
 
+FILLED = 0.99  # share of the first component above which nothing else is seen
 PAPERS_DEPTH = 32  # blocks of Pythia-6.9B, whose layer numbers the notebooks typed in
 POOLINGS = {
     "mean_pooled": "mean over tokens",
@@ -58,7 +59,30 @@ def validation(document: Document) -> list[Table]:
             "mean preference (nats)": found["mean_output_preference"],
             "r of UA and preference": found["ua_output_correlation"],
         }),
+        *_without_one(document),
     ]  # fmt: skip
+
+
+def _without_one(document: Document) -> list[Table]:
+    """What r is without each category; none where a category less leaves no r."""
+    left = without_a_category(document)
+    if not left:
+        return []
+    r, deciding = document["_global_stats"]["ua_output_correlation"], decisive_category(document)
+    notes = [] if deciding is None else [made_by(deciding, r, left[deciding].r)]
+    caption = "r of UA and preference over the other categories when one is left out."
+    rows: list[list[Value]] = [[name, of.r, of.p] for name, of in left.items()]
+    columns = {"left out": None, "r": 3, "p": 4}
+    return [Table("without-one-category", caption, columns, rows, notes)]
+
+
+def made_by(category: str, r: float, without: float) -> str:
+    """The sentence on a category that alone makes the correlation over all."""
+    return (
+        f"One category makes r over the categories at the last layer: {r:+.3f} with all of them, "
+        f"{without:+.3f} without {category.replace('_', ' ')}. It says how far that category lies "
+        "from the others, and nothing of these."
+    )
 
 
 def layers(document: Document) -> list[Table]:
@@ -158,7 +182,7 @@ def anisotropy(document: Document) -> list[Table]:
     }
     bell = facts("bell", "The bell test of the first component's share.", {
         "layer of the largest share": l_star,
-        "rises to it and falls from there": document["is_bell_curve"],
+        "notebook's bell test, by the two slopes' signs alone": document["is_bell_curve"],
         "slope before it": document["phase1_slope"] if before else None,
         "slope from it on": document["phase2_slope"] if after else None,
         "layer of the smallest effective rank": document["effective_rank_min_layer"],
@@ -170,7 +194,22 @@ def anisotropy(document: Document) -> list[Table]:
     )
     columns = {"layer": None, "first-PC share": 4, "effective rank": 2, "mean cosine": 4}
     rows = list(zip(range(n_layers + 1), *series, strict=True))
-    return [bell, Table("profile", caption, columns, rows)]
+    return [bell, Table("profile", caption, columns, rows, _one_direction(document))]
+
+
+def _one_direction(document: Document) -> list[str]:
+    """A note on the layers that a single direction fills."""
+    shares, variances = document["intrinsic_dim_ratio"], document.get("eigenvalue_variance")
+    filled = [layer for layer, share in enumerate(shares) if share > FILLED]
+    if not filled:
+        return []
+    most = f" (their variance is {max(variances):.0e} at most)" if variances else ""
+    return [
+        f"At {len(filled)} of {len(shares)} layers ({filled[0]} to {filled[-1]}) one direction "
+        f"holds more than {FILLED:.0%} of the variance of the token states, as where single tokens "
+        f"have massive activations. It makes the eigenvalues{most}; share, effective rank and the "
+        "slopes tell of that direction alone there."
+    ]
 
 
 def gains(document: Document) -> list[Table]:
