@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: help setup doctor test reproduce rehearse reproduce-full verify-lock archive docs bench bench-gpu
+.PHONY: help setup doctor test reproduce rehearse reproduce-full real verify-lock archive docs bench bench-gpu
 .PHONY: docker-build docker-run docker-test lint lock clean
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -31,6 +31,9 @@ reproduce: setup  ## recompute what follows from the published numbers: offline,
 
 rehearse: setup  ## run the measured pipeline on random-weight twins in a scratch copy: offline, no GPU
 	@python -m layerwise.steps.rehearse
+
+real: setup  ## a trained model (from the package index) against its recorded numbers: a minute
+	@python tests/real/check.py
 
 reproduce-full: setup  ## measure every number again from the weights: network, GPU (AGAIN=1: what failed, once more)
 	@python -m layerwise.steps.run all $(if $(AGAIN),--again)

@@ -45,7 +45,7 @@ def imported() -> set[str]:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found.add(node.module)
-    own = {"layerwise", *(path.stem for path in paths)}
+    own = {"layerwise", "real", *(path.stem for path in paths)}
     return {name.partition(".")[0] for name in found} - own - set(sys.stdlib_module_names)
 
 
