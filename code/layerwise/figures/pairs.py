@@ -50,7 +50,7 @@ def pairs(numbers: Numbers) -> Figure:
     for axes, metric in zip(panels, metrics, strict=True):
         of_metric = {layer: row[metric] for layer, row in results.items()}
         colour = style.RED if metric in turning else style.BLUE
-        style.intervals_by_layer(axes, of_metric, colour, most=5)
+        style.intervals_by_layer(axes, of_metric, colour)
         axes.set_title(METRICS.get(metric, metric))
     for axes in panels[::3]:
         axes.set_ylabel("r(measure, preference)")
