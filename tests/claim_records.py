@@ -37,7 +37,7 @@ def record(claim_id: str, **fields: Any) -> dict[str, Any]:
         "published": 0.345,
         "recomputed": 0.34512345,
         "verdict": "agrees",
-        "tolerance": "half",
+        "tolerance": "measured",
         "cause": None,
         "readings": [],
         "provenance": provenance,

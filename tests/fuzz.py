@@ -279,7 +279,7 @@ def house(folder: Path) -> None:
         write_text(folder / name / "layers.json", layers.replace("6.9B", name))
     run = {"fragments": {SWEEP: {"": published.document(SWEEP)}}, "random_weights": True}
     own = {"runs": {"sweep": run}, "absent": {"b": "no room"}}
-    write_json(folder / "measured/a/measured.json", own | {"control": own})
+    write_json(folder / "measured/a/measured.json", own | {"noise": [own], "control": [own]})
 
 
 def document_cases(rng: random.Random, folder: Path) -> Iterator[Case]:

@@ -20,7 +20,7 @@ def headline(verdicts, rule="every claim", documents=None, control=None, **field
     claims = {f"c{n}": one["id"] for n, one in enumerate(records)}
     entry = {"id": "p2.h", "paper": 2, "where": "abstract", "says": "So.", "rule": rule}
     entry |= {"claims": claims, **fields}
-    (found,) = headlines(records, documents or {}, [entry], control or {})
+    (found,) = headlines(records, documents or {}, [entry], control or [])
     return found
 
 
@@ -57,7 +57,7 @@ def test_what_is_true_of_random_weights_too_confirms_nothing():
     fact = {"documents": documents, "facts": {"it grows": "laws:laws:/p"}}
     assert headline(["reproduced"], **fact).grade == "holds"
     assert headline([AS_RANDOM], **fact).grade == "holds"
-    found = headline([AS_RANDOM], control=documents, **fact)
+    found = headline([AS_RANDOM], control=[{}, documents], **fact)
     assert found.grade == "untested without weights"
     assert found.reason == "0 of 1 claims stand; 1 more as well for random weights"
 

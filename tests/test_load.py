@@ -312,16 +312,17 @@ def test_a_dry_run_takes_what_is_whole_in_the_cache(
 
 
 def test_a_control_is_the_model_before_training(hub_cache: Path) -> None:
-    """Its shape, dtype and tokenizer; weights that are drawn, the same each time."""
+    """Its shape, dtype and tokenizer; weights that are drawn, by number the same each time."""
     model = registered(hub="org/tiny", revision=COMMIT)
     trained, *controls = (
-        load_registered(model, "float16", device=device, control=control)
-        for device, control in (("cpu", False), ("cpu", True), ("auto", True))
+        load_registered(model, "float16", device=device, draw=draw)
+        for device, draw in (("cpu", None), ("cpu", 0), ("auto", 0), ("cpu", 1))
     )
     matrices = [Weights.of(one).matrix(1, "W_O", "correct") for one in (trained, *controls)]
     assert matrices[0].shape == matrices[1].shape
     assert not np.isclose(matrices[0], matrices[1]).any(axis=1).all()
     assert np.array_equal(matrices[1], matrices[2])
+    assert not np.isclose(matrices[1], matrices[3]).any(axis=1).all()
     assert Weights.of(controls[0]).unembedding().shape == trained.head.weight.shape
     for control in controls:
         assert (control.display, control.has_random_weights) == ("Small", True)

@@ -36,7 +36,7 @@ MODELS = read_models(ROOT / "models.yaml")
 SLUG = "gemma-2b"  # with an extraction of its name
 BINS = {"k_values": [10], "n_permutations": 5, "k_stable": 20}
 CHOICES = read_choices(ROOT / "params.yaml", "measure") | {
-    "device": "cpu", "control": False, "bins": BINS,
+    "device": "cpu", "replicates": 0, "control": 0, "bins": BINS,
 }  # fmt: skip
 DRAWS = {"n_resamples": 100, "level": 0.95, "seed": 42}
 
@@ -58,7 +58,7 @@ def step(twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The step, with a twin where the hub would give the model."""
     loaded: list[str] = []
 
-    def load(model: Model, dtype: str, *, device: str, control: bool) -> Any:
+    def load(model: Model, dtype: str, *, device: str, draw: int | None) -> Any:
         loaded.append(dtype)
         return load_model(twin, dtype, device)
 
@@ -150,14 +150,16 @@ def test_a_model_that_cannot_be_loaded_says_why_and_its_stage_ends_well_iv(
         raise error
 
     monkeypatch.setattr(measure, "load_registered", fail)
-    choices = {"measure": CHOICES | {"control": True}, "analyse": DRAWS}
+    choices = {"measure": CHOICES | {"replicates": 2, "control": 2}, "analyse": DRAWS}
     (step.folder / "params.yaml").write_text(yaml.safe_dump(choices))
     said = step.run()
     assert "0 runs" in said
     assert f"aniso: {reason}" in said
     found = read_measurements(step.folder / "models")[SLUG]
     assert set(found["absent"]) == {SLUG, *MODELS[SLUG].experiments}
-    assert found["control"] == {"runs": {}, "absent": {}}
+    assert found["control"] == []
+    of_16_bits = {n for n, dtype in MODELS[SLUG].experiments.items() if dtype != "float32"} | {SLUG}
+    assert [set(one["absent"]) for one in found["noise"]] == [of_16_bits] * 2
 
 
 def test_the_device_is_asked_for_first_iv(step: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,14 +221,14 @@ def test_a_run_that_fails_leaves_the_others_alone(measured_with: Any) -> None:
     assert found["absent"]["hunt"] == "it needs 80 GiB, 40 GiB are there"
 
 
-@pytest.mark.parametrize("control", [False, True])
+@pytest.mark.parametrize("draw", [None, 0])
 @pytest.mark.parametrize("fails", ["", "in its runs", "once it is loaded"])
 def test_there_are_never_two_models_at_once(
-    control: bool, fails: str, measured_with: Any, twin: Path, monkeypatch: pytest.MonkeyPatch
+    draw: int | None, fails: str, measured_with: Any, twin: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where free memory is asked for, before a dtype is loaded, the last one's model is gone."""
     there: list[StorageWeakRef] = []
-    ask, draw = load.free_bytes, Weights.of
+    ask, weights_of = load.free_bytes, Weights.of
 
     def free_bytes(device: str) -> int:
         free = ask(device)
@@ -237,7 +239,7 @@ def test_there_are_never_two_models_at_once(
         there.extend(StorageWeakRef(one.untyped_storage()) for one in checkpoint.model.parameters())
         if fails == "once it is loaded":
             raise LayerwiseError("its files changed")
-        return draw(checkpoint)
+        return weights_of(checkpoint)
 
     def fragments(name: str, subject: Any) -> dict[str, Any]:
         subject.trace("A text")
@@ -247,7 +249,7 @@ def test_there_are_never_two_models_at_once(
 
     monkeypatch.setattr(load, "free_bytes", free_bytes)
     monkeypatch.setattr(Weights, "of", of)
-    loading = partial(load._load, twin, SLUG, "", device="cpu", control=control)
+    loading = partial(load._load, twin, SLUG, "", device="cpu", draw=draw)
     found = measured_with({}, loading, fragments)
     assert len(there) > 20
     assert {*found["runs"], *found["absent"]} == {"sweep", "scaling", "bench", "clean", "hunt"}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claim_records import SVG, folders, headline, hostile_claims, judged, note_statistics, record
+from claim_records import SVG, folders, headline, hostile_claims, judged, record
 from hostile import BIDI, TEXTS, UNSEEN, is_unseen
 from layerwise import cli
 from layerwise.errors import LayerwiseError
@@ -20,7 +20,7 @@ from layerwise.inputs.result_files import LAYERS
 from layerwise.ledger.findings import relative_difference
 from layerwise.ledger.headlines import read_headlines
 from layerwise.ledger.records import read_judged
-from layerwise.ledger.verdicts import VERDICTS
+from layerwise.ledger.verdicts import AS_RANDOM, VERDICTS
 from layerwise.pages.html import embedded
 from layerwise.pages.page import matrix
 from layerwise.pages.pictures import Picture
@@ -179,22 +179,20 @@ def test_page_of_measurements_names_what_measured_each(tmp_path: Path, root: Pat
     assert page.data["cells"][0][1:] == ["/x", "–"]
 
 
-def test_page_says_what_random_weights_give_too(tmp_path: Path, root: Path) -> None:
-    """Beside a claim of print, and in the matrix of other choices."""
-    one = record("p2.a", verdict="agrees", published="STRONG", recomputed="STRONG")
-    other = one | {"id": "p2.b", "control": "WEAK"}
-    made = folders(tmp_path, root, [one | {"control": "STRONG"}, other])
-    path = made.statistics / "sensitivity.json"
-    row = {"claim": "sign_change", "choice": "all_tokens", "choice_text": "all tokens pooled"}
-    for place, models in ((path, 1), (made.statistics / "control" / path.name, 3)):
-        counts = {"survives": ["gpt2"] * models, "lost": [], "appears": [], "absent": []}
-        write_json(place, {"documents": {"summary": {"rows": [row | counts]}}})
-    note_statistics(made.claims, made.statistics)
-    page = Page(built(made))
-    assert [claim["control"] for claim in page.data["claims"]] == ["STRONG", "WEAK"]
-    said = "".join(page.words)
-    assert "1 of the claims that stand are words or flags that random weights give as well" in said
-    assert "(of random weights 3)" in said
+def test_page_says_what_random_weights_and_rounding_give(tmp_path: Path, root: Path) -> None:
+    """How many draws and replicates, and what they give."""
+    beside = {
+        "control": {"draws": 3, "give": 1, "values": ["STRONG", "WEAK", None]},
+        "noise": {"same": 4, "replicates": 5},
+    }
+    word = record("p2.a", verdict=AS_RANDOM, published="STRONG", recomputed="STRONG", **beside)
+    number = record("p2.b", verdict="reproduced", noise={"band": 0.0123, "replicates": 5})
+    page = Page(built(folders(tmp_path, root, [word, number], "measured"), "measured"))
+    first, second = page.data["claims"]
+    assert first["control"] == "1 of 3 draws give it: STRONG, WEAK, -"
+    assert first["noise"] == "4 of 5 replicates give the same"
+    assert "control" not in second
+    assert second["noise"].startswith("0.0123 either way")
 
 
 def test_page_has_a_colour_for_every_verdict(root: Path) -> None:

@@ -146,7 +146,10 @@ def claims(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[st
     work = tmp_path_factory.mktemp("few")
     params = work / "params.yaml"
     text = (copy / "params.yaml").read_text()
-    params.write_text(text.replace("n_resamples: 10000", "n_resamples: 300"))
+    few = text.replace("n_resamples: 10000", "n_resamples: 300")
+    params.write_text(
+        few.replace("control: 5", "control: 2").replace("replicates: 5", "replicates: 2")
+    )
     models = read_models(copy / "models.yaml")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
@@ -217,7 +220,8 @@ def test_a_killed_measurement_gives_the_same_numbers_when_it_goes_on(copy, tmp_p
     upstream.fetch(copy / "data", copy / scratch.MIRROR, published=copy / "published")
     places.run(tmp_path / "places.json", copy / "published")
     few = (copy / "params.yaml").read_text().replace("n_resamples: 10000", "n_resamples: 100")
-    (tmp_path / "params.yaml").write_text(few.replace("control: true", "control: false"))
+    few = few.replace("control: 5", "control: 0").replace("replicates: 5", "replicates: 1")
+    (tmp_path / "params.yaml").write_text(few)
 
     def begin(name: str) -> subprocess.Popen[str]:
         folders = ("--out", tmp_path / name, "--scratch", tmp_path / f"scratch-{name}")

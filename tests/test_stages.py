@@ -14,35 +14,13 @@ import claim_records
 from layerwise.cli import main
 from layerwise.errors import LayerwiseError
 from layerwise.files import sha256_of
-from layerwise.inputs.published import read_control
 from layerwise.inputs.result_files import BOOTSTRAP, UA_FILES
 from layerwise.inputs.shapes import read_choices
-from layerwise.ledger.verdicts import as_by_random
-from layerwise.steps import analyse, control, scaling
+from layerwise.steps import analyse, scaling
 from layerwise.steps.claims import as_table, claims, found, list_claims
 from layerwise.steps.trace import as_text, trace
 
 CLAIM = "p2.nb003.6.9b.global.ci_lower"
-
-
-def test_words_and_flags_of_random_weights_stand_beside_print(root, results, tmp_path):
-    """Those of published/control.csv, made by one command from what twins gave."""
-    judged = json.loads((results / "published" / "claims.json").read_text())["claims"]
-    beside = {r["id"]: r["control"] for r in judged if "control" in r}
-    assert beside == read_control(root / "published")
-    assert 0 < sum(map(as_by_random, judged)) < len(beside)
-    runs = {"gpt2/hunt": {"torch": "2.13.0", "random_weights": True}}
-    some = [
-        {"id": number, "published": printed, "control": given, "provenance": {"runs": of}}
-        for number, (printed, given, of) in enumerate(
-            [("YES", "NO", ["x"]), (True, True, ["x"]), (True, None, ["x"]), (0.5, 0.5, ["x"]),
-             (True, True, [])]
-        )
-    ]  # fmt: skip
-    (tmp_path / "claims.json").write_text(json.dumps({"runs": runs, "claims": some}))
-    control.run(tmp_path / "claims.json", tmp_path / "control.csv")
-    assert read_control(tmp_path) == {"0": "NO", "1": True}
-    assert "twins, torch 2.13.0" in (tmp_path / "control.csv").read_text()
 
 
 FIRST = ["published", "--statistics", "x", "--out", "x"]

@@ -213,6 +213,7 @@
     const value = (name, text) => make("div", { class: name === again ? "again" : "" }, make("dt", {}, name), make("dd", {}, ...withUnit(text, claim)));
     const full = (name) => claim[`${name}_full`] ?? claim[name];
     const values = make("dl", { class: "two" }, value("published", full("published")), value(again, full("recomputed")));
+    if (claim.noise) values.append(value("noise of rounding", claim.noise));
     if (claim.control) values.append(value("random weights", claim.control));
     values.append(make("div", {}, make("dt", {}, "relative difference"), make("dd", {}, difference(claim))));
     const touched = [...document.querySelectorAll("[data-claims]")]
@@ -227,7 +228,7 @@
       ["statistic", code(claim.statistic), hash(data.statistics[`${claim.analysis}.json`])],
       ...(claim.runs || []).map((run) => ["measured by", `${run}: ${data.runs[run]}`]),
       ["trace", code(`layerwise trace ${claim.id} --source ${data.source}`)],
-      ["tolerance", `${claim.tolerance}: ${data.tolerances[claim.tolerance]}`],
+      ["compared", claim.compared],
       ["kind", claim.kind],
     );
     return make(

@@ -75,7 +75,7 @@ def models(root: Path) -> Finding:
 
     registry = read_models(root / "models.yaml")
     chosen = read_choices(root / "params.yaml", "measure")
-    device, passes = chosen["device"], 1 + chosen["control"]
+    device = chosen["device"]
     try:
         require_accelerator(device)
         there = float(free_bytes(device))
@@ -83,12 +83,12 @@ def models(root: Path) -> Finding:
         there = math.inf
     texts = _texts(root / "data")
     try:
-        rows = [_row(model, there, device, passes, texts) for model in registry.values()]
+        rows = [_row(model, there, chosen, texts) for model in registry.values()]
     except TryAgainError as error:
         return Finding(str(error), "fill the cache where there is a network", (FULL,))
     run = [row for row in rows if row["runs"] == "yes"]
     minutes, download = (sum(row[key] for row in run) for key in ("minutes", "GB to fetch"))
-    states = [passes * needs.states_bytes(registry[row["model"]]) / 1e9 for row in run]
+    states = [_passes(chosen) * needs.states_bytes(registry[row["model"]]) / 1e9 for row in run]
     cache = Path(constants.HF_HUB_CACHE)
     room = free(cache) / 1e9
     found = (
@@ -127,8 +127,13 @@ def _strings(node: Any) -> Iterator[str]:
             yield from _strings(one)
 
 
+def _passes(chosen: Mapping[str, Any]) -> int:
+    """How often a model's hidden states are made: as it is, with noise, of random weights."""
+    return 1 + int(chosen["replicates"]) + int(chosen["control"])
+
+
 def _row(
-    model: Any, there: float, device: str, passes: int, texts: Mapping[str, Sequence[str]]
+    model: Any, there: float, chosen: Mapping[str, Any], texts: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
     from layerwise.extraction import hub, needs
 
@@ -152,9 +157,16 @@ def _row(
         "runs": "no" if why else "yes",
         "GB of memory": round(max(sizes.values(), default=0) / 1e9, 1),
         "GB to fetch": round(download / 1e9, 1),
-        "minutes": round(passes * needs.seconds(model, needs.tflops(device)) / 60, 1),
+        "minutes": round(_seconds(model, chosen) / 60, 1),
         "why not": why or "; ".join(notes),
     }
+
+
+def _seconds(model: Any, chosen: Mapping[str, Any]) -> float:
+    from layerwise.extraction import needs
+
+    again = {name: int(chosen[name]) for name in ("replicates", "control")}
+    return needs.seconds(model, needs.tflops(chosen["device"]), **again)
 
 
 CHECKS: dict[str, Check] = {

@@ -1,9 +1,9 @@
-"""All that is measured on one model: each dtype loaded once, states, traces and matrices."""
+"""All that is measured on one model: each dtype loaded once, states, traces and matrices; noise."""
 
 import gc
 import math
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,9 @@ from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint
 from layerwise.extraction.projections import Weights
 from layerwise.extraction.provenance import describe
-from layerwise.inputs.measured import Runs
+from layerwise.extraction.replicates import disturbed
+from layerwise.extraction.rounding import rounds
+from layerwise.inputs.measured import NOISE, Runs
 from layerwise.inputs.models import PACKED, Model
 from layerwise.inputs.published import Published, leaves
 from layerwise.inputs.texts import StatementPairs
@@ -49,10 +51,13 @@ def measure_model(
     *,
     choices: Mapping[str, Any],
     draws: Mapping[str, Any],
+    replicates: int = 0,
 ) -> Runs:
     """Run every extraction and experiment of a model; what fails leaves the others alone.
 
     `runs` say dtype, device, revision, kernels, and their `fragments`; `absent` why there are none.
+    `noise` holds as many replicates of what runs in 16 bits and looks at texts: the same with
+    noise of the size of rounding.
 
     Args:
         load: gives the model in a dtype; what it raises is why all of that dtype is absent.
@@ -61,41 +66,95 @@ def measure_model(
         choices: of `extract` and `measure`: `tokens_per_batch`, `seed`, `bins`.
         draws: `n_resamples`, `level` and `seed` of the intervals.
     """
-    found: Runs = {"runs": {}, "absent": {}}
+    found: Runs = {"runs": {}, "absent": {}, NOISE: [_nothing() for _ in range(replicates)]}
+    of_run = _Measuring(model, texts, published, choices, draws)
     total = len(model.extractions) + len(model.experiments)
+    total += replicates * sum(len(_wanted(model, dtype)) for dtype in model.dtypes if rounds(dtype))
 
     def in_dtype(dtype: str, advance: Advance) -> None:
         wanted = _wanted(model, dtype)
         advance(0, f"loading in {dtype}")
         try:
             checkpoint = load(dtype)
-            weights = Weights.of(checkpoint)
         except Exception as error:
-            found["absent"].update(dict.fromkeys(wanted, reason := why(error)))
-            advance(len(wanted), reason)
+            n_passes = 1 + replicates * rounds(dtype)
+            for one in (found, *found[NOISE][: n_passes - 1]):
+                one["absent"].update(dict.fromkeys(wanted, reason := why(error)))
+            advance(n_passes * len(wanted), reason)
             return
-        trace = partial(tracing.trace, checkpoint)
-        subject = Subject(model, trace, weights, texts.sets, published)
-        for name in wanted:
-            advance(0, f"{name} in {dtype}")
-            try:
-                run: Any = describe(checkpoint) | (
-                    _of_pairs(name, checkpoint, subject, texts, scratch, choices, draws)
-                    if name in model.extractions
-                    else {"fragments": measure_experiment(name, subject)}
-                )
-                require_finite(f"{name} of {model.slug} in {dtype}", run["fragments"])
-                found["runs"][name] = run
-            except Exception as error:
-                found["absent"][name] = why(error)
-                say(f"{model.slug}: {name} failed: {found['absent'][name]}")
-            advance()
-            gc.collect()
+        of_run(checkpoint, wanted, found, scratch, advance)
+        for number, one in enumerate(found[NOISE] if rounds(dtype) else ()):
+            with disturbed(checkpoint, number) as replicate:
+                of_run(replicate, wanted, one, scratch / f"{NOISE}-{number}", advance)
 
     with meter(model.slug, "runs", total) as advance:
         for dtype in model.dtypes:
             in_dtype(dtype, advance)  # its model goes with its names: two do not fit together
     return found
+
+
+def _nothing() -> Runs:
+    return {"runs": {}, "absent": {}}
+
+
+@dataclass(frozen=True)
+class _Measuring:
+    """What is measured on a loaded model, whether as it is or with noise."""
+
+    model: Model
+    texts: Texts
+    published: Published
+    choices: Mapping[str, Any]
+    draws: Mapping[str, Any]
+
+    def __call__(
+        self,
+        checkpoint: Checkpoint,
+        wanted: Sequence[str],
+        into: Runs,
+        scratch: Path,
+        advance: Advance,
+    ) -> None:
+        """Put the runs into a document, or why they failed."""
+        dtype, slug = checkpoint.dtype, self.model.slug
+        for name in wanted:
+            advance(0, f"{name} in {dtype}")
+            try:
+                into["runs"][name] = run = self._run(name, checkpoint, scratch)
+                require_finite(f"{name} of {slug} in {dtype}", run["fragments"])
+            except Exception as error:
+                into["runs"].pop(name, None)
+                into["absent"][name] = why(error)
+                say(f"{slug}: {name} failed: {into['absent'][name]}")
+            advance()
+            gc.collect()
+
+    def _run(self, name: str, checkpoint: Checkpoint, scratch: Path) -> Any:
+        if name in self.model.extractions:
+            found = self._of_pairs(name, checkpoint, scratch / name)
+        else:
+            trace = partial(tracing.trace, checkpoint)
+            weights = Weights.of(checkpoint)
+            subject = Subject(self.model, trace, weights, self.texts.sets, self.published)
+            is_replicate = checkpoint.rounding is not None
+            found = {"fragments": measure_experiment(name, subject, of_texts_alone=is_replicate)}
+        return describe(checkpoint) | found
+
+    def _of_pairs(self, name: str, checkpoint: Checkpoint, folder: Path) -> dict[str, Any]:
+        """Hidden states of the statement pairs, reduced to values, in the published places."""
+        extraction, choices = self.model.extractions[name], self.choices
+        states = extract(
+            checkpoint,
+            self.texts.pairs.statements,
+            self.texts.prompts,
+            folder,
+            template=extraction.template,
+            tokens_per_batch=choices["tokens_per_batch"],
+        )
+        sampling = {"layer_step": extraction.layer_step, "seed": choices["seed"], **choices["bins"]}
+        values = measure(states, self.texts.pairs, **sampling)
+        fragments = fill.fragments(self.model, name, values, self.published, Draws(**self.draws))
+        return {**{of: states.index[of] for of in HOW}, "fragments": fragments}
 
 
 def why(error: Exception) -> str:
@@ -129,28 +188,3 @@ def _wanted(model: Model, dtype: str) -> list[str]:
         *(key for key, one in model.extractions.items() if one.dtype == dtype),
         *(name for name, of in model.experiments.items() if of.removeprefix(PACKED) == dtype),
     ]
-
-
-def _of_pairs(
-    name: str,
-    checkpoint: Checkpoint,
-    subject: Subject,
-    texts: Texts,
-    scratch: Path,
-    choices: Mapping[str, Any],
-    draws: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Hidden states of the statement pairs, reduced to values, in the published places."""
-    model, extraction = subject.model, subject.model.extractions[name]
-    states = extract(
-        checkpoint,
-        texts.pairs.statements,
-        texts.prompts,
-        scratch / name,
-        template=extraction.template,
-        tokens_per_batch=choices["tokens_per_batch"],
-    )
-    sampling = {"layer_step": extraction.layer_step, "seed": choices["seed"], **choices["bins"]}
-    values = measure(states, texts.pairs, **sampling)
-    fragments = fill.fragments(model, name, values, subject.published, Draws(**draws))
-    return {**{of: states.index[of] for of in HOW}, "fragments": fragments}

@@ -82,7 +82,12 @@ EXPERIMENTS: Mapping[str, Sequence[Experiment]] = {
 }
 
 
-def measure_experiment(name: str, subject: Subject) -> Fragments:
-    """What an experiment measures of a subject; places that share a text run it once."""
+def measure_experiment(name: str, subject: Subject, *, of_texts_alone: bool = False) -> Fragments:
+    """What an experiment measures of a subject; places that share a text run it once.
+
+    Arguments:
+        of_texts_alone: leave out what looks at weights and at no text: noise does not touch it.
+    """
     once = replace(subject, trace=cache(subject.trace))
-    return merge(one.fragments(name, once) for one in EXPERIMENTS[name])
+    wanted = [one for one in EXPERIMENTS[name] if one.prompts is not None or not of_texts_alone]
+    return merge(one.fragments(name, once) for one in wanted)

@@ -91,6 +91,7 @@ def extract(
         "adds_bos": checkpoint.declaration.adds_bos,
         "tokens_per_batch": tokens_per_batch,
         "template": template,
+        **({} if checkpoint.rounding is None else {"noise_seed": checkpoint.rounding.seed}),
     }
     partial = _partial(checkpoint, ids, folder, index)
     processes = _Processes.of(checkpoint)
@@ -185,10 +186,14 @@ def _run(
     kept: dict[Layer, Any] = {}
     norms: dict[Layer, torch.Tensor] = {}
 
+    def pooled_by(hidden: torch.Tensor) -> torch.Tensor:
+        pooled = pool(hidden)
+        return pooled if checkpoint.rounding is None else checkpoint.rounding(pooled)
+
     def see(layer: Layer, hidden: Float[torch.Tensor, "batch token hidden"]) -> None:
         norms[layer] = hidden.float().norm(dim=-1).norm(dim=1)
         # a copy: some blocks add to what they gave in place
-        kept[layer] = _to_numpy(hidden.clone()) if batch.kind == "prompts" else pool(hidden)
+        kept[layer] = _to_numpy(hidden.clone()) if batch.kind == "prompts" else pooled_by(hidden)
 
     named = [f"{batch.kind[:-1]} {number} ({texts[number]!r:.80})" for number in batch.members]
     tokens = torch.from_numpy(np.stack([ids[number] for number in batch.members])).long()

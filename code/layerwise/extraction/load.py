@@ -32,13 +32,15 @@ from layerwise.extraction.families import FAMILIES
 from layerwise.extraction.hub import ahead, fetch, whole
 from layerwise.extraction.hub_answers import explained
 from layerwise.extraction.needs import spelled
+from layerwise.extraction.rounding import Rounding
 from layerwise.extraction.token_ids import NO_TEXTS, Texts, check_texts
 from layerwise.files import from_environment, require_name, sha256_of
 from layerwise.inputs.models import DTYPES, Model
 
 # The weights that a model gets: those of its files, random ones, or shapes alone, which are those
 # of its files or, where none of them is here yet, of config.json.
-Source = Literal["stored", "random", "shapes", "to come"]
+# of weights: those of files, their shapes alone, or none yet; a number is a draw of random ones
+Source = Literal["stored", "shapes", "to come"]
 _ONE_MODEL = "save config and weights of one model together"
 RANDOM = "random_weights"  # in a twin's config.json, and with every number measured on one
 
@@ -54,6 +56,7 @@ class Checkpoint:
     revision: str
     dtype: str
     folder: Path | None = None  # config, tokenizer and weights; None: the weights are no file's
+    rounding: Rounding | None = None  # the noise of a replicate
 
     @property
     def family(self) -> str:
@@ -254,11 +257,11 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
 
 
 def load_registered(
-    model: Model, dtype: str, *, device: str | None = None, control: bool = False
+    model: Model, dtype: str, *, device: str | None = None, draw: int | None = None
 ) -> Checkpoint:
     """Load a model of the registry from the hub, if it is as declared, under the name shown there.
 
-    As a `control` it has its own configuration and tokenizer, and weights that are random.
+    With the number of a `draw` it has its own configuration and tokenizer, and random weights.
 
     Raises:
         LayerwiseError: for an unresolved revision; as for `load_model`.
@@ -269,7 +272,7 @@ def load_registered(
             "look the commit up, write it into the registry, then load it"
         )
     folder = fetch(model.hub, model.revision, model)
-    weights: Source = "random" if control else "stored"
+    weights: Source | int = "stored" if draw is None else draw
     loaded = _load(folder, model.hub, folder.name, dtype, device, weights=weights)
     check_declared(model, loaded.model.config, adds_bos=loaded.declaration.adds_bos)
     return replace(loaded, display=model.display)
@@ -292,7 +295,7 @@ def _load(
     device: str | None,
     *,
     texts: Texts = NO_TEXTS,
-    weights: Source = "stored",
+    weights: Source | int = "stored",
 ) -> Checkpoint:
     """Check a folder, from what is cheap to what is not, then make the model that it declares."""
     if weights == "to come":
@@ -311,8 +314,8 @@ def _load(
                 f"{name} in {dtype} needs {spelled(need)} on {device}, {spelled(there)} are there; "
                 "use a 16-bit dtype, device 'auto', or a larger machine"
             )
-        if weights == "random":
-            model = _draw_weights(name, config, dtype, device)
+        if isinstance(weights, int):
+            model = _draw_weights(name, weights, config, dtype, device)
         elif weights != "to come":
             model = _load_weights(path, config, dtype, "meta" if weights == "shapes" else device)
         _try_out(path, model.eval())
@@ -399,15 +402,15 @@ def _load_weights(path: Path, config: Any, dtype: str, device: str) -> Any:
     return model
 
 
-def _draw_weights(name: str, config: Any, dtype: str, device: str) -> Any:
+def _draw_weights(name: str, draw: int, config: Any, dtype: str, device: str) -> Any:
     """The model as it is before training: the weights that its architecture begins with.
 
-    One device draws the same numbers again; two models of one shape differ.
+    One device draws the same numbers again; two models of one shape, and two draws, differ.
     """
     setattr(config, RANDOM, True)
     place = "cpu" if device == "auto" else device
     with torch.random.fork_rng(devices=[]), torch.device(place):
-        torch.manual_seed(zlib.crc32(f"control {name}".encode()))
+        torch.manual_seed(zlib.crc32(f"control {draw} {name}".encode()))
         model = _from_config(config, dtype)
     if device == "auto":
         whole = list(model._no_split_modules)  # a block stays on one device

@@ -14,8 +14,9 @@ Time, in seconds (r: matrix rate; each dtype loads the weights once, at 1 GB/s):
     2 P tokens / r + bytes of weights / 1e9
 
 with 460 statements of 12 tokens for every extraction in the dtype, and 25 prompts of 16 tokens for
-every experiment of Paper 3. Downloading, the singular values of Paper 3's weights (minutes on a
-CPU), and the control, which takes all of this again, come on top.
+every experiment of Paper 3. Every draw of random weights takes all of this again, every replicate
+with rounding noise the passes of the 16-bit dtypes. Downloading, and the singular values of Paper
+3's weights (minutes on a CPU), come on top.
 """
 
 import psutil
@@ -50,8 +51,15 @@ def seconds_of(parameters: float, tokens: int, dtype: str, rate: float) -> float
     return 2 * parameters * tokens / rate + parameters * BYTES[dtype] / DISK_RATE
 
 
-def seconds(model: Model, tflops: float = TFLOPS) -> float:
-    """The same of everything that is run on a model of the registry; TFLOP/s are positive."""
+def seconds(
+    model: Model, tflops: float = TFLOPS, *, replicates: int = 0, control: int = 0
+) -> float:
+    """The same of everything that is run on a model of the registry; TFLOP/s are positive.
+
+    Arguments:
+        replicates: passes with rounding noise, of what runs in 16 bits.
+        control: draws of random weights.
+    """
     if not tflops > 0:
         raise LayerwiseError(f"a matrix rate must be a positive number of TFLOP/s, found {tflops}")
     total = 0.0
@@ -59,7 +67,10 @@ def seconds(model: Model, tflops: float = TFLOPS) -> float:
         statements = sum(one.dtype == dtype for one in model.extractions.values())
         prompts = sum(name in model.experiments for name in experiments)
         tokens = STATEMENTS * 12 * statements + PROMPT_TOKENS * prompts
-        total += seconds_of(model.parameters * 1e9, tokens, dtype, tflops * 1e12)
+        again = replicates if BYTES[dtype] == 2 else 0
+        passes = 2 * model.parameters * 1e9 * tokens / (tflops * 1e12)
+        total += (1 + control) * seconds_of(model.parameters * 1e9, tokens, dtype, tflops * 1e12)
+        total += again * passes
     return total
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, NotRequired
+from typing import Any, Final, NotRequired
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, write_json
@@ -19,7 +19,8 @@ from layerwise.inputs.published import Cell, Published, Value, leaves
 from layerwise.inputs.shapes import Loose, require_shape
 
 NAME = "measured.json"
-CONTROL = "control"  # the measurement of random weights of the same architecture
+NOISE: Final = "noise"  # measurements with noise of the size of rounding
+CONTROL: Final = "control"  # measurements of random weights of the same architecture
 RANDOM = "random_weights"  # of a run: on a twin, whose numbers mean nothing
 NAN = "NaN"  # strict JSON has none: half precision leaves some layers without a number
 BEYOND = "beyond/"  # files of ours: what was measured and never published
@@ -44,14 +45,16 @@ class Run(Loose):
 
 
 class Runs(Loose):
-    """`measured.json`: of a model, or of random weights in its place."""
+    """`measured.json`: of a model; `noise` and `control` are the same again, some times each."""
 
     runs: dict[str, Run]
     absent: dict[str, Any]
-    control: NotRequired[Runs]
+    noise: NotRequired[list[Runs]]
+    control: NotRequired[list[Runs]]
 
 
 Fragments = Mapping[str, Mapping[str, Any]]
+Measurements = Mapping[str, Mapping[str, Any]]  # by slug: `Runs` as a document
 
 
 def merge(fragments: Iterable[Fragments]) -> dict[str, dict[str, Any]]:
@@ -148,23 +151,64 @@ def read_measurements(folder: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-def all_fragments(measurements: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+def all_fragments(measurements: Measurements) -> dict[str, dict[str, Any]]:
     """The fragments of all runs of all models together."""
     runs = (run for one in measurements.values() for run in one["runs"].values())
     return merge(run["fragments"] for run in runs)
 
 
-def controls(measurements: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """The measurements of random weights; what the texts fill is there too, as it needs no model.
+def replicates(measurements: Measurements) -> list[dict[str, Any]]:
+    """The measurements with one draw of rounding noise each, as many as every model has.
 
-    Empty where no control was run.
+    What does not round, or rests on the weights alone, is in them as it was measured.
     """
-    found = {slug: one.get(CONTROL, one) for slug, one in measurements.items()}
-    ran = any(one.get(CONTROL, {}).get("runs") for one in measurements.values())
-    return found if ran else {}
+    found = []
+    for number in range(_fewest(measurements, NOISE)):
+        found.append({slug: _with_noise(one, number) for slug, one in measurements.items()})
+    return found
 
 
-def is_random(measurements: Mapping[str, Mapping[str, Any]]) -> bool:
+def _with_noise(one: Mapping[str, Any], number: int) -> dict[str, Any]:
+    if not one.get(NOISE):
+        return dict(one)
+    noisy = one[NOISE][number]["runs"]
+    runs = {
+        name: {**run, "fragments": _laid_over(run["fragments"], noisy[name]["fragments"])}
+        if name in noisy
+        else run
+        for name, run in one["runs"].items()
+    }
+    return {**one, "runs": runs}
+
+
+def _laid_over(fragments: Fragments, others: Fragments) -> dict[str, dict[str, Any]]:
+    return {file: {**parts, **others.get(file, {})} for file, parts in fragments.items()}
+
+
+def controls(measurements: Measurements) -> list[dict[str, Any]]:
+    """The measurements of random weights, draw by draw; of texts alone they are as they were.
+
+    A model whose random weights gave nothing has no runs in them.
+    """
+    return [
+        {slug: _of_draw(one, number) for slug, one in measurements.items()}
+        for number in range(_fewest(measurements, CONTROL))
+    ]
+
+
+def _of_draw(one: Mapping[str, Any], number: int) -> Mapping[str, Any]:
+    if CONTROL not in one:
+        return one
+    drawn: list[Any] = one[CONTROL]
+    return drawn[number] if drawn else {"runs": {}, "absent": {}}
+
+
+def _fewest(measurements: Measurements, beside: str) -> int:
+    """How many of them all models have that have any."""
+    return min((len(one[beside]) for one in measurements.values() if one.get(beside)), default=0)
+
+
+def is_random(measurements: Measurements) -> bool:
     return any(run.get(RANDOM) for one in measurements.values() for run in one["runs"].values())
 
 

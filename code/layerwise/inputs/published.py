@@ -25,7 +25,6 @@ EMPTY_LIST = "[]"  # how an empty list is noted: that there were no sign changes
 Cell = tuple[str, str]
 
 HEADER = ["file", "key", "value"]
-CONTROL, CONTROL_HEADER = "control.csv", ["claim", "value", "weights"]  # of random weights
 TYPED = "typed.csv"  # numbers that exist only in a notebook's cells, so no file to compare with
 
 _LABEL = re.compile(r"[A-Za-z0-9_./-]{1,40}")
@@ -120,12 +119,6 @@ def read_published(folder: Path) -> Published:
                     f"found {literal!r}; restore the published value"
                 )
     return Published(cells)
-
-
-def read_control(folder: Path) -> dict[str, Value]:
-    """The words and flags that random weights give, by claim (made by `steps.control`)."""
-    rows = read_table(folder / CONTROL, CONTROL_HEADER)
-    return {claim: _literal(value) for _, (claim, value, _) in rows}
 
 
 def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:

@@ -43,7 +43,8 @@ class Measuring(Strict):
     """The section `measure` of params.yaml."""
 
     device: Device
-    control: bool
+    replicates: Annotated[int, Field(ge=0, le=100)]
+    control: Annotated[int, Field(ge=0, le=100)]
     tokens_per_batch: Whole
     layer_step: Whole
     seed: Seed

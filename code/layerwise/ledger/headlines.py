@@ -9,7 +9,6 @@ true or gives what is printed, or as a row {claim, choice, model} of the sensiti
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal, Required
 
 from layerwise.inputs.shapes import Loose, Strict, require_shape
@@ -101,7 +100,7 @@ def headlines(
     records: Sequence[Record],
     documents: Mapping[str, Any],
     entries: Sequence[Mapping[str, Any]],
-    control: Mapping[str, Any] = MappingProxyType({}),
+    control: Sequence[Mapping[str, Any]] = (),
 ) -> list[Headline]:
     """The graded headlines, in order; the same for every source.
 
@@ -109,7 +108,8 @@ def headlines(
         records: judged claims.
         documents: the statistics of the same source, {analysis: {document: result}}.
         entries: `read_headlines`.
-        control: the documents of random weights: a fact that is true of these too says nothing.
+        control: the documents of each draw of random weights: a fact that is true of some of
+            these says nothing.
     """
     known = {record["id"]: record for record in records}
     found = []
@@ -128,11 +128,11 @@ def _headline(
     entry: Mapping[str, Any],
     known: Mapping[str, Record],
     documents: Mapping[str, Any],
-    control: Mapping[str, Any],
+    control: Sequence[Mapping[str, Any]],
 ) -> Headline:
     named, wanted = entry["claims"], named_and_matching(entry, known)
     facts = {
-        text: None if (true := at(documents, statistic)) and at(control, statistic) else true
+        text: _fact(statistic, documents, control)
         for text, statistic in entry.get("facts", {}).items()
     }
     choices = {
@@ -154,6 +154,14 @@ def _headline(
         choices={text: OUTCOMES[survives] for text, survives in choices.items()},
         asked=entry.get("asked", []),
     )
+
+
+def _fact(
+    statistic: str, documents: Mapping[str, Any], control: Sequence[Mapping[str, Any]]
+) -> bool | None:
+    """Whether a fact is true; None where some draw of random weights has it too."""
+    true: bool | None = at(documents, statistic)
+    return None if true and any(at(draw, statistic) for draw in control) else true
 
 
 def grade(rule: str, parts: Sequence[bool | None], choices: Sequence[bool | None]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.files import sha256_of
-from layerwise.inputs.measured import CONTROL, NAME, is_identity
+from layerwise.inputs.measured import CONTROL, NAME, NOISE, is_identity
 from layerwise.inputs.models import Model
 from layerwise.inputs.published import Cell, Published, split_pointer
 
@@ -55,6 +55,37 @@ class Origins:
             found |= {self._places[file, at] for at in above(key) if (file, at) in self._places}
         return sorted(found)
 
+    def of_models(self, cells: Iterable[str]) -> list[str]:
+        """Those of these runs in which a model ran: the texts are counted without one."""
+        return [run for run in self.runs(cells) if run.partition("/")[0] in self.models]
+
+    def in_16_bits(self, runs: Iterable[str]) -> bool:
+        """Whether some of these runs rounded to 16 bits."""
+        return any(map(self._is_rounded, runs))
+
+    def _is_rounded(self, run: str) -> bool:
+        return str(self.settings(run).get("dtype")) != "float32"
+
+    def why_no_noise(self, runs: Iterable[str]) -> str | None:
+        """Why the noise of these runs is not known; None where it is."""
+        return self._why_none(filter(self._is_rounded, runs), NOISE, "measure.replicates")
+
+    def why_no_control(self, runs: Iterable[str]) -> str | None:
+        """Why there is no draw of random weights beside these runs; None where there is."""
+        return self._why_none(runs, CONTROL, "measure.control")
+
+    def _why_none(self, runs: Iterable[str], beside: str, choice: str) -> str | None:
+        for run in runs:
+            slug, _, name = run.partition("/")
+            others = self.measurements[slug].get(beside, [])
+            if not others:
+                return f"{run}: there is none; {choice} of params.yaml says how many"
+            for number, one in enumerate(others):
+                if name not in one["runs"]:
+                    why = one["absent"].get(name, "it was not measured")
+                    return f"{run}, {beside} {number}: {why}"
+        return None
+
     def settings(self, run: str) -> dict[str, Any]:
         """What measured a run: model, dtype, device, kernels, revision, versions."""
         slug, _, name = run.partition("/")
@@ -70,12 +101,14 @@ class Origins:
         files = (folder / slug / NAME for slug in dict.fromkeys(run.split("/")[0] for run in used))
         found: dict[str, dict[str, Any]] = {"failed": {}, "left_out": {}}
         for slug, one in self.measurements.items():
-            of_control = {
-                f"{name} ({CONTROL})": why
-                for name, why in one.get(CONTROL, {}).get("absent", {}).items()
+            of_others = {
+                f"{name} ({beside})": why
+                for beside in (NOISE, CONTROL)
+                for other in one.get(beside, [])
+                for name, why in other["absent"].items()
                 if name in one["runs"]
             }
-            reasons = one["absent"] | of_control
+            reasons = one["absent"] | of_others
             if reasons:
                 skipped = slug in self.models and self.models[slug].skipped
                 found["left_out" if skipped else "failed"][slug] = {

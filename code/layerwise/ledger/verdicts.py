@@ -1,26 +1,33 @@
 """Compare a printed number with the statistic that answers it, and say how it fares.
 
 Of source `published` a claim agrees, differs, follows, ...; of source `measured` it is reproduced,
-differs, or was not measured: VERDICTS says what each word means.
+differs, or was not measured: VERDICTS says what each word means. What was measured in 16 bits has a
+band of its own, from replicates (`noise`); what random weights give as well is no evidence.
 """
 
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published, split_pointer
 from layerwise.inputs.result_files import DATASET, PROMPTS
 from layerwise.ledger.claims import FULL, Claim, statistic_parts
+from layerwise.ledger.noise import Noise, is_number, noise_of
 from layerwise.ledger.origins import Origins, above
 
 AS_RANDOM = "reproduced, as by random weights"
+TOO_NOISY, NO_NOISE, NO_CONTROL = "too noisy to tell", "noise missing", "control missing"
 VERDICTS = {  # and what each means, in the order of lists
-    "agrees": "derived from published values by the stated method, equal at the printed decimals",
-    "reproduced": "measured from the weights, within the band of its tolerance class",
-    AS_RANDOM: "random weights of the same architecture give it too: no evidence",
+    "agrees": "derived from published values, or counted in the texts, by the stated method, equal "
+    "at the printed decimals",
+    "reproduced": "measured from the weights, within its band, and by no draw of random weights",
+    AS_RANDOM: "some draw of random weights gives it too, in the same architecture: no evidence",
+    NO_CONTROL: "measured as printed, but no random weights were measured beside it",
+    NO_NOISE: "measured in 16 bits, and what rounding does to it was not",
+    TOO_NOISY: "rounding alone moves it by as much as the claim asserts, or changes the word",
     "differs": "the stated method gives another value; both are shown",
     "same number": "two places print one stored number: equal, and nothing was derived",
     "follows": "the rounding of a published number that itself needs weights",
@@ -45,23 +52,19 @@ class Band(NamedTuple):
     of_log: bool = False  # of the natural logarithm
 
     def __str__(self) -> str:
-        parts = [f"{self.relative:g} relative"] if self.relative else []
-        parts += [f"{self.absolute:g} absolute"] if self.absolute else []
+        parts = [f"{self.relative:.3g} relative"] if self.relative else []
+        parts += [f"{self.absolute:.3g} absolute"] if self.absolute else []
         return (" or ".join(parts) or "equal") + (" of ln p" if self.of_log else "")
 
 
-# Of a measurement against print. The half-precision band is an assumption until a repeated run has
-# measured its noise. UA near zero: states that are off by 3e-3 (float16 on a CPU) move a cosine by
-# the square of that, and a mean over pairs by less. p: what the half band of r does to ln p.
+# Of a measurement against print. What kernels, batches and threads do in float32 is the least; what
+# ran in 16 bits has the wider band that its own replicates give it.
 TOLERANCES: Mapping[str, Band] = {
     "exact": Band(0.0, 0.0),
     "float64": Band(1e-12, 0.0),
-    "float32": Band(1e-5, 1e-7),
-    "half": Band(1e-2, 2e-3),
-    "ua": Band(1e-2, 2e-4),
-    "p": Band(5e-2, 0.2, of_log=True),
+    "measured": Band(1e-5, 1e-7),
+    "p": Band(1e-3, 0.0, of_log=True),
 }
-OF_HALF = ("half", "ua")  # what was measured in float32 is judged as that
 STORED = Band(1e-12, 0.0)  # recomputing from stored full-precision numbers
 
 
@@ -166,20 +169,29 @@ def select(claim: Claim, statistics: Statistics, statistic: str | None = None) -
 
 
 def judge(
-    claim: Claim, statistics: Statistics, control: Statistics | None = None
+    claim: Claim,
+    statistics: Statistics,
+    replicates: Sequence[Statistics] = (),
+    draws: Sequence[Statistics] = (),
 ) -> dict[str, Any]:
     """The record of one claim: printed, recomputed, verdict, cause, provenance.
 
-    `control` are the statistics of random weights, by the same rules.
+    Arguments:
+        replicates: the statistics of the same models with noise of the size of rounding.
+        draws: those of random weights of the same architectures, by the same rules.
     """
+    if claim.tolerance not in TOLERANCES:
+        raise LayerwiseError(
+            f"claim {claim.id}: tolerance must be one of {', '.join(TOLERANCES)}, "
+            f"found {claim.tolerance!r:.40}; take one"
+        )
     published, origins = statistics.source == "published", statistics.origins
     value, inputs, derived = _answer(claim, statistics)
-    claim = replace(claim, tolerance=_band(claim, inputs, origins))
-    rule = _judge_published if published else _judge_measured
-    verdict, cause = rule(claim, value, statistics)
-    random = None if control is None else select(claim, control)
-    if verdict == "reproduced" and rule(claim, random, statistics)[0] == verdict:
-        verdict = AS_RANDOM
+    beside: dict[str, Any] = {}
+    if published:
+        verdict, cause = _judge_published(claim, value, statistics)
+    else:
+        verdict, cause, beside = _judge_measured(claim, value, statistics, replicates, draws)
     values = {text: select(claim, statistics, of) for text, of in claim.readings.items()}
     readings = [
         {"text": text, "value": one, "gives": gives(claim.printed, one, digits(claim))}
@@ -196,7 +208,7 @@ def judge(
         **{name: getattr(claim, name) for name in RECORDED},
         "published": claim.printed,
         "recomputed": shown,
-        **({"control": random} if origins else {}),
+        **beside,
         "verdict": verdict,
         "tolerance": claim.tolerance,
         "cause": cause,
@@ -224,19 +236,6 @@ def _answer(claim: Claim, statistics: Statistics) -> tuple[Any, list[str], bool]
         file, key = claim.same["file"], claim.same["key"]
         return statistics.published[file, key], [f"{file}#{key}"], False
     return value, [] if value is None else statistics.inputs(claim.statistic or ""), derived
-
-
-def _band(claim: Claim, inputs: Sequence[str], origins: Origins | None) -> str:
-    """The tolerance class of a claim: a narrower one if all of it was measured in float32."""
-    if claim.tolerance not in TOLERANCES:
-        raise LayerwiseError(
-            f"claim {claim.id}: tolerance must be one of {', '.join(TOLERANCES)}, "
-            f"found {claim.tolerance!r:.40}; take one"
-        )
-    if origins is None or claim.tolerance not in OF_HALF:
-        return claim.tolerance
-    dtypes = {origins.settings(run).get("dtype") for run in origins.runs(inputs)}
-    return "float32" if dtypes == {"float32"} else claim.tolerance
 
 
 def _judge_published(claim: Claim, value: Any, statistics: Statistics) -> tuple[str, str | None]:
@@ -270,21 +269,92 @@ def _judge_statement(claim: Claim) -> tuple[str, str | None] | None:
     return ("not checkable", claim.why) if claim.statistic is None else None
 
 
-def _judge_measured(claim: Claim, value: Any, statistics: Statistics) -> tuple[str, str | None]:
+def _judge_measured(
+    claim: Claim,
+    value: Any,
+    statistics: Statistics,
+    replicates: Sequence[Statistics],
+    draws: Sequence[Statistics],
+) -> tuple[str, str | None, dict[str, Any]]:
+    """Verdict, cause, and what stands beside the value: its noise, and what random weights give."""
     stated = _judge_statement(claim)
     if stated is not None and (claim.statistic is None or claim.kind == "declared"):
-        return stated
+        return *stated, {}
     if value is None:
         none = None if claim.unmeasured else statistics.why_none(claim.statistic or "")
         if none is not None and claim.printed is not None:
-            return "differs", f"the stated method gives nothing: {none}" if none else None
-        return "not measured", claim.unmeasured or statistics.why_not(claim)
+            cause = f"the stated method gives nothing: {none}" if none else None
+            return "differs", cause, {}
+        return "not measured", claim.unmeasured or statistics.why_not(claim), {}
+    origins = statistics.origins
+    assert origins is not None  # every measured source says what measured it
+    runs = origins.of_models(statistics.inputs(claim.statistic or ""))
     if claim.printed is None:
-        return "not checkable", claim.why
+        return "not checkable", claim.why, {}
+    if not runs:  # counted in the texts, or a constant: no weight enters
+        same = gives(claim.printed, value, digits(claim))
+        return ("agrees", claim.why, {}) if same else ("differs", None, {})
+    noise, beside = None, {}
+    if origins.in_16_bits(runs):
+        if why := origins.why_no_noise(runs):
+            return NO_NOISE, why, {}
+        again = [select(claim, one) for one in replicates]
+        log, exact = TOLERANCES[claim.tolerance].of_log, claim.tolerance == "exact"
+        noise = noise_of(value, again, of_log=log, is_exact=exact)
+        beside["noise"] = _plain(noise)
+    if not within(claim, value, noise):
+        unsettled = noise is not None and noise.same is not None and noise.same < noise.replicates
+        return (TOO_NOISY if unsettled else "differs"), None, beside
+    if noise is not None and drowns(claim, noise):
+        return TOO_NOISY, claim.why, beside
+    if why := origins.why_no_control(runs):
+        return NO_CONTROL, why, beside
+    random = [select(claim, one) for one in draws]
+    n_giving = sum(one is not None and within(claim, one, noise) for one in random)
+    beside["control"] = {"draws": len(draws), "give": n_giving, "values": random}
+    return (AS_RANDOM if n_giving else "reproduced"), claim.why, beside
+
+
+def within(claim: Claim, value: Any, noise: Noise | None) -> bool:
+    """Whether a value is what is printed, within the band of its class or, if wider, its noise."""
     decimals = None if claim.decimals == FULL else digits(claim)
-    if equal(claim.printed, value, decimals, TOLERANCES[claim.tolerance]):
-        return "reproduced", claim.why
-    return "differs", None
+    bands = _bands(claim.tolerance, None if noise is None else noise.band)
+    return equal(claim.printed, value, decimals, bands)
+
+
+def _bands(tolerance: str, width: Any) -> "Band | list[Band]":
+    """The band of a class, widened by noise; of a list one for each entry."""
+    least = TOLERANCES[tolerance]
+    if isinstance(width, list):
+        return [least._replace(absolute=max(least.absolute, one)) for one in width]
+    return least if width is None else least._replace(absolute=max(least.absolute, width))
+
+
+def drowns(claim: Claim, noise: Noise) -> bool:
+    """Whether rounding moves a value as far as the claim asserts: to zero, or to another word.
+
+    A p-value asserts its logarithm: a band as wide as that reaches p = 1.
+    """
+    if noise.band is None:
+        return noise.same is not None and noise.same < noise.replicates
+    of_log = TOLERANCES[claim.tolerance].of_log
+    printed = claim.printed if isinstance(claim.printed, list) else [claim.printed]
+    widths = noise.band if isinstance(noise.band, list) else [noise.band]
+    return any(
+        width > 0 and width >= abs(math.log(one) if of_log and one > 0 else one)
+        for one, width in zip(printed, widths, strict=True)
+        if is_number(one)
+    )
+
+
+def _plain(noise: Noise) -> dict[str, Any]:
+    """As a record has it: an infinite band is null."""
+    found = {name: one for name, one in noise._asdict().items() if one is not None}
+    if "band" in found:
+        widths = noise.band if isinstance(noise.band, list) else [noise.band]
+        finite = [one if math.isfinite(one) else None for one in widths]
+        found["band"] = finite if isinstance(noise.band, list) else finite[0]
+    return found
 
 
 def counts(decimals: int | str | None, tolerance: str) -> bool:
@@ -305,20 +375,23 @@ def digits(claim: Claim) -> int | str | None:
     return None if counts(claim.decimals, claim.tolerance) else claim.decimals
 
 
-def equal(printed: Any, value: Any, decimals: int | str | None, band: Band) -> bool:
+def equal(
+    printed: Any, value: Any, decimals: int | str | None, band: "Band | Sequence[Band]"
+) -> bool:
     """Whether a recomputed value is what is printed.
 
-    Labels, booleans and counts must be equal; lists entry by entry; numbers at the printed
-    decimals, or within the band, whichever is wider.
+    Labels, booleans and counts must be equal; lists entry by entry; numbers within the band and
+    half a unit of the last printed decimal together.
     """
     if isinstance(printed, list):
-        return (
-            isinstance(value, list)
-            and len(printed) == len(value)
-            and all(equal(p, v, decimals, band) for p, v in zip(printed, value, strict=True))
+        if not isinstance(value, list) or len(printed) != len(value):
+            return False
+        bands = [band] * len(printed) if isinstance(band, Band) else band
+        return all(
+            equal(p, v, decimals, one) for p, v, one in zip(printed, value, bands, strict=True)
         )
-    numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (printed, value))
-    if not numbers:
+    assert isinstance(band, Band)
+    if not all(isinstance(x, int | float) and not isinstance(x, bool) for x in (printed, value)):
         return type(printed) is type(value) and printed == value
     if not (math.isfinite(printed) and math.isfinite(value)):
         return False
@@ -326,21 +399,12 @@ def equal(printed: Any, value: Any, decimals: int | str | None, band: Band) -> b
     half_unit = 0.5 * 10.0**-decimals * (1 + 1e-9) if isinstance(decimals, int) else 0.0
     if band.of_log and printed > 0 and value > 0:
         of_log = max(band.relative * abs(math.log(printed)), band.absolute)
-        within = abs(math.log(printed) - math.log(value)) <= of_log
-        return within or abs(printed - value) <= half_unit
+        within_band = abs(math.log(printed) - math.log(value)) <= of_log
+        return within_band or abs(printed - value) <= half_unit
     slack = max(band.relative * abs(printed), band.absolute)
     if band.of_log or printed * value < 0:  # no band spans a sign
         slack = 0.0
-    return abs(printed - value) <= max(slack, half_unit)
-
-
-def as_by_random(record: Mapping[str, Any]) -> bool:
-    """Whether random weights give what confirms a claim: it is no evidence for the models.
-
-    Of source `published` that is known of words and flags, and no part of the verdict.
-    """
-    same = record["verdict"] in STANDING and record.get("control") == record["published"]
-    return same or record["verdict"] == AS_RANDOM
+    return abs(printed - value) <= slack + half_unit
 
 
 def tolerance_used(record: Mapping[str, Any], source: str) -> str:
@@ -349,13 +413,23 @@ def tolerance_used(record: Mapping[str, Any], source: str) -> str:
     if printed is None or record["verdict"] in UNCOMPARED:
         return "with nothing"
     whole = counts(decimals, record["tolerance"]) or isinstance(printed, str | bool)
-    if whole and source == "published":
+    noise = record.get("noise")
+    if whole and noise:
+        return f"equal; {noise['same']} of {noise['replicates']} replicates give the same"
+    if whole:
         return "equal, as words and counts are"
-    band = STORED if source == "published" else TOLERANCES[record["tolerance"]]
-    if whole or not isinstance(decimals, int):
-        return str(band)
-    half = f"half a unit of the last printed digit, {0.5 * 10.0**-decimals:g}"
-    return half if source == "published" else f"{band} or {half}"
+    half = ""
+    if isinstance(decimals, int):
+        half = f"half a unit of the last printed digit, {0.5 * 10.0**-decimals:g}"
+    if source == "published":
+        return half or str(STORED)
+    band = str(TOLERANCES[record["tolerance"]])
+    if noise:
+        widths = noise["band"] if isinstance(noise["band"], list) else [noise["band"]]
+        widest = "no limit" if None in widths else f"{max(widths):.3g}"
+        of_log = " of ln p" if TOLERANCES[record["tolerance"]].of_log else ""
+        band = f"{widest}{of_log} by the noise of {noise['replicates']} replicates"
+    return f"{band} and {half}" if half else band
 
 
 def gives(printed: Any, value: Any, decimals: int | str | None) -> bool:

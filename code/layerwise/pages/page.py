@@ -17,7 +17,7 @@ from layerwise.inputs.measured import RANDOM
 from layerwise.inputs.published import Published
 from layerwise.inputs.upstream import Registry
 from layerwise.ledger.origins import by_reason
-from layerwise.ledger.verdicts import TOLERANCES, VERDICTS, as_by_random
+from layerwise.ledger.verdicts import AS_RANDOM, TOLERANCES, VERDICTS, tolerance_used
 from layerwise.pages.html import embedded, fill, inlined, policy, seen
 from layerwise.pages.pictures import Figures, Picture
 from layerwise.pages.records import beside, context, view
@@ -51,7 +51,7 @@ def page(
 
     Args:
         document: the judged claims of one source, `checked`.
-        choices: the central claims under other choices (`rows`; `control`: of random weights).
+        choices: the central claims under other choices (`rows`).
         published: the values behind a claim of source `published`.
         registry: SHA-256 of upstream's files.
         hashes: SHA-256 of the files that the page was made from.
@@ -59,7 +59,9 @@ def page(
     source, records = document["source"], document["claims"]
     told = context(document, random=figures.random_weights)
     told |= {"again": "random number"} if figures.random_weights else {}
-    views = [seen(view(record)) for record in records]
+    views = [
+        seen(view(record) | {"compared": tolerance_used(record, source)}) for record in records
+    ]
     placed = {one.name: one for one in figures.pictures if one.name in PLACED}
     others: dict[str, list[Picture]] = {}
     for one in figures.pictures:
@@ -77,7 +79,7 @@ def page(
         "search": {"plain": PLAIN, "first": FIRST, "all": FIRST + REST},
         **behind(records, views, published if source == "published" else None),
     }
-    of_random = {record["id"] for record in records if as_by_random(record)}
+    of_random = {record["id"] for record in records if record["verdict"] == AS_RANDOM}
     headlines = [
         {**one, "claims": claims, "as_random": len(of_random.intersection(claims))}
         for one in document["headlines"]
@@ -86,9 +88,7 @@ def page(
     filled = {
         **seen(told | {"headlines": headlines}),
         "records": views,
-        "choices": matrix(choices["rows"], headlines)
-        | {"control": {(row["claim"], row["choice"]): row for row in choices.get("control", ())}},
-        "n_as_random": len(of_random),
+        "choices": matrix(choices["rows"], headlines),
         "tolerances": data["tolerances"],
         "figures": others,
         "placed": placed,

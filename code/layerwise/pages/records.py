@@ -11,7 +11,7 @@ from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.values import brief, shown
 
 AGAIN = {"published": "recomputed", "measured": "measured"}
-_VIEWED = ("id", "paper", "verdict", "tolerance", "quantity", "model", "unit", "kind", "cause")
+_VIEWED = ("id", "paper", "verdict", "quantity", "model", "unit", "kind", "cause")
 _VERBS = {
     HOLDS: ("holds", "hold"),
     IN_PART: ("holds in part", "hold in part"),
@@ -67,6 +67,24 @@ def readings(record: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def noise(record: Mapping[str, Any]) -> str | None:
+    """What replicates with rounding noise did to a claim, in words; None where none were run."""
+    if (found := record.get("noise")) is None:
+        return None
+    n = found["replicates"]
+    if "same" in found:
+        return f"{found['same']} of {n} replicates give the same"
+    return f"{brief(found['band'], None)} either way, by {n} replicates"
+
+
+def control(record: Mapping[str, Any]) -> str | None:
+    """How many draws of random weights give a claim, and what they give; None where none ran."""
+    if (found := record.get("control")) is None:
+        return None
+    values = ", ".join("-" if one is None else brief(one, None) for one in found["values"])
+    return f"{found['give']} of {found['draws']} draws give it: {values}"
+
+
 def analysis_of(record: Mapping[str, Any]) -> str | None:
     """The analysis that a claim's statistic belongs to, None where it has none."""
     statistic = record["provenance"]["statistic"]
@@ -86,7 +104,8 @@ def view(record: Mapping[str, Any]) -> dict[str, Any]:
         "published": brief(record["published"], decimals),
         "recomputed": brief(record["recomputed"], closer),
         "readings": readings(record) or None,
-        "control": None if record.get("control") is None else shown(record["control"]),
+        "noise": noise(record),
+        "control": control(record),
         # JSON has no infinity; three digits are more than the page shows
         "difference": None if gap is None else float(f"{min(gap, 1e305):.3g}"),
         "origin": origin(record),

@@ -7,7 +7,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from layerwise.ledger.verdicts import AS_RANDOM
+from layerwise.ledger.verdicts import AS_RANDOM, NO_CONTROL, NO_NOISE, TOO_NOISY
 
 Record = Mapping[str, Any]  # of a claim, as in claims.json
 NO_STATISTIC = "a setting, or no statistic answers it"
@@ -33,6 +33,8 @@ def outcome(records: Iterable[Record]) -> str:
     rest = [record for record in records if record["recomputed"] is None]
     alike = [record for record in numbered if record["verdict"] == AS_RANDOM]
     again = [record for record in numbered if record["verdict"] == "reproduced"]
+    noisy = [record for record in numbered if record["verdict"] == TOO_NOISY]
+    unjudged = [record for record in numbered if record["verdict"] in (NO_NOISE, NO_CONTROL)]
 
     def row(name: str, chosen: Iterable[Record]) -> list[Any]:
         counts = Counter(record["paper"] for record in chosen)
@@ -49,7 +51,9 @@ def outcome(records: Iterable[Record]) -> str:
         row("got a number", numbered),
         row("got none", rest),
         *rows(rest, why_without),
-        row("reproduced by these random weights and by the control's", alike),
+        row("of their noise or their control nothing is known", unjudged),
+        row(TOO_NOISY, noisy),
+        row("reproduced by these random weights and by a draw of the control", alike),
         *rows(alike, kind_of),
         row("reproduced by these alone, which no control can show", again),
         *rows(again, kind_of),

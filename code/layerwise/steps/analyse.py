@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,16 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import together, write_json
 from layerwise.inputs.measured import (
     CONTROL,
+    NOISE,
     RANDOM,
+    Measurements,
     all_fragments,
     controls,
     is_random,
     mapped,
     measured,
     read_measurements,
+    replicates,
 )
 from layerwise.inputs.published import Published, read_published
 from layerwise.inputs.shapes import read_choices
@@ -43,17 +46,20 @@ def run(
 
     Of a measured source NUMBERS is the folder of the models' measurements; what cannot be derived
     from them is said to be `undefined`, or `missing` with the cell that was not measured. The
-    same statistics of the random weights measured beside them go to OUT/control.
+    same statistics of every replicate with rounding noise go to OUT/noise/NUMBER, those of every
+    draw of random weights to OUT/control/NUMBER.
     """
     tables, draws = read_published(published), Draws(**read_choices(params, "analyse"))
     wanted: list[tuple[str, Published, dict[str, Any]]] = [("", tables, {})]
     if source == "measured":
         measurements = read_measurements(numbers)
-        sides = (("", measurements), (CONTROL, controls(measurements)))
         wanted = [
             (folder, measured(tables, all_fragments(side)), {RANDOM: is_random(side)})
-            for folder, side in sides
-            if side
+            for folder, side in {
+                "": measurements,
+                **numbered(NOISE, replicates(measurements)),
+                **numbered(CONTROL, controls(measurements)),
+            }.items()
         ]
     with together(out.parent) as part:
         for folder, cells, head in wanted:
@@ -64,6 +70,11 @@ def run(
                 path = part / out.name / folder / f"{name}.json"
                 write_json(path, {"analysis": name, **head, **mapped(parts, _finite)})
     return f"{len(TABLES)} analyses of the {source} numbers in {out}"
+
+
+def numbered(folder: str, sides: Sequence[Measurements]) -> dict[str, Measurements]:
+    """Each with the folder that its statistics get."""
+    return {f"{folder}/{number}": side for number, side in enumerate(sides)}
 
 
 @contextlib.contextmanager

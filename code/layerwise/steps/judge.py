@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Required
 
 from layerwise.files import read_json, sha256_of, together, write_json
-from layerwise.inputs.measured import CONTROL, read_measurements
+from layerwise.inputs.measured import CONTROL, NOISE, read_measurements
 from layerwise.inputs.models import read_models
-from layerwise.inputs.published import TYPED, Published, read_control, read_published
+from layerwise.inputs.published import TYPED, Published, read_published
 from layerwise.inputs.shapes import Loose, require_shape
 from layerwise.inputs.upstream import read_registry
 from layerwise.ledger.claims import read_ledger
@@ -46,6 +46,11 @@ def read_statistics(
     return Statistics(source, documents, **parts, origins=origins, published=published)
 
 
+def numbered(folder: Path) -> list[Path]:
+    """The folders 0, 1, 2, ... in a folder; none if it is not there."""
+    return sorted(folder.glob("[0-9]*"), key=lambda path: int(path.name))
+
+
 def input_hashes(files: set[str], published: Path) -> dict[str, str]:
     """SHA-256 of the published files that claims rest on, as pinned.
 
@@ -75,9 +80,11 @@ def run(
     if source == "measured":
         origins = Origins(read_measurements(numbers), read_models(models), tables)
     results = read_statistics(source, statistics, tables, origins)
-    beside = statistics / CONTROL
-    control = read_statistics(source, beside, tables) if beside.is_dir() else None
-    records = [judge(claim, results, control) for claim in read_ledger(claims, tables)]
+    replicates, draws = (
+        [read_statistics(source, folder, tables) for folder in numbered(statistics / beside)]
+        for beside in (NOISE, CONTROL)
+    )
+    records = [judge(claim, results, replicates, draws) for claim in read_ledger(claims, tables)]
     counts = counted(records, lambda record: f"paper{record['paper']}")
     document: dict[str, Any] = {
         "source": source,
@@ -85,14 +92,11 @@ def run(
         "statistics": {path.name: sha256_of(path) for path in sorted(statistics.glob("*.json"))},
     }
     if origins is None:
-        of_random = read_control(published)  # of words and flags alone
-        for record in records:
-            record |= {"control": of_random[record["id"]]} if record["id"] in of_random else {}
         cells = (cell for record in records for cell in record["provenance"]["inputs"])
         document["inputs"] = input_hashes({cell.partition("#")[0] for cell in cells}, published)
     else:
         document |= origins.document(records, numbers)
-    random = control.documents if control else {}
+    random = [draw.documents for draw in draws]
     graded = headlines(records, results.documents, read_headlines(claims), random)
     facts = findings(
         records,

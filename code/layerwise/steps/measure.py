@@ -7,7 +7,7 @@ from layerwise.experiments.of_model import Texts, measure_model
 from layerwise.extraction.load import load_registered, require_accelerator
 from layerwise.files import read_json
 from layerwise.inputs import upstream
-from layerwise.inputs.measured import CONTROL, NAME, Runs, read_places, write_fragments
+from layerwise.inputs.measured import CONTROL, NAME, NOISE, Runs, read_places, write_fragments
 from layerwise.inputs.models import find_model, read_models
 from layerwise.inputs.shapes import read_choices
 from layerwise.inputs.texts import read_pairs, read_prompts
@@ -25,8 +25,9 @@ def run(
 ) -> str:
     """Write OUT/measured.json: what each run measured, on what, and why some gave nothing.
 
-    Beside it stands the `control`: the same, of random weights of the same architecture. A number
-    that these give too says nothing of the model.
+    Beside it stand `noise`, replicates with noise of the size of rounding, which say how far a
+    number may move; and `control`, the same of several draws of random weights of the same
+    architecture: what these give too says nothing of the model.
 
     What fails stops nothing else: its reason is written as `absent`, its claims stay `not
     measured`, and the end of the run says how to ask for it again. Hidden states wait in
@@ -44,23 +45,25 @@ def run(
         read_json(data / upstream.PROMPTS),
     )
 
-    def measured(control: bool) -> Runs:
+    def measured(folder: Path, replicates: int = 0, draw: int | None = None) -> Runs:
         return measure_model(
             model,
-            lambda dtype: load_registered(model, dtype, device=device, control=control),
+            lambda dtype: load_registered(model, dtype, device=device, draw=draw),
             texts,
             read_places(places),
-            scratch / slug / (CONTROL if control else ""),
+            folder,
             choices=chosen,
             draws=read_choices(params, "analyse"),
+            replicates=replicates,
         )
 
     absent = dict.fromkeys((*model.extractions, *model.experiments), model.skipped)
-    found: Runs = {"runs": {}, "absent": absent} if model.skipped else measured(False)
-    run_again = chosen[CONTROL] and found["runs"]
-    control: Runs = measured(True) if run_again else {"runs": {}, "absent": {}}
-    document = {"model": slug, "hub": model.hub, **found, CONTROL: control}
-    write_fragments(out / NAME, document)
+    found: Runs = {"runs": {}, "absent": absent, NOISE: []}
+    if not model.skipped:
+        found = measured(scratch / slug, chosen["replicates"])
+    draws = range(chosen[CONTROL] if found["runs"] else 0)
+    control = [measured(scratch / slug / f"{CONTROL}-{draw}", draw=draw) for draw in draws]
+    write_fragments(out / NAME, {"model": slug, "hub": model.hub, **found, CONTROL: control})
     shutil.rmtree(scratch / slug, ignore_errors=True)
     said = "".join(f"\n  {name}: {reason}" for name, reason in found["absent"].items())
     return f"{slug}: {len(found['runs'])} runs in {out / NAME}, {len(found['absent'])} absent{said}"

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from layerwise.files import read_json, sha256_of, write_text
-from layerwise.inputs.measured import CONTROL
 from layerwise.inputs.published import read_published
 from layerwise.inputs.upstream import read_registry
 from layerwise.ledger.records import read_judged
@@ -24,9 +23,6 @@ def run(
     """Write OUT/index.html: one file that opens from disk and asks for nothing."""
     document = read_judged(claims, source, statistics)
     choices = read_json(statistics / "sensitivity.json")["documents"]["summary"]
-    control = statistics / CONTROL / "sensitivity.json"
-    if control.is_file():
-        choices["control"] = read_json(control)["documents"]["summary"]["rows"]
     drawn = read_figures(figures)
     behind = [claims, *sorted(published.glob("*.csv")), *sorted(figures.glob("*.svg"))]
     hashes = {path.as_posix(): sha256_of(path) for path in behind}

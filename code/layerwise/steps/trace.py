@@ -19,7 +19,7 @@ from layerwise.inputs.shapes import read_choices
 from layerwise.ledger.claims import statistic_parts
 from layerwise.ledger.records import require_judged
 from layerwise.ledger.verdicts import tolerance_used
-from layerwise.pages.records import place, readings
+from layerwise.pages.records import control, noise, place, readings
 from layerwise.pages.values import brief
 from layerwise.steps.claims import judged
 
@@ -150,13 +150,13 @@ def as_text(record: dict[str, Any]) -> str:
     """A record for the terminal, one field a line."""
     origin, now = record["provenance"], record.get("now") or {}
     unit = f" {record['unit']}" if record["unit"] else ""
-    control = record.get("control")
     fields: list[tuple[str, Any]] = [
         ("quantity", record["quantity"]),
         ("where", place(record)),
         ("printed", f"{brief(record['published'], record['decimals'])}{unit}"),
         ("recomputed", f"{_every_digit(record['recomputed'])}{unit}"),
-        ("control", None if control is None else f"{_every_digit(control)} by random weights"),
+        ("noise", noise(record)),
+        ("control", control(record)),
         ("verdict", f"{record['verdict']}; compared: {record['compared']}"),
         ("cause", record["cause"]),
         *(("reading", text) for text in readings(record)),
