@@ -84,7 +84,7 @@ def test_a_killed_run_goes_on_from_its_hidden_states_and_says_what_measured_it(
 ) -> None:
     """It loads the model once per dtype, and fills places of published files alone."""
 
-    def kill(name: str, subject: Any) -> None:
+    def kill(name: str, subject: Any, **_: Any) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
@@ -180,7 +180,7 @@ def measured_with(
     experiments = {**half, "hunt": "float32"}
     model = MODELS[SLUG].model_copy(update={"extractions": {}, "experiments": experiments})
 
-    def fragments(name: str, subject: Any) -> dict[str, Any]:
+    def fragments(name: str, subject: Any, **_: Any) -> dict[str, Any]:
         if name == "scaling":
             raise LayerwiseError("states overflow; try bfloat16")
         if name == "bench":
@@ -241,7 +241,7 @@ def test_there_are_never_two_models_at_once(
             raise LayerwiseError("its files changed")
         return weights_of(checkpoint)
 
-    def fragments(name: str, subject: Any) -> dict[str, Any]:
+    def fragments(name: str, subject: Any, **_: Any) -> dict[str, Any]:
         subject.trace("A text")
         if fails:
             raise LayerwiseError("states overflow")
