@@ -10,7 +10,7 @@ from typing import Any
 from layerwise.figures import INDEX
 from layerwise.files import read_json, sha256_of, write_json
 from layerwise.inputs.published import HEADER, TYPED
-from layerwise.inputs.result_files import LAYERS, TABLES
+from layerwise.places.result_files import LAYERS, TABLES
 
 FIELDS = ("quantity", "where", "model", "unit", "cause", "kind", "published", "recomputed")
 

@@ -263,7 +263,7 @@ def house(folder: Path) -> None:
     """What the commands read, below one folder, which has the results."""
     from layerwise.files import write_json, write_text
     from layerwise.inputs.published import read_published
-    from layerwise.inputs.result_files import LAYERS, SWEEP
+    from layerwise.places.result_files import LAYERS, SWEEP
 
     for name in ("claims", "published"):
         shutil.copytree(ROOT / name, folder / name)

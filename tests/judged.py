@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from layerwise.analyses import TABLES, analyse, analyse_all
 from layerwise.analyses.derivation import evidence_of
-from layerwise.analyses.evidence import Draws
 from layerwise.inputs.published import Published
 from layerwise.ledger import verdicts
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.verdicts import Statistics, judge
+from layerwise.statistics.bootstrap import Draws
 
 DRAWS = Draws(n_resamples=10000, level=0.95, seed=42)
 

@@ -7,13 +7,13 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from layerwise.analyses import of_reader
-from layerwise.analyses.evidence import Draws
 from layerwise.experiments.of_pairs import reader
 from layerwise.experiments.reduction import measure
 from layerwise.extraction.store import BEFORE_NORM, POOLINGS, digest_of_texts, open_states
 from layerwise.inputs.measured import alone
 from layerwise.inputs.published import read_published
 from layerwise.inputs.texts import StatementPairs
+from layerwise.statistics.bootstrap import Draws
 
 DRAWS = Draws(10000, 0.95, 42)
 CATEGORIES = ("numbers", "words", "technology", "habits", "trade", "scientific_facts")

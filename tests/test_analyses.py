@@ -9,15 +9,15 @@ from safetensors.numpy import load_file, save_file
 from scipy import stats
 
 from layerwise.analyses import READER, of_reader
-from layerwise.analyses.evidence import Draws
 from layerwise.analyses.scaling import compare
 from layerwise.errors import LayerwiseError
 from layerwise.experiments.reduction import measure
 from layerwise.inputs.measured import alone
-from layerwise.inputs.result_files import SCALING
 from layerwise.measures.anisotropy import anisotropy
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import ANISOTROPY, POOLED, sampled_layers
+from layerwise.places.result_files import SCALING
+from layerwise.statistics.bootstrap import Draws
 from random_states import CATEGORIES, SIZES, numbers_of, some_pairs, write_states
 
 N = sum(SIZES)

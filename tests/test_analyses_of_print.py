@@ -14,7 +14,7 @@ from layerwise.analyses.derivation import derived_cells, documents_of
 from layerwise.analyses.evidence import Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published
-from layerwise.inputs.result_files import CLASSES, CONTROL, PAPER1, SWEEP, UA_FILES
+from layerwise.places.result_files import CLASSES, CONTROL, PAPER1, SWEEP, UA_FILES
 
 # The statistics that are not what the file says: the notebook typed its L*, where the stated rule
 # finds the inversion four layers later; a flag and a late mean of Paper 2's tables.

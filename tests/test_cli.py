@@ -17,7 +17,7 @@ from claim_records import judged, record
 from layerwise import cli
 from layerwise.errors import LayerwiseError
 from layerwise.files import write_json
-from layerwise.inputs.result_files import ANISOTROPY, BINS, BOOTSTRAP, LAYERS, PAIRS, UA_FILES
+from layerwise.places.result_files import ANISOTROPY, BINS, BOOTSTRAP, LAYERS, PAIRS, UA_FILES
 from layerwise.steps import own_model
 from layerwise.steps.results import Result
 from tiny_checkpoints import EXAMPLE, contents, twin_folder

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from layerwise.analyses.derivation import Document, derive, derived_cells, evidence_of
-from layerwise.analyses.evidence import Draws, Evidence
+from layerwise.analyses.evidence import Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.measured import alone, measured
 from layerwise.inputs.published import NotMeasured
+from layerwise.statistics.bootstrap import Draws
 
 DRAWS = Draws(100, 0.95, 42)
 PRINT = {

@@ -12,12 +12,13 @@ import torch
 
 from judged import analysed
 from layerwise.analyses import survival, weight_survival
-from layerwise.analyses.evidence import Draws, Evidence
+from layerwise.analyses.evidence import Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.experiments.table import EXPERIMENTS, measure_experiment
 from layerwise.inputs.measured import measured
 from layerwise.inputs.published import Published
-from layerwise.inputs.result_files import HUNT, SWEEP
+from layerwise.places.result_files import HUNT, SWEEP
+from layerwise.statistics.bootstrap import Draws
 from stand_ins import blocks_of, found, passed, subject
 from tiny_checkpoints import PROMPTS
 

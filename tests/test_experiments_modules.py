@@ -18,9 +18,9 @@ from layerwise.experiments.matrices import attention_shape
 from layerwise.experiments.table import EXPERIMENTS
 from layerwise.extraction.projections import Weights
 from layerwise.inputs.measured import measured, read_fragments, write_fragments
-from layerwise.inputs.result_files import OPT
 from layerwise.measures.residual_gain import module_gain, module_gains
 from layerwise.measures.traces import Trace
+from layerwise.places.result_files import OPT
 from stand_ins import checkpoint, found, passed, seen, subject, theirs, w_v
 from tiny_checkpoints import PROMPTS, PUBLISHED
 

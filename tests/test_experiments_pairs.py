@@ -7,12 +7,9 @@ import numpy as np
 import pytest
 
 from layerwise.analyses import TABLES, analyse_all
-from layerwise.analyses.bins import TYPED
-from layerwise.analyses.calibration import WORDS
 from layerwise.analyses.derivation import derive, evidence_of
-from layerwise.analyses.evidence import Draws, Evidence
+from layerwise.analyses.evidence import Evidence
 from layerwise.analyses.pair_curves import CURVES
-from layerwise.analyses.survival import CHOICES_FILE
 from layerwise.experiments import Fragments
 from layerwise.experiments.of_pairs.fill import fragments, of_texts, tables
 from layerwise.experiments.reduction import measure
@@ -20,7 +17,11 @@ from layerwise.extraction.store import BEFORE_NORM, HiddenStates
 from layerwise.inputs.measured import measured, merge
 from layerwise.inputs.models import read_models
 from layerwise.inputs.published import Published, leaves, pointer
-from layerwise.inputs.result_files import (
+from layerwise.inputs.texts import StatementPairs, read_pairs, read_prompts
+from layerwise.measures.pairwise import pair_metrics
+from layerwise.measures.values import Values
+from layerwise.places.result_files import (
+    CHOICES_FILE,
     CLASSES,
     CONSOLIDATED,
     CONTRIBUTIONS,
@@ -28,11 +29,10 @@ from layerwise.inputs.result_files import (
     PAPER1,
     PHASE_SUMMARY,
     TEMPLATE,
+    TYPED_INTERVALS,
+    WORDS,
 )
-from layerwise.inputs.texts import StatementPairs, read_pairs, read_prompts
-from layerwise.measures.pairwise import pair_metrics
-from layerwise.measures.values import Values
-from layerwise.statistics.bootstrap import correlation_interval
+from layerwise.statistics.bootstrap import Draws, correlation_interval
 from random_states import some_pairs, write_states
 
 ROOT = Path(__file__).parents[1]
@@ -211,7 +211,7 @@ def test_bins_are_compared_with_what_the_notebook_would_have_typed(
     values: dict[str, Values], parts: dict[str, Fragments], of_measured: Evidence
 ) -> None:
     """Two decimals of r and ends, and a flag of the unrounded interval."""
-    one, cells = values["pythia-6p9b"], parts["pythia-6p9b"][TYPED]
+    one, cells = values["pythia-6p9b"], parts["pythia-6p9b"][TYPED_INTERVALS]
     stream, series = np.random.RandomState(42), one.category_preferences()
     widths = []
     for layer in one.layers:

@@ -15,7 +15,7 @@ from layerwise.experiments.table import EXPERIMENTS, measure_experiment
 from layerwise.inputs.measured import is_identity, measured, merge
 from layerwise.inputs.models import Model
 from layerwise.inputs.published import Published
-from layerwise.inputs.result_files import SWEEP
+from layerwise.places.result_files import SWEEP
 from stand_ins import MODELS, found
 from tiny_checkpoints import PROMPTS, PUBLISHED
 

@@ -9,13 +9,13 @@ import pytest
 
 from judged import analysed
 from layerwise.experiments import Subject, attention_sheaf, matrices, streams
-from layerwise.experiments.attention_sheaf import SLICINGS
 from layerwise.experiments.table import measure_experiment
 from layerwise.inputs.measured import measured
-from layerwise.inputs.result_files import MAPS
 from layerwise.measures import sheaf
 from layerwise.measures.anisotropy import anisotropy
 from layerwise.measures.traces import Trace
+from layerwise.places.matrices import SLICINGS
+from layerwise.places.result_files import MAPS
 from stand_ins import MODELS, checkpoint, family_of, found, of_texts, passed, subject, w_v
 from tiny_checkpoints import PROMPTS, PUBLISHED
 

@@ -23,10 +23,10 @@ from layerwise.figures.drawing import FIGURES, READS, Drawn, draw, draw_all
 from layerwise.figures.gains import DRAWN_HUNT, DRAWN_SIZES
 from layerwise.figures.numbers import OWN, NothingToDraw, Numbers, read_numbers
 from layerwise.files import read_json, write_json
-from layerwise.inputs import result_files as files
 from layerwise.inputs.measured import measured
 from layerwise.inputs.published import Published
 from layerwise.ledger.verdicts import VERDICTS
+from layerwise.places import result_files as files
 from layerwise.steps import draw as stage
 
 MODELS = Path(__file__).resolve().parent.parent / "models.yaml"

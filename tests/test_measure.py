@@ -24,10 +24,10 @@ from layerwise.files import read_json
 from layerwise.inputs.measured import Runs, all_fragments, is_random, read_measurements
 from layerwise.inputs.models import Model, read_models
 from layerwise.inputs.published import Published
-from layerwise.inputs.result_files import SWEEP
 from layerwise.inputs.shapes import read_choices
 from layerwise.inputs.texts import read_pairs, read_prompts
 from layerwise.ledger.origins import Origins
+from layerwise.places.result_files import SWEEP
 from layerwise.steps import measure, places
 
 ROOT = Path(__file__).resolve().parent.parent

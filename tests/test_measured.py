@@ -24,7 +24,7 @@ from layerwise.inputs.published import (
     pointer,
     split_pointer,
 )
-from layerwise.inputs.result_files import SWEEP
+from layerwise.places.result_files import SWEEP
 
 DRAWS = {"n_resamples": 150, "level": 0.95, "seed": 42}
 # which claims survive a choice is asked of other numbers where they were measured

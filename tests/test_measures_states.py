@@ -8,12 +8,12 @@ from scipy import stats
 from scipy.spatial import distance
 
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.result_files import PAIRS
 from layerwise.measures import pairwise, random_bins, uniformity
 from layerwise.measures.anisotropy import anisotropy
 from layerwise.measures.pairwise import METRICS, pair_metrics
 from layerwise.measures.random_bins import bin_mean, binner
 from layerwise.measures.uniformity import mean_pairwise_cosine_by_group
+from layerwise.places.result_files import PAIRS
 
 
 def rows(seed, n=7, hidden=5):

@@ -16,7 +16,6 @@ from hostile import BIDI, TEXTS, UNSEEN, is_unseen
 from layerwise import cli
 from layerwise.errors import LayerwiseError
 from layerwise.files import revealed, write_json
-from layerwise.inputs.result_files import LAYERS
 from layerwise.ledger.findings import relative_difference
 from layerwise.ledger.headlines import read_headlines
 from layerwise.ledger.records import read_judged
@@ -26,6 +25,7 @@ from layerwise.pages.page import matrix
 from layerwise.pages.pictures import Picture
 from layerwise.pages.records import beside, view
 from layerwise.pages.values import brief, shown
+from layerwise.places.result_files import LAYERS
 from layerwise.steps import page as stage
 from parsed_page import Page
 

@@ -13,8 +13,8 @@ from browser import Browser, browser, missing
 from claim_records import folders, headline, hostile_claims, record
 from hostile import TEXTS
 from layerwise.files import revealed
-from layerwise.inputs.result_files import LAYERS
 from layerwise.ledger.findings import origin
+from layerwise.places.result_files import LAYERS
 from layerwise.steps import page as stage
 
 N = 2500

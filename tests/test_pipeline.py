@@ -1,6 +1,5 @@
 """dvc.yaml tells the truth; its run is counted, goes on after a kill, and leaves no half lock."""
 
-import ast
 import inspect
 import os
 import re
@@ -52,11 +51,8 @@ def step_of(stage):
 
 @cache
 def reached(step):
-    """Every module that a step reaches through imports; measuring takes names from `analyses`."""
+    """Every module that a step reaches through imports."""
     graph = grimp.build_graph("layerwise", exclude_type_checking_imports=True, cache_dir=None)
-    if step in ("measure", "preflight"):
-        for module in ("layerwise.analyses", *graph.find_descendants("layerwise.analyses")):
-            graph.remove_module(module)
     found = {f"layerwise.steps.{step}"}
     for room in BY_NAME.get(step, []):
         found |= graph.find_descendants(f"layerwise.{room}")
@@ -91,22 +87,6 @@ def test_deps_are_what_the_step_imports(name):
     code = [dep for dep in deps if dep.startswith("code/")]
     idle = [dep for dep in code if not any(covered(path, [dep]) for path in modules)]
     assert not idle, f"{name} does not reach {idle}"
-
-
-def test_what_measures_takes_names_alone_from_the_analyses():
-    """Another rule must not ask for another measurement, so no measurement may run a rule."""
-    taken = {
-        (path.name, alias.name)
-        for room in ("experiments", "extraction", "measures")
-        for path in (CODE / "layerwise" / room).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("layerwise.analyses")
-        for alias in node.names
-    }
-    assert taken
-    assert not [
-        one for one in taken if not one[1].isupper() and one[1] not in ("Draws", "PairCurve")
-    ]
 
 
 def test_dvc_finds_the_repository_again_from_a_folder_below(root, tmp_path, monkeypatch):

@@ -8,8 +8,8 @@ import transformers
 
 from layerwise.extraction import provenance
 from layerwise.extraction.hidden_states import extract
-from layerwise.extraction.load import RANDOM
 from layerwise.extraction.provenance import describe, describe_environment
+from layerwise.places.models import RANDOM
 from tiny_checkpoints import TEXTS, built, twin_checkpoint
 
 

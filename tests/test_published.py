@@ -13,8 +13,8 @@ from layerwise.inputs.published import (
     read_published,
     split_pointer,
 )
-from layerwise.inputs.result_files import BOOTSTRAP, TABLES
 from layerwise.inputs.transcription import check_tables, transcribe
+from layerwise.places.result_files import BOOTSTRAP, TABLES
 
 
 @pytest.fixture

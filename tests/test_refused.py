@@ -12,7 +12,7 @@ from hostile import as_nobody
 from layerwise.files import sha256_of, write_json
 from layerwise.inputs import upstream
 from layerwise.inputs.mirrors import Pin
-from layerwise.inputs.result_files import LAYERS
+from layerwise.places.result_files import LAYERS
 from layerwise.steps import page, paper, scaling, sentences
 from tiny_checkpoints import twin_folder
 

@@ -11,17 +11,17 @@ from scipy import stats
 
 from layerwise.analyses import TABLES, sensitivity, survival
 from layerwise.analyses.derivation import Derivation, derive, evidence_of
-from layerwise.analyses.evidence import Draws
 from layerwise.analyses.sensitivity import advice
-from layerwise.analyses.survival import CHOICES_FILE, WORDS, Finding, compare
+from layerwise.analyses.survival import WORDS, Finding, compare
 from layerwise.experiments import Fragments
 from layerwise.experiments.of_pairs import choices
 from layerwise.experiments.reduction import measure
 from layerwise.inputs.measured import measured
 from layerwise.inputs.published import read_published
-from layerwise.inputs.result_files import ANISOTROPY as ANISOTROPY_FILE
-from layerwise.inputs.result_files import DATASET, GEMMA_ANISOTROPY
 from layerwise.measures.values import ANISOTROPY, Values
+from layerwise.places.result_files import ANISOTROPY as ANISOTROPY_FILE
+from layerwise.places.result_files import CHOICES_FILE, DATASET, GEMMA_ANISOTROPY
+from layerwise.statistics.bootstrap import Draws
 from random_states import CATEGORIES, SIZES, some_pairs, write_states
 
 ROOT = Path(__file__).parents[1]

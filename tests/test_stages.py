@@ -14,8 +14,8 @@ import claim_records
 from layerwise.cli import main
 from layerwise.errors import LayerwiseError
 from layerwise.files import sha256_of
-from layerwise.inputs.result_files import BOOTSTRAP, UA_FILES
 from layerwise.inputs.shapes import read_choices
+from layerwise.places.result_files import BOOTSTRAP, UA_FILES
 from layerwise.steps import analyse, scaling
 from layerwise.steps.claims import as_table, claims, found, list_claims
 from layerwise.steps.trace import as_text, trace

@@ -3,6 +3,7 @@
 The rooms, in the order in which numbers flow; a room knows only those above it, and what it says
 of itself (its `__init__`) names the order in which to read it:
 
+places       names alone: files, models, categories, curves, and where each number stands
 inputs       statement pairs, prompts, models, published numbers: read and validated
 statistics   numbers -> estimates: bootstrap streams, tests, L*, phases
 measures     states and matrices -> numbers

@@ -10,8 +10,9 @@ from importlib import import_module
 from typing import Any
 
 from layerwise.analyses.derivation import Derivation, Document, Table, derive
-from layerwise.analyses.evidence import Draws, Evidence
+from layerwise.analyses.evidence import Evidence
 from layerwise.inputs.published import Published
+from layerwise.statistics.bootstrap import Draws
 
 # A module per analysis: `DOCUMENTS` of the papers; `READER`, if a reader's own model has it too.
 NAMES = (

@@ -6,11 +6,19 @@ from operator import attrgetter
 
 import numpy as np
 
-from layerwise.analyses.categories import SLUG, includes_zero
+from layerwise.analyses.categories import includes_zero
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry, by_layer
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.result_files import ANISOTROPY, BOOTSTRAP, GEMMA_ANISOTROPY, PAIRS, PROMPTS
+from layerwise.places.models import SLUG
+from layerwise.places.result_files import (
+    ANISOTROPY,
+    BOOTSTRAP,
+    GEMMA_ANISOTROPY,
+    PAIRS,
+    PROMPTS,
+    TYPED_LAYER,
+)
 from layerwise.statistics import curves
 
 BELL = ("is_bell_curve", "phase1_slope", "phase1_r", "phase2_slope", "phase2_r")
@@ -33,7 +41,7 @@ def n_layers(f: Entry) -> int:
 
 def estimate(f: Entry) -> int:
     """The layer of Paper 2 that notebook 004 compares with; it typed the number."""
-    return int(f.of("notebook 004").PAPER2_L_STAR_ESTIMATE)
+    return int(f.of(TYPED_LAYER).PAPER2_L_STAR_ESTIMATE)
 
 
 def gap(f: Entry) -> int:

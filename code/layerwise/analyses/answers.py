@@ -16,13 +16,15 @@ import numpy as np
 from scipy import stats
 
 from layerwise.analyses import calibration, spectral_norms
-from layerwise.analyses.categories import NUMERIC
 from layerwise.analyses.depth_gain import correlation
 from layerwise.analyses.evidence import Evidence, by_layer
 from layerwise.analyses.gain_files import depth_bound, gain, models
-from layerwise.analyses.pair_curves import CURVES, METRIC
+from layerwise.analyses.pair_curves import CURVES
 from layerwise.analyses.survival import AT_ONCE, CHOICES, PUBLISHED
-from layerwise.inputs.result_files import PROFILES, SCALING, SPECTRAL, SWEEP
+from layerwise.places.categories import NUMERIC
+from layerwise.places.curves import METRIC
+from layerwise.places.models import NAMES
+from layerwise.places.result_files import PROFILES, SCALING, SPECTRAL, SWEEP
 from layerwise.statistics import curves, phases
 from layerwise.statistics.correlation import (
     MIN_POINTS,
@@ -43,8 +45,6 @@ MEANINGS = {
     UNCLEAR: "neither: these data cannot tell",
     TOO_FEW: f"fewer than {FEWEST} points",
 }
-NAMES = {"pythia-6p9b": "Pythia-6.9B", "llama-3p1-8b": "Llama-3.1-8B", "apertus-8b": "Apertus-8B",
-         "gemma-2b": "Gemma-2B"}  # fmt: skip
 READINGS = {
     "penultimate": "second-last block, last token (the papers' gain without the final norm)",
     "final_norm": "last block and final norm, last token (the papers' gain with it)",

@@ -7,7 +7,6 @@ import numpy as np
 
 from layerwise.analyses.categories import (
     OVER_CATEGORIES,
-    SLUG,
     ends,
     includes_zero,
     n_categories,
@@ -15,13 +14,13 @@ from layerwise.analyses.categories import (
 )
 from layerwise.analyses.derivation import Document, Rules, each
 from layerwise.analyses.evidence import Entry
-from layerwise.inputs.result_files import BINS, BOOTSTRAP
+from layerwise.places.models import SLUG
+from layerwise.places.result_files import BINS, BOOTSTRAP, TYPED_INTERVALS
 from layerwise.statistics import curves
 from layerwise.statistics.correlation import MIN_POINTS, pearson_p
 from layerwise.statistics.random_bins import stable_labels
 
 CHANGES = {(True, False): "NOW SIGNIFICANT!", (False, True): "Lost significance"}  # held 0, holds
-TYPED = "notebook 000"  # its n = 6 table was typed by hand, with two decimals
 
 
 def n_bins(f: Entry) -> int:
@@ -33,7 +32,7 @@ def n_bins(f: Entry) -> int:
 
 def original(f: Entry) -> Entry:
     """The results over categories that the notebook compares with."""
-    return f.of(TYPED).original_results
+    return f.of(TYPED_INTERVALS).original_results
 
 
 def intervals(results: Entry, layers: Iterable[str | int]) -> dict[int, curves.Ends]:
@@ -111,7 +110,7 @@ DOCUMENTS = {
     SLUG: Document(
         BINS,
         {"": {**OF_MODEL, **IN_PRINT}, "bootstrap_results/*": OF_LAYER},
-        places={"": (BINS, ""), "/original_results": (TYPED, "/original_results")},
+        places={"": (BINS, ""), "/original_results": (TYPED_INTERVALS, "/original_results")},
     )
 }
 READER = Document(

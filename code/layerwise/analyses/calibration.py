@@ -10,18 +10,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from layerwise.analyses.categories import (
-    FACTS,
-    NUMERIC,
-    asymmetry,
-    categories,
-    n_pairs,
-    total_pairs,
-)
+from layerwise.analyses.categories import asymmetry, categories, n_pairs, total_pairs
 from layerwise.analyses.derivation import Document, Rule, Rules
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.result_files import PAPER1
+from layerwise.places.categories import FACTS, NUMERIC
+from layerwise.places.result_files import PAPER1, WORDS
 from layerwise.statistics.bootstrap import mean_interval
 from layerwise.statistics.curves import Ends, includes_zero
 from layerwise.statistics.samples import cohens_d, sample_d
@@ -42,7 +36,6 @@ DISPLAY = {  # the categories as the paper's tables write them
     FACTS: "Scientific Facts",
 }
 RUN = re.compile(r"_(\d{4})(\d{2})(\d{2})_")  # when a model's result file was made, in its name
-WORDS = "words of dataset.json"  # white-space words per statement of the neutral categories
 
 # --- one model ------------------------------------------------------------------------------------
 

@@ -5,14 +5,10 @@ from jaxtyping import Float
 
 from layerwise.analyses.derivation import Rule
 from layerwise.analyses.evidence import Entry, Evidence
-from layerwise.inputs.result_files import DATASET
+from layerwise.places.categories import SERIES
+from layerwise.places.result_files import DATASET
 from layerwise.statistics import curves
 from layerwise.statistics.correlation import pearson_p, pearson_r
-
-SLUG = "pythia-6p9b"  # the model of Paper 2's notebooks on layers
-NUMERIC = "ground_truth_numeric"
-FACTS = "scientific_facts"
-SERIES = ("the asymmetry of the categories", "the preference of the categories")
 
 
 def categories(f: Entry | Evidence) -> list[str]:

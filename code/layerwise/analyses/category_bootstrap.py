@@ -6,18 +6,18 @@ import numpy as np
 
 from layerwise.analyses.categories import (
     OVER_CATEGORIES,
-    SLUG,
     asymmetries,
     ends,
     preferences,
     r_over_categories,
 )
 from layerwise.analyses.derivation import Document, Rules
-from layerwise.analyses.evidence import Draws, Entry, by_layer
+from layerwise.analyses.evidence import Entry, by_layer
 from layerwise.analyses.scaling import depth
-from layerwise.inputs.result_files import BOOTSTRAP, UA_FILES
+from layerwise.places.models import SLUG
+from layerwise.places.result_files import BOOTSTRAP, UA_FILES
 from layerwise.statistics import curves
-from layerwise.statistics.bootstrap import CorrelationInterval, advance, correlation_interval
+from layerwise.statistics.bootstrap import CorrelationInterval, Draws, advance, correlation_interval
 
 
 def mid_range(f: Entry) -> list[int]:

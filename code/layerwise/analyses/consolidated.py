@@ -8,7 +8,7 @@ from layerwise.analyses.derivation import Document
 from layerwise.analyses.evidence import Evidence
 from layerwise.analyses.pair_curves import CURVES, PairCurve
 from layerwise.inputs.published import pointer
-from layerwise.inputs.result_files import CONSOLIDATED
+from layerwise.places.result_files import CONSOLIDATED
 from layerwise.statistics import curves, phases
 
 ENDS = ("ci_lo", "ci_hi")

@@ -11,7 +11,7 @@ from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.gain_files import by_lab
 from layerwise.analyses.sheaf_trace import extended_layer, trace_layer
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.result_files import CROSS, EXTENDED, SIGNS, V2
+from layerwise.places.result_files import CROSS, EXTENDED, SIGNS, V2
 from layerwise.statistics.critical_layer import least_absolute_deviations
 from layerwise.statistics.curves import under
 

@@ -16,11 +16,9 @@ from layerwise.analyses.pair_curves import (
     WITHOUT,
     PairCurve,
 )
-from layerwise.inputs.result_files import CONTRIBUTIONS, LLAMA, PAPER1, TEMPLATE
+from layerwise.places.result_files import CONTRIBUTIONS, LLAMA, PAPER1, TEMPLATE, TYPED_CURVE
 from layerwise.statistics import curves, phases
 from layerwise.statistics.correlation import pearson_r
-
-REFERENCE = "notebook Llama"  # it typed Pythia's r with two decimals
 
 
 def structure(
@@ -75,7 +73,7 @@ DOCUMENTS = {
             "": {
                 **structure(LLAMA_CURVE, phases.llama_label, "phase_structure", "_mean"),
                 "pythia_comparison/same_sign_layers": lambda f: phases.equal_signs(
-                    LLAMA_CURVE.of(f).r(), by_layer(f.of(REFERENCE).pythia_reference)
+                    LLAMA_CURVE.of(f).r(), by_layer(f.of(TYPED_CURVE).pythia_reference)
                 ),
                 "pythia_comparison/total_compared": lambda f: len(LLAMA_CURVE.of(f).layers),
             },

@@ -19,7 +19,7 @@ from layerwise.analyses.gain_files import (
     share,
 )
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.result_files import CLEAN, HUNT, SWEEP
+from layerwise.places.result_files import CLEAN, HUNT, SWEEP
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.curves import under
 

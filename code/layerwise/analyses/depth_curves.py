@@ -7,19 +7,19 @@ the papers' models, `own` those of the result documents of a reader's.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from layerwise.analyses.answers import NAMES, Results
-from layerwise.analyses.categories import SLUG
+from layerwise.analyses.answers import Results
 from layerwise.analyses.evidence import Evidence, by_layer
 from layerwise.analyses.gain_files import models
 from layerwise.analyses.pair_curves import CURVES
 from layerwise.analyses.scaling import by_name
-from layerwise.inputs import result_files as files
+from layerwise.places import result_files as files
+from layerwise.places.matrices import MATRICES
+from layerwise.places.models import NAMES, SLUG
 
 Curve = list[tuple[float, float]]
 Curves = Mapping[str, Mapping[str, Curve]]
 CATEGORIES, BINS, PAIRWISE, GAIN = "categories", "random bins", "centroid_asymmetry", "gain"
 PROFILE = ("intrinsic_dim_ratio", "effective_rank", "avg_cos_sim")
-MATRICES = ("W_V", "W_O", "W_Q", "W_K")
 
 
 def over(layers: Mapping[int, Any], n_layers: int) -> Curve:

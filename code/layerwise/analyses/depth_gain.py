@@ -8,7 +8,7 @@ import numpy as np
 from layerwise.analyses.derivation import Document
 from layerwise.analyses.evidence import Entry
 from layerwise.analyses.gain_files import damps, density, depth_bound, final_gain, gain, models
-from layerwise.inputs.result_files import HUNT, SWEEP
+from layerwise.places.result_files import HUNT, SWEEP
 from layerwise.statistics.correlation import pearson
 
 AXIS = (0.82, 1.38)  # the gains that figure A4 shows; points outside are clipped to its edges

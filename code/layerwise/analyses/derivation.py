@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.analyses.evidence import Draws, Evidence
+from layerwise.analyses.evidence import Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Cell, NotMeasured, Published, leaves, pointer, split_pointer
+from layerwise.statistics.bootstrap import Draws
 
 Rule = Callable[[Any], Any]
 Rules = Mapping[str, Rule]

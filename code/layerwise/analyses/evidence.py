@@ -18,15 +18,7 @@ import numpy as np
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.measured import is_identity
 from layerwise.inputs.published import Cell, NotMeasured, Published, pointer, split_pointer
-
-
-@dataclass(frozen=True)
-class Draws:
-    """How the intervals are drawn: numpy's legacy generator from `seed`."""
-
-    n_resamples: int
-    level: float
-    seed: int
+from layerwise.statistics.bootstrap import Draws
 
 
 @dataclass(eq=False)  # two that read the same are still two

@@ -26,7 +26,7 @@ from layerwise.analyses.gain_files import (
 )
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import NotMeasured
-from layerwise.inputs.result_files import GPT2, GPTJ, HUNT, SWEEP
+from layerwise.places.result_files import BEYOND, GPT2, GPTJ, HUNT, SWEEP
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.samples import require_sample
 
@@ -41,7 +41,7 @@ FIGURE3 = {
     "opt-350m": "Meta",
     "bloom-560m": "BigScience",
 }
-OURS = "beyond/hunt"  # figure 3 classes GPT-2 too, which no run of the papers measured; ours does
+OURS = f"{BEYOND}hunt"  # figure 3 classes GPT-2 too, which no run of the papers measured; ours does
 
 Models = list[Entry]
 

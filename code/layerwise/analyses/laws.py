@@ -9,8 +9,8 @@ from scipy.special import softmax
 from layerwise.analyses import depth_gain, lab_heritage, spectral_norms
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Evidence
-from layerwise.inputs.result_files import HUNT, SWEEP
 from layerwise.measures import sheaf
+from layerwise.places.result_files import HUNT, SWEEP
 
 LEVEL = 0.05
 TOKENS, HIDDEN = 8, 16  # of the attention that stands for any in equation 4

@@ -1,10 +1,11 @@
 """r by layer and by pooling (notebook 001)."""
 
-from layerwise.analyses.categories import SLUG, p_over_categories, r_over_categories
+from layerwise.analyses.categories import p_over_categories, r_over_categories
 from layerwise.analyses.derivation import Document, Rules, each
 from layerwise.analyses.evidence import Entry
 from layerwise.analyses.scaling import by_name, depth
-from layerwise.inputs.result_files import LAYERS, UA_FILES
+from layerwise.places.models import SLUG
+from layerwise.places.result_files import LAYERS, UA_FILES
 from layerwise.statistics import curves
 
 PREFIX = "layer_"

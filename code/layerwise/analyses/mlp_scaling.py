@@ -5,7 +5,7 @@ import numpy as np
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry
 from layerwise.analyses.gain_files import contracting_percent
-from layerwise.inputs.result_files import MLP_SCALING, MODULES
+from layerwise.places.result_files import MLP_SCALING, MODULES
 from layerwise.statistics.correlation import Line, power_law
 
 

@@ -6,7 +6,7 @@ from jaxtyping import Float32
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.result_files import CONTROL
+from layerwise.places.result_files import CONTROL
 from layerwise.statistics.samples import pooled_t
 
 SIDES = ("sim_a", "sim_b")

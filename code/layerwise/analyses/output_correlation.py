@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.analyses.categories import FACTS, NUMERIC, asymmetry
+from layerwise.analyses.categories import asymmetry
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry, Evidence
-from layerwise.inputs.result_files import (
+from layerwise.places.categories import FACTS, NUMERIC
+from layerwise.places.result_files import (
     CLASSES,
     CONTRIBUTIONS,
     DIVERGENCE,

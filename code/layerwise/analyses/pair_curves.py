@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from layerwise.analyses.categories import total_pairs
 from layerwise.analyses.evidence import Entry, Evidence, by_layer
-from layerwise.inputs import result_files as files
+from layerwise.places import result_files as files
+from layerwise.places.curves import CURVES as PLACES
+from layerwise.places.curves import CurvePlace
+from layerwise.places.models import SLUG
 from layerwise.statistics import curves, phases
-
-METRIC = "centroid_asymmetry"  # the measure of every curve in the paper
-SHORT = ("ci_lo", "ci_hi")
 
 
 @dataclass(frozen=True)
-class PairCurve:
-    """r and interval by sampled layer: where they are published, and in one source."""
+class PairCurve(CurvePlace):
+    """r and interval by sampled layer, of one source."""
 
-    file: str
-    group: str
-    metric: str | None = None
-    names: tuple[str, str] = SHORT  # of the ends of an interval
-    summary_row: int = 0  # in PHASE_SUMMARY
-    first_row: int = 0  # in CONSOLIDATED, whose rows go on by layer
     source: Any = None  # Evidence, or an entry of it
 
     def of(self, source: Entry | Evidence) -> PairCurve:
@@ -83,18 +77,10 @@ class PairCurve:
         return self.source.of(files.PHASE_SUMMARY)[self.summary_row][f"{name}_mean"]
 
 
-LONG = ("ci_lower", "ci_upper")
-PYTHIA_CURVE = PairCurve(files.PAIRS, "results", METRIC, LONG)
-LLAMA_CURVE = PairCurve(files.LLAMA, "pair_level_results", METRIC, LONG, 1, 9)
-WITHOUT = PairCurve(files.TEMPLATE, "results_without_template", None, SHORT, 2, 18)
-WITH = PairCurve(files.TEMPLATE, "results_with_template", None, SHORT, 3, 27)
-APERTUS_CURVE = PairCurve(files.APERTUS, "results", None, SHORT, 4, 36)
-GEMMA_CURVE = PairCurve(files.GEMMA, "results", None, SHORT, 5, 45)
-CURVES = {
-    "pythia-6p9b": PYTHIA_CURVE,
-    "llama-3p1-8b": LLAMA_CURVE,
-    "llama-3p1-8b-instruct": WITHOUT,
-    "llama-3p1-8b-instruct-template": WITH,
-    "apertus-8b": APERTUS_CURVE,
-    "gemma-2b": GEMMA_CURVE,
-}
+CURVES = {slug: PairCurve(**asdict(place)) for slug, place in PLACES.items()}
+PYTHIA_CURVE = CURVES[SLUG]
+LLAMA_CURVE = CURVES["llama-3p1-8b"]
+WITHOUT = CURVES["llama-3p1-8b-instruct"]
+WITH = CURVES["llama-3p1-8b-instruct-template"]
+APERTUS_CURVE = CURVES["apertus-8b"]
+GEMMA_CURVE = CURVES["gemma-2b"]

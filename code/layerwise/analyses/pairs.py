@@ -2,10 +2,11 @@
 
 from collections.abc import Collection
 
-from layerwise.analyses.categories import OVER_PAIRS, SLUG, includes_zero
+from layerwise.analyses.categories import OVER_PAIRS, includes_zero
 from layerwise.analyses.derivation import Document, Rule, Rules
 from layerwise.analyses.evidence import Entry
-from layerwise.inputs.result_files import PAIRS
+from layerwise.places.models import SLUG
+from layerwise.places.result_files import PAIRS
 from layerwise.statistics import curves
 
 

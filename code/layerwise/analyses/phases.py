@@ -24,7 +24,7 @@ from layerwise.analyses.pair_curves import (
     PairCurve,
 )
 from layerwise.inputs.published import pointer
-from layerwise.inputs.result_files import BOOTSTRAP, CONSOLIDATED, LLAMA, PAIRS, PHASE_SUMMARY
+from layerwise.places.result_files import BOOTSTRAP, CONSOLIDATED, LLAMA, PAIRS, PHASE_SUMMARY
 from layerwise.statistics import curves, phases
 from layerwise.statistics.correlation import pearson_p
 

@@ -8,14 +8,14 @@ import numpy as np
 
 from layerwise.analyses.categories import p_over_categories, r_over_categories
 from layerwise.analyses.derivation import Document, Rules, derive
-from layerwise.analyses.evidence import Draws, Entry, Evidence
+from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.measured import alone
-from layerwise.inputs.result_files import SCALING, UA_FILES
+from layerwise.places.models import OWN
+from layerwise.places.result_files import SCALING, UA_FILES
 from layerwise.statistics import curves
-from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED
+from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 
-OWN = "Pythia-6.9B"  # the size that the notebooks on layers are about
 STABLE_STD_PCT = 10.0  # of the depths of the peaks, percent of depth
 
 

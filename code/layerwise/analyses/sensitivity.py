@@ -15,7 +15,6 @@ from layerwise.analyses.pair_curves import CURVES
 from layerwise.analyses.survival import (
     APPEARS,
     CHOICES,
-    CHOICES_FILE,
     CLAIMS,
     LOST,
     STATISTICS,
@@ -26,6 +25,8 @@ from layerwise.analyses.survival import (
 )
 from layerwise.analyses.weight_survival import of_weights
 from layerwise.inputs.published import pointer
+from layerwise.places import models
+from layerwise.places.result_files import CHOICES_FILE
 from layerwise.statistics import curves
 
 
@@ -189,4 +190,4 @@ def documents(evidence: Evidence) -> dict[str, Document]:
 
 
 DOCUMENTS = documents
-READER = of_model(survival.READER, {}, "model", "model_display")
+READER = of_model(models.READER, {}, "model", "model_display")

@@ -12,7 +12,7 @@ from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.gain_files import contracting_percent
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import pointer
-from layerwise.inputs.result_files import FOUR, HEADS, HYPOTHESES, INPUTS, LLAMAS, MISTRAL
+from layerwise.places.result_files import FOUR, HEADS, HYPOTHESES, INPUTS, LLAMAS, MISTRAL
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.samples import spearman
 

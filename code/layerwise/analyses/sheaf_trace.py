@@ -9,7 +9,7 @@ from jaxtyping import Float
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.gain_files import row_of
-from layerwise.inputs.result_files import EXTENDED, MAPS, V1, V2
+from layerwise.places.result_files import EXTENDED, MAPS, V1, V2
 from layerwise.statistics.critical_layer import bend_sizes, gradient_sizes, sharpest
 
 TRACED = ("pythia-160m", "pythia-410m", "opt-125m", "gpt2")

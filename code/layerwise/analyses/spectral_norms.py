@@ -10,7 +10,8 @@ from layerwise.analyses.derivation import Document, Rule, Rules
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.gain_files import gain, models, row_of
 from layerwise.inputs.published import pointer
-from layerwise.inputs.result_files import HUNT, OPT, SPECTRAL, SWEEP
+from layerwise.places.matrices import MATRICES
+from layerwise.places.result_files import HUNT, OPT, SPECTRAL, SWEEP
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.samples import mann_whitney
 
@@ -18,7 +19,6 @@ MODELS = (
     "pythia-160m", "pythia-410m", "gpt-neo-125M", "opt-125m", "opt-350m", "bloom-560m", "gpt2",
 )  # fmt: skip
 INVESTIGATED = ("facebook/opt-125m", "gpt2", "EleutherAI/pythia-160m")
-MATRICES = ("W_V", "W_O", "W_Q", "W_K")
 Norms = Sequence[float] | np.ndarray
 LEVEL = 0.05  # of significance: the paper's prediction is read as a correlation
 

@@ -13,17 +13,16 @@ import numpy as np
 from scipy import stats
 
 from layerwise.analyses.calibration import paper_status
-from layerwise.analyses.categories import SLUG, ends, n_categories, total_pairs
+from layerwise.analyses.categories import ends, n_categories, total_pairs
 from layerwise.analyses.evidence import Entry, Evidence, by_layer
 from layerwise.analyses.pair_curves import PairCurve
 from layerwise.analyses.validation import weakest
-from layerwise.inputs.result_files import BOOTSTRAP, UA_FILES
+from layerwise.places.models import SLUG
+from layerwise.places.result_files import BOOTSTRAP, UA_FILES
 from layerwise.statistics import curves, phases
 from layerwise.statistics.correlation import pearson_p
 from layerwise.statistics.samples import holm
 
-CHOICES_FILE = "beyond/choices"  # of ours: what `experiments` measured under each choice, by model
-READER = "reader"  # the entry of a model that has no published place
 PUBLISHED, AT_ONCE, CATEGORY_OUT = "published", "multiplicity", "category_out"
 CLAIMS = {
     "sign_change": "r over the pairs falls from positive in early layers to negative in late ones",

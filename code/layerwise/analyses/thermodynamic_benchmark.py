@@ -6,7 +6,7 @@ from jaxtyping import Float32
 from layerwise.analyses.derivation import Document, Rules, each, together
 from layerwise.analyses.gain_files import Rows, rows_of
 from layerwise.inputs.published import pointer
-from layerwise.inputs.result_files import BENCHMARK, BENCHMARK_ROWS
+from layerwise.places.result_files import BENCHMARK, BENCHMARK_ROWS
 from layerwise.statistics.correlation import pearson
 from layerwise.statistics.samples import pooled_d, pooled_t, spearman
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.gain_files import Rows, rows_of
-from layerwise.inputs.result_files import TWIN_ROWS, TWINS
+from layerwise.places.result_files import TWIN_ROWS, TWINS
 
 FAMILIES = ("Mistral-7B", "Gemma-7B", "LLaMA-3.1-8B")
 VARIANTS = ("base", "instruct")

@@ -4,7 +4,7 @@ import math
 
 from layerwise.analyses.derivation import Document
 from layerwise.analyses.sequence_gains import PROJECTED, PROJECTOR
-from layerwise.inputs.result_files import HYPOTHESES, MISTRAL
+from layerwise.places.result_files import HYPOTHESES, MISTRAL
 
 MODEL = "mistral-7b"
 

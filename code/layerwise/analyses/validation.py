@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 
 from layerwise.analyses.categories import (
-    FACTS,
-    SLUG,
     asymmetries,
     asymmetry,
     categories,
@@ -21,13 +19,14 @@ from layerwise.analyses.derivation import Document, Rule, Rules, each
 from layerwise.analyses.evidence import Entry
 from layerwise.analyses.output_correlation import preference
 from layerwise.inputs.published import pointer
-from layerwise.inputs.result_files import OUTPUT_CORRELATION, PAPER1, UA_FILES
+from layerwise.places.categories import FACTS
+from layerwise.places.models import SLUG
+from layerwise.places.result_files import OUTPUT_CORRELATION, PAPER1, TYPED_MODELS, UA_FILES
 from layerwise.statistics import correlation
 from layerwise.statistics.bootstrap import mean_interval
 from layerwise.statistics.samples import cohens_d
 
 LEVEL = 0.05
-TYPED = "notebook 003"  # lists Paper 1's models on scientific facts, with three decimals
 
 
 def share(of_category: Entry) -> float:
@@ -122,7 +121,7 @@ DOCUMENTS = {
     slug: Document(
         file,
         {**RULES, "": {**RULES[""], **OF_PRINT}},
-        {"": (file, ""), "/_reference": (TYPED, "/reference_models")},
+        {"": (file, ""), "/_reference": (TYPED_MODELS, "/reference_models")},
     )
     for slug, file in UA_FILES.items()
 } | {

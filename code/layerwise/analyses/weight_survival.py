@@ -13,8 +13,8 @@ import numpy as np
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.gain_files import dampens
 from layerwise.analyses.survival import Finding, Findings, bell
-from layerwise.inputs.measured import BEYOND
-from layerwise.inputs.result_files import PROFILES
+from layerwise.places.matrices import CORRECT, LEGACY
+from layerwise.places.result_files import BEYOND, PROFILES
 
 BELL = f"{BEYOND}aniso"  # has the share of the last layer before the final norm
 GAINS = "gains"  # the last gain of every prompt, by its definition
@@ -26,7 +26,6 @@ PRINTED_GAIN = {  # the definition that the files of an experiment have
     "perhead": "last_block",
 }
 NO_LAST_GAIN = "total_amplification"  # of the last block over the first
-LEGACY, CORRECT = "legacy", "correct"
 LAYER, GUARDED = "L_star", "_guarded"  # names of critical layers, and of those found without NaN
 VALUE, OUTPUT = "W_V", "W_O"  # mean spectral norms
 

@@ -16,9 +16,9 @@ from layerwise.errors import LayerwiseError
 from layerwise.inputs.models import Model
 from layerwise.inputs.published import Published, pointer
 from layerwise.measures.traces import Trace
+from layerwise.places.result_files import BEYOND
 
 Fragments = dict[str, dict[str, Any]]  # file -> JSON Pointer -> what stands there
-BEYOND = "beyond/"  # begins the files of ours, for what was measured and never published
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from layerwise.experiments import Subject
 from layerwise.measures import sheaf
 from layerwise.measures.entropy import head_mean, shifted_row_entropies
 from layerwise.measures.spectral import spectral_norm
+from layerwise.places.matrices import SLICINGS
 from layerwise.statistics import critical_layer
 
-SLICINGS = ("legacy", "correct")  # of fused projections, see `projections`
 FIRST_TOKENS, FIRST_CORNER = 6, 16  # of the first trace script's Laplacian
 MAP_TOKENS, MAP_CORNER = 8, 32  # of the restriction maps'
 

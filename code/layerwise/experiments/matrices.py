@@ -9,8 +9,8 @@ import numpy as np
 from layerwise.experiments import Subject
 from layerwise.measures.entropy import head_mean, row_entropies, sparsity
 from layerwise.measures.spectral import Spectrum, singular_values, spectrum
+from layerwise.places.matrices import MATRICES, SLICINGS
 
-MATRICES = ("W_V", "W_O", "W_Q", "W_K")
 COMPARED = ("W_V", "W_O")  # means beyond the file, of both slicings
 
 
@@ -24,7 +24,7 @@ def projections(subject: Subject, _: None) -> dict[str, Any]:
             name: float(np.mean([both[n].spectral_norm for both in found[name]]))
             for name in COMPARED
         }
-        for n, slicing in enumerate(("legacy", "correct"))
+        for n, slicing in enumerate(SLICINGS)
     }
     return {"n_layers": len(blocks), **by_block(legacy), "beyond": beyond}
 
@@ -40,7 +40,7 @@ def by_block(found: Mapping[str, Sequence[Spectrum]]) -> dict[str, list[float]]:
 
 def _spectra(subject: Subject, block: int, name: str) -> tuple[Spectrum, Spectrum]:
     """Legacy and correct: for most architectures both are the same."""
-    legacy, correct = (subject.weights.matrix(block, name, s) for s in ("legacy", "correct"))
+    legacy, correct = (subject.weights.matrix(block, name, s) for s in SLICINGS)
     first = spectrum(legacy)
     return first, first if np.array_equal(legacy, correct) else spectrum(correct)
 

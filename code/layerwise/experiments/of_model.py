@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from layerwise.analyses.evidence import Draws
 from layerwise.errors import LayerwiseError, refused
 from layerwise.experiments import Subject
 from layerwise.experiments.of_pairs import fill
@@ -28,6 +27,7 @@ from layerwise.inputs.models import PACKED, Model
 from layerwise.inputs.published import Published, leaves
 from layerwise.inputs.texts import StatementPairs
 from layerwise.progress import Advance, meter, say
+from layerwise.statistics.bootstrap import Draws
 
 # Of an extraction's index: how its states were made, beside the model and the dtype.
 HOW = ("attention", "template", "tokens_per_batch", "smaller_batches")

@@ -5,12 +5,13 @@ from typing import Any
 
 from layerwise.errors import LayerwiseError
 from layerwise.experiments.gains import over_texts
-from layerwise.experiments.matrices import MATRICES, by_block
+from layerwise.experiments.matrices import by_block
 from layerwise.extraction.load import Checkpoint
 from layerwise.extraction.projections import Weights
 from layerwise.extraction.store import HiddenStates
-from layerwise.inputs.result_files import SPECTRAL, SWEEP
 from layerwise.measures.spectral import Spectrum, spectrum
+from layerwise.places.matrices import MATRICES
+from layerwise.places.result_files import SPECTRAL, SWEEP
 from layerwise.progress import track
 
 

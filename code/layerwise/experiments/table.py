@@ -14,8 +14,8 @@ from layerwise.experiments import (
 )
 from layerwise.experiments import attention_sheaf as sheaf
 from layerwise.experiments.gains import prompt_rows, stored_in_half
-from layerwise.inputs import result_files as files
 from layerwise.inputs.measured import merge
+from layerwise.places import result_files as files
 
 PACKED = dict.fromkeys(("pythia-1b", "pythia-2p8b", "pythia-6p9b", "mistral-7b", "gemma-2b"))
 TEXTS = "input_dependency"

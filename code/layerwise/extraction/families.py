@@ -13,8 +13,7 @@ from typing import Any
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.models import Shape
 
-MATRICES = ("W_Q", "W_K", "W_V", "W_O")
-SLICINGS = ("legacy", "correct")
+STORED = ("W_Q", "W_K", "W_V", "W_O")  # the order of rows that share a tensor
 VOCABULARY = 512  # of a twin
 POSITIONS = 256  # of a twin, where nothing else is said
 Config = dict[str, Any]
@@ -48,7 +47,7 @@ class Family:
 
     def module(self, name: str) -> str:
         """The module of a block that holds a projection."""
-        place = MATRICES.index(name) - len(MATRICES) + len(self.stored)
+        place = STORED.index(name) - len(STORED) + len(self.stored)
         return f"{self.attention}.{self.stored[max(place, 0)]}"
 
     def rows(self, name: str, slicing: str, heads: Heads) -> Rows:
@@ -57,13 +56,13 @@ class Family:
         Paper 3's notebooks cut a shared tensor into thirds (`legacy`) even where its rows go head
         by head, which `correct` follows.
         """
-        place, size, height = MATRICES.index(name), heads.head_size, heads.heights[name]
+        place, size, height = STORED.index(name), heads.head_size, heads.heights[name]
         if height == self.height(name, heads):
             return [(0, height)]
         if self.head_by_head and slicing == "correct":
             starts = [(3 * head + place) * size for head in range(heads.n_heads)]
             return [(start, start + size) for start in starts]
-        start = sum(heads.heights[before] for before in MATRICES[:place])
+        start = sum(heads.heights[before] for before in STORED[:place])
         return [(start, start + height)]
 
     def height(self, name: str, heads: Heads) -> int:

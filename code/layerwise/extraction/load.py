@@ -36,12 +36,12 @@ from layerwise.extraction.rounding import Rounding
 from layerwise.extraction.token_ids import NO_TEXTS, Texts, check_texts
 from layerwise.files import from_environment, require_name, sha256_of
 from layerwise.inputs.models import DTYPES, Model
+from layerwise.places.models import RANDOM
 
 # The weights that a model gets: those of its files, or shapes alone, which are those of its files
 # or, where none of them is here yet, of config.json. A number is that of a draw of random weights.
 Source = Literal["stored", "shapes", "to come"]
 _ONE_MODEL = "save config and weights of one model together"
-RANDOM = "random_weights"  # in a twin's config.json, and with every number measured on one
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from typing import Any
 import torch
 import transformers
 
-from layerwise.extraction.load import RANDOM, Checkpoint, kernel_of
+from layerwise.extraction.load import Checkpoint, kernel_of
+from layerwise.places.models import RANDOM
 
 
 def describe(checkpoint: Checkpoint) -> dict[str, Any]:

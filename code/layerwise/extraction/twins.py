@@ -16,9 +16,10 @@ import typer
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.families import LLAMA3_ROPE, VOCABULARY, Config, twin_config
-from layerwise.extraction.load import RANDOM, quiet
+from layerwise.extraction.load import quiet
 from layerwise.inputs.models import Model, find_model, read_models
 from layerwise.inputs.texts import read_pairs, read_prompts
+from layerwise.places.models import RANDOM
 
 BOS = "<s>"
 HEAD_SIZE = 4  # of a twin; 6 where the model's hidden size is not n_heads * head_size (Gemma)

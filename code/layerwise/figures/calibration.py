@@ -3,12 +3,12 @@
 import numpy as np
 from matplotlib.figure import Figure
 
+from layerwise.analyses.calibration import BAND
 from layerwise.figures import style
 from layerwise.figures.numbers import Numbers
 
 MODELS = ("gemma", "llama", "mistral", "apertus")
 REFERENCE, NUMERIC = "lifestyle", "ground_truth_numeric"
-BAND = 0.015  # Paper 1 calls a model calibrated whose UA on lifestyle is smaller in size
 
 
 def asymmetry_by_category(numbers: Numbers) -> Figure:

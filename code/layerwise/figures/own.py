@@ -7,11 +7,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from layerwise.analyses.depth_curves import CATEGORIES, GAIN, MATRICES, PAIRWISE, Curve, own
+from layerwise.analyses.depth_curves import CATEGORIES, GAIN, PAIRWISE, Curve, own
 from layerwise.analyses.gain_files import depth_bound
 from layerwise.figures import style
 from layerwise.figures.gains import bound_by_depth
 from layerwise.figures.numbers import Numbers
+from layerwise.places.matrices import MATRICES
 
 QUANTITIES = {
     CATEGORIES: "r over the categories",

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from layerwise.figures import style
 from layerwise.figures.numbers import Numbers
+from layerwise.places.curves import METRIC
 
 METRICS = {
     "centroid_asymmetry": "own centroid",
@@ -15,7 +16,6 @@ METRICS = {
     "knn_density_asymmetry": "density of neighbours",
     "margin_asymmetry": "distance to the middle",
 }
-METRIC = "centroid_asymmetry"  # the pair-level metric of Paper 2's figures
 # document, analysis, where its results stand, and whether they are by metric
 CURVES = (
     ("pythia-6p9b", "pairs", "results", True),

@@ -17,13 +17,13 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, write_json
 from layerwise.inputs.published import Cell, Published, Value, leaves
 from layerwise.inputs.shapes import Loose, require_shape
+from layerwise.places.models import RANDOM
+from layerwise.places.result_files import TYPED_CURVE, TYPED_LAYER
 
 NAME = "measured.json"
 NOISE: Final = "noise"  # measurements with noise of the size of rounding
 CONTROL: Final = "control"  # measurements of random weights of the same architecture
-RANDOM = "random_weights"  # of a run: on a twin, whose numbers mean nothing
 NAN = "NaN"  # strict JSON has none: half precision leaves some layers without a number
-BEYOND = "beyond/"  # files of ours: what was measured and never published
 # What an entry of a published file is about; not a result.
 IDENTITY = frozenset((
     "model", "model_name", "model_display", "model_hf_name", "hf_name", "path", "family", "lab",
@@ -33,7 +33,7 @@ IDENTITY = frozenset((
 # Constants of the methods, typed into notebooks or fitted before: as "file#key", or "#name" of
 # what is called so in any file.
 SETTINGS = (
-    "notebook 004#", "notebook Llama#", "Paper 3#/l_star/", "#behavior", "#known_gain",
+    f"{TYPED_LAYER}#", f"{TYPED_CURVE}#", "Paper 3#/l_star/", "#behavior", "#known_gain",
     "#L_star_calibration", "#comparison_v2_argmax", "#pythia_profile_range",
 )  # fmt: skip
 

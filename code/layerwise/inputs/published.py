@@ -18,7 +18,7 @@ from typing import Any
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_text
-from layerwise.inputs.result_files import TABLES
+from layerwise.places.result_files import TABLES
 
 Value = float | int | bool | str | None
 EMPTY_LIST = "[]"  # how an empty list is noted: that there were no sign changes is a fact

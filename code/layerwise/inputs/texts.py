@@ -17,8 +17,8 @@ from jaxtyping import Int
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import LARGEST, parse_json, read_json, read_text, require_name, require_text
-from layerwise.inputs.result_files import DATASET, PROMPTS
 from layerwise.inputs.upstream import own_or_papers
+from layerwise.places.result_files import DATASET, PROMPTS
 
 SHAPE = 'the shape is {"category": {"pairs": [["A", "B"], ...]}}'
 COLUMNS = ("category", "a", "b")  # of CSV, JSON Lines and data frames

@@ -10,7 +10,7 @@ from typing import Any
 
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import HEADER, Value, leaves, pointer
-from layerwise.inputs.result_files import DATASET, PROMPTS, TABLES
+from layerwise.places.result_files import DATASET, PROMPTS, TABLES
 
 
 def transcribe(read_file: Callable[[str], bytes]) -> dict[str, str]:

@@ -25,7 +25,7 @@ from layerwise.inputs.mirrors import (
 )
 from layerwise.inputs.notebooks import NotebookPrompts, prompts_document
 from layerwise.inputs.published import read_table
-from layerwise.inputs.result_files import DATASET, PROMPTS
+from layerwise.places.result_files import DATASET, PROMPTS
 from layerwise.progress import within
 
 COMMIT = "e3c7f94beb01a75e6774173ee3beeff3806d209c"

@@ -13,7 +13,6 @@ from markupsafe import Markup
 import layerwise
 from layerwise.analyses.survival import CLAIMS
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.measured import RANDOM
 from layerwise.inputs.published import Published
 from layerwise.inputs.upstream import Registry
 from layerwise.ledger.origins import by_reason
@@ -23,6 +22,7 @@ from layerwise.pages.pictures import Figures, Picture
 from layerwise.pages.records import beside, context, view
 from layerwise.pages.search import FIRST, PLAIN, REST
 from layerwise.pages.values import shown
+from layerwise.places.models import RANDOM
 
 TEMPLATE = "index.html.j2"
 # Figures with a place of their own: the first screen, beneath the answer, the other choices.

@@ -7,6 +7,7 @@ equal has no r: it is NaN, and no interval rests on it.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,15 @@ SEED = 42
 MIN_KEPT = 100  # fewer usable resamples give no interval
 CHUNK = 1 << 16  # positions drawn at a time: a few arrays of this size fit the cache
 SMALLEST = 1e-12  # of a sum of squares over n, both sides scaled to 1: below it a side is constant
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How intervals are drawn: numpy's legacy generator from `seed`, and their level."""
+
+    n_resamples: int
+    level: float
+    seed: int
 
 
 class CorrelationInterval(NamedTuple):

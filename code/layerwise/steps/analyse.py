@@ -8,13 +8,11 @@ from typing import Any
 
 from layerwise.analyses import TABLES, analyse_all
 from layerwise.analyses.derivation import evidence_of
-from layerwise.analyses.evidence import Draws
 from layerwise.errors import LayerwiseError
 from layerwise.files import together, write_json
 from layerwise.inputs.measured import (
     CONTROL,
     NOISE,
-    RANDOM,
     Measurements,
     all_fragments,
     controls,
@@ -26,6 +24,8 @@ from layerwise.inputs.measured import (
 )
 from layerwise.inputs.published import Published, read_published
 from layerwise.inputs.shapes import read_choices
+from layerwise.places.models import RANDOM
+from layerwise.statistics.bootstrap import Draws
 from layerwise.steps import Place, Source, program
 
 WRITTEN = ("documents", "derived", "given")

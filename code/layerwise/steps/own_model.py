@@ -10,7 +10,7 @@ import numpy as np
 import layerwise
 from layerwise.analyses import depth_curves, of_reader
 from layerwise.analyses.answers import answers
-from layerwise.analyses.evidence import Draws, Evidence
+from layerwise.analyses.evidence import Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.experiments import own_weights
 from layerwise.experiments.of_pairs import reader
@@ -27,7 +27,7 @@ from layerwise.pages.own_model import page
 from layerwise.pages.own_model.cautions import cautions, of_documents
 from layerwise.pages.own_model.sections import sections_of
 from layerwise.pages.own_model.tables import by_pair
-from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES
+from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, Draws
 from layerwise.steps.results import Result
 
 

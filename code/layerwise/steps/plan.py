@@ -13,8 +13,8 @@ from typing import Any
 import psutil
 
 from layerwise.extraction import needs
-from layerwise.extraction.families import MATRICES
 from layerwise.measures.values import sampled_layers
+from layerwise.places.matrices import MATRICES
 from layerwise.steps.analyze import blamed, checked, how
 
 SVD = 1.8e-10  # seconds for one row cubed

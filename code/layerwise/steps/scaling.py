@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.analyses import OF_READER, depth_curves, scaling
-from layerwise.analyses.evidence import Draws, Evidence
+from layerwise.analyses.evidence import Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, sha256_of
 from layerwise.inputs.published import read_published
@@ -14,7 +14,7 @@ from layerwise.inputs.shapes import Loose, Whole, require_shape
 from layerwise.inputs.upstream import PUBLISHED
 from layerwise.pages.own_model import require_templates
 from layerwise.pages.own_model.across import page_of
-from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED
+from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 from layerwise.steps.results import Result
 
 AGAIN = "run `layerwise analyze` for this model again"

@@ -11,7 +11,6 @@ from typing import Any
 from layerwise import analyses
 from layerwise.analyses import derivation
 from layerwise.analyses.derivation import documents_of, evidence_of, plain, rule_at
-from layerwise.analyses.evidence import Draws
 from layerwise.errors import LayerwiseError
 from layerwise.files import revealed
 from layerwise.inputs.published import read_published
@@ -21,6 +20,7 @@ from layerwise.ledger.records import require_judged
 from layerwise.ledger.verdicts import tolerance_used
 from layerwise.pages.records import control, noise, place, readings
 from layerwise.pages.values import brief
+from layerwise.statistics.bootstrap import Draws
 from layerwise.steps.claims import judged
 
 MOST = 40  # inputs that the text lists

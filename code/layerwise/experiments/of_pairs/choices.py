@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from layerwise.analyses.categories import SERIES
-from layerwise.analyses.evidence import Draws
-from layerwise.analyses.output_correlation import NUMERIC
 from layerwise.experiments.of_pairs.documents import r_and_ends
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import ANISOTROPY, Values
+from layerwise.places.categories import NUMERIC, SERIES
 from layerwise.statistics import phases
 from layerwise.statistics.bootstrap import (
+    Draws,
     correlation_interval,
     ends,
     mean_interval,

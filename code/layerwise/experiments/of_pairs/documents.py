@@ -11,16 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.analyses.bins import TYPED as TYPED_INTERVALS
-from layerwise.analyses.categories import SERIES
-from layerwise.analyses.evidence import Draws
-from layerwise.inputs.result_files import ANISOTROPY, BINS, BOOTSTRAP, LAYERS, PAIRS
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import ANISOTROPY as MEASURES
 from layerwise.measures.values import POOLED, Values
+from layerwise.places.categories import SERIES
+from layerwise.places.result_files import (
+    ANISOTROPY,
+    BINS,
+    BOOTSTRAP,
+    LAYERS,
+    PAIRS,
+    TYPED_INTERVALS,
+)
 from layerwise.progress import track
 from layerwise.statistics import curves
-from layerwise.statistics.bootstrap import CorrelationInterval, advance, correlation_interval
+from layerwise.statistics.bootstrap import CorrelationInterval, Draws, advance, correlation_interval
 from layerwise.statistics.correlation import pearson_r
 from layerwise.statistics.random_bins import sweep
 

@@ -10,23 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.analyses.bins import TYPED as TYPED_INTERVALS
-from layerwise.analyses.calibration import WORDS
-from layerwise.analyses.categories import FACTS, NUMERIC, SLUG
-from layerwise.analyses.evidence import Draws
-from layerwise.analyses.pair_curves import CURVES, METRIC, PairCurve
-from layerwise.analyses.survival import CHOICES_FILE
-from layerwise.analyses.validation import TYPED
 from layerwise.experiments import Fragments, dotted, is_about
 from layerwise.experiments.of_pairs import choices, documents
-from layerwise.inputs import result_files as files
 from layerwise.inputs.measured import merge
 from layerwise.inputs.models import Extraction, Model
 from layerwise.inputs.published import Published, leaves, pointer
 from layerwise.inputs.texts import StatementPairs
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import Values
+from layerwise.places import result_files as files
+from layerwise.places.categories import FACTS, NUMERIC
+from layerwise.places.curves import CURVES, METRIC, CurvePlace
+from layerwise.places.models import SLUG
+from layerwise.places.result_files import CHOICES_FILE, TYPED_INTERVALS, TYPED_MODELS, WORDS
 from layerwise.statistics import curves, phases
+from layerwise.statistics.bootstrap import Draws
 
 Documents = dict[str, dict[str, Any]]  # file -> what is filled of it, nested
 Test = tuple[float, float, float]  # r, and the ends of its interval
@@ -102,10 +100,10 @@ def outputs(values: Values, model: str, published: Published) -> Documents:
         for file, columns in COLUMNS.items()
     }
     facts = documents.of_categories(values, ("ua", "preference"))[FACTS]
-    listed = published.document(TYPED)["reference_models"]
+    listed = published.document(TYPED_MODELS)["reference_models"]
     (name,) = (name for name in listed if name.lower().startswith(model))
     typed = {"ua": round(facts["ua"], 3), "pref": round(facts["preference"], 3)}
-    found[TYPED] = {"reference_models": {name: typed}}
+    found[TYPED_MODELS] = {"reference_models": {name: typed}}
     return found
 
 
@@ -184,7 +182,7 @@ def template(values: Values, draws: Draws, *, with_template: bool) -> Documents:
     return found
 
 
-def of_curve(values: Values, place: PairCurve, draws: Draws, tests_before: int = 0) -> Documents:
+def of_curve(values: Values, place: CurvePlace, draws: Draws, tests_before: int = 0) -> Documents:
     """A curve in its file, and in Paper 2's tables."""
     metrics = LLAMA_METRICS if place.metric else (METRIC,)
     found = documents.over_pairs(values, draws, metrics, tests_before=tests_before)
@@ -197,7 +195,7 @@ def of_curve(values: Values, place: PairCurve, draws: Draws, tests_before: int =
     return {place.file: {place.group: results}, **tables(curve, place)}
 
 
-def tables(curve: Mapping[int, Test], place: PairCurve) -> Documents:
+def tables(curve: Mapping[int, Test], place: CurvePlace) -> Documents:
     """A curve's numbers in Paper 2's two tables, which give two decimals."""
     r = {layer: test[0] for layer, test in curve.items()}
     rows = {

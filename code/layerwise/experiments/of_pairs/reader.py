@@ -4,18 +4,24 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.analyses.bins import TYPED
-from layerwise.analyses.categories import SLUG
-from layerwise.analyses.evidence import Draws
-from layerwise.analyses.scaling import OWN
-from layerwise.analyses.survival import CHOICES_FILE, READER
-from layerwise.analyses.validation import TYPED as REFERENCE
 from layerwise.experiments.of_pairs import choices, documents
 from layerwise.inputs.published import Published
-from layerwise.inputs.result_files import BINS, DATASET, PAIRS, PROMPTS, SCALING, UA_FILES
 from layerwise.measures.values import Values
+from layerwise.places.models import OWN, READER, SLUG
+from layerwise.places.result_files import (
+    BINS,
+    CHOICES_FILE,
+    DATASET,
+    PAIRS,
+    PROMPTS,
+    SCALING,
+    TYPED_INTERVALS,
+    TYPED_LAYER,
+    TYPED_MODELS,
+    UA_FILES,
+)
+from layerwise.statistics.bootstrap import Draws
 
-ESTIMATE = "notebook 004"  # typed the layer of Paper 2 that a profile is compared with
 INTERPRETATIONS = {  # of the models that notebook 003 lists
     "Llama-3.1-8B": "MASKED (RLHF)",
     "Gemma-2-9B": "Weak",
@@ -60,15 +66,17 @@ def numbers(values: Values, draws: Draws, published: Published) -> documents.Fil
             },
             "_reference": {
                 model: {**of, "interpretation": INTERPRETATIONS[model]}
-                for model, of in published.document(REFERENCE)["reference_models"].items()
+                for model, of in published.document(TYPED_MODELS)["reference_models"].items()
             },
         },
         SCALING: {"models": {OWN: {"n_layers": values.n_layers}}},
         **{
-            file: document if file == TYPED else {**name, **document, **texts.get(file, {})}
+            file: document
+            if file == TYPED_INTERVALS
+            else {**name, **document, **texts.get(file, {})}
             for file, document in drawn.files.items()
         },
-        ESTIMATE: published.document(ESTIMATE),
+        TYPED_LAYER: published.document(TYPED_LAYER),
         CHOICES_FILE: {READER: {**name, **choices.document(values, draws)}},
     }
     return documents.Filled(files, drawn.by_category, drawn.by_bins)

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from layerwise.analyses.answers import decisive_category, without_a_category
-from layerwise.analyses.evidence import Draws
 from layerwise.experiments.of_pairs.documents import Filled
 from layerwise.measures.values import Values
 from layerwise.pages.own_model.sections import made_by
-from layerwise.statistics.bootstrap import MIN_KEPT, CorrelationInterval
+from layerwise.statistics.bootstrap import MIN_KEPT, CorrelationInterval, Draws
 
 PAPERS_FEWEST = 20  # pairs of the papers' smallest category
 SKIPPED = 0.01  # share of resamples without an r that is worth a word

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from layerwise.analyses.answers import READINGS, decisive_category, without_a_category
-from layerwise.analyses.depth_curves import MATRICES
 from layerwise.analyses.layers import PREFIX
 from layerwise.pages.own_model.tables import Document, Section, Table, Value, facts
+from layerwise.places.matrices import MATRICES
 from layerwise.statistics.correlation import MIN_POINTS
 
 FILLED = 0.99  # share of the first component above which nothing else is seen

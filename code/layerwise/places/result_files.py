@@ -1,4 +1,4 @@
-"""The result files of the upstream repository whose numbers the ledger uses, each named once."""
+"""The files whose numbers the ledger uses, each named once: upstream's, and ours beside them."""
 
 from collections.abc import Mapping
 
@@ -70,6 +70,17 @@ BENCHMARK_ROWS = R + "thermodynamic_benchmark_20260105_141034.csv"
 BENCHMARK = R + "thermodynamic_benchmark_20260105_141034.json"
 TWIN_ROWS = R + "twin_test_results_20260105_160237.csv"
 TWINS = R + "twin_test_results_20260105_160237.json"
+
+# Numbers that exist only in a notebook's cells, under the notebook's name.
+TYPED_INTERVALS = "notebook 000"  # its n = 6 table, with two decimals
+TYPED_MODELS = "notebook 003"  # Paper 1's models on scientific facts, with three decimals
+TYPED_LAYER = "notebook 004"  # the layer of Paper 2 that a profile is compared with
+TYPED_CURVE = "notebook Llama"  # Pythia's r, with two decimals
+WORDS = "words of dataset.json"  # white-space words per statement of the neutral categories
+
+# Ours, for what was measured and never published: `beyond/<experiment>`, by model.
+BEYOND = "beyond/"
+CHOICES_FILE = f"{BEYOND}choices"  # the central claims' statistics under each choice
 
 # The tables of `published/`, and whose numbers stand there, in that order.
 TABLES: Mapping[str, tuple[str, ...]] = {
