@@ -62,7 +62,10 @@ def headlines(document: dict) -> str:
     rows = [f"**{answer(document['headlines'])}**", f"{'; '.join(meanings)}.", ""]
     rows += ["| paper | says | what its numbers say |", "|---|---|---|"]
     for headline in document["headlines"]:
-        cells = (headline["says"], f"**{headline['grade'].capitalize()}.** {headline['reason']}")
+        cells = (
+            headline["says"],
+            f"**{headline['grade'].capitalize()}**, {headline['numbers']}. {headline['reason']}",
+        )
         rows += [
             f"| {headline['paper']} | {' | '.join(c.replace('|', chr(92) + '|') for c in cells)} |"
         ]

@@ -73,10 +73,11 @@ def note_statistics(claims: Path, folder: Path) -> None:
 SVG = '<svg viewBox="0 0 400 300" width="400" height="300"><text>drawn</text></svg>\n'
 
 
-def headline(name: str, grade: str = "holds", **fields: Any) -> dict[str, Any]:
+def headline(name: str, grade: str = "stands", **fields: Any) -> dict[str, Any]:
     """A graded headline of Paper 2."""
-    texts = {"says": "r falls.", "where": "abstract", "reason": "It does.", "rule": "every claim"}
-    rests = {"parts": [], "choices": {}, "asked": []}
+    texts = {"says": "r falls.", "where": "abstract", "reason": "It does."}
+    rests = {"parts": [], "choices": {}, "asked": [], "without": {}, "as_random": False}
+    texts["numbers"] = "1 of 1 as printed"
     return {"id": name, "paper": 2, "grade": grade, **texts, **rests} | fields
 
 
@@ -112,7 +113,7 @@ def folders(
     (made.published / "prompt_sets.csv").write_text("study,notebook,sha256,variable\n")
     for analysis in ("layers", "pairs"):
         write_json(made.statistics / f"{analysis}.json", {"analysis": analysis})
-    write_json(made.statistics / "sensitivity.json", {"documents": {"summary": {"rows": []}}})
+    write_json(made.statistics / "questions.json", {"documents": {}})
     document = judged(records, source, inputs={LAYERS: "a" * 64}, headlines=list(headlines))
     hashes = {file.name: sha256_of(file) for file in made.statistics.glob("*.json")}
     made.claims.write_text(json.dumps(document | {"statistics": hashes}))

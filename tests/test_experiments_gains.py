@@ -11,14 +11,11 @@ import scipy.stats
 import torch
 
 from judged import analysed
-from layerwise.analyses import survival, weight_survival
-from layerwise.analyses.evidence import Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.experiments.table import EXPERIMENTS, measure_experiment
 from layerwise.inputs.measured import measured
 from layerwise.inputs.published import Published
 from layerwise.places.result_files import HUNT, SWEEP
-from layerwise.statistics.bootstrap import Draws
 from stand_ins import blocks_of, found, passed, subject
 from tiny_checkpoints import PROMPTS
 
@@ -120,18 +117,6 @@ def test_prompts_that_do_not_fit_the_rows() -> None:
     given = replace(subject("pythia-6p9b"), prompts=short)
     with pytest.raises(LayerwiseError, match=r"about pythia-6.9b ask for the prompts .*'Factual'"):
         measure_experiment("bench", given)
-
-
-def test_the_definition_of_the_gain_is_a_choice(published: Published) -> None:
-    """Behind the final norm this model damps, and by the others it expands, as published."""
-    readings = {name: [1.2, 1.1] for name in ("penultimate", "last_block", "sequence", "token")}
-    readings |= {"final_norm": [1.3, 0.5], "total_amplification": [0.1, 0.1]}
-    fragments = {"beyond/sweep": {"/pythia-70m": {"gains": readings}}}
-    evidence = Evidence(measured(published, fragments), Draws(**DRAWS))
-    (row,) = survival.rows(weight_survival.of_weights(evidence)["pythia-70m"])
-    assert (row["claim"], row["choice"], row["outcome"]) == ("damping", "gain_definition", "lost")
-    assert (row["published"]["value"], row["other"]["value"]) == (4, 3)
-    assert row["other"]["label"] == "sweep final_norm: 1.15 to 0.90"
 
 
 def all_expanding(published: Published) -> Published:

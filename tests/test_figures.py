@@ -16,7 +16,6 @@ from matplotlib.text import Text
 from claim_records import judged, note_statistics, record
 from judged import analysed
 from layerwise.analyses import TABLES
-from layerwise.analyses.survival import CHOICES, CLAIMS
 from layerwise.errors import LayerwiseError
 from layerwise.figures import INDEX, style, svg
 from layerwise.figures.drawing import FIGURES, READS, Drawn, draw, draw_all
@@ -30,7 +29,9 @@ from layerwise.places import result_files as files
 from layerwise.steps import draw as stage
 
 MODELS = Path(__file__).resolve().parent.parent / "models.yaml"
-ALL_BUT_ONE = [name for name in FIGURES if name != "anisotropy_spectra"]
+ALL_BUT_TWO = [
+    name for name in FIGURES if name not in ("anisotropy_spectra", "question_critical_layer")
+]
 REPORTED = [  # verdicts on two papers, one of them of a list
     record(f"p{paper}.{number}", paper=paper, where=where, verdict=verdict, published=printed,
            recomputed=again, file=None)
@@ -96,8 +97,9 @@ def by_model(published: Published, file: str, place: str) -> dict[str, dict[str,
 # --- all of them --------------------------------------------------------------------------------
 
 
-def test_published_numbers_give_every_figure_but_one(drawn: dict[str, Drawn]) -> None:
-    assert [name for name, one in drawn.items() if one.figure] == ALL_BUT_ONE
+def test_published_numbers_give_every_figure_but_two(drawn: dict[str, Drawn]) -> None:
+    assert [name for name, one in drawn.items() if one.figure] == ALL_BUT_TWO
+    assert drawn["question_critical_layer"].reason.endswith("models not published")
     left_out = drawn["anisotropy_spectra"]
     assert left_out.reason == (
         "anisotropy of pythia-6p9b, gemma-2b: spectra, L_star_anisotropy, n_prompts not published"
@@ -106,7 +108,7 @@ def test_published_numbers_give_every_figure_but_one(drawn: dict[str, Drawn]) ->
     assert left_out.caption.endswith("The notebook plotted but did not save them.")
 
 
-@pytest.mark.parametrize("name", ALL_BUT_ONE)
+@pytest.mark.parametrize("name", ALL_BUT_TWO)
 def test_every_figure_fits_a_page_and_says_its_message(drawn: dict[str, Drawn], name: str) -> None:
     figure, text = drawn[name].figure, words(drawn[name].figure)
     assert drawn[name].title == figure.get_suptitle().replace("\n", " ")
@@ -167,7 +169,7 @@ def test_the_stage_writes_all_figures_or_nothing(
     write_json(few / "bins.json", bins)
     write_json(few / "depth_gain.json", gains)
     said = stage.run("published", few, claims, out, MODELS)
-    assert said.startswith(f"4 figures in {out}\n  without sensitivity: sensitivity of any model")
+    assert said.startswith(f"4 figures in {out}\n  without question_calibration: questions")
     index = read_json(out / INDEX)
     found = {entry["name"]: entry for entry in index["figures"] if entry["left_out"] is None}
     assert list(found) == ["overview", "agreement", "bins", "depth_gain"]
@@ -338,23 +340,27 @@ def test_agreement_draws_what_is_not_equal(drawn: dict[str, Drawn]) -> None:
     )
 
 
-def test_sensitivity_says_in_how_many_models_a_claim_survives() -> None:
-    late, bell = list(CLAIMS).index("late_inversion"), list(CLAIMS).index("bell")
-    norm = list(CHOICES).index("before_norm")
-    documents = {
-        model: {
-            "rows": [
-                {"claim": "late_inversion", "choice": "before_norm", "outcome": outcome},
-                {"claim": "bell", "choice": "before_norm", "outcome": "appears"},
-            ]
-        }
-        for model, outcome in (("a", "survives"), ("b", "lost"), ("c", "survives"))
+def test_a_specification_curve_holds_every_estimate_and_how_it_was_asked() -> None:
+    def answer(value: float, word: str) -> dict[str, Any]:
+        return {"value": value, "low": value - 0.2, "high": value + 0.2, "n": 9, "word": word}
+
+    open_ended = answer(0.4, "too few") | {"low": None, "high": None}
+    models = {
+        "a": {"published": answer(-0.5, "yes"), "without_last": answer(0.1, "undecided")},
+        "b": {"published": answer(0.3, "no"), "category_out": {"x": open_ended}},
     }
-    one = draw("sensitivity", Numbers(OWN, {"sensitivity": documents}, dict.fromkeys("abc", "m")))
-    (axes,) = one.figure.axes
-    said = {text.get_position(): text.get_text() for text in axes.texts}
-    assert said == {(norm, late): "2/3", (norm, bell): "0/0\n+3"}
-    assert one.title.startswith("In 0 of 1 tested pairs of claim and choice the claim survives")
+    statistics = {"questions": {"late_inversion": {"models": models}}}
+    one = draw("question_late_inversion", Numbers(OWN, statistics, {}))
+    above, below = one.figure.axes
+    assert points(above) >= {(0.0, -0.5), (1.0, 0.1), (2.0, 0.3), (3.0, 0.4)}
+    assert points(above) >= {(0.0, -0.7), (0.0, -0.3), (2.0, 0.5)}  # ends of intervals
+    assert points(below) == {(0.0, 0.0), (1.0, 2.0), (2.0, 0.0), (3.0, 1.0)}
+    rows = [label.get_text() for label in below.get_yticklabels()]
+    assert rows[:2] == ["as the papers did", "without one category"]
+    assert one.title.endswith(
+        "As the papers asked: yes 1, no 1; under other choices: undecided 1, too few 1"
+    )
+    assert "95% interval" in one.caption
 
 
 def test_a_sweep_over_k_and_spectra_are_drawn_where_they_were_kept(numbers: Numbers) -> None:

@@ -1,88 +1,140 @@
 """Headlines and findings: by rules from verdicts, explained by sentences that are filled in."""
 
+import copy
+import hashlib
 import math
 import random
 import re
 
 import pytest
+import yaml
 
 from claim_records import record
 from judged import changed, everything, judged
 from layerwise.errors import LayerwiseError
+from layerwise.inputs.published import split_pointer
+from layerwise.ledger import conditions
 from layerwise.ledger.findings import findings, read_findings
-from layerwise.ledger.headlines import FALLS, GRADES, headlines, read_headlines
+from layerwise.ledger.headlines import (
+    DEPENDS,
+    GRADES,
+    NEEDS_WEIGHTS,
+    NOT,
+    STANDS,
+    UNDECIDED,
+    headlines,
+    read_headlines,
+)
 from layerwise.ledger.sentences import Said, Value, fill
-from layerwise.ledger.verdicts import AS_RANDOM
+from layerwise.ledger.verdicts import FALLS, at
 
 
-def headline(verdicts, rule="every claim", documents=None, control=None, **fields):
-    records = [record(f"p2.{n}", verdict=word) for n, word in enumerate(verdicts)]
+def answer(word, in_range=True):
+    return {"word": word, "in_range": in_range}
+
+
+def headline(verdicts=(), answers=None, control=None, reason=(), **fields):
+    """A headline that concludes in all of these verdicts and asks one question of these models."""
+    records = [record(f"p2.{n}", verdict=word) for n, word in enumerate(verdicts or ["agrees"])]
     claims = {f"c{n}": one["id"] for n, one in enumerate(records)}
-    entry = {"id": "p2.h", "paper": 2, "where": "abstract", "says": "So.", "rule": rule}
-    entry |= {"claims": claims, **fields}
-    (found,) = headlines(records, documents or {}, [entry], control or [])
+    entry = {"id": "p2.h", "paper": 2, "where": "abstract", "says": "So.", "claims": claims}
+    entry |= {"concludes": [*claims.values()] if verdicts else [], "asks": [{"question": "q"}]}
+    entry |= {"reason": list(reason), **fields}
+    documents = {"questions": {"q": {"models": answers or {}}}, "laws": {"laws": {"x": ["a", "b"]}}}
+    draws = [] if control is None else [{}, {"questions": {"q": {"models": control}}}]
+    (found,) = headlines(records, documents, [entry], draws)
     return found
 
 
+YES_NO = {"published": answer("yes"), "spearman": answer("no")}
+
+
 @pytest.mark.parametrize(
-    ("rule", "verdicts", "choice", "grade"),
+    ("verdicts", "choices", "grade"),
     [
-        ("every claim", ["agrees", "follows"], None, "holds"),
-        ("every claim", ["agrees", "follows"], True, "holds"),
-        ("every claim", ["reproduced"], False, "only under one choice"),
-        ("every claim", [AS_RANDOM], True, "untested without weights"),
-        ("every claim", ["agrees", "differs"], None, "holds in part"),
-        ("every claim", ["differs", "contradicted"], True, "does not follow"),
-        ("every claim", ["needs weights", "not checkable"], None, "untested without weights"),
-        ("the first claim", ["differs", "agrees"], True, "does not follow"),
-        ("the first claim", ["agrees", "differs"], None, "holds in part"),
-        ("the first claim", ["not measured", "reproduced"], None, "untested without weights"),
-        ("every choice", ["differs"], True, "only under one choice"),
-        ("every choice", ["differs"], False, "does not follow"),
-        ("every choice", ["agrees"], True, "holds"),
+        ([], {"published": answer("yes"), "spearman": answer("yes")}, STANDS),
+        (["agrees"], {"published": answer("yes")}, STANDS),
+        (["needs weights"], {"published": answer("yes")}, STANDS),
+        ([], YES_NO, DEPENDS),
+        ([], {"published": answer("yes"), "spearman": answer("undecided")}, DEPENDS),
+        ([], {"published": answer("undecided"), "spearman": answer("yes")}, DEPENDS),
+        ([], {"published": answer("undecided"), "spearman": answer("no")}, UNDECIDED),
+        ([], {"published": answer("no"), "spearman": answer("yes")}, NOT),
+        (["agrees", "differs"], {"published": answer("yes")}, NOT),
+        (["contradicted"], {"published": answer("undecided")}, NOT),
+        ([], {"published": answer("too few"), "spearman": answer("too few")}, NEEDS_WEIGHTS),
+        ([], {"spearman": answer("yes")}, NEEDS_WEIGHTS),
+        # a value of too few units confirms nothing, and one elsewhere leaves the claim open
+        ([], {"published": answer("yes"), "rerun": answer("too few")}, STANDS),
+        ([], {"published": answer("yes"), "rerun": answer("too few", False)}, DEPENDS),
+        # what is left out is a choice of its own
+        ([], {"published": answer("yes"), "model_out": {"a": answer("no")}}, DEPENDS),
     ],
 )
-def test_a_rule_grades_from_verdicts_and_choices(rule, verdicts, choice, grade):
-    documents = {"laws": {"laws": {"survives": choice}}}
-    found = headline(verdicts, rule, documents, choices={"another": "laws:laws:/survives"})
+def test_one_rule_grades_from_words_and_verdicts(verdicts, choices, grade):
+    found = headline(verdicts, {"m": choices})
     assert found.grade == grade
-    assert found.choices == {
-        "another": {True: "survives", False: "lost", None: "not tested"}[choice]
+    assert set(GRADES) == {STANDS, DEPENDS, UNDECIDED, NOT, NEEDS_WEIGHTS}
+
+
+def test_a_quantifier_counts_models_and_asks_for_the_opposite():
+    models = {
+        name: {"published": answer(word)}
+        for name, word in zip("abcd", ("yes", "yes", "undecided", "no"), strict=True)
     }
-    assert [part["claim"] for part in found.parts] == [f"p2.{n}" for n in range(len(verdicts))]
+    three = {"question": "q", "at_least": 3}
+    assert headline([], models, asks=[three]).grade == UNDECIDED
+    assert headline([], models, asks=[three | {"at_least": 2}]).grade == STANDS
+    assert headline([], models, asks=[three | {"at_least": 4}]).grade == NOT
+    opposite = {"question": "q", "of": ["d"], "answer": "no"}
+    assert headline([], models, asks=[opposite]).grade == STANDS
+    assert headline([], models, asks=[opposite | {"of": ["c"]}]).grade == UNDECIDED
+    assert headline([], models, asks=[opposite | {"of": ["e"]}]).grade == NEEDS_WEIGHTS
+    both = headline([], models, asks=[opposite, {"question": "q", "of": ["a", "c"]}])
+    assert (both.grade, both.without) == (UNDECIDED, {"q of a, c": STANDS})
 
 
-def test_what_is_true_of_random_weights_too_confirms_nothing():
-    documents = {"laws": {"laws": {"p": True}}}
-    fact = {"documents": documents, "facts": {"it grows": "laws:laws:/p"}}
-    assert headline(["reproduced"], **fact).grade == "holds"
-    assert headline([AS_RANDOM], **fact).grade == "holds"
-    found = headline([AS_RANDOM], control=[{}, documents], **fact)
-    assert found.grade == "untested without weights"
-    assert found.reason == "0 of 1 claims stand; 1 more as well for random weights"
+def test_numbers_and_claim_are_said_apart():
+    found = headline(["follows", "differs"], {"m": {"published": answer("yes")}})
+    assert (found.numbers, found.grade) == ("1 of 2 as printed", NOT)
+    assert found.without == {"p2.1": STANDS}
+    assert found.parts[1] == {"claim": "p2.1", "verdict": "differs", "concludes": True}
+    assert found.parts[-1] == {"question": "q", "word": "yes"}
+    assert found.asked == ["q"]
 
 
-def test_a_fact_counts_like_a_claim_and_a_choice_may_be_a_row_of_the_sensitivity():
-    row = {"claim": "bell", "choice": "before_norm", "model": "m", "outcome": "lost"}
-    documents = {"laws": {"laws": {"p": False}}, "sensitivity": {"summary": {"models": [row]}}}
-    fact = headline(["agrees"], documents=documents, facts={"p is small": "laws:laws:/p"})
-    assert fact.grade == "holds in part"
-    assert fact.parts[-1] == {"fact": "p is small", "stands": False}
-    choice = {"claim": "bell", "choice": "before_norm", "model": "m"}
-    found = headline(["agrees"], documents=documents, choices={"before": choice})
-    assert found.choices == {"before": "lost"}
-    other = headline(["agrees"], documents=documents, choices={"before": {**choice, "model": "n"}})
-    assert (other.grade, other.choices) == ("holds", {"before": "not tested"})
+def test_what_random_weights_answer_too_confirms_nothing():
+    models = {"m": {"published": answer("yes")}}
+    assert headline([], models).grade == STANDS
+    found = headline([], models, control=models)
+    assert (found.grade, found.as_random) == (UNDECIDED, True)
+    assert not headline([], models, control={"m": {"published": answer("no")}}).as_random
 
 
-def test_the_reason_is_that_of_the_grade_else_the_claims_are_counted():
-    reason = {"does not follow": "It is {c0:.2f}, printed {c0.printed}; {x}."}
-    documents = {"laws": {"laws": {"names": ["a", "b"]}}}
-    values = {"x": "laws:laws:/names"}
-    found = headline(["differs"], documents=documents, reason=reason, values=values)
-    assert found.reason == "It is 0.35, printed 0.345; a, b."
-    found = headline(["agrees", "differs"], documents=documents, reason=reason, values=values)
-    assert found.reason == ("1 of 2 claims stand; two-sided p of r: printed 0.345, found 0.3451")
+def test_a_sentence_stands_while_its_condition_holds():
+    def said(when, recomputed=0.5, **fields):
+        one = Said(record("p2.a", recomputed=recomputed, **fields))
+        values = {"c": one, "x": Value(0.4), "word": Value("yes"), "none": Value(None)}
+        return conditions.said([{"when": when, "text": "It is {c:.1f}."}], values)
+
+    for true in ("c > 0", "c > x", "x <= 0.4", "c stands", "c known", "word is 'yes'"):
+        assert said(true) == "It is 0.5."
+    for true in ("c > 0 and word is not 'no'", "c.printed is 0.345", "c is not x"):
+        assert said(true) == "It is 0.5."
+    for false in ("c < 0", "c falls", "none known", "none > 0", "c > none", "c > 0 and c < x"):
+        assert said(false) == ""
+    assert said("c falls", verdict="differs") == "It is 0.5."
+    reading = [{"text": "by depth and lab", "value": -0.5, "gives": False}]
+    assert said("c[by depth and lab] < 0", readings=reading) == "It is 0.5."
+    for broken, message in (
+        ("c maybe", "must be `name stands`"),
+        ("d > 0", "names 'd', known are c, x"),
+        ("x[by depth] > 0", "'x' is no claim"),
+        ("c[by length] > 0", "has no reading 'by length'"),
+        ("word > 0", "cannot be compared"),
+    ):
+        with pytest.raises(LayerwiseError, match=message):
+            said(broken)
 
 
 def test_a_template_that_does_not_fit_iv():
@@ -94,7 +146,9 @@ def test_a_template_that_does_not_fit_iv():
         with pytest.raises(LayerwiseError, match="does not fit its values"):
             fill(template, {"a": said})
     with pytest.raises(LayerwiseError, match=r"headline p2\.h: no claim fits 'p9"):
-        headline(["agrees"], also=["p9.*"])
+        headline(also=["p9.*"])
+    with pytest.raises(LayerwiseError, match=r"p2\.h: a name may stand for one thing"):
+        headline(values={"q": "laws:laws:/x"})
 
 
 def test_a_finding_is_a_fact_and_a_caveat_is_always_there():
@@ -124,20 +178,92 @@ def test_committed_entries_quote_numbers_and_type_none(root):
     assert 12 <= len(entries) <= 18
     assert [entry["paper"] for entry in entries] == sorted(entry["paper"] for entry in entries)
     texts = [entry["says"] for entry in entries]
-    texts += [text for entry in entries for text in entry["reason"].values()]
+    texts += [sentence["text"] for entry in entries for sentence in entry["reason"]]
     texts += [entry.get(part, "") for entry in facts for part in ("title", "gives", "follows")]
-    for entry in entries:
-        assert set(entry["reason"]) <= set(GRADES)
     for text in texts:
         words = re.sub(r"\{[^}]*\}|\w+-[\d.]+\w*", "", text)
         assert not re.search(r"\d[.,]\d|\d ?%|[-+]\d", words), text
 
 
+def test_committed_entries_ask_what_there_is_and_conclude_in_words(root, records, works):
+    """A conclusion is a printed word or flag: of a number the questions say how the claim fares."""
+    for entry in read_headlines(root / "claims"):
+        for ask in entry["asks"]:
+            models = works["questions"].documents[ask["question"]]["models"]
+            assert set(ask.get("of", [])) <= set(models), entry["id"]
+        for claim in entry.get("concludes", []):
+            assert isinstance(records[claim]["published"], str | bool), claim
+            assert claim in {*entry["claims"].values(), *entry.get("also", [])}
+
+
 def test_every_headline_of_print_has_its_reason(root, records, works):
     documents = {analysis: work.documents for analysis, work in works.items()}
     for found in headlines([*records.values()], documents, read_headlines(root / "claims")):
-        assert "claims stand" not in found.reason, found.id
+        assert found.reason, found.id
         assert "no value" not in found.says + found.reason, found.id
+
+
+def other(value):
+    """Another value of the same kind, far off, on the other side of every bound."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return -10 * value - 3 if value > 0 else 3 - 10 * value
+    if isinstance(value, list):
+        return [*value, "another"]
+    return {"yes": "no", "undecided": "yes", "no": "yes", "too few": "yes"}.get(value, "OTHER")
+
+
+def names_in(entry, name):
+    """Whether a sentence of a headline speaks of a claim or value."""
+    spoken = " ".join(f"{one['when']} {one['text']}" for one in entry["reason"])
+    return re.search(rf"\b{name}\b(?!')", spoken) is not None
+
+
+def test_each_input_of_each_headline_moves_its_sentences(root, records, works):
+    """A claim, a statistic or a question's word that changes changes what is said, or unsays it."""
+    documents = {analysis: work.documents for analysis, work in works.items()}
+    still = []
+    for entry in read_headlines(root / "claims"):
+        (before,) = headlines([*records.values()], documents, [entry])
+        for alias, claim in entry["claims"].items():
+            if names_in(entry, alias):
+                one = records[claim]
+                fallen = "agrees" if one["verdict"] == "differs" else "differs"
+                moved = one | {"recomputed": other(one["recomputed"]), "verdict": fallen}
+                (after,) = headlines([*(records | {claim: moved}).values()], documents, [entry])
+                still += [(entry["id"], alias)] if after.reason == before.reason else []
+        for name, statistic in entry.get("values", {}).items():
+            assert names_in(entry, name), (entry["id"], name)
+            moved = copy.deepcopy(documents)
+            put(moved, statistic, other(at(documents, statistic)))
+            (after,) = headlines([*records.values()], moved, [entry])
+            still += [(entry["id"], name)] if after.reason == before.reason else []
+    assert still == []
+
+
+def put(documents, statistic, value):
+    """Another value at analysis:document:/pointer."""
+    analysis, document, key = statistic.split(":", 2)
+    *path, last = split_pointer(key)
+    node = documents[analysis][document]
+    for name in path:
+        node = node[int(name)] if isinstance(node, list) else node[name]
+    node[last] = value
+
+
+def test_the_list_is_fixed_before_anything_is_measured(root):
+    """The list says so itself; its bytes are held from the first measurement on."""
+    text = (root / "claims" / "headlines.yaml").read_bytes()
+    assert re.search(rb"fixed on \d{4}-\d\d-\d\d, before\n", text)
+    lock = yaml.safe_load((root / "dvc.lock").read_text())["stages"]
+    measured = [name for name in lock if name.startswith("measure@")]
+    pinned = root / "claims" / "headlines.sha256"
+    assert bool(measured) == pinned.is_file(), (
+        "pin claims/headlines.yaml with the first measurement"
+    )
+    if measured:
+        assert pinned.read_text().split()[0] == hashlib.sha256(text).hexdigest()
 
 
 def test_every_claim_that_falls_is_of_one_finding(root, records):

@@ -117,14 +117,21 @@ def test_svg_iv() -> None:
             _ = Picture("a", "a", "", broken).inline
 
 
-def test_a_row_of_the_matrix_leads_to_the_claims_that_it_asks_again(root: Path) -> None:
+def test_a_question_leads_to_the_claims_that_ask_it(root: Path) -> None:
     late = {"id": "p2.late", "asked": ["late_inversion"], "claims": ["p2.a", "p2.b"]}
     both = [late, late | {"id": "p2.gemma", "claims": ["p2.b", "p2.c"]}]
-    found = matrix([], both)
-    assert found["headlines"]["late_inversion"] == ["p2.late", "p2.gemma"]
-    assert found["claims"]["late_inversion"] == ["p2.a", "p2.b", "p2.c"]
-    asked = {name for entry in read_headlines(root / "claims") for name in entry.get("asked", [])}
-    assert asked == set(found["rows"])
+    answers = {"published": {"word": "yes"}, "category_out": {"x_y": {"word": "no"}}}
+    documents = {"late_inversion": {"models": {"m": answers}}}
+    found = {row["name"]: row for row in matrix(documents, both, {})}
+    row = found["late_inversion"]
+    assert row["headlines"] == ["p2.late", "p2.gemma"]
+    assert row["claims"] == ["p2.a", "p2.b", "p2.c"]
+    assert row["choices"] == {
+        "as the papers did": {"yes": ["m"]},
+        "without one category": {"no": ["m without x y"]},
+    }
+    asked = {ask["question"] for one in read_headlines(root / "claims") for ask in one["asks"]}
+    assert asked <= set(found)
 
 
 # --- the page -----------------------------------------------------------------------------------
@@ -193,6 +200,19 @@ def test_page_says_what_random_weights_and_rounding_give(tmp_path: Path, root: P
     assert first["noise"] == "4 of 5 replicates give the same"
     assert "control" not in second
     assert second["noise"].startswith("0.0123 either way")
+
+
+def test_page_counts_the_draws_that_answer_a_question(tmp_path: Path, root: Path) -> None:
+    """In at least as many models as the papers' own."""
+    made = folders(tmp_path, root, [record("p2.a")], "measured")
+    path = made.statistics / "questions.json"
+    draws = (made.statistics / "control" / str(number) / path.name for number in range(3))
+    for place, models in zip((path, *draws), (2, 2, 1, 3), strict=True):
+        answers = {f"gpt{n}": {"all_tokens": {"word": "yes"}} for n in range(models)}
+        write_json(place, {"documents": {"sign_change": {"models": answers}}})
+    note_statistics(made.claims, made.statistics)
+    said = "".join(Page(built(made, "measured")).words)
+    assert "of 3 draws of random weights 2 answer yes in as many models" in said
 
 
 def test_page_has_a_colour_for_every_verdict(root: Path) -> None:

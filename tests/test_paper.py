@@ -110,8 +110,8 @@ def test_unbacked_digits_are_those_of_the_prose_alone() -> None:
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = ROOT / "paper"
 PARAMS = {name: read_choices(ROOT / "params.yaml", name) for name in SECTIONS}
-ROW = {"claim_text": "c", "choice_text": "d", "conclusion": "e", "n_models": 1}
-CHOICES = {"rows": [ROW | {word: [] for word in ("survives", "lost", "appears", "absent")}]}
+ANSWERS = {"published": {"word": "yes"}, "all_tokens": {"word": "no"}}
+QUESTIONS = {"late_inversion": {"models": {"a": ANSWERS, "b": {"published": {"word": "no"}}}}}
 ASKED = ("p1.setup.n_pairs", "p2.abstract.late_range_weak")  # claims that the prose quotes
 
 
@@ -132,17 +132,18 @@ def written(out: Path, random_weights: bool = False, **changes: Any) -> dict[str
     source = "measured" if random_weights else "published"
     drawn = Figures([], {"bins": "none_published"}, random_weights)
     filled = reported(source=source, **changes)
-    write_source(filled, CHOICES, out, drawn, TEMPLATES, PARAMS, out / "tex")
+    write_source(filled, QUESTIONS, out, drawn, TEMPLATES, PARAMS, out / "tex")
     return {name: (out / "tex" / f"{name}.tex").read_text() for name in DOCUMENTS.values()}
 
 
 def test_every_headline_stands_with_its_grade_and_reason(tmp_path: Path) -> None:
     report = written(tmp_path)["report"]
     assert "cannot draw: bins (none published)." in report
-    assert r"Of 5 central claims 1 holds, 1 holds in part," in report
+    assert r"Of 5 central claims 1 stands, 1 depends on a choice," in report
+    assert "as the papers did: 1 yes, 1 no; all tokens pooled: 1 no." in report
     for word in GRADES:
         assert report.count(rf"50 \% \& more {word}!") == 2  # in the table, and with its reason
-        assert f"}}{{{word}}}. because 50" in report
+        assert f"}}{{{word}}}, 1 of 1 as printed. because 50" in report
 
 
 def test_what_differs_is_in_the_supplement_with_both_values(tmp_path: Path) -> None:
@@ -182,7 +183,7 @@ def test_a_typed_number_stops_the_paper(tmp_path: Path) -> None:
     drawn = Figures([], {}, random_weights=False)
     with pytest.raises(LayerwiseError, match=r"line 2: we find r = 0\.87 here: a number in"):
         write_source(
-            reported(), CHOICES, tmp_path, drawn, tmp_path / "paper", PARAMS, tmp_path / "t"
+            reported(), QUESTIONS, tmp_path, drawn, tmp_path / "paper", PARAMS, tmp_path / "t"
         )
     assert not (tmp_path / "t").exists()
 
@@ -191,7 +192,7 @@ def test_the_stage_writes_a_folder_of_latex(tmp_path: Path, root: Path) -> None:
     made = folders(tmp_path, root, reported()["claims"], headlines=reported()["headlines"])
     for name in ("layers", "pairs"):
         (made.figures / f"{name}.pdf").write_bytes(b"%PDF")
-    write_json(made.statistics / "sensitivity.json", {"documents": {"summary": CHOICES}})
+    write_json(made.statistics / "questions.json", {"documents": QUESTIONS})
     note_statistics(made.claims, made.statistics)
     out = tmp_path / "tex"
     said = stage.run("published", made.claims, made.statistics, made.figures, out, TEMPLATES)

@@ -279,3 +279,8 @@ def _refuse_surrogates(place: str, text: str) -> None:
 def sha256_of(path: Path) -> str:
     with path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def numbered(folder: Path) -> list[Path]:
+    """The folders 0, 1, 2, ... in a folder; none if it is not there."""
+    return sorted(folder.glob("[0-9]*"), key=lambda path: int(path.name))

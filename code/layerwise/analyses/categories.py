@@ -1,5 +1,8 @@
 """What several analyses derive from the categories of the statement pairs."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float
 
@@ -8,7 +11,7 @@ from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.places.categories import SERIES
 from layerwise.places.result_files import DATASET
 from layerwise.statistics import curves
-from layerwise.statistics.correlation import pearson_p, pearson_r
+from layerwise.statistics.correlation import Correlation, pearson_p, pearson_r, without_one
 
 
 def categories(f: Entry | Evidence) -> list[str]:
@@ -67,3 +70,22 @@ OVER_PAIRS: dict[str, Rule] = {
     "p_value": lambda m: float(pearson_p(m.r, total_pairs(m))),
     "includes_zero": includes_zero,
 }
+
+
+def without_a_category(validation: Mapping[str, Any]) -> dict[str, Correlation]:
+    """r of UA and preference over the other categories at the last layer, by the one left out.
+
+    Arguments:
+        validation: the result document; none of fewer than four categories.
+    """
+    of = {name: one for name, one in validation.items() if not name.startswith("_")}
+    return without_one(
+        {name: (one["asymmetry"], one["output_preference"]) for name, one in of.items()}
+    )
+
+
+def decisive_category(validation: Mapping[str, Any]) -> str | None:
+    """The category without which r over the categories has another sign, or under half its size."""
+    r, left = validation["_global_stats"]["ua_output_correlation"], without_a_category(validation)
+    makes = [name for name, one in left.items() if one.r * r < 0.5 * r**2]
+    return min(makes, key=lambda name: left[name].r * r, default=None)

@@ -7,10 +7,10 @@ the papers' models, `own` those of the result documents of a reader's.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from layerwise.analyses.answers import Results
 from layerwise.analyses.evidence import Evidence, by_layer
 from layerwise.analyses.gain_files import models
 from layerwise.analyses.pair_curves import CURVES
+from layerwise.analyses.questions.answers import Results
 from layerwise.analyses.scaling import by_name
 from layerwise.places import result_files as files
 from layerwise.places.matrices import MATRICES

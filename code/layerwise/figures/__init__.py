@@ -3,7 +3,7 @@
 numbers    what figures read
 style      what all share: the message, the footer, intervals, colours; `svg`, `save`
 drawing    the table of all figures: what draws each, and which analyses it reads
-verdicts, sensitivity, calibration, categories, pairs, gains, weights, anisotropy
+verdicts, questions, calibration, categories, pairs, gains, weights, anisotropy
            a function per figure: its name is the file's and the label's, its docstring the caption
 own        the same for readers' own models, the papers' in grey beside them
 """

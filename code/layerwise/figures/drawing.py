@@ -13,7 +13,7 @@ from layerwise.figures import (
     gains,
     own,
     pairs,
-    sensitivity,
+    questions,
     verdicts,
     weights,
 )
@@ -27,7 +27,7 @@ CLAIMS = "claims"  # read by figures that are about no analysis
 READS: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
     verdicts.overview: (CLAIMS,),
     verdicts.agreement: (CLAIMS,),
-    sensitivity.sensitivity: ("sensitivity",),
+    **dict.fromkeys(questions.CURVES, ("questions",)),
     calibration.asymmetry_by_category: ("calibration",),
     categories.validation: ("validation",),
     categories.layers: ("layers", "category_bootstrap"),

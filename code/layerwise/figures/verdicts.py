@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 from layerwise.figures import style
 from layerwise.figures.numbers import NothingToDraw, Numbers
 from layerwise.ledger.findings import ORIGINS, origin
-from layerwise.ledger.headlines import FALLS
-from layerwise.ledger.verdicts import STANDING, VERDICTS, counted
+from layerwise.ledger.verdicts import FALLS, STANDING, VERDICTS, counted
 
 # of what stands, of what does not, and of what nothing can be said about
 SHADES = (

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Required
 
-from layerwise.ledger.headlines import FALLS
 from layerwise.ledger.sentences import (
     Entry,
     Record,
@@ -19,6 +18,7 @@ from layerwise.ledger.sentences import (
     of_entry,
     read_entries,
 )
+from layerwise.ledger.verdicts import FALLS
 
 # Where a claim stands, the most read first.
 ORIGINS = ("paper text", "notebook or page", "result file")

@@ -1,17 +1,18 @@
-"""The papers' central claims, each graded by a rule from the verdicts that it rests on.
+"""The papers' central claims, all graded by one rule from words and verdicts.
 
-`claims/headlines.yaml` has what is said, where, the claims it rests on and the rule's name; grades
-and numbers follow. A part of a headline is a claim, a `fact` (a statistic that is true or false)
-or a `choice`: another choice under which the first claim is asked again, as a statistic that is
-true or gives what is printed, or as a row {claim, choice, model} of the sensitivity analysis.
+`claims/headlines.yaml` has what is said, where, the questions that it asks, the printed words that
+say it, and the printed numbers it rests on; it names no rule and no grade. Two things are said of a
+headline: how many of its numbers are as printed, and how the claim fares.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Required
 
-from layerwise.inputs.shapes import Loose, Strict, require_shape
+from layerwise.errors import LayerwiseError
+from layerwise.inputs.shapes import Strict
+from layerwise.ledger.conditions import Sentence, said
 from layerwise.ledger.sentences import (
     Entry,
     Record,
@@ -21,21 +22,32 @@ from layerwise.ledger.sentences import (
     named_and_matching,
     of_entry,
     read_entries,
+    stands,
 )
-from layerwise.ledger.verdicts import AS_RANDOM, STANDING, at, gives
+from layerwise.ledger.verdicts import at
 
-HOLDS, IN_PART = "holds", "holds in part"
-NOT, ONE_CHOICE = "does not follow", "only under one choice"
-UNTESTED = "untested without weights"
+STANDS, DEPENDS, UNDECIDED = "stands", "depends on a choice", "undecided"
+NOT, NEEDS_WEIGHTS = "does not follow", "needs the weights"
 GRADES = {
-    HOLDS: "every number and word that it rests on is confirmed",
-    IN_PART: "some of what it rests on is confirmed, some is not",
-    NOT: "the published numbers give something else",
-    ONE_CHOICE: "it is lost under another choice that is as good as the papers'",
-    UNTESTED: "what is published neither confirms nor denies it",
+    STANDS: "its questions are answered yes, as the papers asked and under every other choice that "
+    "could be computed",
+    DEPENDS: "they are answered yes in one way of asking, and not in another that is as good",
+    UNDECIDED: "no way of asking answers yes, nor do the papers' own numbers say no",
+    NOT: "the papers' own method says no on the published numbers",
+    NEEDS_WEIGHTS: "what is published gives no interval, so neither yes nor no",
 }
-FALLS = ("differs", "contradicted")
-OUTCOMES: Mapping[bool | None, str] = {True: "survives", False: "lost", None: "not tested"}
+# The words of an answer (`analyses.questions`), and the choice that the papers made.
+YES, NO, OPEN, TOO_FEW = "yes", "no", "undecided", "too few"
+PUBLISHED = "published"
+
+
+class Ask(Strict, total=False):
+    """A quantifier over the answers to a question."""
+
+    question: Required[str]
+    of: list[str]  # models; all that have an answer, if left out
+    at_least: int  # of them; all, if left out
+    answer: Literal["yes", "no"]  # what the claim says; yes, if left out
 
 
 class Asked(Entry, total=False):
@@ -44,30 +56,20 @@ class Asked(Entry, total=False):
     paper: Required[Literal[1, 2, 3]]
     where: Required[str]
     says: Required[str]
-    rule: Required[Literal["every claim", "the first claim", "every choice"]]
-    facts: dict[str, str]
-    choices: dict[str, str | dict[str, str]]
+    asks: Required[list[Ask]]
+    concludes: list[str]
     values: dict[str, str]
-    reason: dict[str, str]
-    asked: list[str]
+    reason: Required[list[Sentence]]
 
 
 class Part(Strict, total=False):
-    """What a headline rests on: a claim with its verdict, or a fact."""
+    """What a headline rests on: a claim with its verdict, or a question with its word."""
 
     claim: str
     verdict: str
-    fact: str
-    stands: bool | None
-
-
-class Row(Loose):
-    """What became of a claim under a choice, in one model (`survival.compare`)."""
-
-    claim: str
-    choice: str
-    model: str
-    outcome: Literal["survives", "lost", "appears", "absent"]
+    concludes: bool
+    question: str
+    word: str | None
 
 
 @dataclass(frozen=True)
@@ -77,11 +79,13 @@ class Headline:
     Attributes:
         id: p1.neutral, ...; in the papers' order.
         says: the claim in our words; `where`: the places that make it.
-        grade: one of GRADES; `reason`: the sentence that explains it, numbers filled in.
-        rule: the name of the rule that graded it, as `grade` has them.
+        grade: one of GRADES; `numbers`: how many of its printed numbers are as printed.
+        reason: the sentences whose conditions hold, numbers filled in.
         parts: what it rests on.
-        choices: {text: "survives", "lost" or "not tested"}.
-        asked: the rows of the sensitivity analysis that ask it again.
+        choices: {choice: word} of its questions together.
+        without: {part: grade} without one part, where that is another grade.
+        as_random: whether random weights answer yes as well, so that a yes says nothing.
+        asked: its questions.
     """
 
     id: str
@@ -89,11 +93,13 @@ class Headline:
     where: str
     says: str
     grade: str
+    numbers: str
     reason: str
-    rule: str
     parts: list[Part]
     choices: dict[str, str]
-    asked: list[str] = field(default_factory=list)
+    without: dict[str, str]
+    as_random: bool
+    asked: list[str]
 
 
 def headlines(
@@ -108,8 +114,8 @@ def headlines(
         records: judged claims.
         documents: the statistics of the same source, {analysis: {document: result}}.
         entries: `read_headlines`.
-        control: the documents of each draw of random weights: a fact that is true of some of
-            these says nothing.
+        control: the documents of each draw of random weights: a question that some of these
+            answer as well says nothing.
     """
     known = {record["id"]: record for record in records}
     found = []
@@ -130,88 +136,165 @@ def _headline(
     documents: Mapping[str, Any],
     control: Sequence[Mapping[str, Any]],
 ) -> Headline:
-    named, wanted = entry["claims"], named_and_matching(entry, known)
-    facts = {
-        text: _fact(statistic, documents, control)
-        for text, statistic in entry.get("facts", {}).items()
+    wanted = named_and_matching(entry, known)
+    concluding = [known[claim] for claim in entry.get("concludes", [])]
+    asks = [(ask, answers(ask, documents)) for ask in entry["asks"]]
+    together = conjunction([words for _, words in asks])
+    as_random = any(
+        conjunction([answers(ask, draw) for ask in entry["asks"]]).get(PUBLISHED) == YES
+        for draw in control
+    )
+    given = grade(concluding, together, as_random=as_random)
+    values: dict[str, Value] = {
+        alias: Said(known[claim]) for alias, claim in entry["claims"].items()
     }
-    choices = {
-        text: _outcome(wanted[0], choice, documents)
-        for text, choice in entry.get("choices", {}).items()
-    }
-    parts = [*map(stands, wanted), *facts.values()]
-    given = grade(entry["rule"], parts, list(choices.values()))
-    values: dict[str, Value] = {alias: Said(known[claim]) for alias, claim in named.items()}
     values |= {name: Value(at(documents, s)) for name, s in entry.get("values", {}).items()}
-    templates = entry.get("reason", {})
+    says = fill(entry["says"], values)
+    words = {"grade": Value(given), **_words_of(asks)}
+    if twice := sorted(words.keys() & values.keys()):
+        raise LayerwiseError(f"a name may stand for one thing, {twice} are questions; rename them")
     return Headline(
-        **{name: entry[name] for name in ("id", "paper", "where", "rule")},
-        says=fill(entry["says"], values),
+        **{name: entry[name] for name in ("id", "paper", "where")},
+        says=says,
         grade=given,
-        reason=fill(templates[given], values) if given in templates else _counted(wanted),
-        parts=[Part(claim=record["id"], verdict=record["verdict"]) for record in wanted]
-        + [Part(fact=text, stands=value) for text, value in facts.items()],
-        choices={text: OUTCOMES[survives] for text, survives in choices.items()},
-        asked=entry.get("asked", []),
+        numbers=counted(wanted),
+        reason=said(entry["reason"], values | words),
+        parts=[*_claims(wanted, concluding), *_questions(asks)],
+        choices=together,
+        without={
+            part: other
+            for part, other in _without_each(concluding, asks, as_random)
+            if other != given
+        },
+        as_random=as_random,
+        asked=[ask["question"] for ask in entry["asks"]],
     )
 
 
-def _fact(
-    statistic: str, documents: Mapping[str, Any], control: Sequence[Mapping[str, Any]]
-) -> bool | None:
-    """Whether a fact is true; None where some draw of random weights has it too."""
-    true: bool | None = at(documents, statistic)
-    return None if true and any(at(draw, statistic) for draw in control) else true
+# --- the one rule ---------------------------------------------------------------------------------
 
 
-def grade(rule: str, parts: Sequence[bool | None], choices: Sequence[bool | None]) -> str:
-    """The grade of a headline whose parts and choices stand, fall, or are not known (None).
+def grade(
+    concluding: Sequence[Record], words: Mapping[str, str], *, as_random: bool = False
+) -> str:
+    """How a claim fares.
 
-    "every claim": it holds where every part stands, in part where some do, and only under one
-    choice where another loses it. "the first claim": without it nothing follows, whatever else
-    stands. "every choice": as that, but under one choice where the parts fall and a choice has it.
+    Arguments:
+        concluding: the printed words that state it: one that falls is the papers' own no.
+        words: of its questions together, by choice.
+        as_random: a yes is no evidence, as random weights give it too.
     """
-    known = [part for part in parts if part is not None]
-    if rule == "every choice" and False in parts and True in choices:
-        return ONE_CHOICE
-    if not known or (rule != "every claim" and parts[0] is None):
-        return UNTESTED
-    if not any(known) or (rule != "every claim" and not parts[0]):
+    published = words.get(PUBLISHED)
+    if any(stands(record) is False for record in concluding) or published == NO:
         return NOT
-    if not all(known):
-        return IN_PART
-    return ONE_CHOICE if False in choices else HOLDS
+    if as_random:
+        return UNDECIDED
+    answered = {word for word in words.values() if word != TOO_FEW}
+    if YES in answered:
+        return STANDS if answered == {YES} and published == YES else DEPENDS
+    return NEEDS_WEIGHTS if published in (None, TOO_FEW) else UNDECIDED
 
 
-def stands(record: Record) -> bool | None:
-    """Whether a verdict confirms its claim; None where it says nothing."""
-    return True if record["verdict"] in STANDING else False if record["verdict"] in FALLS else None
+def answers(ask: Mapping[str, Any], documents: Mapping[str, Any]) -> dict[str, str]:
+    """The word of a quantifier by choice; empty where the source answers nothing.
+
+    Under a choice that bears on some models alone, the others keep the word of the papers' way. A
+    value of too few units confirms nothing; one that lies elsewhere leaves the claim open.
+    """
+    found = documents.get("questions", {}).get(ask["question"], {}).get("models", {})
+    by_model = {model: dict(_cells(choices)) for model, choices in found.items()}
+    models = ask.get("of", list(by_model))
+    if not models or any(PUBLISHED not in by_model.get(model, {}) for model in models):
+        return {}
+    wanted = ask.get("answer", YES)
+    need = ask.get("at_least", len(models))
+    choices = dict.fromkeys(choice for model in models for choice in by_model[model])
+    return {
+        choice: quantified([_word(by_model[model], choice, wanted) for model in models], need)
+        for choice in choices
+    }
 
 
-def _outcome(
-    first: Record, choice: str | Mapping[str, str], documents: Mapping[str, Any]
-) -> bool | None:
-    if isinstance(choice, str):
-        value = at(documents, choice)
-        return (
-            value
-            if isinstance(value, bool | None)
-            else gives(first["published"], value, first["decimals"])
-        )
-    rows = at(documents, "sensitivity:summary:/models") or []
-    require_shape("sensitivity.json: models", list[Row], rows, "analyse again")
-    outcomes = [row["outcome"] for row in rows if choice.items() <= row.items()]
-    return {"survives": True, "lost": False}.get(outcomes[0] if outcomes else "")
+def quantified(words: Sequence[str], need: int) -> str:
+    """Yes where as many models answer it as are needed, no where too few still could."""
+    sure = sum(word == YES for word in words)
+    could = sum(word != NO for word in words)
+    if sure >= need:
+        return YES
+    if could < need:
+        return NO
+    return TOO_FEW if all(word in (YES, NO, TOO_FEW) for word in words) else OPEN
 
 
-def _counted(records: Sequence[Record]) -> str:
-    """The sentence where no template fits the grade: how many stand, and which do not."""
-    n = sum(stands(record) is True for record in records)
-    falls = [
-        f"{record['quantity']}: printed {said.printed}, found {said}"
-        for record in records
-        if stands(record) is False and (said := Said(record))
+def conjunction(asked: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """The words of several quantifiers together; a choice that one of them has not leaves it be."""
+    if not all(asked):
+        return {}
+    choices = dict.fromkeys(choice for words in asked for choice in words)
+    found = {}
+    for choice in choices:
+        every = [words.get(choice, words[PUBLISHED]) for words in asked]
+        order = (NO, OPEN, TOO_FEW, YES)
+        found[choice] = next(word for word in order if word in every)
+    return found
+
+
+def counted(records: Sequence[Record]) -> str:
+    """How many of the printed numbers are as printed, of those that could be compared."""
+    known = [found for found in map(stands, records) if found is not None]
+    return f"{sum(known)} of {len(known)} as printed" if known else "none could be compared"
+
+
+def _cells(choices: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Answers by choice, `choice/part` where parts are left out."""
+    for choice, found in choices.items():
+        if "word" in found:
+            yield choice, found
+        else:
+            yield from ((f"{choice}/{part}", answer) for part, answer in found.items())
+
+
+def _word(cells: Mapping[str, Mapping[str, Any]], choice: str, wanted: str) -> str:
+    """Yes where the answer is the one that the claim says."""
+    cell = cells.get(choice, cells[PUBLISHED])
+    if cell["word"] == TOO_FEW and choice != PUBLISHED:
+        elsewhere = cell["in_range"] is not (wanted == YES)
+        return OPEN if elsewhere else _word(cells, PUBLISHED, wanted)
+    opposite = {YES: NO, NO: YES}
+    word: str = cell["word"]
+    return word if wanted == YES else opposite.get(word, word)
+
+
+def _without_each(
+    concluding: Sequence[Record],
+    asks: Sequence[tuple[Mapping[str, Any], Mapping[str, str]]],
+    as_random: bool,
+) -> Iterator[tuple[str, str]]:
+    """Name and grade without each printed word and each question in turn."""
+    words = conjunction([of for _, of in asks])
+    for record in concluding:
+        others = [one for one in concluding if one is not record]
+        yield record["id"], grade(others, words, as_random=as_random)
+    for number, (ask, _) in enumerate(asks):
+        others = [of for place, (_, of) in enumerate(asks) if place != number]
+        if others:
+            name = " of ".join([ask["question"], ", ".join(ask.get("of", ["all"]))])
+            yield name, grade(concluding, conjunction(others), as_random=as_random)
+
+
+def _words_of(
+    asks: Sequence[tuple[Mapping[str, Any], Mapping[str, str]]],
+) -> dict[str, Value]:
+    """The questions' words as conditions name them."""
+    return {ask["question"]: Value(words.get(PUBLISHED)) for ask, words in asks}
+
+
+def _claims(records: Sequence[Record], concluding: Sequence[Record]) -> list[Part]:
+    return [
+        Part(claim=one["id"], verdict=one["verdict"], concludes=one in concluding)
+        for one in records
     ]
-    random = sum(record["verdict"] == AS_RANDOM for record in records)
-    too = [f"{random} more as well for random weights"] if random else []
-    return "; ".join([f"{n} of {len(records)} claims stand", *too, *falls[:2]])
+
+
+def _questions(asks: Sequence[tuple[Mapping[str, Any], Mapping[str, str]]]) -> list[Part]:
+    return [Part(question=ask["question"], word=words.get(PUBLISHED)) for ask, words in asks]

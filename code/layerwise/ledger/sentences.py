@@ -14,6 +14,7 @@ from pydantic import Field
 
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.shapes import Strict, read_yaml, require_shape
+from layerwise.ledger.verdicts import FALLS, STANDING
 
 NOTHING = "no value"
 Record = Mapping[str, Any]
@@ -54,6 +55,11 @@ def named_and_matching(entry: Mapping[str, Any], known: Mapping[str, Record]) ->
     return list(found.values())
 
 
+def stands(record: Record) -> bool | None:
+    """Whether a verdict confirms its claim; None where it says nothing."""
+    return True if record["verdict"] in STANDING else False if record["verdict"] in FALLS else None
+
+
 class Value:
     """A value inside a template: a number by the template's format, or four digits; else itself."""
 
@@ -81,6 +87,7 @@ class Said(Value):
         decimals = record["decimals"]
         number = isinstance(record["published"], float) and isinstance(decimals, int)
         self.printed = f"{Value(record['published']):{f'.{decimals}f' if number else ''}}"
+        self.published, self.stands = record["published"], stands(record)
         self._readings = {reading["text"]: reading["value"] for reading in record["readings"]}
 
     def __getitem__(self, text: str) -> Value:

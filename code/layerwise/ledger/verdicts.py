@@ -42,6 +42,7 @@ UNCOMPARED = ("not measured", *UNSHOWN)
 RECORDED = ("id", "paper", "where", "quantity", "model", "unit", "kind", "decimals")
 COUNTED = (DATASET, PROMPTS)  # whose numbers are counts of ours
 STANDING = ("agrees", "reproduced", "follows")  # those that confirm a claim
+FALLS = ("differs", "contradicted")
 
 
 class Band(NamedTuple):

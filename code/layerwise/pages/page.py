@@ -11,7 +11,10 @@ from typing import Any
 from markupsafe import Markup
 
 import layerwise
-from layerwise.analyses.survival import CLAIMS
+from layerwise.analyses.questions import QUESTIONS
+from layerwise.analyses.questions.choices import text
+from layerwise.analyses.questions.question import WORDS, YES
+from layerwise.analyses.questions.table import cells
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published
 from layerwise.inputs.upstream import Registry
@@ -25,8 +28,10 @@ from layerwise.pages.values import shown
 from layerwise.places.models import RANDOM
 
 TEMPLATE = "index.html.j2"
+CURVES = tuple(f"question_{name}" for name in QUESTIONS)  # a figure per question
+Answered = dict[str, list[str]]  # the models that give an answer, by the answer
 # Figures with a place of their own: the first screen, beneath the answer, the other choices.
-PLACED = ("overview", "agreement", "sensitivity")
+PLACED = ("overview", "agreement", *CURVES)
 BESIDE = 8  # claims shown beside a figure; the others are one step away
 # What made the page, and nothing that tells machines apart: its bytes are the same on all.
 ENVIRONMENT = {
@@ -40,21 +45,23 @@ ABSENT = {"failed": "What could not be measured", "left_out": "Models that were 
 
 def page(
     document: Mapping[str, Any],
-    choices: Mapping[str, Any],
+    questions: Mapping[str, Any],
     figures: Figures,
     published: Published,
     registry: Registry,
     hashes: Mapping[str, str],
     templates: Path,
+    control: Sequence[Mapping[str, Any]] = (),
 ) -> str:
     """The whole page. The same input gives the same text.
 
     Args:
         document: the judged claims of one source, `checked`.
-        choices: the central claims under other choices (`rows`).
+        questions: the answers to the papers' questions, {question: document}.
         published: the values behind a claim of source `published`.
         registry: SHA-256 of upstream's files.
         hashes: SHA-256 of the files that the page was made from.
+        control: the same of every draw of random weights.
     """
     source, records = document["source"], document["claims"]
     told = context(document, random=figures.random_weights)
@@ -81,14 +88,21 @@ def page(
     }
     of_random = {record["id"] for record in records if record["verdict"] == AS_RANDOM}
     headlines = [
-        {**one, "claims": claims, "as_random": len(of_random.intersection(claims))}
+        {
+            **one,
+            "claims": claims,
+            "random_too": one["as_random"],
+            "as_random": len(of_random.intersection(claims)),
+        }
         for one in document["headlines"]
         for claims in [[part["claim"] for part in one["parts"] if "claim" in part]]
     ]
     filled = {
         **seen(told | {"headlines": headlines}),
         "records": views,
-        "choices": matrix(choices["rows"], headlines),
+        "questions": matrix(questions, headlines, control),
+        "words": WORDS,
+        "curves": CURVES,
         "tolerances": data["tolerances"],
         "figures": others,
         "placed": placed,
@@ -110,22 +124,52 @@ def page(
 
 
 def matrix(
-    rows: Sequence[Mapping[str, Any]], headlines: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
-    """Every claim under every choice that was tested: names of rows and columns, and the cells; of
-    each row the central claims that it asks again, and what these rest on.
+    questions: Mapping[str, Any],
+    headlines: Sequence[Mapping[str, Any]],
+    control: Sequence[Mapping[str, Any]],
+) -> list[dict[str, Any]]:
+    """A row per question: its answers by choice, what random weights answer, and the central claims
+    that ask it with what these rest on.
     """
-    asking = {name: [one for one in headlines if name in one["asked"]] for name in CLAIMS}
-    return {
-        "rows": CLAIMS,
-        "columns": {row["choice"]: row["choice_text"] for row in rows},
-        "cells": {(row["claim"], row["choice"]): row for row in rows},
-        "headlines": {name: [one["id"] for one in found] for name, found in asking.items()},
-        "claims": {
-            name: list(dict.fromkeys(claim for one in found for claim in one["claims"]))
-            for name, found in asking.items()
-        },
-    }
+    rows = []
+    for name, question in QUESTIONS.items():
+        asking = [one for one in headlines if name in one["asked"]]
+        rows.append(
+            {
+                "name": name,
+                "question": question,
+                "choices": (choices := by_choice(questions.get(name, {}))),
+                "control": drawn(choices, [by_choice(draw.get(name, {})) for draw in control]),
+                "headlines": [one["id"] for one in asking],
+                "claims": list(dict.fromkeys(claim for one in asking for claim in one["claims"])),
+            }
+        )
+    return rows
+
+
+def drawn(
+    choices: Mapping[str, Answered], control: Sequence[Mapping[str, Answered]]
+) -> dict[str, dict[str, int]]:
+    """By choice, how many draws of random weights there are, and how many of them answer yes in as
+    many models as the weights do; nothing where no weight was drawn or no model answers yes.
+    """
+    found = {}
+    for choice, answers in choices.items():
+        n = len(answers.get(YES, ()))
+        counts = [len(draw.get(choice, {}).get(YES, ())) for draw in control]
+        if n and counts:
+            found[choice] = {"draws": len(counts), "yes": sum(count >= n for count in counts)}
+    return found
+
+
+def by_choice(question: Mapping[str, Any]) -> dict[str, Answered]:
+    """By choice in words, the models of every answer; without a part it is one more answer."""
+    found: dict[str, Answered] = {}
+    for model, choice, answer in cells(question):
+        of, _, part = choice.partition("/")
+        name = f"{model} without {part.replace('_', ' ')}" if part else model
+        found.setdefault(text(of), {}).setdefault(answer["word"], []).append(name)
+    return found
 
 
 def files_of(document: Mapping[str, Any], registry: Registry) -> dict[str, str]:

@@ -1,10 +1,15 @@
 """The paper: judged claims, figures and templates to a folder of LaTeX that builds anywhere."""
 
 import shutil
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from layerwise.analyses.questions import QUESTIONS
+from layerwise.analyses.questions.choices import text
+from layerwise.analyses.questions.question import WORDS
+from layerwise.analyses.questions.table import cells
 from layerwise.files import together, write_text
 from layerwise.pages.latex import render
 from layerwise.pages.pictures import Figures
@@ -26,13 +31,30 @@ MAIN = (
     "lab_heritage",
     "spectral_norms",
     "critical_layer",
-    "sensitivity",
+    "question_late_inversion",
 )
+
+
+def matrix(questions: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A row per question that has answers: as the papers asked, and under every other choice."""
+    rows = []
+    for name, question in QUESTIONS.items():
+        counts: dict[str, Counter[str]] = {}
+        for _, choice, answer in cells(questions.get(name, {})):
+            counts.setdefault(choice.partition("/")[0], Counter())[answer["word"]] += 1
+        asked = [f"{text(choice)}: {_counted(words)}" for choice, words in counts.items()]
+        if asked:
+            rows.append({"question": question, "asked": asked})
+    return rows
+
+
+def _counted(words: Mapping[str, int]) -> str:
+    return ", ".join(f"{words[word]} {word}" for word in WORDS if word in words)
 
 
 def write_source(
     document: Mapping[str, Any],
-    choices: Mapping[str, Any],
+    questions: Mapping[str, Any],
     figures: Path,
     drawn: Figures,
     templates: Path,
@@ -43,7 +65,7 @@ def write_source(
 
     Args:
         document: the judged claims of one source, `records.checked`.
-        choices: the central claims under other choices (`rows`).
+        questions: the answers to the papers' questions, {question: document}.
         figures: the folder of `drawn`, which holds each as PDF too.
     """
     refuse_typed_numbers(templates)
@@ -61,7 +83,7 @@ def write_source(
             for one in told["findings"]
             if told["source"] == "published" or one["weight"] < DETAIL
         ],
-        "choices": choices,
+        "questions": matrix(questions),
         "care": CARE,
         "figures": places,
         "main_figures": MAIN,

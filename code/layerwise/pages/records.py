@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from layerwise.ledger.findings import origin, relative_difference
-from layerwise.ledger.headlines import GRADES, HOLDS, IN_PART, NOT, ONE_CHOICE, UNTESTED
+from layerwise.ledger.headlines import DEPENDS, GRADES, NEEDS_WEIGHTS, NOT, STANDS, UNDECIDED
 from layerwise.ledger.sentences import NOTHING
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.values import brief, shown
@@ -13,11 +13,11 @@ from layerwise.pages.values import brief, shown
 AGAIN = {"published": "recomputed", "measured": "measured"}
 _VIEWED = ("id", "paper", "verdict", "quantity", "model", "unit", "kind", "cause")
 _VERBS = {
-    HOLDS: ("holds", "hold"),
-    IN_PART: ("holds in part", "hold in part"),
-    ONE_CHOICE: ("holds only under one choice", "hold only under one choice"),
+    STANDS: ("stands", "stand"),
+    DEPENDS: ("depends on a choice", "depend on a choice"),
+    UNDECIDED: ("is undecided", "are undecided"),
     NOT: ("does not follow", "do not follow"),
-    UNTESTED: ("cannot be tested without weights",) * 2,
+    NEEDS_WEIGHTS: ("needs the weights", "need the weights"),
 }
 
 

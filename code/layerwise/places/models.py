@@ -11,3 +11,11 @@ NAMES = {
     "gemma-2b": "Gemma-2B",
 }
 RANDOM = "random_weights"  # marks a stand-in's config, and every number measured on one
+# Where `beyond/choices` has a model that a file of Paper 1 or 2 calls otherwise.
+EXTRACTIONS = {
+    "llama": "llama-3p1-8b",
+    "gemma": "gemma-2-9b",
+    "mistral": "mistral-7b",
+    "apertus": "apertus-8b",
+    "llama-3p1-8b-instruct-template": "llama-3p1-8b-instruct-templated",
+}

@@ -3,4 +3,5 @@
 bootstrap, random_bins                           resampling, by the papers' random streams
 correlation, samples                             tests and fits
 phases, curves, critical_layer                   what the papers read off curves
+estimates                                        a number with its interval and its n
 """

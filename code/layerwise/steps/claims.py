@@ -129,7 +129,7 @@ def headlines_as_text(graded: list[Record]) -> str:
     for paper, group in groupby(graded, key=lambda headline: headline["paper"]):
         lines += [f"Paper {paper}"]
         for headline in group:
-            said = f"{headline['grade'].upper()}: {headline['says']}"
+            said = f"{headline['grade'].upper()} ({headline['numbers']}): {headline['says']}"
             lines += textwrap.wrap(said, width, initial_indent="  ", subsequent_indent="    ")
             lines += textwrap.wrap(
                 headline["reason"], width, initial_indent=" " * 6, subsequent_indent=" " * 6

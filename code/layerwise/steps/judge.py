@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Required
 
-from layerwise.files import read_json, sha256_of, together, write_json
+from layerwise.files import numbered, read_json, sha256_of, together, write_json
 from layerwise.inputs.measured import CONTROL, NOISE, read_measurements
 from layerwise.inputs.models import read_models
 from layerwise.inputs.published import TYPED, Published, read_published
@@ -44,11 +44,6 @@ def read_statistics(
         for part, found in parts.items():
             found |= {f"{path.stem}:{key}": value for key, value in result.get(part, {}).items()}
     return Statistics(source, documents, **parts, origins=origins, published=published)
-
-
-def numbered(folder: Path) -> list[Path]:
-    """The folders 0, 1, 2, ... in a folder; none if it is not there."""
-    return sorted(folder.glob("[0-9]*"), key=lambda path: int(path.name))
 
 
 def input_hashes(files: set[str], published: Path) -> dict[str, str]:

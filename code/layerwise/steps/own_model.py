@@ -9,8 +9,8 @@ import numpy as np
 
 import layerwise
 from layerwise.analyses import depth_curves, of_reader
-from layerwise.analyses.answers import answers
 from layerwise.analyses.evidence import Evidence
+from layerwise.analyses.questions.answers import answers
 from layerwise.errors import LayerwiseError
 from layerwise.experiments import own_weights
 from layerwise.experiments.of_pairs import reader

@@ -22,7 +22,7 @@ def run(
     """Write OUT/report.tex and OUT/supplement.tex, with their figures beside them."""
     n = write_source(
         read_judged(claims, source, statistics),
-        read_json(statistics / "sensitivity.json")["documents"]["summary"],
+        read_json(statistics / "questions.json")["documents"],
         figures,
         read_figures(figures),
         templates,

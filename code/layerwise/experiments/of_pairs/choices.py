@@ -1,10 +1,9 @@
 """The headline claims' statistics on one model, under the choices that the papers did not make.
 
 The last layer before the final norm; all tokens instead of positions 1..; another token instead of
-the mean; categories instead of pairs as what is resampled; intervals that hold for all layers at
-once. Under every choice the statistic and its interval are computed anew. The intervals come from
-streams of their own, with the same resamples under every choice; they differ from the published
-ones by Monte Carlo error.
+the mean; categories instead of pairs as what is resampled. Under every choice the statistic and its
+interval are computed anew. The intervals come from streams of their own, with the same resamples
+under every choice; they differ from the published ones by Monte Carlo error.
 """
 
 from typing import Any
@@ -31,7 +30,7 @@ CENTROID = list(METRICS).index("centroid_asymmetry")  # the measure of Paper 2's
 
 
 def document(values: Values, draws: Draws) -> dict[str, Any]:
-    """What this model's values give; `analyses.sensitivity` reads it.
+    """What this model's values give; `analyses.questions` and `analyses.sensitivity` read it.
 
     Curves need three sampled layers with the last among them, the profile needs prompts.
     """
@@ -59,8 +58,7 @@ def document(values: Values, draws: Draws) -> dict[str, Any]:
 def _over_categories(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
     """r over the categories, and mean UA over the neutral ones, by reading of the last layer.
 
-    Left out are readings that are the same in every statement. r of the published one stands there
-    at the level of all layers too.
+    Left out are readings that are the same in every statement.
     """
     last, y = f"layer_{values.n_layers}", values.category_preferences()
     neutral = np.array([name != NUMERIC for name in values.categories])
@@ -72,9 +70,9 @@ def _over_categories(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
         "first_token": "first_token",
     }
 
-    def interval(ua: np.ndarray, level: float) -> dict[str, float]:
+    def interval(ua: np.ndarray) -> dict[str, float]:
         stream = np.random.RandomState(draws.seed)
-        return r_and_ends(correlation_interval(ua, y, stream, draws.n_resamples, level))
+        return r_and_ends(correlation_interval(ua, y, stream, draws.n_resamples, draws.level))
 
     r, calibration = {}, {}
     for choice, reading in readings.items():
@@ -83,7 +81,7 @@ def _over_categories(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
         ):
             continue
         ua = values.asymmetries(reading)
-        r[choice] = interval(ua, draws.level)
+        r[choice] = interval(ua)
         low, high = mean_interval(ua[neutral], draws.n_resamples, draws.level, draws.seed)
         calibration[choice] = {
             "mean": float(ua[neutral].mean()),
@@ -91,14 +89,7 @@ def _over_categories(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
             "ci_upper": high,
             "cohens_d": cohens_d(ua[neutral]),
         }
-    if values.layers[-1] == values.n_layers:
-        r["multiplicity"] = interval(values.asymmetries("mean_pooled"), _wide(values, draws))
     return {"categories": r, "calibration": calibration}
-
-
-def _wide(values: Values, draws: Draws) -> float:
-    """The level at which the intervals of all sampled layers hold together."""
-    return 1 - (1 - draws.level) / len(values.layers)
 
 
 def _curves(values: Values, draws: Draws) -> dict[str, Any]:
@@ -127,18 +118,17 @@ def _curves(values: Values, draws: Draws) -> dict[str, Any]:
     thirds = phases.thirds_of_list(values.layers)
     early, late = ([values.layers.index(n) for n in thirds[name]] for name in ("early", "late"))
 
-    def late_ends(drawn: np.ndarray, level: float) -> dict[str, dict[str, float]]:
-        return {str(values.layers[row]): _ends(drawn[:, row], level) for row in late}
+    def late_ends(drawn: np.ndarray) -> dict[str, dict[str, float]]:
+        return {str(values.layers[row]): _ends(drawn[:, row], draws.level) for row in late}
 
-    found = {
+    return {
         choice: {
             "r": {str(layer): float(one) for layer, one in zip(values.layers, of, strict=True)},
-            "late": late_ends(drawn, draws.level),
+            "late": late_ends(drawn),
             "fall": _ends(drawn[:, late].mean(axis=1) - drawn[:, early].mean(axis=1), draws.level),
         }
         for choice, (of, drawn) in curves.items()
     }
-    return {**found, "multiplicity": {"late": late_ends(by_pair[:, :n], _wide(values, draws))}}
 
 
 def _ends(values: Float[np.ndarray, " resample"], level: float) -> dict[str, float]:

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from layerwise.analyses import depth_curves
-from layerwise.analyses.answers import QUESTIONS, Answer, Results, answers, over_models
 from layerwise.analyses.derivation import derive
 from layerwise.analyses.evidence import Evidence
+from layerwise.analyses.questions import QUESTIONS
+from layerwise.analyses.questions.answers import Answer, Results, answers, over_models
 from layerwise.analyses.scaling import READER
 from layerwise.pages.own_model.figures import display_name
 from layerwise.pages.own_model.page import Own, number
@@ -67,7 +68,7 @@ def _matrix(models: Mapping[str, Results], evidence: Evidence) -> Table | None:
         for name, of in models.items()
     }
     rows = []
-    for question in QUESTIONS:
+    for question in QUESTIONS.values():
         asked = [of.get(question.name) for of in found.values()]
         if any(asked):
             rows.append([f"{question.says} ({question.number})", *map(_cell, asked)])

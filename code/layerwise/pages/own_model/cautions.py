@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.analyses.answers import decisive_category, without_a_category
+from layerwise.analyses.categories import decisive_category, without_a_category
 from layerwise.experiments.of_pairs.documents import Filled
 from layerwise.measures.values import Values
 from layerwise.pages.own_model.sections import made_by

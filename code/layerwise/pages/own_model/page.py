@@ -11,17 +11,9 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from layerwise.analyses.answers import (
-    CHOICE_TEXTS,
-    MEANINGS,
-    OPPOSITE,
-    SHOWN,
-    TOO_FEW,
-    UNCLEAR,
-    WORDS,
-    Answer,
-    Estimate,
-)
+from layerwise.analyses.questions.answers import Answer
+from layerwise.analyses.questions.choices import text
+from layerwise.analyses.questions.question import MEANINGS, NO, TOO_FEW, UNDECIDED, WORDS, YES, word
 from layerwise.figures.drawing import Drawn
 from layerwise.figures.style import save
 from layerwise.files import write_text
@@ -31,6 +23,7 @@ from layerwise.pages.own_model import HTML, LATEX, ROOT, STYLES
 from layerwise.pages.own_model.figures import display_name
 from layerwise.pages.own_model.tables import Section, Table, Value, significant
 from layerwise.pages.pictures import Picture
+from layerwise.statistics.estimates import Estimate
 
 LONGEST_FLOAT = 40  # rows: more do not fit on one page
 LISTED = 4  # models named beside a claim; of more, the range
@@ -127,20 +120,29 @@ def tex(own: Own, root: Path = ROOT) -> str:
 
 
 def answer(answers: Sequence[Answer]) -> str:
-    """How the claims fare, in one sentence."""
+    """How the questions are answered, in one sentence."""
     counts = Counter(one.word for one in answers)
-    said = {TOO_FEW: "too few points for {}"}
-    parts = [said.get(word, f"{{}} {word}").format(counts[word]) for word in WORDS if counts[word]]
-    n = f"{len(answers)} claim{'s' if len(answers) != 1 else ''}"
-    return f"Of {n} of the papers: {', '.join(parts)}." if parts else ""
+    said = {
+        TOO_FEW: "too few units for {}",
+        UNDECIDED: "{} undecided",
+        NO: "no to {}",
+        YES: "yes to {}",
+    }
+    parts = [said[word].format(counts[word]) for word in WORDS if counts[word]]
+    n = f"{len(answers)} question{'s' if len(answers) != 1 else ''}"
+    return f"Of {n} that the papers' claims ask: {', '.join(parts)}." if parts else ""
 
 
 def view(one: Answer) -> dict[str, Any]:
     """An answer as the page shows it, beside what it says itself."""
     words = one.words
     same = sum(word == one.word for word in words.values())
-    grade = {SHOWN: "holds" if same == len(words) else "holds-in-part", OPPOSITE: "does-not-follow",
-             UNCLEAR: "only-under-one-choice", TOO_FEW: "untested-without-weights"}  # fmt: skip
+    grade = {
+        YES: "stands" if same == len(words) else "depends-on-a-choice",
+        NO: "does-not-follow",
+        UNDECIDED: "undecided",
+        TOO_FEW: "needs-the-weights",
+    }
     printed = [
         f"{display_name(name)} {significant(value, 3)}" for name, value in one.published.items()
     ]
@@ -154,8 +156,7 @@ def view(one: Answer) -> dict[str, Any]:
         "grade": grade[one.word],
         "same": f"the same under {same} of {len(words)}",
         "others": [
-            (_how(CHOICE_TEXTS[choice], of), words[choice], number(of))
-            for choice, of in one.others.items()
+            (_how(text(choice), of), words[choice], number(of)) for choice, of in one.others.items()
         ],
         "strip": strip(one),
     }
@@ -204,10 +205,10 @@ def claims(answers: Sequence[Answer]) -> Table:
     rows: list[list[Value]] = []
     for one in answers:
         asked = {"as the papers did": one.estimate}
-        asked |= {CHOICE_TEXTS[choice]: of for choice, of in one.others.items()}
+        asked |= {text(choice): of for choice, of in one.others.items()}
         for how, of in asked.items():
             ends = [end if math.isfinite(end) else None for end in (of.low, of.high)]
-            said = one.question.word(of)
+            said = word(of, one.question.within)
             rows.append([one.question.says, how, of.value, *ends, of.n, said])
         for model, value in one.published.items():
             rows.append([one.question.says, f"papers: {display_name(model)}", value, *[None] * 4])

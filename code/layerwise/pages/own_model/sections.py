@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from layerwise.analyses.answers import READINGS, decisive_category, without_a_category
+from layerwise.analyses.categories import decisive_category, without_a_category
 from layerwise.analyses.layers import PREFIX
+from layerwise.analyses.questions.choices import READINGS
 from layerwise.pages.own_model.tables import Document, Section, Table, Value, facts
 from layerwise.places.matrices import MATRICES
 from layerwise.statistics.correlation import MIN_POINTS

@@ -1,0 +1,101 @@
+"""The answers of readers' models, and the papers' models beside them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from layerwise.analyses.evidence import Evidence
+from layerwise.analyses.questions.question import OVER_MODELS, PUBLISHED, Question
+from layerwise.analyses.questions.table import QUESTIONS, answered
+from layerwise.errors import LayerwiseError
+from layerwise.inputs.measured import alone
+from layerwise.inputs.shapes import Loose, require_shape
+from layerwise.places.result_files import SWEEP
+from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
+from layerwise.statistics.estimates import Estimate, without_interval
+
+Results = Mapping[str, Mapping[str, Any]]  # the result documents of one model, by analysis
+AGAIN = "run `layerwise analyze` for this model again"
+
+
+class Row(Loose):
+    """An answer in sensitivity.json."""
+
+    question: str
+    choice: str
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    unit: str
+    where: str
+    word: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question on one model: the papers' way, the other choices, the papers' models."""
+
+    question: Question
+    estimate: Estimate
+    others: Mapping[str, Estimate]
+    published: Mapping[str, float]
+    words: Mapping[str, str]  # of the other choices
+    word: str  # of the papers' way
+
+
+def answers(results: Results, evidence: Evidence) -> list[Answer]:
+    """Every question that the result files of one model answer, in the papers' order.
+
+    Arguments:
+        evidence: the published numbers.
+    """
+    rows = results.get("sensitivity", {}).get("rows", [])
+    require_shape("sensitivity.json: rows", list[Row], rows, AGAIN)
+    return _answers(rows, evidence)
+
+
+def over_models(models: Mapping[str, Results], evidence: Evidence) -> list[Answer]:
+    """The question of depth and gain, of several models that have gains."""
+    gains = [{**of["gains"], "model": name} for name, of in models.items() if "gains" in of]
+    if not gains:
+        return []
+    draws = Draws(N_RESAMPLES, LEVEL, SEED)  # nothing is drawn
+    several = Evidence(alone({SWEEP: {"models": gains}}), draws)
+    asked = QUESTIONS["depth_gain"].rules(several)
+    rows = [{"question": "depth_gain", "choice": choice, **of} for choice, of in answered(asked)]
+    return _answers(rows, evidence)
+
+
+def _answers(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> list[Answer]:
+    found = []
+    for name, question in QUESTIONS.items():
+        of = {row["choice"]: row for row in rows if row["question"] == name}
+        asked = of.pop(PUBLISHED, None)
+        if asked is not None:
+            estimates = {choice: _estimate(row) for choice, row in of.items()}
+            words = {choice: row["word"] for choice, row in of.items()}
+            published = in_print(question, evidence)
+            found.append(
+                Answer(question, _estimate(asked), estimates, published, words, asked["word"])
+            )
+    return found
+
+
+def _estimate(row: Mapping[str, Any]) -> Estimate:
+    if row["low"] is None:
+        return without_interval(row["value"], row["n"], row["unit"], row["where"])
+    ends = row["low"], row["high"]
+    return Estimate(row["value"], *ends, row["n"], row["unit"], where=row["where"])
+
+
+def in_print(question: Question, evidence: Evidence) -> dict[str, float]:
+    """The same number of the papers' models, as the papers took it."""
+    found = {}
+    for model, entry in question.models(evidence).items():
+        try:
+            value = question.rules(entry)[PUBLISHED]()["value"]
+        except LayerwiseError:
+            continue
+        found["the papers' models" if model == OVER_MODELS else model] = value
+    return found

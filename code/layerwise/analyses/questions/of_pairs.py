@@ -1,0 +1,554 @@
+"""The questions of Papers 1 and 2: UA over the categories, and r over the pairs by layer."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from layerwise.analyses.bins import n_bins
+from layerwise.analyses.calibration import BAND, BOUND, MODELS, PASS_BELOW
+from layerwise.analyses.categories import (
+    asymmetry,
+    categories,
+    ends,
+    n_categories,
+    r_over_categories,
+)
+from layerwise.analyses.derivation import Rule
+from layerwise.analyses.evidence import Entry, Evidence, by_layer
+from layerwise.analyses.output_correlation import ua as ua_of_rerun
+from layerwise.analyses.pair_curves import CURVES, PairCurve
+from layerwise.analyses.questions.choices import (
+    is_of_reader,
+    measured_choices,
+)
+from layerwise.analyses.questions.question import PUBLISHED, Question, Range
+from layerwise.inputs.published import NotMeasured
+from layerwise.places.categories import FACTS, NUMERIC
+from layerwise.places.curves import METRIC
+from layerwise.places.models import READER, SLUG
+from layerwise.places.result_files import BINS, BOOTSTRAP, PAIRS, SCALING, UA_FILES
+from layerwise.statistics import phases
+from layerwise.statistics.correlation import MIN_POINTS, pearson_p
+from layerwise.statistics.estimates import (
+    Estimate,
+    family_level,
+    of_effect,
+    of_mean,
+    of_r,
+    of_rank_series,
+    of_series,
+    without_interval,
+)
+
+PREFERENCES_OF_READER = UA_FILES[SLUG]  # where a reader's cosines and preferences stand
+
+
+# --- categories -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Categories:
+    """The cosines by category of one model."""
+
+    name: str
+    file: Entry
+
+    @property
+    def evidence(self) -> Evidence:
+        return self.file.evidence
+
+    def neutral(self) -> dict[str, float]:
+        """UA by neutral category."""
+        return self.asymmetries(self.neutral_names())
+
+    def neutral_names(self) -> list[str]:
+        return [name for name in categories(self.file) if name != NUMERIC]
+
+    def asymmetries(self, names: Iterable[str]) -> dict[str, float]:
+        return {name: asymmetry(self.file[name]) for name in names}
+
+
+def paper_1_models(e: Evidence) -> dict[str, Categories]:
+    """The four models of Paper 1, or the reader's."""
+    if is_of_reader(e):
+        return {READER: Categories(READER, e[PREFERENCES_OF_READER])}
+    return {model: Categories(model, e[file]) for model, file in MODELS.items()}
+
+
+def of_ua(values: Mapping[str, float], where: str = "") -> Estimate:
+    """Mean UA over categories; of one category without an interval."""
+    return of_mean(list(values.values()), "categories", where=where)
+
+
+def effect(values: Mapping[str, float], where: str = "") -> Estimate:
+    """Cohen's d of UA over categories."""
+    return of_effect(np.array(list(values.values())), "categories", where=where)
+
+
+OfCategories = Callable[[Mapping[str, float]], Estimate]
+
+
+def without_each(m: Categories, of: OfCategories) -> dict[str, Rule]:
+    """The same estimate without each neutral category in turn; each reads its own."""
+    names = m.neutral_names()
+    if len(names) < 3:
+        raise NotMeasured(f"{len(names)} categories leave too few when one goes")
+
+    def without(left_out: str) -> Estimate:
+        return of(m.asymmetries([name for name in names if name != left_out]))
+
+    return {name: partial(without, name) for name in names}
+
+
+def second_run(m: Categories) -> dict[str, float]:
+    """UA by neutral category in the supplement's run; a reader has none."""
+    return rerun_of(m, m.neutral_names())
+
+
+def mean_under(choice: str) -> Rule:
+    """Mean UA of the neutral categories in another reading of the states."""
+
+    def rule(m: Categories) -> Estimate:
+        test = measured_choices(m.evidence, m.name).calibration
+        if choice not in test:
+            raise NotMeasured(f"the reading {choice} is the same in every statement")
+        low, high = ends(test[choice])
+        return Estimate(test[choice].mean, low, high, n_categories(m.file) - 1, "categories")
+
+    return rule
+
+
+STATES = ("before_norm", "all_tokens", "last_token", "first_token")
+NEUTRAL = (
+    Question(
+        "calibration",
+        1,
+        "On neutral statements the asymmetry is near zero, within ±0.015.",
+        "mean UA of the neutral categories",
+        "categories",
+        paper_1_models,
+        {
+            PUBLISHED: lambda m: of_ua(m.neutral()),
+            "lifestyle": lambda m: of_ua(m.asymmetries(["lifestyle"])),
+            "category_out": lambda m: without_each(m, of_ua),
+            "rerun": lambda m: of_ua(second_run(m)),
+            **{choice: mean_under(choice) for choice in STATES},
+        },
+        Range(-BAND, BAND),
+    ),
+    Question(
+        "calibration_effect",
+        1,
+        "Of the neutral categories the effect size lies under 0.3, as a Pass asks.",
+        "Cohen's d of UA over the neutral categories",
+        "categories",
+        paper_1_models,
+        {
+            PUBLISHED: lambda m: effect(m.neutral()),
+            "category_out": lambda m: without_each(m, effect),
+            "rerun": lambda m: effect(second_run(m)),
+        },
+        Range(-PASS_BELOW, PASS_BELOW),
+    ),
+)
+
+
+def of_one_category(name: str) -> Rule:
+    """UA of a category, of which no interval was published."""
+
+    def rule(m: Categories) -> Estimate:
+        if name not in categories(m.file):
+            raise NotMeasured(f"there is no category {name}")
+        return of_ua(m.asymmetries([name]))
+
+    return rule
+
+
+def facts_over_others(asymmetries: Mapping[str, float]) -> Estimate:
+    """|UA| of the scientific facts, less the largest of the other categories."""
+    if FACTS not in asymmetries:
+        raise NotMeasured(f"there is no category {FACTS}")
+    sizes = {name: abs(ua) for name, ua in asymmetries.items()}
+    facts = sizes.pop(FACTS)
+    largest = max(sizes, key=sizes.__getitem__)
+    return without_interval(facts - sizes[largest], 1, "categories", f"next: {largest}")
+
+
+def rerun_of(m: Categories, names: Iterable[str]) -> dict[str, float]:
+    if m.name == READER:
+        raise NotMeasured("a second run was not measured")
+    return {name: ua_of_rerun(m.file, m.name, name) for name in names}
+
+
+SINGLE = (
+    Question(
+        "numeric",
+        1,
+        "On numeric truths the asymmetry is strong and negative, below -0.14.",
+        "UA of the numeric truths",
+        "categories",
+        paper_1_models,
+        {
+            PUBLISHED: of_one_category(NUMERIC),
+            "rerun": lambda m: of_ua(rerun_of(m, [NUMERIC])),
+        },
+        Range(below=-BOUND),
+    ),
+    Question(
+        "facts_largest",
+        1,
+        "The asymmetry of scientific facts is the model's largest.",
+        "|UA| of the facts less the largest other",
+        "categories",
+        paper_1_models,
+        {
+            PUBLISHED: lambda m: facts_over_others(m.asymmetries(categories(m.file))),
+            "rerun": lambda m: facts_over_others(rerun_of(m, categories(m.file))),
+        },
+        Range(above=0.0),
+    ),
+)
+
+
+# --- curves over layers ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A curve of r over layers, and the name of its model."""
+
+    name: str
+    pairs: PairCurve
+
+    @property
+    def n(self) -> int:
+        return self.pairs.n_pairs
+
+    def choices(self) -> Entry:
+        """What was measured under the choices."""
+        return measured_choices(_evidence(self.pairs.source), self.name)
+
+    def under(self, choice: str) -> Entry:
+        """The curve as measured under a choice."""
+        found = self.choices()
+        if "curves" not in found:
+            raise NotMeasured("a curve needs three sampled layers with the last among them")
+        return found.curves[choice]
+
+
+def _evidence(source: Entry | Evidence) -> Evidence:
+    return source if isinstance(source, Evidence) else source.evidence
+
+
+def curves_of(e: Evidence) -> dict[str, Curve]:
+    """Of every model and condition of Paper 2, or of the reader's model."""
+    if is_of_reader(e):
+        whole = CURVES[SLUG].of(e)
+        return {READER: Curve(READER, whole)} if len(whole.layers) >= len(phases.PHASES) else {}
+    return {slug: Curve(slug, curve.of(e)) for slug, curve in CURVES.items()}
+
+
+def mean_over(curve: Curve, layers: list[int]) -> Estimate:
+    """Mean r of layers; its ends are the means of theirs, no nearer than the mean's own."""
+    r, intervals = curve.pairs.r(layers), curve.pairs.ends(layers)
+    low, high = (float(np.mean([one[side] for one in intervals.values()])) for side in (0, 1))
+    where = f"layers {phases.span(layers)}" if len(layers) > 1 else f"layer {layers[0]}"
+    return Estimate(phases.phase_mean(r, layers), low, high, curve.n, "pairs", where=where)
+
+
+def mean_by_category(curve: Curve, phase: str) -> Estimate:
+    """The same with intervals in which whole categories are drawn."""
+    layers = curve.pairs.phase(phase)
+    tests = [curve.choices().pairs_by_category[layer][METRIC] for layer in layers]
+    r, low, high = (
+        float(np.mean([test[key] for test in tests])) for key in ("r", "ci_lower", "ci_upper")
+    )
+    n = n_categories(curve.pairs.source)
+    return Estimate(r, low, high, n, "categories", where=f"layers {phases.span(layers)}")
+
+
+def fall(curve: Curve) -> Estimate:
+    """Late minus early mean r; ends as if both were wrong the same way, so never too near."""
+    early, late = (mean_over(curve, curve.pairs.phase(name)) for name in ("early", "late"))
+    low, high = late.low - early.high, late.high - early.low
+    return Estimate(late.value - early.value, low, high, curve.n, "pairs")
+
+
+def measured_fall(choice: str, unit: str = "pairs") -> Rule:
+    """The same under a choice, from resamples of all layers at once."""
+
+    def rule(curve: Curve) -> Estimate:
+        found = curve.under(choice)
+        r, parts = by_layer(found.r), phases.thirds_of_list(list(by_layer(found.r)))
+        early, late = (phases.phase_mean(r, parts[name]) for name in ("early", "late"))
+        n = curve.n if unit == "pairs" else n_categories(curve.pairs.source)
+        return Estimate(late - early, *ends(found.fall), n, unit)
+
+    return rule
+
+
+def extreme_layer(curve: Curve, layers: list[int], lowest: bool = True) -> Estimate:
+    """r of the layer where it is lowest (or highest)."""
+    r = curve.pairs.r(layers)
+    layer = (min if lowest else max)(r, key=r.__getitem__)
+    return at_layer(curve, layer)
+
+
+def at_layer(curve: Curve, layer: int) -> Estimate:
+    (interval,) = curve.pairs.ends([layer]).values()
+    r = curve.pairs.r([layer])[layer]
+    return Estimate(r, *interval, curve.n, "pairs", where=f"layer {layer}")
+
+
+def at_once(curve: Curve, layers: list[int], n_tests: int, lowest: bool = True) -> Estimate:
+    """The same layer with Fisher's interval at the level of a whole family of tests."""
+    found = extreme_layer(curve, layers, lowest)
+    return of_r(found.value, curve.n, "pairs", family_level(n_tests), found.where)
+
+
+def n_tests_of_pairs(curve: Curve) -> int:
+    """Layers times measures, of the one file that tests several."""
+    if curve.pairs.file != PAIRS:
+        raise NotMeasured("one measure was tested")
+    return sum(len(of_layer) for of_layer in curve.pairs.source.of(PAIRS).results.values())
+
+
+def measured_lowest(choice: str, unit: str = "pairs") -> Rule:
+    """The late layer where r is lowest, under a choice."""
+
+    def rule(curve: Curve) -> Estimate:
+        found = curve.under(choice)
+        r, late = by_layer(found.r), by_layer(found.late)
+        layer = min(late, key=r.__getitem__)
+        n = curve.n if unit == "pairs" else n_categories(curve.pairs.source)
+        return Estimate(r[layer], *ends(late[layer]), n, unit, where=f"layer {layer}")
+
+    return rule
+
+
+def late_layers_but_last(curve: Curve) -> list[int]:
+    """Late layers in front of the final norm."""
+    layers = [layer for layer in curve.pairs.phase("late") if layer != curve.pairs.layers[-1]]
+    if not layers:
+        raise NotMeasured("the last layer is the only late one")
+    return layers
+
+
+def phase_question(name: str, says: str, within: Range, end: str) -> Question:
+    """Is the mean r of a phase on one side of zero?"""
+    first = f"{end}_layer"
+    layer = 0 if end == "first" else -1
+    return Question(
+        name,
+        2,
+        says,
+        f"mean r of the {name} third",
+        "pairs",
+        curves_of,
+        {
+            PUBLISHED: lambda c: mean_over(c, c.pairs.phase(name)),
+            first: lambda c: at_layer(c, c.pairs.layers[layer]),
+            "by_depth": lambda c: mean_over(c, c.pairs.phase_by_depth(name)),
+            "clusters": lambda c: mean_by_category(c, name),
+        },
+        within,
+    )
+
+
+CURVE_QUESTIONS = (
+    phase_question(
+        "early",
+        "In early layers a pair's asymmetry and preference correlate positively.",
+        Range(above=0.0),
+        "first",
+    ),
+    phase_question("late", "In late layers they correlate negatively.", Range(below=0.0), "last"),
+    Question(
+        "sign_change",
+        2,
+        "From early to late layers r falls.",
+        "late minus early mean r",
+        "pairs",
+        curves_of,
+        {
+            PUBLISHED: fall,
+            "paired": measured_fall("published"),
+            "before_norm": measured_fall("before_norm"),
+            "all_tokens": measured_fall("all_tokens"),
+            "clusters": measured_fall("clusters", "categories"),
+        },
+        Range(below=0.0),
+    ),
+    Question(
+        "late_inversion",
+        2,
+        "Some late layer has a negative r.",
+        "r of the lowest late layer",
+        "pairs",
+        curves_of,
+        {
+            PUBLISHED: lambda c: extreme_layer(c, c.pairs.phase("late")),
+            "phase_mean": lambda c: mean_over(c, c.pairs.phase("late")),
+            "without_last": lambda c: extreme_layer(c, late_layers_but_last(c)),
+            "layers_at_once": lambda c: at_once(c, c.pairs.phase("late"), len(c.pairs.layers)),
+            "tests_at_once": lambda c: at_once(c, c.pairs.phase("late"), n_tests_of_pairs(c)),
+            "before_norm": measured_lowest("before_norm"),
+            "all_tokens": measured_lowest("all_tokens"),
+            "clusters": measured_lowest("clusters", "categories"),
+        },
+        Range(below=0.0),
+    ),
+    Question(
+        "everywhere_negative",
+        2,
+        "r is negative in every layer.",
+        "r of the highest layer",
+        "pairs",
+        curves_of,
+        {
+            PUBLISHED: lambda c: extreme_layer(c, c.pairs.layers, lowest=False),
+            "layers_at_once": lambda c: at_once(
+                c, c.pairs.layers, len(c.pairs.layers), lowest=False
+            ),
+        },
+        Range(below=0.0),
+    ),
+)
+
+
+# --- r over the categories ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LastLayer:
+    """r over the categories at the last layer, and its points, where a file has them.
+
+    Attributes:
+        r: reads it.
+        tests: the tests of all sampled layers, in the order of depth.
+        points: the file of cosines and preferences by category.
+    """
+
+    name: str
+    r: Callable[[], float]
+    tests: Entry
+    points: Entry | None
+
+    @property
+    def evidence(self) -> Evidence:
+        return self.tests.evidence
+
+    @property
+    def n(self) -> int:
+        return n_categories(self.tests)
+
+    def names(self) -> list[str]:
+        """The categories."""
+        if self.points is None:
+            raise NotMeasured("asymmetry and preference by category were not published")
+        return categories(self.points)
+
+    def series(self, names: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
+        """UA and preference of these categories."""
+        found = [self.points[name] for name in names] if self.points is not None else []
+        return np.array([asymmetry(of) for of in found]), np.array(
+            [of.output_preference for of in found]
+        )
+
+
+def last_layers(e: Evidence) -> dict[str, LastLayer]:
+    """The Pythia sizes of Paper 2, by slug, or the reader's model."""
+    if is_of_reader(e):
+        points = e[UA_FILES[SLUG]]
+        tests = e[BOOTSTRAP].layer_results
+        return {READER: LastLayer(READER, partial(r_over_categories, points), tests, points)}
+    found = {}
+    for name, m in e[SCALING].models.items():
+        slug = name.lower().replace(".", "p")
+        of_slug = e[UA_FILES[slug]] if slug in UA_FILES else None
+        found[slug] = LastLayer(slug, partial(last_r, m), m.layer_results, of_slug)
+    return found
+
+
+def last_r(m: Entry) -> float:
+    """r of the last sampled layer."""
+    return float(list(by_layer(m.layer_results).values())[-1].correlation)
+
+
+def over_categories(m: LastLayer, n_tests: int = 1) -> Estimate:
+    return of_r(m.r(), m.n, "categories", family_level(n_tests))
+
+
+def without_a_category(m: LastLayer) -> dict[str, Rule]:
+    """r of the other categories, without each in turn."""
+    names = m.names()
+    if len(names) <= MIN_POINTS:
+        raise NotMeasured(f"{len(names)} categories leave too few when one goes")
+
+    def without(left_out: str) -> Estimate:
+        x, y = m.series([name for name in names if name != left_out])
+        return of_series(x, y, "categories")
+
+    return {name: partial(without, name) for name in names}
+
+
+def by_rank(m: LastLayer) -> Estimate:
+    return of_rank_series(*m.series(m.names()), "categories")
+
+
+def last_test(m: LastLayer, file: str, group: str) -> Entry:
+    """The last layer's test in a file on the first model's layers."""
+    if m.name not in (SLUG, READER):
+        raise NotMeasured("it was drawn for one model")
+    return list(by_layer(m.evidence[file][group]).values())[-1]
+
+
+def drawn(m: LastLayer) -> Estimate:
+    """With the notebook's bootstrap interval; the resamples of few points need a p as well."""
+    test = last_test(m, BOOTSTRAP, "layer_results")
+    p = float(pearson_p(test.r, m.n))
+    return Estimate(test.r, *ends(test), m.n, "categories", p)
+
+
+def over_bins(m: LastLayer) -> Estimate:
+    test = last_test(m, BINS, "bootstrap_results")
+    n = n_bins(m.tests)
+    p = float(pearson_p(test.r, n)) if n >= MIN_POINTS else 1.0
+    return Estimate(test.r, *ends(test), n, "bins", p)
+
+
+def categories_under(choice: str) -> Rule:
+    """r in another reading of the last layer's states."""
+
+    def rule(m: LastLayer) -> Estimate:
+        tests = measured_choices(m.evidence, m.name).categories
+        if choice not in tests:
+            raise NotMeasured(f"the reading {choice} is the same in every statement")
+        return of_r(tests[choice].r, m.n, "categories")
+
+    return rule
+
+
+OVER_CATEGORIES = (
+    Question(
+        "category_inversion",
+        2,
+        "Over the categories asymmetry and preference are opposed at the last layer.",
+        "r over the categories",
+        "categories",
+        last_layers,
+        {
+            PUBLISHED: over_categories,
+            "bootstrap": drawn,
+            "category_out": without_a_category,
+            "spearman": by_rank,
+            "layers_at_once": lambda m: over_categories(m, len(m.tests)),
+            "random_bins": over_bins,
+            **{choice: categories_under(choice) for choice in STATES},
+        },
+        Range(below=0.0),
+    ),
+)
+QUESTIONS = (*NEUTRAL, *SINGLE, *CURVE_QUESTIONS, *OVER_CATEGORIES)

@@ -1,0 +1,120 @@
+"""A specification curve per question: every estimate in order, and below it how it was asked."""
+
+import itertools
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from layerwise.analyses.questions import QUESTIONS
+from layerwise.analyses.questions.choices import TEXTS
+from layerwise.analyses.questions.question import (
+    NO,
+    PUBLISHED,
+    TOO_FEW,
+    UNDECIDED,
+    WORDS,
+    YES,
+    Question,
+)
+from layerwise.analyses.questions.table import cells
+from layerwise.figures import style
+from layerwise.figures.numbers import Numbers
+
+COLOURS = {YES: style.BLUE, NO: style.RED, UNDECIDED: style.GREY, TOO_FEW: style.ORANGE}
+BESIDE = 0.25  # of the spread of the values, above and below them
+WIDE = 10  # largest over smallest value, from which on the axis is logarithmic
+PREFIX = "question_"
+Answer = tuple[str, str, Mapping[str, Any]]  # model, choice, answer
+
+
+class SpecificationCurve:
+    """What draws the figure of one question."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.__name__ = f"{PREFIX}{question.name}"
+        self.__doc__ = (
+            f"{question.says} Every estimate ({question.number}) with its 95% interval, from the "
+            "smallest on, and below it the way it was asked. Diamonds: as the papers did. The "
+            "field: where it lies if the claim is right. Blue: yes; red: no; grey: undecided; "
+            "orange: too few. Intervals are cut at the frame."
+        )
+
+    def __call__(self, numbers: Numbers) -> Figure:
+        document = numbers.document("questions", self.question.name, "models")
+        answers = sorted(cells(document), key=lambda one: one[2]["value"])
+        choices = [one for one in TEXTS if any(_base(choice) == one for _, choice, _ in answers)]
+        height = 1.9 + style.ROW * len(choices)
+        ratios = {"height_ratios": [1.7, style.ROW * len(choices) + 0.1]}
+        figure, (above, below) = style.panels(
+            numbers, self.message(answers), height / 2, n=2, sharex=True, gridspec_kw=ratios
+        )
+        _curve(above, answers, self.question)
+        _marks(below, answers, choices)
+        return figure
+
+    def message(self, answers: Sequence[Answer]) -> str:
+        """How often each word came, as the papers asked and otherwise."""
+        asked = Counter(of["word"] for _, choice, of in answers if choice == PUBLISHED)
+        other = Counter(of["word"] for _, choice, of in answers if choice != PUBLISHED)
+        said = f"{self.question.says} As the papers asked: {_counted(asked)}"
+        return said + (f"; under other choices: {_counted(other)}" if other else "")
+
+
+def _counted(words: Mapping[str, int]) -> str:
+    return ", ".join(f"{word} {words[word]}" for word in WORDS if words[word]) or "not answered"
+
+
+def _base(choice: str) -> str:
+    """The choice without the part that is left out."""
+    return choice.partition("/")[0]
+
+
+def _curve(axes: Axes, answers: Sequence[Answer], question: Question) -> None:
+    values = [of["value"] for _, _, of in answers]
+    pad = BESIDE * (max(values) - min(values)) or max(abs(values[0]), 1.0) * BESIDE
+    limits = min(values) - pad, max(values) + pad
+    if min(values) > 0 and max(values) > WIDE * min(values):
+        limits = min(values) / (1 + BESIDE), max(values) * (1 + BESIDE)
+        axes.set_yscale("log")
+    start, stop = max(question.above, limits[0]), min(question.below, limits[1])
+    if start < stop:
+        axes.axhspan(start, stop, color=style.SKY, alpha=0.2)
+    for word, published in itertools.product(WORDS, (True, False)):
+        ranks = [
+            rank
+            for rank, (_, choice, of) in enumerate(answers)
+            if of["word"] == word and (choice == PUBLISHED) is published
+        ]
+        shown = [answers[rank][2] for rank in ranks]
+        known = [(rank, of) for rank, of in zip(ranks, shown, strict=True) if of["low"] is not None]
+        lows, highs = ([_cut(of[end], limits) for _, of in known] for end in ("low", "high"))
+        axes.vlines([rank for rank, _ in known], lows, highs, color=COLOURS[word], linewidth=0.8)
+        marker = "D" if published else "o"
+        look: dict[str, Any] = {"color": COLOURS[word], "markersize": 4, "linestyle": "none"}
+        axes.plot(ranks, [of["value"] for of in shown], marker, **look)
+    axes.set(ylim=limits, ylabel=question.number.replace(" of ", " of\n", 1))
+    axes.tick_params("x", length=0, labelbottom=False)
+
+
+def _cut(end: float, limits: tuple[float, float]) -> float:
+    """The end of an interval, or the frame's."""
+    return min(max(end, limits[0]), limits[1])
+
+
+def _marks(axes: Axes, answers: Sequence[Answer], choices: Sequence[str]) -> None:
+    rows = [choices.index(_base(choice)) for _, choice, _ in answers]
+    for word in WORDS:
+        ranks = [rank for rank, (_, _, of) in enumerate(answers) if of["word"] == word]
+        look: dict[str, Any] = {"color": COLOURS[word], "markersize": 6, "linestyle": "none"}
+        axes.plot(ranks, [rows[rank] for rank in ranks], "|", **look)
+    axes.set_yticks(range(len(choices)), [TEXTS[choice] for choice in choices])
+    axes.set_ylim(len(choices) - 0.5, -0.5)
+    axes.set_xticks([])
+    axes.set_xlabel(f"n = {len(answers)} estimates")
+
+
+CURVES = tuple(SpecificationCurve(question) for question in QUESTIONS.values())

@@ -1,0 +1,187 @@
+"""A number with its interval: means, correlations, ratios, slopes, effect sizes, and counts.
+
+Every interval is two-sided and textbook, at a level that a family of tests may widen. What has no
+interval is open at both ends, so that no value alone can answer a question.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Float
+from scipy import special, stats
+
+from layerwise.errors import LayerwiseError
+from layerwise.statistics import curves
+from layerwise.statistics.correlation import pearson_r
+
+LEVEL = 0.95
+FISHERS_POINTS = 4  # fewer give Fisher's z no standard error
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with the ends of its 95% interval and the n units that it rests on.
+
+    Attributes:
+        low, high: infinite where there is no interval.
+        n: units; `unit` says of what: pairs, categories, prompts, blocks, models.
+        p: a two-sided p that counts beside an interval of few resampled points; None elsewhere.
+        where: what it is about more closely, say a layer.
+    """
+
+    value: float
+    low: float
+    high: float
+    n: int
+    unit: str
+    p: float | None = None
+    where: str = ""
+
+    @property
+    def has_interval(self) -> bool:
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+
+def without_interval(value: float, n: int, unit: str, where: str = "") -> Estimate:
+    return Estimate(value, -math.inf, math.inf, n, unit, where=where)
+
+
+def family_level(n_tests: int, level: float = LEVEL) -> float:
+    """The level at which the intervals of all tests of a family hold together (Bonferroni)."""
+    return 1 - (1 - level) / n_tests
+
+
+def of_moments(
+    mean: float, spread: float, n: int, unit: str, level: float = LEVEL, where: str = ""
+) -> Estimate:
+    """A mean with Student's interval, from the population deviation of its n values."""
+    if n < 2:
+        return without_interval(mean, n, unit, where)
+    half = float(stats.t.isf((1 - level) / 2, n - 1)) * spread / math.sqrt(n - 1)
+    return Estimate(mean, mean - half, mean + half, n, unit, where=where)
+
+
+def of_mean(
+    values: Sequence[float] | Float[np.ndarray, " n"],
+    unit: str,
+    level: float = LEVEL,
+    where: str = "",
+) -> Estimate:
+    """A mean with Student's interval."""
+    found = np.asarray(values, dtype=np.float64)
+    return of_moments(float(found.mean()), float(found.std()), len(found), unit, level, where)
+
+
+def widened(mean: Estimate, n_tests: int) -> Estimate:
+    """A mean with Student's interval, at the level of a family of tests."""
+    if not mean.has_interval:
+        return mean
+    tails = ((1 - level) / 2 for level in (family_level(n_tests), LEVEL))
+    wide, usual = (float(stats.t.isf(tail, mean.n - 1)) for tail in tails)
+    half = (mean.high - mean.value) * wide / usual
+    return replace(mean, low=mean.value - half, high=mean.value + half)
+
+
+def of_difference(
+    first: Float[np.ndarray, " m"], second: Float[np.ndarray, " n"], unit: str, level: float = LEVEL
+) -> Estimate:
+    """Difference of two means with Welch's interval; open where a sample has one value."""
+    value, n = float(np.mean(first) - np.mean(second)), len(first) + len(second)
+    if min(len(first), len(second)) < 2:
+        return without_interval(value, n, unit)
+    found = stats.ttest_ind(first, second, equal_var=False).confidence_interval(level)
+    return Estimate(value, float(found.low), float(found.high), n, unit)
+
+
+def of_r(
+    r: float, n: int, unit: str, level: float = LEVEL, where: str = "", *, of_ranks: bool = False
+) -> Estimate:
+    """A correlation with Fisher's interval, open under four points or where |r| is 1.
+
+    Of ranks with the standard error of Bonett and Wright (2000), which grows with r.
+    """
+    if n < FISHERS_POINTS or abs(r) >= 1:
+        return without_interval(r, n, unit, where)
+    quantile = float(stats.norm.isf((1 - level) / 2))
+    spread = math.sqrt(1 + r**2 / 2) if of_ranks else 1.0
+    z, half = math.atanh(r), quantile * spread / math.sqrt(n - 3)
+    return Estimate(r, math.tanh(z - half), math.tanh(z + half), n, unit, where=where)
+
+
+def of_series(
+    x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"], unit: str, level: float = LEVEL
+) -> Estimate:
+    """Pearson's r of two series with Fisher's interval."""
+    return of_r(pearson_r(x, y), len(x), unit, level)
+
+
+def of_rank_series(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"], unit: str) -> Estimate:
+    """Spearman's r of two series."""
+    ranks = (stats.rankdata(side) for side in (x, y))
+    return of_r(pearson_r(*ranks), len(x), unit, of_ranks=True)
+
+
+def of_ratio(above: Float[np.ndarray, " n"], below: Float[np.ndarray, " n"], unit: str) -> Estimate:
+    """Mean over mean of paired positive values; the interval is Student's on its logarithm.
+
+    The variance of log(mean a / mean b) is that of a / mean a - b / mean b, over n.
+    """
+    if not (np.all(above > 0) and np.all(below > 0)):
+        raise LayerwiseError(
+            f"a ratio of means needs numbers above zero, found {above} and {below}; "
+            "check what they were computed from"
+        )
+    ratio, n = float(np.mean(above) / np.mean(below)), len(above)
+    spread = float(np.std(above / np.mean(above) - below / np.mean(below)))
+    of_log = of_moments(math.log(ratio), spread, n, unit)
+    return Estimate(ratio, math.exp(of_log.low), math.exp(of_log.high), n, unit)
+
+
+def of_slope(values: Sequence[float], unit: str, where: str = "") -> Estimate:
+    """Slope over 0, 1, 2, ... of the least-squares line, with Student's interval."""
+    slope, r = curves.line_fit(values)
+    freedom = len(values) - 2
+    if freedom < 1 or r == 0:
+        return without_interval(slope, len(values), unit, where)
+    error = abs(slope) * math.sqrt((1 / r**2 - 1) / freedom)
+    half = float(stats.t.isf((1 - LEVEL) / 2, freedom)) * error
+    return Estimate(slope, slope - half, slope + half, len(values), unit, where=where)
+
+
+def of_effect(values: Float[np.ndarray, " n"], unit: str, where: str = "") -> Estimate:
+    """Mean over population deviation, with the exact interval (noncentral t)."""
+    n, spread = len(values), float(np.std(values))
+    if n < 2 or spread == 0:
+        raise LayerwiseError(
+            f"an effect size needs two values that vary, found {values}; check what they came from"
+        )
+    d = float(np.mean(values)) / spread
+    t = d * math.sqrt(n - 1)
+    # the shifts of the law under which this t is its upper and its lower quantile
+    tails = (1 + LEVEL) / 2, (1 - LEVEL) / 2
+    shifts = (float(special.nctdtrinc(n - 1, tail, t)) for tail in tails)
+    low, high = (shift / math.sqrt(n - 1) for shift in shifts)
+    return Estimate(d, low, high, n, unit, where=where)
+
+
+def of_counts(
+    statistic: Callable[..., float],
+    sides: Sequence[tuple[int, int]],
+    counted: Sequence[int],
+    n: int,
+) -> Estimate:
+    """A statistic of counts of models, and its range as those are counted that are undecided.
+
+    Arguments:
+        statistic: of a count per group.
+        sides: per group how many models are decided, and how many are not.
+        counted: per group the count by the values alone.
+    """
+    every = itertools.product(*(range(sure, sure + open_ + 1) for sure, open_ in sides))
+    found = [statistic(*counts) for counts in every]
+    n_open = sum(open_ for _, open_ in sides)
+    where = f"{n_open} undecided, counted either way" if n_open else ""
+    return Estimate(statistic(*counted), min(found), max(found), n, "models", where=where)
