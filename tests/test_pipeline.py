@@ -16,11 +16,11 @@ import pytest
 import yaml
 from dvc.repo import Repo
 
+from layerwise.doctor import dvc_files
 from layerwise.errors import LayerwiseError
 from layerwise.experiments.reduction import measure
 from layerwise.extraction.hidden_states import extract
 from layerwise.files import write_text
-from layerwise.inputs import dvc_lock
 from layerwise.rehearsal import scratch
 from layerwise.steps import places, run
 
@@ -277,7 +277,7 @@ def test_a_model_that_is_killed_stops_what_needs_it_alone_iv(small, capfd):
     assert not page.exists()
     (small / "killed-one").unlink()
     lock = small / "dvc.lock"  # and the run itself was killed while DVC wrote
-    lock.rename(small / dvc_lock.BEFORE)
+    lock.rename(small / dvc_files.BEFORE)
     lock.write_text("schema: '2.0'\nstages:\n  measure@two:\n    cmd: pyt")
     assert run.run("all") == "the answer of published\nthe answer of measured"
     assert one.exists()
@@ -346,36 +346,3 @@ def test_the_pdf_follows_its_latex(tmp_path, monkeypatch, capsys):
         assert pdf.read_text() == expected
     assert sorted(path.name for path in tex.parent.iterdir()) == ["report.tex", "supplement.tex"]
     assert (tmp_path / "paper" / "published-supplement.pdf").read_text() == "more"
-
-
-# --- dvc.lock -----------------------------------------------------------------------------------
-
-
-def test_a_lock_that_a_kill_cut_off_is_put_back(root, tmp_path):
-    """Cut anywhere: in the middle of the run, or found so at the next start after a SIGKILL."""
-    lock, copy = tmp_path / "dvc.lock", tmp_path / dvc_lock.BEFORE
-    text = (root / "dvc.lock").read_text().partition("  judge@")[0]
-    with dvc_lock.protected(lock):  # nothing is recorded yet
-        lock.write_text(text)
-    assert not copy.exists()
-
-    def interrupted(length):
-        lock.write_text(text[:length])
-        raise KeyboardInterrupt
-
-    for length in (0, 9, *range(len(text) - 60, len(text))):
-        with pytest.raises(KeyboardInterrupt), dvc_lock.protected(lock):
-            interrupted(length)
-        assert (length, lock.read_text() == text, copy.exists()) == (length, True, False)
-    copy.write_text(text)
-    lock.write_text(text[:500])
-    with dvc_lock.protected(lock):
-        assert lock.read_text() == text
-        lock.write_text(re.sub(r"size: \d+", "size: 1", text, count=1))
-    assert lock.read_text() != text  # what a run that ended recorded stays
-    lock.write_text(text[:-5])
-    with (
-        pytest.raises(LayerwiseError, match="ends too early, a run was killed; take the committed"),
-        dvc_lock.protected(lock),
-    ):
-        pass

@@ -2,6 +2,7 @@
 
 here         the checks of what everything needs: what is found, and the fix if something is amiss
 measuring    those of what only measuring needs; the pipeline's preflight asks them too
+dvc_files    what a kill left of DVC's own files; a run mends it before it begins
 """
 
 import shutil

@@ -96,6 +96,13 @@ def results(root: Path) -> Finding:
     return Finding(found)
 
 
+def dvc(root: Path) -> Finding:
+    """Whether DVC can start: no other run is at work, no kill left half a file."""
+    from layerwise.doctor import dvc_files
+
+    return dvc_files.look(root)
+
+
 def rehearsal(root: Path) -> Finding:
     """Room for the twins of all models, and memory for a process of the rehearsal."""
     import psutil
@@ -127,6 +134,7 @@ CHECKS: dict[str, Check] = {
     "repository": repository,
     "packages": packages,
     "results": results,
+    "DVC": dvc,
     "rehearsal": rehearsal,
     "programs": programs,
 }

@@ -6,5 +6,4 @@ models                          every checkpoint: commit, dtypes, shape
 texts                           pairs and prompts, in each form; `rehearsal/` has some of our own
 upstream, mirrors, notebooks    fetching what belongs to upstream
 shapes                          YAML, parameters, and any document against a declared shape
-dvc_lock                        what DVC recorded: whole, or cut off by a kill
 """

@@ -15,9 +15,9 @@ from dvc.exceptions import DvcException
 from dvc.repo import Repo
 from tabulate import tabulate
 
+from layerwise.doctor.dvc_files import protected, under_way
 from layerwise.errors import LayerwiseError
 from layerwise.files import atomic_path
-from layerwise.inputs.dvc_lock import protected
 from layerwise.ledger.origins import by_reason
 from layerwise.ledger.records import read_judged
 from layerwise.ledger.verdicts import VERDICTS
@@ -27,10 +27,15 @@ from layerwise.progress import meter
 from layerwise.steps import Source, program
 
 BEGUN = re.compile(r"(Running stage|Stage) '(.+?)'")
-FAILED = "ERROR: failed to reproduce "  # 'a', or stages: 'a', 'b' and 'c'
+FAILED = re.compile(  # 'a', or stages: 'a', 'b' and 'c'; and perhaps why
+    r"ERROR: failed to reproduce (?:stages: )?((?:'[^']+'(?:, | and )?)+)(?:: (.+))?"
+)
 OF_DVC = re.compile(
     "Running stage|Stage '|(Gener|Upd)ating lock file|WARNING: failed to run: |ERROR: "
 )
+# Of a stage that never began DVC warns with the reason, perhaps in some lines.
+REASON, OTHERS = "WARNING: ", re.compile(r"WARNING: (failed to run: |Stages? '.* will be skipped)")
+BUSY = re.compile(r"is busy, it is being blocked by:\s+\((PID \d+)\): (.+)")
 NEXT = """\
   once a reason is gone: make reproduce-full AGAIN=1
   to leave a model out, or to try another dtype: say so in its entry of models.yaml (`skip: why`,
@@ -52,7 +57,7 @@ def run(
     """
     sources: list[Source] = ["published"] if what == "published" else ["published", "measured"]
     done: list[str] = []
-    with protected(Path("dvc.lock")):
+    with protected(Path()):
         stages = _stages(what)
         for source in sources:  # one after the other: DVC has an order of its own for its targets
             if again and source == "measured":
@@ -81,32 +86,49 @@ def _repro(arguments: list[str], stages: dict[str, str], done: list[str]) -> Non
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     with subprocess.Popen(command, **pipes, text=True, errors="replace") as dvc:
         try:
-            failed = _follow(dvc.stdout or (), stages, done)
+            failed, reasons = _follow(dvc.stdout or (), stages, done)
         except KeyboardInterrupt:
             _stop(dvc)
             raise
     if dvc.returncode:
         what = f"stage {' and '.join(failed)}" if failed else "DVC"
-        raise LayerwiseError(f"{what} failed; mend that, then run it again to go on")
+        raise LayerwiseError(f"{what} failed; {why(reasons)}run it again to go on")
 
 
-def _follow(lines: Iterable[str], stages: dict[str, str], done: list[str]) -> list[str]:
-    """Count stages in `done`, pass on what they say, and of DVC's words errors; which failed."""
+def why(reasons: list[str]) -> str:
+    """What DVC says of stages that never began, for the end of a sentence; else "mend that"."""
+    said = dict.fromkeys(" ".join(reason.split()) for reason in reasons)
+    if busy := BUSY.search("\n".join(reasons)):
+        return f"{under_way([f'{busy[1]}: {busy[2]}'])}, then "
+    return f"DVC says: {'; '.join(said)}; mend that, then " if said else "mend that, then "
+
+
+def _follow(
+    lines: Iterable[str], stages: dict[str, str], done: list[str]
+) -> tuple[list[str], list[str]]:
+    """Count stages in `done`, pass on what they say; which failed, and what DVC says of why."""
     failed: list[str] = []
-    of_stage = False
+    reasons: list[str] = []
+    of_stage = of_reason = False
     for line in lines:
-        begun, of_dvc = BEGUN.match(line), OF_DVC.match(line)
+        begun, of_dvc, ended = BEGUN.match(line), OF_DVC.match(line), FAILED.match(line)
+        of_stage = line.startswith("> ") or (of_stage and not of_dvc)
+        of_reason = not of_stage and not of_dvc and (of_reason or line.startswith(REASON))
+        of_reason = of_reason and not OTHERS.match(line)
         if begun and begun[2] in stages and begun[2] not in done:
             done.append(begun[2])
         if begun and begun[1] == "Running stage":
             at = f"stage {len(done)} of {len(stages)}: {begun[2]}"
             print(f"layerwise: {at}: {stages.get(begun[2])}", flush=True)
-        elif line.startswith(FAILED):
-            failed = re.findall(r"'(.+?)'", line)
-        elif line.startswith("ERROR: ") or (of_stage and not of_dvc):
+        elif ended:
+            failed = re.findall(r"'(.+?)'", ended[1])
+            reasons += [ended[2]] if ended[2] else []
+        elif of_reason:
+            reasons += [""] if line.startswith(REASON) else []
+            reasons[-1] += line.removeprefix(REASON)
+        elif line.startswith("ERROR: ") or (of_stage and not line.startswith("> ")):
             print(line, end="", flush=True)
-        of_stage = line.startswith("> ") or (of_stage and not of_dvc)
-    return failed
+    return failed, reasons
 
 
 def _stop(dvc: subprocess.Popen[str]) -> None:

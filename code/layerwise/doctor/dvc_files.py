@@ -1,0 +1,176 @@
+"""What a kill can leave of DVC's own files, and one run at a time: looked at, and mended.
+
+dvc.lock                  DVC writes it in place after every stage: whole, or cut off
+.dvc/tmp/dvc.lock.before  our copy of it, while a run is under way
+.dvc/tmp/rwlock           who reads and writes what; DVC writes it in place too
+"""
+
+import contextlib
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import yaml
+from dvc.rwlock import SCHEMA
+from voluptuous import Invalid
+
+from layerwise.doctor import FULL, REPRODUCE, TARGETS, Finding
+from layerwise.errors import LayerwiseError
+from layerwise.files import Busy, atomic_path, locked, read_text
+from layerwise.progress import say
+
+LOCK = Path("dvc.lock")
+BEFORE = Path(".dvc/tmp/dvc.lock.before")
+RWLOCK = Path(".dvc/tmp/rwlock")
+RUN = Path(".dvc/tmp/layerwise")  # whose lock a run holds
+RUNS = ("dvc", "layerwise.steps.run")  # programs that write these files
+CUT = "it ends too early, a run was killed"
+TAKE = "take the committed one: `git checkout dvc.lock`, in an archive unpack it again"
+
+
+@contextlib.contextmanager
+def protected(root: Path) -> Iterator[None]:
+    """Inside the block this run alone is at work on the checkout, and `dvc.lock` cannot be lost.
+
+    What a kill left is mended first, and said. If the block ends with a cut file, what it was
+    before is put back.
+
+    Raises:
+        LayerwiseError: while another run is at work; for a `dvc.lock` that is cut off, without a
+            copy of it.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(locked(root / RUN))
+        except Busy:
+            raise LayerwiseError(under_way(running(root))) from None
+        _mend_rwlock(root)
+        _restore(root)
+        lock, before = root / LOCK, root / BEFORE
+        if lock.is_file():
+            if _made(lock) is None:
+                raise LayerwiseError(f"{lock}: {CUT}; {TAKE}")
+            with atomic_path(before) as part:
+                shutil.copyfile(lock, part)
+        try:
+            yield
+        except BaseException:
+            _restore(root)
+            raise
+        before.unlink(missing_ok=True)
+
+
+def look(root: Path) -> Finding:
+    """Whether DVC can start here: nobody is at work, and no kill left half a file."""
+    if at_work := running(root):
+        return Finding(under_way(at_work), "wait, then ask again", (REPRODUCE, FULL))
+    found = []
+    if (lock := root / LOCK).is_file() and _made(lock) is None:
+        if not _is_lost(root):
+            return Finding(f"{LOCK}: {CUT}", TAKE, TARGETS)
+        found.append(f"{LOCK} was cut off by a kill, {BEFORE} has what it was before")
+    elif (root / BEFORE).is_file():
+        found.append(f"{BEFORE} was left by a run that was killed")
+    if _unreadable(root / RWLOCK):
+        found.append(f"{RWLOCK} was cut off by a kill, DVC stops at it")
+    if found:
+        return Finding("; ".join(found), f"`{REPRODUCE}` mends it before it begins")
+    return Finding("no other run is under way, and none was killed in the middle of a file")
+
+
+def running(root: Path) -> list[str]:
+    """The other processes of DVC, and of `make reproduce`, that are at work in a checkout."""
+    found, own = [], psutil.Process().pid
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):  # it ended, or is another user's
+            words = process.cmdline()
+            here = Path(process.cwd()).is_relative_to(root.resolve())
+            if here and process.pid != own and any(map(_is_run, words[:4])):
+                found.append(f"PID {process.pid}: {' '.join(words[-6:])}")
+    return found
+
+
+def _is_run(word: str) -> bool:
+    """Whether a word of a command is `dvc`, by module, script or file, or a run of ours."""
+    return word in RUNS or Path(word).name in RUNS or word.endswith("/dvc/__main__.py")
+
+
+def under_way(at_work: list[str]) -> str:
+    """The sentence for who finds another run at work."""
+    who = f" ({'; '.join(at_work)})" if at_work else ""
+    return f"another run is under way in this folder{who}; wait until it has ended"
+
+
+def _mend_rwlock(root: Path) -> None:
+    path = root / RWLOCK
+    # DVC itself drops the entries of processes that are gone; what it cannot read stops it for good
+    if _unreadable(path) and not running(root):
+        path.unlink()
+        say(f"layerwise: {path} was cut off by a kill, and no DVC is at work here; it is removed")
+
+
+def _unreadable(rwlock: Path) -> bool:
+    if not rwlock.is_file():
+        return False
+    try:
+        SCHEMA(json.loads(rwlock.read_bytes()))
+    except (ValueError, RecursionError, Invalid):  # JSON's and UTF-8's are ValueErrors
+        return True
+    return False
+
+
+def _restore(root: Path) -> None:
+    """Put the copy back if `dvc.lock` is a part of it; drop it in any case."""
+    before = root / BEFORE
+    if not before.is_file():
+        return
+    if _is_lost(root):
+        say(f"layerwise: {root / LOCK} was cut off by a kill; what it was before is put back")
+        with atomic_path(root / LOCK) as part:
+            shutil.copyfile(before, part)
+    before.unlink()
+
+
+def _is_lost(root: Path) -> bool:
+    """Whether the copy has what `dvc.lock` lost.
+
+    DVC keeps the order of what it records, so a file that was cut has the first of it; one that
+    has anything else is newer than the copy, as after `git pull`, and so is what is committed.
+    """
+    found, older = _made(root / LOCK), _made(root / BEFORE)
+    if older is None:
+        return False
+    is_part = found is None or (len(found) < len(older) and older[: len(found)] == found)
+    return is_part and not (found and _is_committed(root))
+
+
+def _is_committed(root: Path) -> bool:
+    command = ["git", "diff", "--quiet", "HEAD", "--", str(LOCK)]
+    try:
+        done = subprocess.run(command, cwd=root, check=False, capture_output=True)
+    except FileNotFoundError:
+        return False
+    return done.returncode == 0
+
+
+def _made(path: Path) -> list[tuple[str, str]] | None:
+    """Stage and output of all that is recorded; None where the file is cut off, or not there."""
+    if not path.is_file():
+        return None
+    try:
+        text = read_text(path)
+        stages = yaml.safe_load(text)["stages"]
+        made = [
+            (name, out["path"])
+            for name, stage in stages.items()
+            for out in stage["outs"]
+            if str(out["size"])
+        ]
+        last = stages[list(stages)[-1]]["outs"][-1]
+        whole = text.endswith("\n") and (last["md5"].endswith(".dir") <= ("nfiles" in last))
+    except (LayerwiseError, yaml.YAMLError, LookupError, TypeError, AttributeError, ValueError):
+        return None
+    return made if whole else None
