@@ -39,6 +39,10 @@ RUN apt-get update \
 COPY --from=environment /opt/layerwise/.venv /opt/layerwise/.venv
 WORKDIR /opt/layerwise
 COPY . .
+# The commit, which is recorded with every number that is measured; an archive brings its own record.
+ARG REVISION=unknown
+RUN test "${REVISION}" = unknown || test -f PROVENANCE.json \
+    || printf '{"name": "layerwise", "commit": "%s"}\n' "${REVISION}" > PROVENANCE.json
 # .image tells one image's files from another's, .venv and the base aside.
 RUN find . -path ./.venv -prune -o -type f -print0 | LC_ALL=C sort -z \
         | xargs -0 sha256sum | sha256sum | cut -c 1-16 > .image \
@@ -58,7 +62,6 @@ USER 10001
 WORKDIR /work
 
 ARG VERSION=unknown
-ARG REVISION=unknown
 LABEL org.opencontainers.image.title="layerwise" \
     org.opencontainers.image.description="The numbers of the transformer-dynamics papers, recomputed" \
     org.opencontainers.image.licenses="MIT" \

@@ -35,8 +35,8 @@ rehearse: setup  ## run the measured pipeline on random-weight twins in a scratc
 real: setup  ## a trained model (from the package index) against its recorded numbers: a minute
 	@python tests/real/check.py
 
-reproduce-full: setup  ## measure every number again from the weights: network, GPU (AGAIN=1: what failed, once more)
-	@python -m layerwise.steps.run all $(if $(AGAIN),--again)
+reproduce-full: setup  ## measure every number again from the weights: network, GPU; again: what failed
+	@python -m layerwise.steps.run all
 
 verify-lock: setup  ## prove from a bare clone that dvc.lock fits code and parameters; runs no stage
 	@python tests/lock_proof.py

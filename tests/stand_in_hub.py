@@ -32,7 +32,7 @@ STATUS: dict[str, tuple[int, dict[str, str]]] = {
     "500": (500, {"X-Error-Message": "Internal Error - we're working hard"}),
     "gated": (403, {"X-Error-Code": "GatedRepo", "X-Error-Message": "ask for access"}),
 }
-FAULTS = (*STATUS, "cut", "short", "wrong", "slow")
+FAULTS = (*STATUS, "cut", "short", "wrong", "wrong-at-first", "slow")
 
 
 class Hub(http.server.ThreadingHTTPServer):
@@ -100,7 +100,8 @@ class Answer(http.server.BaseHTTPRequestHandler):
         of, content = digests(path), path.read_bytes()
         etag = of["sha256"] if of["lfs"] else of["git"]
         headers = {"X-Repo-Commit": COMMIT, "ETag": f'"{etag}"', "X-Linked-Size": str(len(content))}
-        if fault == "wrong":
+        times = self.server.asked.count(f"GET {self.path}")
+        if fault == "wrong" or (fault == "wrong-at-first" and times == 1):
             content = content[:-1] + bytes([content[-1] ^ 1])
         if fault == "short":
             content = content[:-8]

@@ -22,7 +22,8 @@ from layerwise.doctor import (
     here,
     measuring,
 )
-from layerwise.errors import LayerwiseError, TryAgainError
+from layerwise.errors import LayerwiseError, TryAgainError, UnreachedError
+from layerwise.extraction import hub
 from layerwise.extraction.provenance import smi
 from layerwise.inputs import upstream
 from layerwise.inputs.models import read_models
@@ -82,6 +83,7 @@ def closed(*slugs: str, error: type[Exception] = LayerwiseError) -> dict[str, An
     return {"layerwise.extraction.hub.look_up": look_up}
 
 
+WAITING = {"layerwise.doctor.measuring.time.sleep": lambda seconds: None}
 ONLY = "layerwise.doctor.here.IMPORTED"
 # check, what is there, what is said, the fix, what it stops
 OUTCOMES: list[tuple[Any, dict[str, Any], str, str, tuple[str, ...]]] = [
@@ -127,7 +129,9 @@ OUTCOMES: list[tuple[Any, dict[str, Any], str, str, tuple[str, ...]]] = [
     (measuring.models, closed("none") | device(80, disk=39),
         "40.0 GB to fetch, 39.0 GB free", "set HF_HOME to a folder on another disk", (FULL,)),
     (measuring.models, closed(error=TryAgainError) | device(80), "pythia-70m: accept",
-        "fill the cache", (FULL,)),
+        "ask again later, or fill the cache", (FULL,)),
+    (measuring.models, closed("gemma-7b", error=TryAgainError) | device(80) | WAITING,
+        "34 of 37 can be measured", "could not be asked: gemma-7b: accept", ()),
 ]  # fmt: skip
 
 
@@ -168,6 +172,45 @@ def test_a_row_per_model_says_what_it_takes_and_why_it_does_not_run(root, offlin
     text = as_text({"models": finding})
     table = text[text.index("\n\n") : text.rindex("\n\n")]
     assert max(map(len, table.splitlines())) <= 130
+
+
+def test_a_model_without_an_answer_is_asked_again_and_stops_no_other(root, offline, monkeypatch):
+    """After a while; if the hub itself is down, or out of reach, at once nobody waits."""
+    put(closed("none") | device(80), monkeypatch)
+    answer = hub.look_up
+    asked: list[str] = []
+    waited: list[float] = []
+    monkeypatch.setattr("layerwise.doctor.measuring.time.sleep", waited.append)
+
+    def failing(times: int, error: type[Exception], *slugs: str) -> Any:
+        def look_up(model: Any) -> dict[str, int]:
+            asked.append(model.slug)
+            if (model.slug in slugs or not slugs) and asked.count(model.slug) <= times:
+                raise error(f"{model.slug}: HTTP 500")
+            return answer(model)
+
+        asked.clear()
+        waited.clear()
+        monkeypatch.setattr(hub, "look_up", look_up)
+        found = measuring.models(root)
+        return found, {row["model"]: (row["runs"], row["why not"]) for row in found.rows}
+
+    found, rows = failing(2, TryAgainError, "pythia-1b", "gpt2")
+    assert (rows["pythia-1b"], rows["gpt2"], found.fix) == (("yes", ""), ("yes", ""), "")
+    assert (len(asked), waited) == (35 + 2 + 2, [0, 2, 10])
+    found, rows = failing(9, TryAgainError, "pythia-1b")
+    assert rows["pythia-1b"] == ("no", "could not be asked: pythia-1b: HTTP 500")
+    assert found.found.startswith("34 of 37 can be measured")
+    assert (found.blocks, waited) == ((), [0, 2, 10, 30])
+    found, rows = failing(9, TryAgainError)
+    assert (found.blocks, len(asked), waited) == ((FULL,), 35, [0])
+    kept = {"gpt2", "opt-125m"}
+    monkeypatch.setattr(hub, "whole", lambda name, commit: name.split("/")[1] in kept or None)
+    found, rows = failing(9, UnreachedError, "pythia-70m", "pythia-160m")
+    assert asked == ["pythia-70m", *sorted(kept, reverse=True)]
+    assert {slug for slug, (runs, _) in rows.items() if runs == "yes"} == kept
+    assert rows["pythia-160m"][1] == "could not be asked: pythia-70m: HTTP 500"
+    assert waited == [0]
 
 
 def test_a_cpu_is_a_device_too(root, offline, monkeypatch, tmp_path):

@@ -95,7 +95,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def seen(models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
     """Everything is asked for at once; the cache holds a config.json and a killed conversion."""
     work = tmp_path_factory.mktemp("hub")
-    names = {slug: f"org/x.{slug.replace('-', '.')}" for slug in models}
+    names = {slug: f"org/x.{slug if slug in FAULTS else slug.replace('-', '.')}" for slug in models}
     entries = {}
     for slug, name in names.items():
         shape = {"other": OTHER, "bos": SILENT}.get(slug)
@@ -158,7 +158,7 @@ AT_ONCE = (
     "other",
     *(f"api-{status}" for status in STATUS),
 )
-HAD = {"whole": "snapshots", "slow": "snapshots", "pickles": "converted"}
+HAD = dict.fromkeys(("whole", "slow", "wrong-at-first"), "snapshots") | {"pickles": "converted"}
 
 
 def test_every_model_is_had_or_refused(models: dict[str, Path], seen: SimpleNamespace) -> None:
@@ -171,12 +171,25 @@ def test_every_model_is_had_or_refused(models: dict[str, Path], seen: SimpleName
 def test_what_the_hub_says_is_passed_on_with_a_fix(seen: SimpleNamespace, slug: str) -> None:
     looked_up, fetched = seen.found[slug]
     kind = "TryAgainError" if slug.removeprefix("api-") in PASSING else "LayerwiseError"
+    kind = "WrongBytesError" if slug.endswith("wrong") else kind
     assert re.match(f"{kind}: .*{SENTENCES[slug]}", fetched)
     assert "cannot be reached" not in fetched
     if slug in (*AT_ONCE, "bos"):
         assert looked_up == fetched
     else:
         assert sum(looked_up.values()) > 30_000
+
+
+def test_wrong_bytes_are_fetched_anew_once(seen: SimpleNamespace) -> None:
+    """What the hub gives wrong twice is refused, and what is pickled is not even looked into."""
+    for slug, fault in (("wrong-at-first", "at-first"), ("wrong", ""), ("pickles-wrong", "")):
+        file = "pytorch_model.bin" if "pickles" in slug else "model.safetensors"
+        name = slug if fault else slug.replace("-", ".")
+        of_it = f"GET /org/x.{name}/resolve/{COMMIT}/{file}"
+        assert (slug, seen.asked.count(of_it)) == (slug, 2)
+        assert (
+            len(re.findall(rf"x\.{name}/.*: wrong bytes, .*; it is fetched anew", seen.errors)) == 1
+        )
 
 
 def test_weights_are_listed_before_any_of_them_is_asked_for(seen: SimpleNamespace) -> None:

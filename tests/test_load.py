@@ -251,7 +251,15 @@ def test_devices_iv(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         load_model(tiny, device="auto")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     require_accelerator(None)
+    for n, there in ((1, "cuda:0 alone"), (2, "cuda:0 to cuda:1")):
+        monkeypatch.setattr(torch.cuda, "device_count", lambda n=n: n)
+        require_accelerator(f"cuda:{n - 1}")
+        with pytest.raises(LayerwiseError, match=rf"^cuda:{n} is not there: torch sees {there}; "):
+            require_accelerator(f"cuda:{n}")
     monkeypatch.setenv("LOCAL_RANK", "3")
+    monkeypatch.delenv("WORLD_SIZE")
+    with pytest.raises(LayerwiseError, match=r"^cuda:3 is not there"):
+        load_model(tiny)
     assert module.default_device() == "cuda:3"
 
 

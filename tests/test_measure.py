@@ -21,7 +21,13 @@ from layerwise.extraction.load import load_model
 from layerwise.extraction.projections import Weights
 from layerwise.extraction.twins import build_twin
 from layerwise.files import read_json
-from layerwise.inputs.measured import Runs, all_fragments, is_random, read_measurements
+from layerwise.inputs.measured import (
+    Runs,
+    all_fragments,
+    is_random,
+    read_measurements,
+    write_fragments,
+)
 from layerwise.inputs.models import Model, read_models
 from layerwise.inputs.published import Published
 from layerwise.inputs.shapes import read_choices
@@ -63,6 +69,7 @@ def step(twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         return load_model(twin, dtype, device)
 
     monkeypatch.setattr(measure, "load_registered", load)
+    monkeypatch.setattr(measure, "fetch", lambda *of_model: None)
     monkeypatch.setattr(measure.upstream, "verify_data", lambda folder: None)
     data, params = tmp_path / "data", tmp_path / "params.yaml"
     data.mkdir()
@@ -71,10 +78,12 @@ def step(twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     params.write_text(yaml.safe_dump({"measure": CHOICES, "analyse": DRAWS}))
     places.run(tmp_path / "places.json", ROOT / "published")
 
-    def run(slug: str = SLUG) -> str:
+    def run(slug: str = SLUG, code: int = 0) -> str:
         places = {"out": tmp_path / "models" / slug, "scratch": tmp_path / "scratch"}
         kept = {"places": tmp_path / "places.json", "models": ROOT / "models.yaml"}
-        return measure.run(slug, **places, data=data, params=params, **kept)
+        said, found = measure.run(slug, **places, data=data, params=params, **kept)
+        assert found == code
+        return said
 
     return SimpleNamespace(run=run, loaded=loaded, folder=tmp_path)
 
@@ -152,9 +161,10 @@ def test_a_model_that_cannot_be_loaded_says_why_and_its_stage_ends_well_iv(
     monkeypatch.setattr(measure, "load_registered", fail)
     choices = {"measure": CHOICES | {"replicates": 2, "control": 2}, "analyse": DRAWS}
     (step.folder / "params.yaml").write_text(yaml.safe_dump(choices))
-    said = step.run()
+    said = step.run(code=1)  # DVC does not call it done
     assert "0 runs" in said
-    assert f"aniso: {reason}" in said
+    assert f", aniso: {reason}" in said
+    assert said.count(reason) == 1
     found = read_measurements(step.folder / "models")[SLUG]
     assert set(found["absent"]) == {SLUG, *MODELS[SLUG].experiments}
     assert found["control"] == []
@@ -190,7 +200,10 @@ def measured_with(
         return {"file": {f"/{name}": 1.5}}
 
     def run(
-        refusal: dict[str, LayerwiseError], loading: Any = None, experiment: Any = fragments
+        refusal: dict[str, LayerwiseError],
+        loading: Any = None,
+        experiment: Any = fragments,
+        fresh: bool = True,
     ) -> Runs:
         def load(dtype: str) -> Any:
             if dtype in refusal:
@@ -198,7 +211,8 @@ def measured_with(
             return load_model(twin, dtype, "cpu")
 
         monkeypatch.setattr(of_model, "measure_experiment", experiment)
-        given = (model, loading or load, texts, published, tmp_path)
+        scratch = tmp_path / str(len([*tmp_path.iterdir()])) if fresh else tmp_path / "0"
+        given = (model, loading or load, texts, published, scratch)
         return measure_model(*given, choices=CHOICES, draws=DRAWS)
 
     return run
@@ -219,6 +233,68 @@ def test_a_run_that_fails_leaves_the_others_alone(measured_with: Any) -> None:
     found = measured_with({"float32": LayerwiseError("it needs 80 GiB, 40 GiB are there")})
     assert list(found["runs"]) == ["sweep"]
     assert found["absent"]["hunt"] == "it needs 80 GiB, 40 GiB are there"
+
+
+def test_a_run_that_is_done_is_not_computed_again_after_a_kill(
+    measured_with: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever the kill came; what failed is, and the record is the one of a single run."""
+    asked: list[str] = []
+    killed_at = ""
+
+    def experiment(name: str, subject: Any, **_: Any) -> dict[str, Any]:
+        asked.append(name)
+        if name == killed_at:
+            raise KeyboardInterrupt
+        if name == fails_at:
+            raise LayerwiseError("states overflow")
+        return {"file": {f"/{name}": [1.5, math.nan, {"a": 1e-300}]}}
+
+    def measured(fresh: bool = False) -> Any:
+        asked.clear()
+        found = measured_with({}, None, experiment, fresh)
+        path = tmp_path / f"{fresh}.json"
+        write_fragments(path, {**found})
+        return path.read_text()
+
+    fails_at = "scaling"
+    names = ["sweep", "scaling", "bench", "clean", "hunt"]
+    failed = measured()
+    assert asked == names
+    assert measured() == failed
+    assert asked == ["scaling"]
+    fails_at, killed_at = "", "scaling"
+    with pytest.raises(KeyboardInterrupt):
+        measured()
+    killed_at = ""
+    whole = measured()
+    assert asked == ["scaling"]
+    assert measured() == whole
+    assert asked == []
+    assert measured(fresh=True) == whole
+    assert asked == names
+    monkeypatch.setattr(of_model, "smi", lambda: ("another driver", []))
+    assert measured() == whole
+    assert asked == names
+    (tmp_path / "0" / "kept" / "bench.json").write_text('{"fingerpr')
+    assert measured() == whole
+    assert asked == ["bench"]
+
+
+def test_what_the_hub_refuses_is_asked_for_once(step: Any, monkeypatch: Any) -> None:
+    """Not once for every dtype; what was measured before is still there when it gives it."""
+    asked: list[str] = []
+
+    def fetch(name: str, commit: str, model: Model) -> None:
+        asked.append(name)
+        raise LayerwiseError("it is gated: accept its licence")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(measure, "fetch", fetch)
+        assert step.run(code=1).count("it is gated") == 1
+    assert (len(asked), step.loaded) == (1, [])
+    found = read_measurements(step.folder / "models")[SLUG]
+    assert set(found["absent"]) == {SLUG, *MODELS[SLUG].experiments}
 
 
 @pytest.mark.parametrize("draw", [None, 0])

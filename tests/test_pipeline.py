@@ -220,9 +220,11 @@ WRITE = """import pathlib, sys, time
 print("words of a stage")
 if pathlib.Path("killed-" + sys.argv[1]).exists():
     sys.exit(print("layerwise page: a rule; a fix", file=sys.stderr) or 137)
+failed = pathlib.Path("failed-" + sys.argv[1]).exists()
 path = pathlib.Path("report") / sys.argv[1] / "index.html"
 path.parent.mkdir(parents=True)
 path.write_text(str(time.time()))
+sys.exit(failed)
 """
 
 
@@ -237,6 +239,8 @@ def small(tmp_path, monkeypatch):
     monkeypatch.setattr(run, "summary", lambda source: f"the answer of {source}")
     monkeypatch.setattr(run, "typeset", lambda source: None)
     monkeypatch.setattr(run, "judged", lambda source: {})
+    monkeypatch.setattr(run, "MEASURED", "report/{}/index.html")
+    monkeypatch.setattr(run, "estimated", lambda stages: dict.fromkeys(stages, 1.0))
     return tmp_path
 
 
@@ -246,7 +250,10 @@ def test_a_run_counts_its_stages_and_ends_with_the_answer(small, capfd):
     assert run.run("all") == answer
     said = capfd.readouterr().out
     order = re.findall(
-        r"^layerwise: stage (\d) of 7: (\w+)\S+: an? \w+\nwords of a stage$", said, re.M
+        r"^layerwise: stage (\d) of 7: (\w+)\S+: an? \w+ \(0\d:\d\d so far, about \d+:\d\d left\)\n"
+        "words of a stage$",
+        said,
+        re.M,
     )
     assert said.count("\n") == 2 * 7 - 1  # one stage has no words
     assert [int(number) for number, _ in order] == [1, 2, 3, 4, 6, 7]
@@ -304,19 +311,29 @@ def test_ctrl_c_ends_the_stage_at_hand_and_leaves_nothing_running(small):
     assert str(process.pid) not in {group for group, state in rows if state[0] != "Z"}
 
 
-def test_what_failed_is_no_success_and_is_measured_again_when_asked(small, monkeypatch):
-    """DVC calls the stage done, as the page is to be made; a plain run leaves it alone."""
-    files = measured(small)
+def test_what_failed_is_no_success_and_is_taken_up_by_the_next_run(small, monkeypatch, capfd):
+    """The page is made of what is there; plain `dvc repro` takes it up too."""
+    one, two, page = measured(small)
     monkeypatch.setattr(run, "judged", lambda source: {"failed": {"one": {}}})
+    (small / "failed-one").touch()
     said = ("the answer of published\nthe answer of measured", 1)
+
+    def times():
+        return [path.read_text() for path in (one, two, page)]
+
     assert run.run("all") == said
-    before = [path.read_text() for path in files]
+    first = times()
     assert run.run("all") == said
-    assert [path.read_text() for path in files] == before
-    assert run.run("all", again=True) == said
-    assert [path.read_text() != text for path, text in zip(files, before, strict=True)] == [
-        True, False, True,
-    ]  # fmt: skip
+    second = times()
+    assert [a != b for a, b in zip(first, second, strict=True)] == [True, False, True]
+    (small / "failed-one").unlink()
+    subprocess.run([sys.executable, "-m", "dvc", "repro"], check=True)
+    third = times()
+    assert [a != b for a, b in zip(second, third, strict=True)] == [True, False, True]
+    capfd.readouterr()
+    run.run("all")
+    assert times() == third
+    assert capfd.readouterr().out == ""
 
 
 def test_the_pdf_follows_its_latex(tmp_path, monkeypatch, capsys):

@@ -1,5 +1,8 @@
 """What is recorded beside a number names the very thing that measured it."""
 
+import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -8,9 +11,10 @@ import transformers
 
 from layerwise.extraction import provenance
 from layerwise.extraction.hidden_states import extract
+from layerwise.extraction.load import digest_of_tokenizer, load_model
 from layerwise.extraction.provenance import describe, describe_environment
 from layerwise.places.models import RANDOM
-from tiny_checkpoints import TEXTS, built, twin_checkpoint
+from tiny_checkpoints import TEXTS, built, twin_checkpoint, twin_folder
 
 
 def test_describe_names_model_device_kernels_and_versions(tmp_path: Path) -> None:
@@ -26,6 +30,10 @@ def test_describe_names_model_device_kernels_and_versions(tmp_path: Path) -> Non
     index = extract(checkpoint, TEXTS, (), tmp_path / "out").index
     assert found | {"attention": "eager"} == {key: index[key] for key in found}
     assert (index["tokens_per_batch"], index["smaller_batches"]) == (2048, {})
+    assert re.fullmatch("[0-9a-f]{64}", found["tokenizer_sha256"])
+    assert found["arithmetic"] == {
+        "float32": "highest", "tf32": False, "reduced_sums": False, "sdpa": ["flash", "math"],
+    }  # fmt: skip
     trained = built("gpt2")
     trained.model.lm_head.to("meta")
     del trained.model.config.random_weights
@@ -55,3 +63,36 @@ def test_a_gpu_is_named_with_its_driver(monkeypatch: pytest.MonkeyPatch) -> None
     found = describe(twin_checkpoint("gpt_neox"))
     assert (found["device"], found["driver"]) == ("NVIDIA H100", "580.65.06")
     assert describe_environment() == {"gpus": ["NVIDIA H100"], **provenance.versions()}
+
+
+def test_a_tokenizer_is_known_by_its_files_and_by_nothing_else(tmp_path: Path) -> None:
+    one, two = (Path(shutil.copytree(twin_folder("opt"), tmp_path / name)) for name in "ab")
+    (two / "config.json").unlink()
+    (two / "README.md").write_text("more")
+    assert digest_of_tokenizer(one) == digest_of_tokenizer(two)
+    assert load_model(one, device="cpu").tokenizer_sha256 == digest_of_tokenizer(one)
+    (two / "tokenizer.json").write_text("{}")
+    assert digest_of_tokenizer(one) != digest_of_tokenizer(two)
+
+
+def test_the_commit_is_that_of_the_code_that_ran(tmp_path: Path) -> None:
+    """Of a clone, of an unpacked archive, and of neither."""
+    ask = provenance.commit_of_code.__wrapped__
+    assert ask(tmp_path) is None
+    record = tmp_path / "PROVENANCE.json"
+    for text, commit in (('{"name": "layerwise", "commit": "abc"}', "abc"), ("[", None)):
+        record.write_text(text)
+        assert ask(tmp_path) == commit
+    for name in ("code/a.py", "dvc.lock"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("1")
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    assert subprocess.run([*git, "init", "-q"], check=True)
+    assert ask(tmp_path) is None  # nothing is committed
+    for command in (["add", "."], ["commit", "-qm", "one"]):
+        subprocess.run([*git, *command], check=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True).stdout
+    (tmp_path / "dvc.lock").write_text("2")  # as a run does
+    assert ask(tmp_path) == head.strip()
+    (tmp_path / "code" / "a.py").write_text("2")
+    assert ask(tmp_path) == f"{head.strip()} changed"

@@ -347,9 +347,7 @@ def test_the_category_that_makes_r_is_named():
         of = points | more
         x, y = np.array(list(of.values())).T
         return {
-            **{
-                name: {"asymmetry": at[0], "output_preference": at[1]} for name, at in of.items()
-            },
+            **{name: {"asymmetry": at[0], "output_preference": at[1]} for name, at in of.items()},
             "_global_stats": {"ua_output_correlation": stats.pearsonr(x, y)[0]},
         }
 

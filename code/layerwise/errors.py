@@ -40,6 +40,10 @@ class TryAgainError(LayerwiseError):
     """What stood in the way may be gone another time: the network was not there, the disk full."""
 
 
+class UnreachedError(TryAgainError):
+    """There is no way to the hub: to ask it of another model is no use."""
+
+
 class TextError(LayerwiseError):
     """A text cannot be used: statement or prompt `number`, counted from 0 in the order given."""
 

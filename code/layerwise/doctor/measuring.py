@@ -2,17 +2,21 @@
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from layerwise.doctor import FULL, Check, Finding, free
-from layerwise.errors import LayerwiseError, TryAgainError, without_password
+from layerwise.errors import LayerwiseError, TryAgainError, UnreachedError, without_password
 from layerwise.files import read_json
+from layerwise.inputs.models import Model
 from layerwise.inputs.shapes import read_choices
 
 # Oldest driver for torch's wheels, by the version of CUDA that they bring, and the way to them.
 DRIVERS = {13: 580, 12: 525}
+WAITS = (2, 10, 30)  # seconds until a model is asked for again, of which another try may answer
+DOWN = 3  # so many models without an answer, and none with one: the hub itself is down
 BUILDS = {13: "`make setup TORCH=cuda`", 12: "`make setup TORCH=cuda12`"}
 
 
@@ -82,10 +86,8 @@ def models(root: Path) -> Finding:
     except LayerwiseError:  # of which another check speaks
         there = math.inf
     texts = _texts(root / "data")
-    try:
-        rows = [_row(model, there, chosen, texts) for model in registry.values()]
-    except TryAgainError as error:
-        return Finding(str(error), "fill the cache where there is a network", (FULL,))
+    asked = _asked((model for model in registry.values() if not _why_not(model, there)), texts)
+    rows = [_row(model, there, asked, chosen) for model in registry.values()]
     run = [row for row in rows if row["runs"] == "yes"]
     minutes, download = (sum(row[key] for row in run) for key in ("minutes", "GB to fetch"))
     states = [_passes(chosen) * needs.states_bytes(registry[row["model"]]) / 1e9 for row in run]
@@ -100,6 +102,9 @@ def models(root: Path) -> Finding:
     fix = f"{refused[0]['why not']}; or give it a `skip` in models.yaml" if refused else ""
     if download > room:
         fix = "make room, or set HF_HOME to a folder on another disk"
+    silent = [str(error) for error in asked.values() if isinstance(error, TryAgainError)]
+    if silent and not run:
+        found, fix = silent[0], "ask again later, or fill the cache where there is a network"
     stops = download > room or not run
     return Finding(found, fix, (FULL,) if stops else (), tuple(rows))
 
@@ -132,26 +137,71 @@ def _passes(chosen: Mapping[str, Any]) -> int:
     return 1 + int(chosen["replicates"]) + int(chosen["control"])
 
 
+def _asked(
+    models: Iterable[Model], texts: Mapping[str, Sequence[str]]
+) -> dict[str, dict[str, int] | LayerwiseError]:
+    """By slug, the files of a model's weights or why there are none.
+
+    Where another try may have an answer the hub is asked again, after a while; without a way to it,
+    only the cache is.
+    """
+    found: dict[str, dict[str, int] | LayerwiseError] = {}
+    todo = list(models)
+    for wait in (0, *WAITS):
+        time.sleep(wait)
+        for model in todo:
+            found[model.slug] = _look_up(model, texts, found)
+        todo = [model for model in todo if isinstance(found[model.slug], TryAgainError)]
+        is_down = len(todo) == len(found) > DOWN
+        if not todo or is_down or any(isinstance(one, UnreachedError) for one in found.values()):
+            break
+    return found
+
+
+def _look_up(
+    model: Model,
+    texts: Mapping[str, Sequence[str]],
+    found: dict[str, dict[str, int] | LayerwiseError],
+) -> dict[str, int] | LayerwiseError:
+    from layerwise.extraction import hub
+
+    unreached = next((one for one in found.values() if isinstance(one, UnreachedError)), None)
+    if unreached and hub.whole(model.hub, model.revision) is None:
+        return unreached  # it would wait for the network once more
+    try:
+        return hub.look_up(model, texts)
+    except LayerwiseError as error:
+        return error
+
+
+def _why_not(model: Model, there: float) -> str:
+    """Why a model is not measured, whatever the hub says."""
+    from layerwise.extraction import needs
+
+    sizes = [needs.memory(model, dtype) for dtype in model.dtypes]
+    if not model.skipped and sizes and min(sizes) > there:
+        return f"it needs {min(sizes) / 1e9:.1f} GB, {there / 1e9:.1f} GB are free"
+    return model.skipped or ""
+
+
 def _row(
-    model: Any, there: float, chosen: Mapping[str, Any], texts: Mapping[str, Sequence[str]]
+    model: Model,
+    there: float,
+    asked: dict[str, dict[str, int] | LayerwiseError],
+    chosen: Mapping[str, Any],
 ) -> dict[str, Any]:
     from layerwise.extraction import hub, needs
 
     sizes = {dtype: needs.memory(model, dtype) for dtype in model.dtypes}
-    large = [dtype for dtype, size in sizes.items() if size > there]
-    why, notes, download = model.skipped or "", [f"too large in {dtype}" for dtype in large], 0
-    if sizes and len(large) == len(sizes):
-        why = why or f"it needs {min(sizes.values()) / 1e9:.1f} GB, {there / 1e9:.1f} GB are free"
-    try:
-        if not why:
-            weights = hub.look_up(model, texts)
-            notes += ["pickles, converted once"] if hub.is_pickled(weights) else []
-            if hub.whole(model.hub, model.revision) is None:
-                download = hub.disk_bytes(weights)
-    except TryAgainError:
-        raise
-    except LayerwiseError as error:
-        why = str(error)
+    notes = [f"too large in {dtype}" for dtype, size in sizes.items() if size > there]
+    why, answer, download = _why_not(model, there), asked.get(model.slug), 0
+    if isinstance(answer, dict):
+        notes += ["pickles, converted once"] if hub.is_pickled(answer) else []
+        if hub.whole(model.hub, model.revision) is None:
+            download = hub.disk_bytes(answer)
+    elif answer is not None:
+        silent = isinstance(answer, TryAgainError)
+        why = f"could not be asked: {answer}" if silent else str(answer)
     return {
         "model": model.slug,
         "runs": "no" if why else "yes",

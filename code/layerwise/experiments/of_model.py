@@ -4,13 +4,17 @@ import gc
 import math
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from layerwise.errors import LayerwiseError, refused
 from layerwise.experiments import Subject
+from layerwise.experiments.kept import Kept, fingerprint
 from layerwise.experiments.of_pairs import fill
 from layerwise.experiments.reduction import measure
 from layerwise.experiments.table import measure_experiment
@@ -19,7 +23,7 @@ from layerwise.extraction.batches import is_out_of_memory
 from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint
 from layerwise.extraction.projections import Weights
-from layerwise.extraction.provenance import describe
+from layerwise.extraction.provenance import commit_of_code, describe, describe_environment, smi
 from layerwise.extraction.replicates import disturbed
 from layerwise.extraction.rounding import rounds
 from layerwise.inputs.measured import NOISE, Runs
@@ -52,8 +56,12 @@ def measure_model(
     choices: Mapping[str, Any],
     draws: Mapping[str, Any],
     replicates: int = 0,
+    label: str = "",
 ) -> Runs:
     """Run every extraction and experiment of a model; what fails leaves the others alone.
+
+    A run that is done is kept in `scratch` until the caller removes it: a second call computes what
+    is not there.
 
     `runs` say dtype, device, revision, kernels, and their `fragments`; `absent` why there are none.
     `noise` holds as many replicates of what runs in 16 bits and looks at texts: the same with
@@ -62,39 +70,80 @@ def measure_model(
     Args:
         load: gives the model in a dtype; what it raises is why all of that dtype is absent.
         published: gives the places of fragments, never a value.
-        scratch: folder of hidden states, from which a run that was killed goes on.
+        scratch: folder of hidden states and of runs that are done, of this measurement alone: from
+            there one that was killed goes on.
         choices: of `extract` and `measure`: `tokens_per_batch`, `seed`, `bins`.
         draws: `n_resamples`, `level` and `seed` of the intervals.
+        label: what the progress says beside the model: "random weights".
     """
-    found: Runs = {"runs": {}, "absent": {}, NOISE: [_nothing() for _ in range(replicates)]}
-    of_run = _Measuring(model, texts, published, choices, draws)
-    total = len(model.extractions) + len(model.experiments)
-    total += replicates * sum(len(_wanted(model, dtype)) for dtype in model.dtypes if rounds(dtype))
+    measuring = _Measuring(model, texts, published, choices, draws)
+    print_of = _fingerprint(model, texts, published, choices, draws)
+    as_it_is = _Pass(None, scratch, print_of)
+    noisy = [_Pass(n, scratch / f"{NOISE}-{n}", print_of) for n in range(replicates)]
 
     def in_dtype(dtype: str, advance: Advance) -> None:
-        wanted = _wanted(model, dtype)
+        passes = [as_it_is, *noisy] if rounds(dtype) else [as_it_is]
+        todo = [one.take_up(_wanted(model, dtype), advance) for one in passes]
+        if not any(todo):
+            return
         advance(0, f"loading in {dtype}")
         try:
             checkpoint = load(dtype)
         except Exception as error:
-            n_passes = 1 + replicates * rounds(dtype)
-            for one in (found, *found[NOISE][: n_passes - 1]):
-                one["absent"].update(dict.fromkeys(wanted, reason := why(error)))
-            advance(n_passes * len(wanted), reason)
+            reason = why(error)
+            for one, wanted in zip(passes, todo, strict=True):
+                one.absent.update(dict.fromkeys(wanted, reason))
+                advance(len(wanted), reason)
             return
-        of_run(checkpoint, wanted, found, scratch, advance)
-        for number, one in enumerate(found[NOISE] if rounds(dtype) else ()):
-            with disturbed(checkpoint, number) as replicate:
-                of_run(replicate, wanted, one, scratch / f"{NOISE}-{number}", advance)
+        for one, wanted in zip(passes, todo, strict=True):
+            with one.of(checkpoint) as of:
+                measuring(of, wanted, one, advance)
 
-    with meter(model.slug, "runs", total) as advance:
+    total = sum(
+        len(_wanted(model, dtype)) * (1 + replicates * rounds(dtype)) for dtype in model.dtypes
+    )
+    with meter(f"{model.slug}{label and f', {label}'}", "runs", total) as advance:
         for dtype in model.dtypes:
             in_dtype(dtype, advance)  # its model goes with its names: two do not fit together
-    return found
+    order = [name for dtype in model.dtypes for name in _wanted(model, dtype)]
+    return {**as_it_is.document(order), "noise": [one.document(order) for one in noisy]}
 
 
-def _nothing() -> Runs:
-    return {"runs": {}, "absent": {}}
+@dataclass
+class _Pass:
+    """The runs of a model as it is (`seed` None), or with one draw of rounding noise."""
+
+    seed: int | None
+    scratch: Path
+    fingerprint: str
+    runs: dict[str, Any] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def kept(self) -> Kept:
+        return Kept(self.scratch, self.fingerprint)
+
+    def take_up(self, names: Sequence[str], advance: Advance) -> list[str]:
+        """Take what an earlier call has done, and say what is left to do."""
+        left = []
+        for name in names:
+            if done := self.kept.get(name):
+                self.runs[name] = done
+                advance()
+            else:
+                left.append(name)
+        return left
+
+    def of(self, checkpoint: Checkpoint) -> AbstractContextManager[Checkpoint]:
+        """The model that these runs look at."""
+        return nullcontext(checkpoint) if self.seed is None else disturbed(checkpoint, self.seed)
+
+    def document(self, order: Sequence[str]) -> Runs:
+        """The same bytes, whatever of it was kept."""
+        return {
+            "runs": {name: self.runs[name] for name in order if name in self.runs},
+            "absent": {name: self.absent[name] for name in order if name in self.absent},
+        }
 
 
 @dataclass(frozen=True)
@@ -111,21 +160,21 @@ class _Measuring:
         self,
         checkpoint: Checkpoint,
         wanted: Sequence[str],
-        into: Runs,
-        scratch: Path,
+        into: _Pass,
         advance: Advance,
     ) -> None:
-        """Put the runs into a document, or why they failed."""
+        """Add the runs, or why they failed."""
         dtype, slug = checkpoint.dtype, self.model.slug
         for name in wanted:
             advance(0, f"{name} in {dtype}")
             try:
-                into["runs"][name] = run = self._run(name, checkpoint, scratch)
+                run = self._run(name, checkpoint, into.scratch)
                 require_finite(f"{name} of {slug} in {dtype}", run["fragments"])
+                into.kept.put(name, run)
+                into.runs[name] = run
             except Exception as error:
-                into["runs"].pop(name, None)
-                into["absent"][name] = why(error)
-                say(f"{slug}: {name} failed: {into['absent'][name]}")
+                into.absent[name] = why(error)
+                say(f"{slug}: {name} failed: {into.absent[name]}")
             advance()
             gc.collect()
 
@@ -138,7 +187,7 @@ class _Measuring:
             subject = Subject(self.model, trace, weights, self.texts.sets, self.published)
             is_replicate = checkpoint.rounding is not None
             found = {"fragments": measure_experiment(name, subject, of_texts_alone=is_replicate)}
-        return describe(checkpoint) | found
+        return describe(checkpoint) | {"commit": commit_of_code()} | found
 
     def _of_pairs(self, name: str, checkpoint: Checkpoint, folder: Path) -> dict[str, Any]:
         """Hidden states of the statement pairs, reduced to values, in the published places."""
@@ -155,6 +204,20 @@ class _Measuring:
         values = measure(states, self.texts.pairs, **sampling)
         fragments = fill.fragments(self.model, name, values, self.published, Draws(**self.draws))
         return {**{of: states.index[of] for of in HOW}, "fragments": fragments}
+
+
+def _fingerprint(
+    model: Model,
+    texts: Texts,
+    published: Published,
+    choices: Mapping[str, Any],
+    draws: Mapping[str, Any],
+) -> str:
+    """Of what a number of a run can depend on, but for the weights, which are the folder's."""
+    given = [model.model_dump(mode="json"), list(texts.pairs.statements), texts.prompts, texts.sets]
+    places = sorted(f"{file}#{key}={value}" for (file, key), value in published.cells.items())
+    here = [describe_environment(), smi()[0], torch.backends.cpu.get_cpu_capability()]
+    return fingerprint(given, places, dict(choices), dict(draws), here)
 
 
 def why(error: Exception) -> str:

@@ -168,7 +168,8 @@ def _run_all(
 
     sizes, room = [len(one.members) * one.length for one in partial.batches], Room()
     total = sum(sizes[number] for number in numbers)
-    with meter(checkpoint.display, "tokens", total) as advance:
+    label = ", random weights" if checkpoint.has_random_weights else ""
+    with meter(f"{checkpoint.display}{label}", "tokens", total) as advance:
         for number in numbers:
             at_a_time, parts = run_in_parts(checkpoint, partial.batches[number], room, run)
             rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

@@ -29,12 +29,21 @@ from layerwise.extraction.pickles import convert, place_of
 from layerwise.extraction.token_ids import NO_TEXTS, Texts, check_texts
 from layerwise.files import read_json, sha256_of, write_json
 from layerwise.inputs.models import Model, find_model, read_models
-from layerwise.progress import track
+from layerwise.progress import say, track
 
 ANSWER = 10  # seconds that the hub may take to answer
 _SAFE, _PICKLES = "*.safetensors", "pytorch_model*.bin"
 _BESIDE = ("*.json", "*.txt", "*.model", "*.jinja")
 _CHECKED = "layerwise-checked.json"  # blob: its size and time when its bytes were right
+
+
+class WrongBytesError(LayerwiseError):
+    """A blob of the cache is not what its name says."""
+
+    def __init__(self, file: Path, blob: Path, digest: str) -> None:
+        self.blob = blob
+        self.found = f"{file}: wrong bytes, the hub's have the digest {blob.name}, found {digest}"
+        super().__init__(f"{self.found}; remove {blob}, then run it again to fetch it anew")
 
 
 def fetch(hub_id: str, revision: str, model: Model | None = None, texts: Texts = NO_TEXTS) -> Path:
@@ -43,7 +52,7 @@ def fetch(hub_id: str, revision: str, model: Model | None = None, texts: Texts =
     config.json comes first, then the tokenizer: what they show can be refused before gigabytes
     arrive. A `model` of the registry, which is at a pinned commit, is held to its declaration, and
     may have pickled weights: they are converted once. Of a commit that is in the cache the hub is
-    asked nothing.
+    asked nothing. A file whose bytes are not the hub's is fetched anew, once.
 
     Raises:
         LayerwiseError: if the model is not to be had, or is not what can be loaded: no network,
@@ -58,10 +67,28 @@ def fetch(hub_id: str, revision: str, model: Model | None = None, texts: Texts =
     patterns = [*_BESIDE, _PICKLES if is_pickled(found.weights) else _SAFE]
     if not sys.stderr.isatty():
         huggingface_hub.utils.disable_progress_bars()
-    with explained(hub_id, revision):
-        snapshot = _download(hub_id, found.folder.name, patterns, found.is_whole)
-    check_bytes(snapshot, patterns)
+    snapshot = _right(hub_id, revision, found.folder.name, patterns, found.is_whole)
     return convert(snapshot, _BESIDE) if is_pickled(found.weights) else snapshot
+
+
+def _right(hub_id: str, revision: str, commit: str, patterns: list[str], is_there: bool) -> Path:
+    """The snapshot with bytes that are the hub's: a blob with others is fetched anew, once."""
+    anew: set[Path] = set()
+    while True:
+        with explained(hub_id, revision):
+            snapshot = _download(hub_id, commit, patterns, is_there and not anew)
+        try:
+            check_bytes(snapshot, patterns)
+            return snapshot
+        except WrongBytesError as wrong:
+            if wrong.blob in anew or huggingface_hub.constants.HF_HUB_OFFLINE:
+                raise
+            try:
+                wrong.blob.unlink()
+            except OSError:  # somebody else's cache
+                raise wrong from None
+            anew.add(wrong.blob)
+            say(f"layerwise: {wrong.found}; it is fetched anew")
 
 
 def _download(hub_id: str, commit: str, patterns: list[str], is_there: bool) -> Path:
@@ -218,19 +245,20 @@ def check_bytes(snapshot: Path, patterns: Iterable[str]) -> None:
         and re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", file.readlink().name)
     ]  # fmt: skip
     right = dict(known) if isinstance(known, dict) else {}
+    wrong: list[WrongBytesError] = []
     for file in track(links, "comparing bytes", "files", len(links)):
         blob, status = file.readlink().name, file.stat()
         if right.get(blob) == (mark := [status.st_size, status.st_mtime_ns]):
             continue
         if (found := _name_of(file, len(blob))) != blob:
-            raise LayerwiseError(
-                f"{file}: wrong bytes, the hub's have the digest {blob}, found {found}; remove "
-                f"{snapshot.parents[1] / 'blobs' / blob}, then run it again to fetch it anew"
-            )
-        right[blob] = mark
+            wrong.append(WrongBytesError(file, snapshot.parents[1] / "blobs" / blob, found))
+        else:
+            right[blob] = mark
     if right != known:
         with contextlib.suppress(OSError, LayerwiseError):  # a cache that only others may write
             write_json(note, right)
+    if wrong:
+        raise wrong[0]
 
 
 def _name_of(file: Path, length: int) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import huggingface_hub
 from huggingface_hub import errors as hub_errors
 
-from layerwise.errors import LayerwiseError, TryAgainError, refused
+from layerwise.errors import LayerwiseError, TryAgainError, UnreachedError, refused
 
 WORDS = 240  # characters of the client's, or of the hub's
 # What the hub answers, the narrower before the wider.
@@ -81,16 +81,18 @@ def _of_status(error: hub_errors.HfHubHTTPError, about: dict[str, str]) -> Layer
 
 def _of_transfer(error: BaseException, about: dict[str, str]) -> LayerwiseError:
     number = error.errno if isinstance(error, OSError) else None
+    kind = TryAgainError
     if number in (errno.ENOSPC, errno.EDQUOT):
         place = huggingface_hub.constants.HF_HUB_CACHE
         said = f"no room for it in {place}; make room, or set HF_HOME to a folder on another disk"
     elif isinstance(error, OSError) and error.filename:
         said = refused(error)
     elif type(error).__name__ in _UNREACHED:
+        kind = UnreachedError
         said = (
             f"not in the local cache, and the hub cannot be reached ({about['words']}); connect to "
             "the network, or give a checkpoint folder that exists"
         )
     else:
         said = f"the transfer from the hub was not whole ({about['words']}); run it again"
-    return TryAgainError(f"{about['hub']} at {about['revision']}: {said}")
+    return kind(f"{about['hub']} at {about['revision']}: {said}")

@@ -7,6 +7,7 @@ import math
 import multiprocessing
 import os
 import sys
+import tempfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -31,6 +32,7 @@ from layerwise.extraction.checkpoint_tokenizer import Declaration, declare
 from layerwise.extraction.families import FAMILIES
 from layerwise.extraction.hub import ahead, fetch, whole
 from layerwise.extraction.hub_answers import explained
+from layerwise.extraction.kernels import one_attention, require_exact
 from layerwise.extraction.needs import spelled
 from layerwise.extraction.rounding import Rounding
 from layerwise.extraction.token_ids import NO_TEXTS, Texts, check_texts
@@ -42,6 +44,11 @@ from layerwise.places.models import RANDOM
 # or, where none of them is here yet, of config.json. A number is that of a draw of random weights.
 Source = Literal["stored", "shapes", "to come"]
 _ONE_MODEL = "save config and weights of one model together"
+# The files of a tokenizer.
+TOKENIZER = (
+    "tokenizer*.json", "*.model", "vocab.*", "merges.txt", "special_tokens_map.json",
+    "added_tokens.json", "chat_template.*",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,7 @@ class Checkpoint:
     revision: str
     dtype: str
     folder: Path | None = None  # config, tokenizer and weights; None: the weights are no file's
+    tokenizer_sha256: str = ""  # of `digest_of_tokenizer`; empty where it has no files
     rounding: Rounding | None = None  # the noise of a replicate
 
     @property
@@ -104,11 +112,15 @@ def kernel_of(model: Any, wanted: str) -> str:
 
 @contextlib.contextmanager
 def attention_kernel(model: Any, wanted: str) -> Iterator[None]:
-    """Inside the block attention is `eager` or, where the architecture has it, `sdpa`."""
+    """Inside the block attention is `eager` or, where the architecture has it, `sdpa`.
+
+    What torch takes for `sdpa` is in `kernels`: on a GPU one and the same for every shape.
+    """
     usual = model.config._attn_implementation
     model.config._attn_implementation = kernel_of(model, wanted)
     try:
-        yield
+        with one_attention(model.device):
+            yield
     finally:
         model.config._attn_implementation = usual
 
@@ -252,7 +264,23 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
         digest.update(f"{key} {tuple(weight.shape)} ".encode())
         digest.update(weight.detach().cpu().reshape(-1).contiguous().view(torch.uint8).numpy())
     revision = f"sha256:{digest.hexdigest()}"
-    return Checkpoint(model.eval(), tokenizer, name, name.rpartition("/")[2], revision, dtype)
+    require_exact(model.device.type)
+    of_tokenizer = ""
+    if hasattr(tokenizer, "save_pretrained"):  # not of any function that gives ids
+        with tempfile.TemporaryDirectory() as saved:
+            tokenizer.save_pretrained(saved)
+            of_tokenizer = digest_of_tokenizer(Path(saved))
+    display = name.rpartition("/")[2]
+    return Checkpoint(model.eval(), tokenizer, name, display, revision, dtype, None, of_tokenizer)
+
+
+def digest_of_tokenizer(folder: Path) -> str:
+    """SHA-256 of names and SHA-256 of the files that a tokenizer consists of."""
+    digest = hashlib.sha256()
+    for file in sorted(folder.iterdir()):
+        if any(file.match(pattern) for pattern in TOKENIZER):
+            digest.update(f"{file.name} {sha256_of(file)}\n".encode())
+    return digest.hexdigest()
 
 
 def load_registered(
@@ -284,6 +312,15 @@ def require_accelerator(device: str | None = None) -> None:
         raise LayerwiseError(
             "cuda and auto need a CUDA device and none was found; take cpu, or a machine with a GPU"
         )
+    number = (device or "").removeprefix("cuda:")
+    if wants_cuda and number.isdecimal() and int(number) >= (n := torch.cuda.device_count()):
+        there = "cuda:0 alone" if n == 1 else f"cuda:0 to cuda:{n - 1}"
+        raise LayerwiseError(
+            f"{device} is not there: torch sees {there}; take one of these, or look at "
+            "CUDA_VISIBLE_DEVICES"
+        )
+    if wants_cuda:
+        require_exact("cuda")
 
 
 def _load(
@@ -303,6 +340,7 @@ def _load(
     if dtype not in DTYPES:
         raise LayerwiseError(f"dtype must be one of {', '.join(DTYPES)}, found {dtype!r}")
     device = _device(device)
+    require_exact(device)
     with quiet():
         declaration = declare(path, name)
         check_texts(declaration, texts)
@@ -319,7 +357,10 @@ def _load(
             model = _load_weights(path, config, dtype, "meta" if weights == "shapes" else device)
         _try_out(path, model.eval())
     display, folder = name.rpartition("/")[2], path if weights == "stored" else None
-    return Checkpoint(model, declaration.tokenizer, name, display, revision, dtype, folder)
+    of_tokenizer = digest_of_tokenizer(path)
+    return Checkpoint(
+        model, declaration.tokenizer, name, display, revision, dtype, folder, of_tokenizer
+    )
 
 
 def _try_out(path: Path, model: Any) -> None:
@@ -338,7 +379,9 @@ def _device(wanted: str | None) -> str:
             "device 'auto' spreads one model over all GPUs and needs one process, found "
             f"{os.environ['WORLD_SIZE']}; start it without a launcher"
         )
-    return default_device() if device == "cuda" else device  # every process has its own
+    device = default_device() if device == "cuda" else device  # every process has its own
+    require_accelerator(device)
+    return device
 
 
 def _blank(path: Path, config: Any, tensors: list[Stored] | None, dtype: str) -> tuple[Any, int]:

@@ -1,11 +1,15 @@
-"""What a measurement rests on: the model, the device it ran on, the kernels and the versions."""
+"""What a measurement rests on: model, device, kernels, versions, and the commit of this code."""
 
+import functools
+import json
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
 
+from layerwise.extraction.kernels import settings
 from layerwise.extraction.load import Checkpoint, kernel_of
 from layerwise.places.models import RANDOM
 
@@ -20,6 +24,7 @@ def describe(checkpoint: Checkpoint) -> dict[str, Any]:
     found = {
         "model": checkpoint.name,
         "revision": checkpoint.revision,
+        "tokenizer_sha256": checkpoint.tokenizer_sha256,
         "dtype": checkpoint.dtype,
         "device": device_name(model),
         "attention": {
@@ -27,6 +32,7 @@ def describe(checkpoint: Checkpoint) -> dict[str, Any]:
             "traces": kernel_of(model, "sdpa"),
             "maps": "eager",
         },
+        "arithmetic": settings(model.device),
         "driver": smi()[0] if "cuda" in {one.type for one in devices(model)} else None,
         **versions(),
     }
@@ -67,6 +73,30 @@ def smi() -> tuple[str, list[str]]:
         return "", []
     rows = [line.partition(", ") for line in done.stdout.splitlines() if line]
     return (rows[0][0] if rows else ""), [name for _, _, name in rows]
+
+
+ROOT = Path(__file__).resolve().parents[3]  # the repository, if the package is not without it
+
+
+@functools.cache
+def commit_of_code(root: Path = ROOT) -> str | None:
+    """The commit of this repository, ` changed` where its code is not that commit's.
+
+    Of an unpacked archive it is the one that its record names; None: nobody knows, as where the
+    package was installed without its repository.
+    """
+    git = ["git", "-C", str(root)]
+    try:
+        if (root / ".git").exists():
+            # dvc.lock changes while measuring, and no number with it
+            status = [*git, "status", "--porcelain", "--", "code"]
+            asked: Any = {"capture_output": True, "text": True, "check": True, "timeout": 20}
+            commit = subprocess.run([*git, "rev-parse", "HEAD"], **asked).stdout.strip()
+            return f"{commit} changed" if subprocess.run(status, **asked).stdout else commit
+        record = json.loads((root / "PROVENANCE.json").read_text(encoding="utf-8"))
+        return str(record["commit"]) if record["name"] == "layerwise" else None
+    except (OSError, subprocess.SubprocessError, ValueError, LookupError, TypeError):
+        return None
 
 
 def versions() -> dict[str, Any]:

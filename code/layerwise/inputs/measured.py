@@ -208,6 +208,26 @@ def _fewest(measurements: Measurements, beside: str) -> int:
     return min((len(one[beside]) for one in measurements.values() if one.get(beside)), default=0)
 
 
+def failures(one: Mapping[str, Any]) -> dict[str, str]:
+    """What is absent of a model, and of replicates and controls of runs that are there: why."""
+    of_others = {
+        f"{name} ({beside})": why
+        for beside in (NOISE, CONTROL)
+        for other in one.get(beside, [])
+        for name, why in other["absent"].items()
+        if name in one["runs"]
+    }
+    return {**one["absent"], **of_others}
+
+
+def by_reason(absent: Mapping[str, str]) -> dict[str, list[str]]:
+    """The names of what is absent, by the reason."""
+    found: dict[str, list[str]] = {}
+    for name, reason in absent.items():
+        found.setdefault(reason, []).append(name)
+    return found
+
+
 def is_random(measurements: Measurements) -> bool:
     return any(run.get(RANDOM) for one in measurements.values() for run in one["runs"].values())
 

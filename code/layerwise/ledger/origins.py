@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.files import sha256_of
-from layerwise.inputs.measured import CONTROL, NAME, NOISE, is_identity
+from layerwise.inputs.measured import CONTROL, NAME, NOISE, by_reason, failures, is_identity
 from layerwise.inputs.models import Model
 from layerwise.inputs.published import Cell, Published, split_pointer
 
@@ -101,15 +101,7 @@ class Origins:
         files = (folder / slug / NAME for slug in dict.fromkeys(run.split("/")[0] for run in used))
         found: dict[str, dict[str, Any]] = {"failed": {}, "left_out": {}}
         for slug, one in self.measurements.items():
-            of_others = {
-                f"{name} ({beside})": why
-                for beside in (NOISE, CONTROL)
-                for other in one.get(beside, [])
-                for name, why in other["absent"].items()
-                if name in one["runs"]
-            }
-            reasons = one["absent"] | of_others
-            if reasons:
+            if reasons := failures(one):
                 skipped = slug in self.models and self.models[slug].skipped
                 found["left_out" if skipped else "failed"][slug] = {
                     "reasons": reasons,
@@ -167,11 +159,3 @@ def _short(model: Model) -> list[str]:
     """What Paper 1 calls a model: llama is Llama-3.1-8B."""
     named = any("p1_ua" in one.experiments for one in model.extractions.values())
     return [model.slug.partition("-")[0]] if named else []
-
-
-def by_reason(absent: Mapping[str, str]) -> dict[str, list[str]]:
-    """The names of what is absent, by the reason."""
-    found: dict[str, list[str]] = {}
-    for name, reason in absent.items():
-        found.setdefault(reason, []).append(name)
-    return found

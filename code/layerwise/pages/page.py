@@ -16,9 +16,9 @@ from layerwise.analyses.questions.choices import text
 from layerwise.analyses.questions.question import WORDS, YES
 from layerwise.analyses.questions.table import cells
 from layerwise.errors import LayerwiseError
+from layerwise.inputs.measured import by_reason
 from layerwise.inputs.published import Published
 from layerwise.inputs.upstream import Registry
-from layerwise.ledger.origins import by_reason
 from layerwise.ledger.verdicts import AS_RANDOM, TOLERANCES, VERDICTS, tolerance_used
 from layerwise.pages.html import embedded, fill, inlined, policy, seen
 from layerwise.pages.pictures import Figures, Picture

@@ -13,18 +13,20 @@ import psutil
 import typer
 from dvc.exceptions import DvcException
 from dvc.repo import Repo
+from dvc.repo.reproduce import plan_repro
 from tabulate import tabulate
 
 from layerwise.doctor.dvc_files import protected, under_way
 from layerwise.errors import LayerwiseError
 from layerwise.files import atomic_path
-from layerwise.ledger.origins import by_reason
+from layerwise.inputs.measured import by_reason
 from layerwise.ledger.records import read_judged
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.paper import DOCUMENTS, REPORT
 from layerwise.pages.typeset import NoLatexError, build_pdf
 from layerwise.progress import meter
 from layerwise.steps import Source, program
+from layerwise.steps.time_left import TimeLeft, estimated
 
 BEGUN = re.compile(r"(Running stage|Stage) '(.+?)'")
 FAILED = re.compile(  # 'a', or stages: 'a', 'b' and 'c'; and perhaps why
@@ -36,63 +38,88 @@ OF_DVC = re.compile(
 # Of a stage that never began DVC warns with the reason, perhaps in some lines.
 REASON, OTHERS = "WARNING: ", re.compile(r"WARNING: (failed to run: |Stages? '.* will be skipped)")
 BUSY = re.compile(r"is busy, it is being blocked by:\s+\((PID \d+)\): (.+)")
+MEASURED = "results/measured/models/{}/measured.json"  # what a model's stage leaves
 NEXT = """\
-  once a reason is gone: make reproduce-full AGAIN=1
+  once a reason is gone: make reproduce-full, which takes up what failed and nothing else
   to leave a model out, or to try another dtype: say so in its entry of models.yaml (`skip: why`,
   or the dtype under `experiments` or `extractions`), then make reproduce-full; others stay"""
+
+
+class StageError(LayerwiseError):
+    """Stages failed: those in `stages` began and said why; there are none where DVC stopped."""
+
+    def __init__(self, failed: list[str], reasons: list[str]) -> None:
+        what = f"stage {' and '.join(failed)}" if failed else "DVC"
+        super().__init__(f"{what} failed; {why(reasons)}run it again to go on")
+        self.stages = [] if reasons else failed
 
 
 def run(
     what: Literal["published", "all"],
     force: Annotated[bool, typer.Option(help="run also what did not change")] = False,
-    again: Annotated[bool, typer.Option(help="measure again the models that failed")] = False,
 ) -> str | tuple[str, int]:
     """Bring the source `published` up to date, or all sources.
 
-    A stage whose inputs are as they were is left alone. One that fails stops only what needs it.
-    Exit code 1 where all ran, and something could not be measured.
+    A stage whose inputs are as they were is left alone. One that fails stops only what needs it; a
+    model that could not be measured, or not all of it, does not stop the report, and is taken up
+    by the next run. Exit code 1 where there is such a model.
 
     Raises:
         LayerwiseError: naming the stages that failed.
     """
     sources: list[Source] = ["published"] if what == "published" else ["published", "measured"]
     done: list[str] = []
+    forced = ["--force"] if force else []
     with protected(Path()):
         stages = _stages(what)
+        clock = TimeLeft(estimated(stages)) if what == "all" else None
         for source in sources:  # one after the other: DVC has an order of its own for its targets
-            if again and source == "measured":
-                once_more = [f"measure@{slug}" for slug in judged(source).get("failed", {})]
-                if once_more:
-                    _repro(["--force", "--single-item", *once_more], stages, done)
             targets = [f"page@{source}", f"paper@{source}"]
-            _repro([*(["--force"] if force else []), *targets], stages, done)
+            try:
+                _repro([*forced, *targets], stages, done, clock)
+            except StageError as error:
+                if not error.stages or not all(map(_has_measured, error.stages)):
+                    raise
+                rest = [name for name in stages if name not in error.stages]
+                _repro(["--single-item", *rest], stages, done, clock)
             typeset(source)
     said = "\n".join(map(summary, sources))
     return (said, 1) if what == "all" and judged("measured").get("failed") else said
 
 
+def _has_measured(stage: str) -> bool:
+    """Whether a stage that failed is a model's, which wrote down what it has and what it lacks.
+
+    DVC removes the outputs of a stage before it begins, so the file is of this run.
+    """
+    _, _, slug = stage.partition("measure@")
+    return bool(slug) and Path(MEASURED.format(slug)).is_file()
+
+
 def _stages(what: str) -> dict[str, str]:
-    """Name and description of the stages that are wanted."""
+    """Name and description of the stages that are wanted, each after what it needs."""
     try:
         with Repo() as repo:
-            stages = {stage.addressing: stage.desc for stage in repo.index.stages if stage.cmd}
+            order = [stage for stage in plan_repro(repo.index.graph) if stage.cmd]
+            stages = {str(stage.addressing): str(stage.desc) for stage in order}
     except DvcException as error:
         raise LayerwiseError(f"DVC: {error}; run it in the repository's root") from None
     return {name: stages[name] for name in stages if what == "all" or name.endswith("@published")}
 
 
-def _repro(arguments: list[str], stages: dict[str, str], done: list[str]) -> None:
+def _repro(
+    arguments: list[str], stages: dict[str, str], done: list[str], clock: TimeLeft | None = None
+) -> None:
     command = [sys.executable, "-m", "dvc", "repro", "--keep-going", *arguments]
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     with subprocess.Popen(command, **pipes, text=True, errors="replace") as dvc:
         try:
-            failed, reasons = _follow(dvc.stdout or (), stages, done)
+            failed, reasons = _follow(dvc.stdout or (), stages, done, clock)
         except KeyboardInterrupt:
             _stop(dvc)
             raise
     if dvc.returncode:
-        what = f"stage {' and '.join(failed)}" if failed else "DVC"
-        raise LayerwiseError(f"{what} failed; {why(reasons)}run it again to go on")
+        raise StageError(failed, reasons)
 
 
 def why(reasons: list[str]) -> str:
@@ -104,7 +131,7 @@ def why(reasons: list[str]) -> str:
 
 
 def _follow(
-    lines: Iterable[str], stages: dict[str, str], done: list[str]
+    lines: Iterable[str], stages: dict[str, str], done: list[str], clock: TimeLeft | None = None
 ) -> tuple[list[str], list[str]]:
     """Count stages in `done`, pass on what they say; which failed, and what DVC says of why."""
     failed: list[str] = []
@@ -119,7 +146,10 @@ def _follow(
             done.append(begun[2])
         if begun and begun[1] == "Running stage":
             at = f"stage {len(done)} of {len(stages)}: {begun[2]}"
-            print(f"layerwise: {at}: {stages.get(begun[2])}", flush=True)
+            time = f" ({clock.said(begun[2])})" if clock else ""
+            print(f"layerwise: {at}: {stages.get(begun[2])}{time}", flush=True)
+        elif begun and clock:
+            clock.skip(begun[2])
         elif ended:
             failed = re.findall(r"'(.+?)'", ended[1])
             reasons += [ended[2]] if ended[2] else []

@@ -1,0 +1,85 @@
+"""How torch computes: exact products, one attention kernel, and nothing that a variable turns on.
+
+By default a GPU may take float32 products in TF32 (errors of 1e-3), add halves in half precision,
+and choose an attention kernel by shape. Here it may not; `settings` is what is recorded of it.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from layerwise.errors import LayerwiseError
+
+# cuBLAS reads it when it is first used: with it, its sums are added in the same order every time.
+WORKSPACE, WORKSPACES = "CUBLAS_WORKSPACE_CONFIG", (":4096:8", ":16:8")
+FORCED = "NVIDIA_TF32_OVERRIDE"  # of NVIDIA's libraries: 1 stands above what a program asks for
+MATH = "math"  # scores and weights of half precision in float32, the same for every shape
+
+
+def require_exact(device: str) -> None:
+    """Have torch compute exactly in this process; refuse what it cannot undo on a GPU.
+
+    TORCH_ALLOW_TF32_CUBLAS_OVERRIDE=1, which NVIDIA's images set, is undone; so is TF32 that the
+    caller's program chose.
+
+    Raises:
+        LayerwiseError: on a GPU, for NVIDIA_TF32_OVERRIDE other than 0, or for a
+            CUBLAS_WORKSPACE_CONFIG with which sums may be added in any order.
+    """
+    torch.set_float32_matmul_precision("highest")
+    matmul: Any = torch.backends.cuda.matmul
+    matmul.allow_tf32 = False
+    matmul.allow_fp16_reduced_precision_reduction = False
+    matmul.allow_bf16_reduced_precision_reduction = False
+    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(False)
+    if device == "cpu":
+        return
+    if (forced := os.environ.get(FORCED, "0")) != "0":
+        raise LayerwiseError(
+            f"{FORCED} must be unset or 0, found {forced!r:.20}: it makes NVIDIA's libraries "
+            "compute float32 in TF32, with errors of 1e-3; unset it"
+        )
+    if (found := os.environ.setdefault(WORKSPACE, WORKSPACES[0])) not in WORKSPACES:
+        raise LayerwiseError(
+            f"{WORKSPACE} must be {' or '.join(WORKSPACES)}, with which a sum is the same every "
+            f"time, found {found!r:.40}; unset it"
+        )
+
+
+@contextlib.contextmanager
+def one_attention(device: torch.device) -> Iterator[None]:
+    """Inside the block a GPU's fused attention has one kernel, `math`; a CPU's are torch's own."""
+    with contextlib.ExitStack() as stack:
+        if device.type == "cuda":
+            stack.enter_context(sdpa_kernel(SDPBackend.MATH))
+        yield
+
+
+def settings(device: torch.device) -> dict[str, Any]:
+    """What is in force: of float32, of sums of halves, and which kernels `sdpa` may take."""
+    matmul: Any = torch.backends.cuda.matmul
+    with one_attention(device):
+        enabled = {
+            "flash": torch.backends.cuda.flash_sdp_enabled(),
+            "efficient": torch.backends.cuda.mem_efficient_sdp_enabled(),
+            "cudnn": torch.backends.cuda.cudnn_sdp_enabled(),
+            MATH: torch.backends.cuda.math_sdp_enabled(),
+        }
+    there = ("flash", MATH) if device.type == "cpu" else tuple(enabled)  # a CPU has two
+    on_gpu = {WORKSPACE: os.environ.get(WORKSPACE)} if device.type == "cuda" else {}
+    return {
+        "float32": torch.get_float32_matmul_precision(),
+        "tf32": matmul.allow_tf32 or torch.backends.cudnn.allow_tf32,
+        "reduced_sums": (
+            matmul.allow_fp16_reduced_precision_reduction
+            or matmul.allow_bf16_reduced_precision_reduction
+            or torch.backends.cuda.fp16_bf16_reduction_math_sdp_allowed()
+        ),
+        "sdpa": [name for name in there if enabled[name]],
+        **on_gpu,
+    }
