@@ -372,15 +372,15 @@ def _try_out(path: Path, model: Any) -> None:
 
 def _device(wanted: str | None) -> str:
     device = wanted or default_device()
-    if device.startswith("cuda"):
-        require_accelerator(device)
     if device == "auto" and (from_environment("WORLD_SIZE", 1, 2**16) or 1) > 1:
         raise LayerwiseError(
             "device 'auto' spreads one model over all GPUs and needs one process, found "
             f"{os.environ['WORLD_SIZE']}; start it without a launcher"
         )
-    device = default_device() if device == "cuda" else device  # every process has its own
-    require_accelerator(device)
+    if device.startswith("cuda"):
+        require_accelerator(device)
+        device = default_device() if device == "cuda" else device  # every process has its own
+        require_accelerator(device)
     return device
 
 
