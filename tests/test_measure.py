@@ -3,7 +3,7 @@
 import math
 import re
 import shutil
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -236,11 +236,12 @@ def test_a_run_that_fails_leaves_the_others_alone(measured_with: Any) -> None:
 
 
 def test_a_run_that_is_done_is_not_computed_again_after_a_kill(
-    measured_with: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    measured_with: Any, twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wherever the kill came; what failed is, and the record is the one of a single run."""
     asked: list[str] = []
     killed_at = ""
+    loading = cache(lambda dtype: load_model(twin, dtype, "cpu"))
 
     def experiment(name: str, subject: Any, **_: Any) -> dict[str, Any]:
         asked.append(name)
@@ -252,7 +253,7 @@ def test_a_run_that_is_done_is_not_computed_again_after_a_kill(
 
     def measured(fresh: bool = False) -> Any:
         asked.clear()
-        found = measured_with({}, None, experiment, fresh)
+        found = measured_with({}, loading, experiment, fresh)
         path = tmp_path / f"{fresh}.json"
         write_fragments(path, {**found})
         return path.read_text()
