@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from layerwise.analyses.answers import WORDS, answers
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.text import Text
 
 from layerwise.analyses import depth_curves
-from layerwise.analyses.answers import WORDS, answers
 from layerwise.analyses.evidence import Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.figures import style

@@ -25,9 +25,9 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")  # nothing here asks a hub
 
 from checkpoint import trained_model
 from comparison import differences
+from layerwise.analyses.answers import Answer
 
 import layerwise
-from layerwise.analyses.answers import Answer
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, write_text
 from layerwise.inputs.texts import read_pairs, read_prompts

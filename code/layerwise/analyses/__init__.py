@@ -20,7 +20,7 @@ NAMES = (
     "questions", "depth_gain", "lab_heritage", "crowding", "mlp_scaling",
     "laws", "sequence_gains", "thermodynamic_benchmark", "unembedding", "neutral_control",
     "sheaf_trace", "spectral_norms", "calibration", "output_correlation", "cross_model",
-    "phases", "consolidated", "twins", "validation",
+    "phases", "consolidated", "twins", "validation", "sources",
 )  # fmt: skip
 # The result files of a reader's model, and the analyses that make them.
 OF_READER = {

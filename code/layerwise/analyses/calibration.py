@@ -15,7 +15,7 @@ from layerwise.analyses.derivation import Document, Rule, Rules
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.places.categories import FACTS, NUMERIC
-from layerwise.places.result_files import PAPER1, WORDS
+from layerwise.places.result_files import NUMBERS, PAPER1, WORDS
 from layerwise.statistics.bootstrap import mean_interval
 from layerwise.statistics.curves import Ends, includes_zero
 from layerwise.statistics.samples import cohens_d, sample_d
@@ -189,6 +189,25 @@ def others(ua: Mapping[str, float]) -> str:
     return f"{'' if n == len(ua) else f'{n} of {len(ua)} '}other models converge to zero"
 
 
+def only(values: Iterable[Any]) -> Any:
+    """The one value that all files share."""
+    found = set(values)
+    if len(found) != 1:
+        raise LayerwiseError(
+            f"the result files must agree on a setting, found {sorted(found)}; restore the table"
+        )
+    return found.pop()
+
+
+def level(e: Evidence) -> str:
+    """The level of the draws, if all stored intervals follow with it; else that they do not."""
+    same = [
+        bool(np.allclose(interval(e[file]), e[file]._global_stats.neutral_only.bootstrap_95ci[:]))
+        for file in MODELS.values()
+    ]
+    return f"{e.draws.level:.0%}" if all(same) else "another level"
+
+
 def parity(gaps: Float[np.ndarray, " pair"]) -> str:
     """The promised bound if every gap keeps it, else the largest gap: ±20%."""
     return f"±{max(PARITY, float(np.max(gaps))) * 100:.0f}%"
@@ -264,6 +283,12 @@ STATEMENTS: Mapping[str, Rules] = {
             sorted({"-".join(RUN.findall(file)[0]) for file in MODELS.values()})
         ),
     },
+    "settings": {
+        "n_resamples": lambda e: only(e[file]._metadata.n_bootstrap for file in MODELS.values()),
+        "seed": lambda e: only(e[file]._metadata.random_seed for file in MODELS.values()),
+        "level": level,
+    },
+    "texts": {"archimedes": lambda e: e[NUMBERS].ground_truth_numeric[0].b},
     "words": {
         "parity": lambda e: parity(gaps(e)),
         "parity_of_sides": lambda e: parity(gaps(e, of_sides=True)),

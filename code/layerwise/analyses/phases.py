@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from layerwise.analyses.calibration import only
 from layerwise.analyses.categories import includes_zero, n_categories, total_pairs
 from layerwise.analyses.derivation import Document, Rule, Rules, each, together
 from layerwise.analyses.evidence import Entry, Evidence
@@ -24,12 +25,22 @@ from layerwise.analyses.pair_curves import (
     PairCurve,
 )
 from layerwise.inputs.published import pointer
-from layerwise.places.result_files import BOOTSTRAP, CONSOLIDATED, LLAMA, PAIRS, PHASE_SUMMARY
+from layerwise.places.result_files import (
+    APERTUS,
+    BINS,
+    BOOTSTRAP,
+    CONSOLIDATED,
+    GEMMA,
+    LLAMA,
+    PAIRS,
+    PHASE_SUMMARY,
+)
 from layerwise.statistics import curves, phases
 from layerwise.statistics.correlation import pearson_p
 
 THREE = (PYTHIA_CURVE, LLAMA_CURVE, APERTUS_CURVE)  # the models said to invert
 FOUR = (*THREE, GEMMA_CURVE)
+RESAMPLED = (BOOTSTRAP, BINS, PAIRS, LLAMA, APERTUS, GEMMA)  # files that say how often they drew
 SIGNIFICANT = 0.05
 NEAR_ZERO = 0.1
 STARS = {0.001: "***", 0.01: "**", SIGNIFICANT: "*"}
@@ -156,7 +167,16 @@ def like_base(e: Evidence) -> bool:
 
 LATE = ("CI excludes zero", "CI includes zero")
 MID = ("approaches zero or changes sign", "neither nears zero nor changes sign")
+
+
+def setting(name: str, *files: str) -> Rule:
+    """A setting that these files hold."""
+    return lambda e: only([e[file][name] for file in files])
+
+
 STATEMENTS: Rules = {
+    "settings/n_resamples": setting("n_bootstrap", *RESAMPLED),
+    "settings/level": lambda e: f"{e[BOOTSTRAP].ci_level:.0%}",
     "n_pairs": total_pairs,
     "n_categories": n_categories,
     # base and instruction-tuned as one

@@ -76,6 +76,7 @@ TYPED_INTERVALS = "notebook 000"  # its n = 6 table, with two decimals
 TYPED_MODELS = "notebook 003"  # Paper 1's models on scientific facts, with three decimals
 TYPED_LAYER = "notebook 004"  # the layer of Paper 2 that a profile is compared with
 TYPED_CURVE = "notebook Llama"  # Pythia's r, with two decimals
+NUMBERS = "numbers of dataset.json"  # in statements that the paper quotes
 WORDS = "words of dataset.json"  # white-space words per statement of the neutral categories
 
 # Ours, for what was measured and never published: `beyond/<experiment>`, by model.
