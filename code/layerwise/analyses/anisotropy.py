@@ -117,6 +117,7 @@ OF_GEMMA: Rules = {
     **SHAPE,
     "profile_variance": lambda f: np.var(f.intrinsic_dim_ratio[:].astype(np.float32)),
     "profile_range": spread,
+    "flatter_pct": lambda f: 100 * (1 - spread(f) / spread(f.of(ANISOTROPY))),
     "max_anisotropy": lambda f: np.max(f.intrinsic_dim_ratio),
     "gauge_theory_test/gemma_profile_range": spread,
     "gauge_theory_test/is_flatter": lambda f: spread(f) < f.gauge_theory_test.pythia_profile_range,

@@ -91,6 +91,7 @@ OF_MODEL: Rules = {
     ),
     "_verdicts/status_paper": lambda f: paper_status(interval(f), neutral_d(f)),
     "_verdicts/status_code": lambda f: code_status(interval(f), neutral_d(f)),
+    "_verdicts/status_readme": lambda f: code_status(interval(f), neutral_d(f)).capitalize(),
 }
 OF_CATEGORY: Rules = {"n_pairs": lambda m: n_pairs(m, m.called), "asymmetry": asymmetry}
 
@@ -208,6 +209,12 @@ def level(e: Evidence) -> str:
     return f"{e.draws.level:.0%}" if all(same) else "another level"
 
 
+def all_near(ua: ByModel) -> str:
+    """Whether all of the models lie in the calibration zone."""
+    n = len(within(ua))
+    return "near zero" if n == len(ua) else f"{n} of {len(ua)} near zero"
+
+
 def parity(gaps: Float[np.ndarray, " pair"]) -> str:
     """The promised bound if every gap keeps it, else the largest gap: ±20%."""
     return f"±{max(PARITY, float(np.max(gaps))) * 100:.0f}%"
@@ -246,12 +253,24 @@ STATEMENTS: Mapping[str, Rules] = {
             "lifestyle", lambda ua: below("|Delta|", map(abs, ua.values()), BAND), CALIBRATED
         ),
         "others": over("lifestyle", others, OTHERS["gemma"]),
+        "positive": over(
+            "lifestyle",
+            lambda ua: (
+                "slight positive asymmetry" if min(ua.values()) > BAND else "within the zone"
+            ),
+            ("gemma", "apertus"),
+        ),
         "quantor": quantor(lambda f: abs(asymmetry(f.lifestyle)) < BAND),
         "quantor_neutral_mean": quantor(lambda f: bool(abs(np.mean(asymmetries(f))) < BAND)),
         "quantor_neutral_interval": quantor(lambda f: includes_zero(interval(f))),
         "pass_rule": lambda e: below(
             "d", [abs(neutral_d(e[MODELS[model]])) for model in CALIBRATED], PASS_BELOW
         ),
+    },
+    "facts": {
+        "others": over(FACTS, all_near, OTHERS["apertus"]),
+        "calibrated": over(FACTS, all_near, CALIBRATED),
+        "largest_other": over(FACTS, lambda ua: max(map(abs, ua.values())), OTHERS["apertus"]),
     },
     "business": {
         "typical": over("business", lambda ua: f"~{np.mean(list(ua.values())):+.2f}"),

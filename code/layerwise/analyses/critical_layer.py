@@ -168,6 +168,10 @@ OVER_MODELS: Rules = {
     "unseen/better": lambda f: (
         mean(error, unseen(f).values()) < mean(half_depth, unseen(f).values())
     ),
+    "without_alibi": lambda f: mean(error, [m for m in f.results if "bloom" not in m.model]),
+    "labs_with_alibi": lambda f: (
+        "included" if any(error(m) >= 0 for m in f.results if "bloom" in m.model) else "excluded"
+    ),
     "n_models": lambda f: len([error(m) for m in f.results]),
     "n_labs": lambda f: len({m.lab: error(m) for m in f.results}),
 }

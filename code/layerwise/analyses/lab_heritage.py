@@ -161,6 +161,12 @@ def bentov(rows: Rows) -> Correlation:
     return pearson(rows["Entropy"], np.abs(rows["Last_Gain"] - 1))
 
 
+def n_expanding(rows: Rows) -> int:
+    """Models whose mean gain is above 1, with a two-sided p under 0.05."""
+    tests = [against_one(of) for of in rows.by("Model").values()]
+    return sum(bool(test.statistic > 0 and test.pvalue < 0.05) for test in tests)
+
+
 OF_MODEL: Rules = {
     "gain_no_ln_mean": gain,
     "gain_with_ln_mean": final_gain,
@@ -183,6 +189,7 @@ OVER_MODELS: Rules = {
     "expand_pct": each(labs, lambda some: expand_percent(gains_of(some))),
     "expand_pct_rounded": each(labs, lambda some: expand_percent(gains_of(some), 2)),
     "dampen_pct": lambda f: percent([damps(m) for m in labs(f)[ELEUTHER]]),
+    "dampen_pct_of": each(labs, lambda some: percent([damps(m) for m in some])),
     "dampen_pct_pooled": lambda f: percent(
         [damps(m) for m in [*labs(f)[ELEUTHER], *only_swept(f)]]
     ),
@@ -227,7 +234,13 @@ DOCUMENTS = {
     "hunt": Document(HUNT, {"": OVER_MODELS, "tested_results/*": OF_MODEL}),
     "gpt2": Document(
         rows_of(GPT2),
-        {"": TESTS | {"expand_pct": lambda rows: percent([g >= 1 for g in means(rows)])}},
+        {
+            "": TESTS
+            | {
+                "expand_pct": lambda rows: percent([g >= 1 for g in means(rows)]),
+                "n_expanding": n_expanding,
+            }
+        },
         places={"/rows": (GPT2, "")},
     ),
     "gptj": Document(

@@ -9,8 +9,9 @@ from scipy.special import softmax
 from layerwise.analyses import depth_gain, lab_heritage, spectral_norms
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Evidence
+from layerwise.analyses.gain_files import gains_of
 from layerwise.measures import sheaf
-from layerwise.places.result_files import HUNT, SWEEP
+from layerwise.places.result_files import HUNT, SPECTRAL, SWEEP
 
 LEVEL = 0.05
 TOKENS, HIDDEN = 8, 16  # of the attention that stands for any in equation 4
@@ -35,8 +36,16 @@ def equation4(e: Evidence, mass: Callable[[np.ndarray], np.ndarray]) -> str:
     return "nonzero trace" if abs(trace) > ROUNDING * norms.sum() else "zero trace"
 
 
+def behind(e: Evidence) -> str:
+    """Models behind each law: the sweep's, the hunt's, those whose matrices were decomposed."""
+    decomposed = [m.W_V_spectral_norm[:] for m in e[SPECTRAL].results]
+    first, second = (len(gains_of(group)) for group in (e[SWEEP].models, e[HUNT].tested_results))
+    return f"{first}, {second} and {len(decomposed)} models"
+
+
 LAWS: Rules = {
     **{f"below/{law}": partial(lambda p, e: p(e) < LEVEL, p) for law, p in P_VALUES.items()},
+    "n_models": behind,
     "below/all": lambda e: all(p(e) < LEVEL for p in P_VALUES.values()),
     "below/first_two": lambda e: all(p(e) < LEVEL for p in list(P_VALUES.values())[:2]),
     "equation4/printed": lambda e: equation4(e, sheaf.excess_mass),

@@ -1,12 +1,18 @@
 """Gains of the attention and the MLP modules, and the scaling law of the last MLP."""
 
+import math
+
 import numpy as np
+from scipy import stats
 
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry
 from layerwise.analyses.gain_files import contracting_percent
 from layerwise.places.result_files import MLP_SCALING, MODULES
 from layerwise.statistics.correlation import Line, power_law
+
+# What the summary page predicts of models that were not measured, by their parameters.
+PREDICTED = {"7B": 7e9, "13B": 13e9, "70B": 70e9, "175B": 175e9, "1T": 1e12}
 
 
 def law(f: Entry) -> Line:
@@ -29,6 +35,17 @@ def expands(f: Entry) -> bool:
     return bool(np.mean(f.mlp.gains[:] > 1) > 1 / 2)
 
 
+def interval(f: Entry, level: float = 0.95) -> list[float]:
+    """Interval of the exponent, by Student's t with two degrees of freedom less than sizes."""
+    line = law(f)
+    half = stats.t.ppf((1 + level) / 2, len(f.models) - 2) * line.slope_error
+    return [line.slope - half, line.slope + half]
+
+
+def log_gain(line: Line, n_params: float) -> float:
+    return line.intercept + line.slope * math.log10(n_params)
+
+
 OF_SIZE: Rules = {
     "last_layer_mlp_gain": lambda m: m.mlp_gains[-1],
     "attn_contracting_pct": lambda m: contracting_percent(m.attn_gains[:]),
@@ -43,6 +60,13 @@ OVER_SIZES: Rules = {
     "scaling_law/intercept": lambda f: law(f).intercept,
     "scaling_law/r_squared": lambda f: law(f).r ** 2,
     "scaling_law/p_value": lambda f: law(f).p,
+    "interval": interval,
+    "one_error": lambda f: [law(f).slope + law(f).slope_error * sign for sign in (-1, 1)],
+    "predicted": lambda f: {name: 10 ** log_gain(law(f), n) for name, n in PREDICTED.items()},
+    "mean_attn_contracting_pct": lambda f: np.mean(
+        [contracting_percent(m.attn_gains[:]) for m in f.models]
+    ),
+    "n_last_expanding": lambda f: sum(m.mlp_gains[-1] > 1 for m in f.models),
     "hypothesis_test/measured_alpha": lambda f: law(f).slope,
     "hypothesis_test/difference": miss,
     # the file holds the word, not a boolean

@@ -9,6 +9,8 @@ from layerwise.errors import LayerwiseError
 from layerwise.places.result_files import CONTROL
 from layerwise.statistics.samples import pooled_t
 
+CAPITALS = 9  # the pair that is quoted as parallel: two capitals
+NEAR = 0.005  # is 0.00 at the printed decimals
 SIDES = ("sim_a", "sim_b")
 
 
@@ -39,6 +41,13 @@ def test(f: Entry) -> tuple[float, float]:
     return pooled_t(asymmetries(f.political_results), asymmetries(f.neutral_results))
 
 
+def unrelated(f: Entry) -> str:
+    """How many neutral pairs, but the one that is called parallel, lie as near to zero as it."""
+    others = np.delete(asymmetries(f.neutral_results), CAPITALS)
+    n = int(np.sum(others < NEAR))
+    return f"{n} of {len(others)} near zero" if n else "high asymmetry"
+
+
 RULES: Rules = {
     "summary_stats/neutral_mean": lambda f: np.mean(asymmetries(f.neutral_results)),
     "summary_stats/neutral_std": lambda f: np.std(asymmetries(f.neutral_results)),
@@ -50,6 +59,11 @@ RULES: Rules = {
     "summary_stats/verdict": lambda f: (
         "CONFIRMED" if test(f)[1] < 0.05 and ratio(f) > 1.5 else "INCONCLUSIVE"
     ),
+    "n/neutral": lambda f: len(asymmetries(f.neutral_results)),
+    "n/political": lambda f: len(asymmetries(f.political_results)),
+    "pairs/first": lambda f: asymmetries(f.neutral_results)[0],
+    "pairs/capitals": lambda f: asymmetries(f.neutral_results)[CAPITALS],
+    "pairs/unrelated": unrelated,
     "exact_zero_sims": lambda f: np.sum(
         [np.sum(similarities(group) == 0) for group in (f.neutral_results, f.political_results)]
     ),

@@ -1,6 +1,6 @@
 """Paper 1's supplement: UA against the preference of the outputs, over categories and models."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,9 +17,13 @@ from layerwise.places.result_files import (
     OUTPUT_CORRELATION,
     PAPER1,
 )
+from layerwise.statistics import curves
 from layerwise.statistics.correlation import pearson_p, pearson_r
 
 REGIMES = ("LIE_REGIME", "BULLSHIT_REGIME", "MIXED")
+STARS = {0.001: "***", 0.01: "**", 0.05: "*"}
+WIDER = {0.01: "***", 0.05: "**", 0.1: "*"}
+YMYL = (FACTS, "lifestyle")  # the supplement's "your money or your life"
 SCALE = 10  # of UA against the preference, in the gap
 
 
@@ -58,7 +62,45 @@ def over_models(row: Entry, of: Callable[..., float], statistic: Callable[..., A
     return float(statistic([of(row, model, row.category) for model in PAPER1]))
 
 
+def contribution(f: Entry, model: str, category: str) -> float:
+    """UA times preference: a category's part of their sum of products, means left in."""
+    return float(ua(f, model, category) * preference(f, model, category))
+
+
+def contributions(f: Entry, model: str, names: Sequence[str] = ()) -> list[float]:
+    return [contribution(f, model, name) for name in names or categories(f)]
+
+
+def centred(f: Entry, model: str) -> dict[str, float]:
+    """Every category's share of the covariance of UA and preference, which r is made of, in %."""
+    names = categories(f)
+    x, y = (np.array([of(f, model, name) for name in names]) for of in (ua, preference))
+    products = (x - x.mean()) * (y - y.mean())
+    return dict(zip(names, 100 * products / products.sum(), strict=True))
+
+
+def preferring_b(f: Entry) -> str:
+    """In how many models the numeric truths' number is the likelier side, on average."""
+    n = sum(preference(f, model, NUMERIC) < 0 for model in PAPER1)
+    return "all models" if n == len(PAPER1) else f"{n} of {len(PAPER1)} models"
+
+
+def in_regime(f: Entry, category: str, regime: str) -> str:
+    """In how many models a category has a label."""
+    found = [row.classification == regime for row in f if row.category == category]
+    return "all models" if all(found) else f"{sum(found)} of {len(found)} models"
+
+
+def over_the_next(f: Entry) -> float:
+    """The largest total divergence of a category over the next one's."""
+    found = sorted(over_models(row, ua, np.std) + over_models(row, preference, np.std) for row in f)
+    return found[-1] / found[-2]
+
+
 SPLIT: Rules = {
+    # of the p of r, as usual: * under 0.05, ** under 0.01, *** under 0.001
+    "stars": lambda m: curves.under(p_value(m), STARS, "(none)"),
+    "wider_stars": lambda m: curves.under(p_value(m), WIDER, "(none)"),
     "full_r": lambda m: correlation(m)[0],
     "full_p": p_value,
     "r_without_numeric": lambda m: correlation(m, NUMERIC)[0],
@@ -81,6 +123,32 @@ REGIME_COUNTS: Rules = {
     regime: partial(lambda regime, f: sum(row.classification == regime for row in f), regime)
     for regime in REGIMES
 }
+REGIMES_OF: Rules = {
+    f"of/{category}/{regime}": partial(in_regime, category=category, regime=regime)
+    for category in (NUMERIC, "business", "lifestyle")
+    for regime in REGIMES
+}
+OF_PARTS: Rules = {
+    "preferring_b": preferring_b,
+    **{
+        f"{model}/{name}": partial(rule, model=model)
+        for model in PAPER1
+        for name, rule in {
+            "preference/facts": lambda f, model: preference(f, model, FACTS),
+            "preference/numeric": lambda f, model: preference(f, model, NUMERIC),
+            "parts": lambda f, model: dict(
+                zip(categories(f), contributions(f, model), strict=True)
+            ),
+            "total": lambda f, model: sum(contributions(f, model)),
+            "numeric_share": lambda f, model: (
+                100 * contribution(f, model, NUMERIC) / sum(contributions(f, model))
+            ),
+            "numeric_share_of_covariance": lambda f, model: centred(f, model)[NUMERIC],
+            "ymyl": lambda f, model: np.mean(contributions(f, model, YMYL)),
+            "not_ymyl": lambda f, model: np.mean(contributions(f, model, categories(f, *YMYL))),
+        }.items()
+    },
+}
 # largest difference of a category's UA between Paper 1's run and the supplement's
 NOISE: Rules = {
     model: partial(
@@ -94,6 +162,8 @@ NOISE: Rules = {
 DOCUMENTS = {
     "correlation": Document(OUTPUT_CORRELATION, {"numeric_split/*": SPLIT, "rlhf_masking/*": GAP}),
     "divergence": Document(DIVERGENCE, {"*": OF_CATEGORY}),
-    "classification": Document(CLASSES, {"": REGIME_COUNTS}, {}),
+    "divergence_ratio": Document(DIVERGENCE, {"": {"over_the_next": over_the_next}}, {}),
+    "classification": Document(CLASSES, {"": REGIME_COUNTS | REGIMES_OF}, {}),
+    "contributions": Document(CONTRIBUTIONS, {"": OF_PARTS}, {}),
     "rerun": Document(CONTRIBUTIONS, {"": NOISE}, {}),
 }

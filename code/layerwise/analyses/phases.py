@@ -95,6 +95,7 @@ OF_CURVE: Rules = {
     "labels/llama": lambda curve: phases.llama_label(*curve.means()),
     "labels/template": lambda curve: phases.template_label(*curve.means()),
     "stars_of_layer": lambda curve: {str(n): partial(stars_at, curve, n) for n in curve.layers},
+    "partitions": lambda c: ", ".join(phases.span(c.phase(phase)) for phase in phases.PHASES),
     **{
         f"{name}/{phase}": partial(rule, phase=phase)
         for name, rule in OF_PHASE.items()
@@ -165,6 +166,24 @@ def like_base(e: Evidence) -> bool:
     return phases.equal_signs(base, bare) == len(bare)
 
 
+def reversed_layers(e: Evidence) -> int:
+    """Layers at which r over Pythia's categories and r over its pairs have opposite signs."""
+    over_pairs = PYTHIA_CURVE.of(e).r()
+    over_categories = e[BOOTSTRAP].layer_results
+    return sum(r * over_categories[layer].r < 0 for layer, r in over_pairs.items())
+
+
+def negative_layers(curve: PairCurve) -> str:
+    """Whether the inversion of a curve is that of one sampled layer."""
+    negative = [layer for layer, r in curve.r().items() if r < 0]
+    return "a single layer" if len(negative) == 1 else f"{len(negative)} layers"
+
+
+def negative_at_the_start(e: Evidence) -> str:
+    """The models of the four whose r is negative at layer 0, by the folders of their results."""
+    return ", ".join(curve.file.split("/")[1] for curve in FOUR if curve.of(e).tests[0].r < 0)
+
+
 LATE = ("CI excludes zero", "CI includes zero")
 MID = ("approaches zero or changes sign", "neither nears zero nor changes sign")
 
@@ -177,6 +196,11 @@ def setting(name: str, *files: str) -> Rule:
 STATEMENTS: Rules = {
     "settings/n_resamples": setting("n_bootstrap", *RESAMPLED),
     "settings/level": lambda e: f"{e[BOOTSTRAP].ci_level:.0%}",
+    "reversed": lambda e: "some" if reversed_layers(e) else "none",
+    "reversed_layers": reversed_layers,
+    "negative_at_the_start": negative_at_the_start,
+    "pythia_inversion": on(PYTHIA_CURVE, negative_layers),
+    "gemma_step": on(GEMMA_CURVE, lambda c: only([int(n) for n in np.diff(c.layers)])),
     "n_pairs": total_pairs,
     "n_categories": n_categories,
     # base and instruction-tuned as one

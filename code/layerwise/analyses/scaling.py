@@ -79,6 +79,22 @@ OVER_MODELS: Rules = {
     "peak_analysis/std_peak_pct": lambda f: np.std(peaks_pct(f)),
     "peak_analysis/peaks_stable": lambda f: np.std(peaks_pct(f)) < STABLE_STD_PCT,
 }
+
+
+def strongest_mid(f: Entry, size: Callable[[float], float] = float) -> str:
+    """The model with the largest r (or a function of it) at a mid layer, 20 to 50 % of depth."""
+
+    def largest(row: Entry) -> float:
+        n = int(model(row).n_layers)
+        return max(size(r) for layer, r in curve(row).items() if int(0.2 * n) <= layer <= n // 2)
+
+    return str(max(f.summary, key=largest).model)
+
+
+OVER_PAPERS: Rules = {
+    "strongest_positive_mid": strongest_mid,
+    "strongest_mid": lambda f: strongest_mid(f, abs),
+}
 OF_LAYER: Rules = {"p_value": lambda m: p_over_categories(m, m.correlation)}
 
 
@@ -93,6 +109,7 @@ DOCUMENTS = {
         SCALING,
         {
             **READER.rules,
+            "": {**OVER_MODELS, **OVER_PAPERS},
             "models/*/layer_results/*": OF_LAYER,
             "models/Pythia-6.9B/layer_results/32": last("pythia-6p9b"),
             "models/Pythia-12B/layer_results/36": last("pythia-12b"),

@@ -59,6 +59,11 @@ def whole_sequence(e: Evidence) -> float:
     return last_gain(e[FOUR].results[LLAMA])
 
 
+def quantified(found: list[bool]) -> str:
+    """`all`, or of how many it is true."""
+    return "all" if all(found) else f"{sum(found)} of {len(found)}"
+
+
 def order(e: Evidence) -> str:
     """The benchmark's models by last gain, the smallest first."""
     found = {name: last_gain(e[FOUR].results[of]) for name, of in BENCHMARKED.items()}
@@ -87,6 +92,14 @@ STUDY: Rules = {
     "expansion_ratio/of_rounded": lambda e: round(whole_tokens(e), 2) / round(whole_sequence(e), 2),
     "expansion_ratio/unrounded": lambda e: whole_tokens(e) / whole_sequence(e),
     "order": order,
+    "pangram": lambda e: e[INPUTS].results["5_Original_Test"].gains[-1],
+    "other_metric": whole_tokens,
+    "texts_contracting": lambda e: quantified(
+        [t.gains[-1] < 1 for t in e[INPUTS].results.values()]
+    ),
+    "last_expanding": lambda e: quantified(
+        [last_gain(m) > 1 for m in (*e[FOUR].results.values(), mistral(e))]
+    ),
     "swiglu_comparison/ratio": lambda e: (
         whole_sequence(e) / e[FOUR].mistral_reference.last_layer_gain
     ),

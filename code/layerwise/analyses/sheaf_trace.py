@@ -62,6 +62,7 @@ def expand_over_dampen(e: Evidence, series: str) -> float:
 SECOND_RUN: Rules = {
     "mean_trace_full": lambda m: mean(m, "full"),
     "mean_trace_multihead": lambda m: mean(m, "multihead"),
+    "shape": lambda m: "monotonic" if np.all(np.diff(m.traces_multihead[:]) > 0) else "up and down",
     "L_star_trace": trace_layer,
     "L_star_spectral": gap_layer,
     "L_star_apriori": prior,

@@ -7,6 +7,7 @@ from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Evidence
 
 HEAD, PINNED = "tree 660747c", "tree e3c7f94"  # the newest commit, and that of the result files
+PROMISED = 40  # notebooks, on the front page of Paper 3 at the pinned commit
 ARCHIVES = {1: "archive of Paper 1", 3: "archive of Paper 3"}
 
 
@@ -20,7 +21,9 @@ def results_in(e: Evidence, paper: int) -> str:
 TREE: Rules = {
     "n_notebooks": lambda e: len(e[HEAD].paper3.notebooks[:]),
     "n_figures": lambda e: len(e[HEAD].paper3.Figures[:]),
-    "n_notebooks_pinned": lambda e: len(e[PINNED].paper3.notebooks[:]),
+    "n_notebooks_at_least": lambda e: (
+        f"{PROMISED}+" if (n := len(e[PINNED].paper3.notebooks[:])) >= PROMISED else str(n)
+    ),
     "archive_of_paper_1": lambda e: results_in(e, 1),
     "archive_of_paper_3": lambda e: results_in(e, 3),
 }

@@ -115,6 +115,11 @@ OF_ATTENTION: Rules = {
     "mean_sparsity": lambda m: attention_mean(m, "sparsity"),
 }
 STUDY: Rules = {
+    "clusters": lambda e: (
+        "clusters high"
+        if min(over(e, moment, "eleuther")) > max(over(e, moment, "others"))
+        else "overlaps the others"
+    ),
     "value_ratio": quotient(moment, "eleuther", "meta"),
     "value_to_output_ratio": quotient(ratio, "pythia", "meta"),
     "value_to_output_ratio_of_labs": quotient(ratio, "eleuther", "meta"),

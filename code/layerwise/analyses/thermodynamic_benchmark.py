@@ -1,5 +1,8 @@
 """The unified benchmark: four models, 25 prompts each (Paper 3, abstract; benchmark notebook)."""
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 from jaxtyping import Float32
 
@@ -11,6 +14,9 @@ from layerwise.statistics.correlation import pearson
 from layerwise.statistics.samples import pooled_d, pooled_t, spearman
 
 MODELS = ("Pythia-6.9B", "Gemma-7B", "Mistral-7B", "LLaMA-3.1-8B")
+PYTHIA = "Pythia-6.9B"
+BY_ENTROPY = ("Cliche", "Factual", "Syntactic", "Novel", "Nonsense")  # as the pages order them
+LARGE = 0.8  # of |d|, as usual
 CATEGORIES = ("Factual", "Syntactic", "Cliche", "Novel", "Nonsense")
 
 Prompts = Float32[np.ndarray, " prompt"]
@@ -35,6 +41,40 @@ def single(m: Rows) -> np.ndarray:
     return m["Entropy"].astype(np.float32).astype(np.float64)
 
 
+def by_model(rows: Rows) -> dict[str, Rows]:
+    return {model: rows.where(Model=model) for model in MODELS}
+
+
+def means(m: Rows, column: str) -> dict[str, float]:
+    """Mean of a column by category of prompts."""
+    return {name: float(np.mean(m.where(Category=name)[column])) for name in CATEGORIES}
+
+
+def n_models(rows: Rows, rule: Callable[[Rows], bool]) -> str:
+    """In how many of the models something holds."""
+    n = sum(bool(rule(m)) for m in by_model(rows).values())
+    return "all models" if n == len(MODELS) else f"{n} of {len(MODELS)} models"
+
+
+def ranks(rows: Rows) -> dict[str, dict[str, int]]:
+    """Place of a model's category by its mean distance of the gain from 1, the nearest first."""
+    found = {
+        (model, name): float(np.mean(distance(m.where(Category=name))))
+        for model, m in by_model(rows).items()
+        for name in CATEGORIES
+    }
+    order = sorted(found, key=found.__getitem__)
+    places: dict[str, dict[str, int]] = {model: {} for model in MODELS}
+    for place, (model, name) in enumerate(order, 1):
+        places[model][name] = place
+    return places
+
+
+def above_base(m: Rows, category: str) -> bool:
+    """Whether a category's mean gain is above that of all prompts."""
+    return means(m, "Last_Gain")[category] > np.mean(m["Last_Gain"])
+
+
 OF_CATEGORY: Rules = {
     "gain": lambda c: np.mean(c["Last_Gain"]),
     "dev": lambda c: np.mean(distance(c)),
@@ -51,6 +91,15 @@ OF_MODEL: Rules = {
     "entropy/Spearman_p": lambda m: spearman(single(m), m["Last_Gain"]).p,
     "complexity/Complexity_Spearman_r": lambda m: spearman(m["Complexity"], m["Last_Gain"]).r,
     "complexity/Complexity_Spearman_p": lambda m: spearman(m["Complexity"], m["Last_Gain"]).p,
+    "expands": lambda m: bool(np.mean(m["Last_Gain"]) > 1),
+    "mean_distance": lambda m: np.mean(distance(m)),
+    "distance_of_mean": lambda m: abs(np.mean(m["Last_Gain"]) - 1),
+    "p3/difference_pct": lambda m: (
+        100 * (entropies(m, "Cliche").mean() / entropies(m, "Novel").mean() - 1)
+    ),
+    "p3/difference_pct_rounded": lambda m: (
+        100 * (np.divide(*[round(float(one.mean()), 2) for one in compared(m)]) - 1)
+    ),
     "distance_r": lambda m: pearson(single(m), distance(m)).r,
     # the shortest decimals of the single-precision means
     "p3/Cliche_mean": lambda m: float(str(entropies(m, "Cliche").mean())),
@@ -62,7 +111,41 @@ OF_MODEL: Rules = {
         lambda m: {name: m.where(Category=name) for name in CATEGORIES}, together(OF_CATEGORY)
     ),
 }
+SAID: Rules = {  # of the four models together, on the pages beside the paper
+    "nonsense_highest": lambda rows: n_models(
+        rows, lambda m: max(g := means(m, "Last_Gain"), key=g.__getitem__) == "Nonsense"
+    ),
+    "cliche_lowest_entropy": lambda rows: n_models(
+        rows, lambda m: min(h := means(m, "Entropy"), key=h.__getitem__) == "Cliche"
+    ),
+    "entropy_order": lambda rows: n_models(
+        rows,
+        lambda m: sorted(h := means(m, "Entropy"), key=h.__getitem__) == list(BY_ENTROPY),
+    ),
+    "cliche_significant": lambda rows: n_models(rows, lambda m: pooled_t(*compared(m))[1] < 0.05),
+    "cliche_large": lambda rows: n_models(rows, lambda m: abs(pooled_d(*compared(m))) > LARGE),
+    "significant_by_spearman": lambda rows: [
+        model for model, m in by_model(rows).items() if spearman(single(m), m["Last_Gain"]).p < 0.05
+    ],
+    "significant_by_pearson": lambda rows: [
+        model for model, m in by_model(rows).items() if pearson(single(m), m["Last_Gain"]).p < 0.05
+    ],
+    "pythia_direction": lambda rows: (
+        "lower gain"
+        if pearson(single(p := rows.where(Model=PYTHIA)), p["Last_Gain"]).r < 0
+        else "higher gain"
+    ),
+    "llama_expanding": lambda rows: int(np.sum(rows.where(Model="LLaMA-3.1-8B")["Last_Gain"] > 1)),
+    "ranks": ranks,
+    **{
+        f"above_base/{name}": partial(
+            lambda rows, name: n_models(rows, partial(above_base, category=name)), name=name
+        )
+        for name in CATEGORIES
+    },
+}
 STUDY: Rules = {
+    **SAID,
     "n_measurements": lambda rows: len(rows["Last_Gain"]),
     # by mean gain, the smallest first
     "order": lambda rows: " < ".join(

@@ -5,6 +5,7 @@ import numpy as np
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.gain_files import Rows, rows_of
 from layerwise.places.result_files import TWIN_ROWS, TWINS
+from layerwise.statistics.correlation import pearson_r
 
 FAMILIES = ("Mistral-7B", "Gemma-7B", "LLaMA-3.1-8B")
 VARIANTS = ("base", "instruct")
@@ -32,6 +33,17 @@ def same_side(family: Rows) -> bool:
     return (base(family) > 1) == (tuned(family) > 1)
 
 
+def base_tuned(rows: Rows) -> float:
+    """r of the base and the tuned models' mean gains over the families."""
+    return pearson_r(*np.array([(base(f), tuned(f)) for f in rows.by("Family").values()]).T)
+
+
+def prompts_turned(family: Rows) -> int:
+    """Prompts whose gain lies on one side of 1 in the base and on the other in the tuned model."""
+    sides = [family.where(Variant=variant)["Last_Gain"] > 1 for variant in VARIANTS]
+    return int(np.sum(sides[0] != sides[1]))
+
+
 OF_FAMILY: Rules = {
     "base/std_gain": lambda f: np.std(f.where(Variant="base")["Last_Gain"]),
     "instruct/std_gain": lambda f: np.std(f.where(Variant="instruct")["Last_Gain"]),
@@ -45,6 +57,10 @@ OF_FAMILY: Rules = {
 STUDY: Rules = {
     "n_total_measurements": lambda rows: len(rows["Last_Gain"]),
     "sign_kept": lambda rows: all(map(same_side, rows.by("Family").values())),
+    "n_damping_bases": lambda rows: sum(base(f) < 1 for f in rows.by("Family").values()),
+    "base_tuned_r": base_tuned,
+    "criterion": lambda rows: "above 0.8" if base_tuned(rows) > 0.8 else "0.8 or less",
+    "n_prompts_turned": lambda rows: sum(map(prompts_turned, rows.by("Family").values())),
     "largest_change_pct": lambda rows: max(
         100 * abs(1 - tuned(f) / base(f)) for f in rows.by("Family").values()
     ),
