@@ -21,6 +21,7 @@ NAMES = (
     "laws", "sequence_gains", "thermodynamic_benchmark", "unembedding", "neutral_control",
     "sheaf_trace", "spectral_norms", "calibration", "output_correlation", "cross_model",
     "phases", "consolidated", "twins", "validation", "sources",
+    "printed_tests",
 )  # fmt: skip
 # The result files of a reader's model, and the analyses that make them.
 OF_READER = {
