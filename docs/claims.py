@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from layerwise.analyses import TABLES
+from layerwise.ledger.tally import tally, tally_sentence
 from layerwise.ledger.verdicts import VERDICTS, counted
 from layerwise.pages.records import analysis_of, answer, grades
 
@@ -21,11 +22,14 @@ SHOWN = (
 )  # fmt: skip
 BEGIN = "<!-- headlines: written by `make docs` from the judged claims; do not edit -->"
 END = "<!-- headlines end -->"
+COUNTS = "<!-- counts: written by `make docs` from the judged claims; do not edit -->"
+COUNTED = "<!-- counts end -->"
 HEAD = """# The claims, by analysis
 
 <!-- Written by `make docs` from results/published/claims.json; do not edit. -->
 
-A claim is a number or a label that a paper, one of its notebooks or one of its result files gives.
+A claim is a number, a label or a statement that a paper, one of its notebooks, one of its pages
+or one of its result files gives.
 A row is an analysis: what recomputes those claims, by the tables of rules in
 `code/layerwise/analyses/`. `dvc repro analyse@published` runs all of them and writes
 `results/published/statistics/ANALYSIS.json`; `layerwise claims --analysis ANALYSIS` lists an
@@ -72,11 +76,18 @@ def headlines(document: dict) -> str:
     return "\n".join(rows)
 
 
+def counts(document: dict) -> str:
+    """How many claims there are, by what they were compared with."""
+    return tally_sentence(tally(document["claims"]))
+
+
 def with_headlines(readme: str, document: dict) -> str:
-    """The README with today's table between its two marks."""
-    before, _, rest = readme.partition(BEGIN)
-    after = rest.partition(END)[2]
-    return f"{before}{BEGIN}\n{headlines(document)}\n{END}{after}" if rest else readme
+    """The README with today's counts and table, each between its two marks."""
+    for (begin, end), made in (((COUNTS, COUNTED), counts), ((BEGIN, END), headlines)):
+        before, _, rest = readme.partition(begin)
+        after = rest.partition(end)[2]
+        readme = f"{before}{begin}\n{made(document)}\n{end}{after}" if rest else readme
+    return readme
 
 
 def main(path: Path) -> None:

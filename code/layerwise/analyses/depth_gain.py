@@ -72,7 +72,8 @@ OVER_SIZES = {
     # blocks whose own gain is under 1, of the sizes that damp: the last, behind the norm, left out
     "damping_blocks": damping_blocks,
     "size_gain": lambda f: pearson(
-        np.log10([m.n_params for m in f.of(MLP_SCALING).models]), [gain(m) for m in f.models]
+        np.log10([m.n_params for m in f.of(MLP_SCALING).models]),
+        np.array([gain(m) for m in f.models]),
     )._asdict(),
     "smallest_and_largest": lambda f: sides(f, "pythia-160m", "pythia-12b"),
     "consistency": lambda f: (

@@ -26,7 +26,7 @@ from layerwise.analyses.gain_files import (
 )
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import NotMeasured
-from layerwise.places.result_files import BEYOND, GPT2, GPTJ, HUNT, SWEEP
+from layerwise.places.result_files import BEYOND, GPT2, GPTJ, HUNT, PROMPTS, SWEEP
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.samples import require_sample
 
@@ -65,6 +65,13 @@ def expand_percent(found: Sequence[float], decimals: int | None = None) -> int |
 
 def with_gpt2(f: Entry) -> list[float]:
     return gains_of(labs(f)["Meta"]) + means(Rows(f.of(GPT2)))
+
+
+def undecided(m: Entry) -> bool:
+    """Whether a mean gain is not told from 1 by the prompts: two-sided p of Student's t >= 0.05."""
+    n = int(m.of(PROMPTS).rho_hunt.n_prompts)
+    t = (m.gain_no_ln_mean - 1) / (m.gain_no_ln_std / np.sqrt(n - 1))  # the SD is over n
+    return bool(2 * stats.t.sf(abs(t), n - 1) >= 0.05)
 
 
 def signature(some: Models) -> str:
@@ -195,6 +202,7 @@ OVER_MODELS: Rules = {
     ),
     "dampen_pct_swept": lambda f: percent([damps(m) for m in f.of(SWEEP).models]),
     "expand_pct_others": lambda f: expand_percent(gains_of(others(f))),
+    "n_others_undecided": lambda f: sum(undecided(m) for m in others(f) if damps(m)),
     "expand_pct_others_rounded": lambda f: expand_percent(gains_of(others(f)), 2),
     "expand_pct_meta_openai": lambda f: expand_percent(with_gpt2(f)),
     "expand_pct_meta_openai_rounded": lambda f: expand_percent(with_gpt2(f), 2),

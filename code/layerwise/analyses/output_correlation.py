@@ -163,7 +163,7 @@ DOCUMENTS = {
     "correlation": Document(OUTPUT_CORRELATION, {"numeric_split/*": SPLIT, "rlhf_masking/*": GAP}),
     "divergence": Document(DIVERGENCE, {"*": OF_CATEGORY}),
     "divergence_ratio": Document(DIVERGENCE, {"": {"over_the_next": over_the_next}}, {}),
-    "classification": Document(CLASSES, {"": REGIME_COUNTS | REGIMES_OF}, {}),
+    "classification": Document(CLASSES, {"": {**REGIME_COUNTS, **REGIMES_OF}}, {}),
     "contributions": Document(CONTRIBUTIONS, {"": OF_PARTS}, {}),
     "rerun": Document(CONTRIBUTIONS, {"": NOISE}, {}),
 }

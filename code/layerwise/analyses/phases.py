@@ -216,6 +216,8 @@ STATEMENTS: Rules = {
         n_categories(e), e.draws.n_resamples, len(e[BOOTSTRAP].layer_results), e.draws.seed
     ),
     "inverted_models": of_four(some_late),
+    "inverted_models_by_any": of_four(lambda c: min(c.r(c.phase("late")).values()) < 0),
+    "inverted_models_by_printed": of_four(lambda c: c.printed_mean("late") < -phases.BOUND),
     "inverted_models_by_bound": of_four(lambda curve: curve.mean("late") < -phases.BOUND),
     "inverted_models_by_sign": of_four(lambda curve: curve.mean("late") < 0),
     "same_models_by_means": lambda e: (

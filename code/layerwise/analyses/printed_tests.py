@@ -18,6 +18,7 @@ from layerwise.statistics.correlation import pearson_p
 PRINTED = "printed tests"  # of every test: kind, values, their decimals (12: exact), n, p
 STARS = {0.001: "***", 0.01: "**", 0.05: "*"}
 NONE = "(none)"
+EXACT = 1e-9  # a count is a count
 EQUAL, BELOW = "p = ", "p < "
 
 Numbers = Sequence[float]
@@ -43,7 +44,7 @@ def of_rank_sum(u: float, n: Numbers) -> float:
         for places in itertools.combinations(range(total), first)
     ]
     larger = max(u, n[0] * n[1] - u)
-    return min(1.0, 2 * float(np.mean(np.array(ways) >= larger)))
+    return min(1.0, 2 * float(np.mean(np.array(ways) >= larger - EXACT)))
 
 
 # p of the printed values (whose last digits are uncertain) with the printed numbers of points
@@ -70,9 +71,9 @@ def p_range(test: Entry) -> tuple[float, float]:
     halves = [0.5 * 10.0**-places for places in test.decimals[:].tolist()]
     ends = [
         (value - half, value, value + half)
-        for value, half in zip(test["values"][:].tolist(), halves, strict=True)
+        for value, half in zip(test["values"][:].astype(float).tolist(), halves, strict=True)
     ]
-    n, p = test.n[:].tolist(), KINDS[test.kind]
+    n, p = test.n[:].astype(float).tolist(), KINDS[test.kind]
     found = [p(corner, n) for corner in itertools.product(*ends)]
     return min(found), max(found)
 

@@ -36,6 +36,10 @@ def compared(m: Rows) -> tuple[Prompts, Prompts]:
     return entropies(m, "Cliche"), entropies(m, "Novel")
 
 
+def percent_change(value: float, of: float) -> float:
+    return 100 * (value / of - 1)
+
+
 def single(m: Rows) -> np.ndarray:
     """All entropies, as far as single precision goes."""
     return m["Entropy"].astype(np.float32).astype(np.float64)
@@ -94,11 +98,9 @@ OF_MODEL: Rules = {
     "expands": lambda m: bool(np.mean(m["Last_Gain"]) > 1),
     "mean_distance": lambda m: np.mean(distance(m)),
     "distance_of_mean": lambda m: abs(np.mean(m["Last_Gain"]) - 1),
-    "p3/difference_pct": lambda m: (
-        100 * (entropies(m, "Cliche").mean() / entropies(m, "Novel").mean() - 1)
-    ),
-    "p3/difference_pct_rounded": lambda m: (
-        100 * (np.divide(*[round(float(one.mean()), 2) for one in compared(m)]) - 1)
+    "p3/difference_pct": lambda m: percent_change(*(float(one.mean()) for one in compared(m))),
+    "p3/difference_pct_rounded": lambda m: percent_change(
+        *(round(float(one.mean()), 2) for one in compared(m))
     ),
     "distance_r": lambda m: pearson(single(m), distance(m)).r,
     # the shortest decimals of the single-precision means

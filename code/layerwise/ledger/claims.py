@@ -1,4 +1,4 @@
-"""The ledger: every number or label that a paper or one of its notebooks prints or saves.
+"""The ledger: every number, label or statement that a paper or a notebook prints or saves.
 
 `claims/paperN.yaml` keeps tables as tables. An entry is one claim or a family of them: its `for`
 names the variables that the id runs over, each an entry of `sets` (or an attribute of another
@@ -41,7 +41,7 @@ Entry = TypedDict(
         "id": Required[str],
         "for": dict[str, str | Sets],
         "kind": Literal["computed", "declared", "cited"],
-        "printed": Any,
+        "printed": Required[Any],
         "decimals": int | str | None,
         "tolerance": str,
         "readings": dict[str, str],
@@ -70,7 +70,7 @@ class Claim:
 
     id: str
     paper: int
-    printed: Printed  # None: it went to a screen and was never saved
+    printed: Printed
     where: str = ""
     quantity: str = ""
     kind: str = "computed"
@@ -196,6 +196,11 @@ def _claim(
     paper: int, entry: dict[str, Any], variables: dict[str, _Member], published: Published
 ) -> Claim:
     printed, file, key = _printed(entry.get("printed"), variables, published)
+    if printed is None:
+        raise LayerwiseError(
+            "a claim must have a printed value, found none; what was never saved is no claim, "
+            "remove it"
+        )
     given = {k: v for k, v in entry.items() if k not in ("for", "printed") and v is not None}
     found = {"source_file": file, "source_key": key, **_filled(given, variables)}
     if found.get("decimals") not in (None, FULL):

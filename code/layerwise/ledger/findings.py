@@ -1,5 +1,6 @@
-"""What does not follow, as facts: `claims/findings.yaml` says which claims are one fact, what would
-give what is printed, and what it means for the argument; the numbers come from the records.
+"""What does not follow, as facts: `claims/findings.yaml` says which claims are one fact, what gives
+what is printed (and among how many alternatives that was found), and what it means for the
+argument; the numbers come from the records.
 """
 
 import math
@@ -9,10 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Required
 
+from layerwise.errors import LayerwiseError
 from layerwise.ledger.sentences import (
     Entry,
     Record,
     Said,
+    Value,
     fill,
     named_and_matching,
     of_entry,
@@ -31,14 +34,21 @@ _PAPER = re.compile(
 )
 
 
+# 1: changes the answer to a central claim; 2: changes a number or a statement; none: a slip
+Weight = Literal[1, 2, "none"]
+SLIP: Weight = "none"
+ORDER: tuple[Weight, ...] = (1, 2, SLIP)
+
+
 class Asked(Entry, total=False):
     """An entry of findings.yaml."""
 
     title: Required[str]
-    weight: Required[Literal[1, 2, 3]]
+    weight: Required[Weight]
     headline: str
     caveat: bool
     gives: str
+    among: str
     follows: str
 
 
@@ -78,18 +88,20 @@ class Finding:
     Attributes:
         id: p2.late_mean, ...; its title is a sentence.
         paper: 1, 2 or 3; `headline`: the id of the one it touches, if any.
-        weight: 1, a headline rests on it; 2, it changes a number or a statement; 3, a detail.
+        weight: 1, it changes the answer to a headline; 2, it changes a number or a statement;
+            none, a slip that changes nothing.
         caveat: it is there whatever the verdicts are.
         claims: ids, those that the sentences quote first; `places`: where they stand in print.
         printed, recomputed: of the first claim that falls (of a caveat: of the first), as text.
-        gives: what would give what is printed; empty where nothing known does.
+        gives: what gives what is printed, and among which alternatives it was found; empty where
+            nothing was searched for, or nothing does.
         follows: what follows for the argument; empty where the numbers are not those in print.
     """
 
     id: str
     paper: int
     title: str
-    weight: int
+    weight: Weight
     headline: str | None
     caveat: bool
     claims: list[str]
@@ -107,10 +119,10 @@ def findings(
     *,
     argued: bool = True,
 ) -> list[Finding]:
-    """One per fact; by the headline that they touch, then by weight, then as the entries stand.
+    """One per fact; by weight, then by the headline that they touch, then as the entries stand.
 
     An entry none of whose claims falls is no finding, unless it is a caveat. What falls and has no
-    entry is a finding of weight 3, one for every quantity of a paper.
+    entry is a finding of weight 2, one for every quantity of a paper.
 
     Arguments:
         entries: `read_findings`.
@@ -131,16 +143,31 @@ def findings(
         if record["verdict"] in FALLS and record["id"] not in listed:
             rest.setdefault((record["paper"], record["quantity"]), []).append(record)
     for group in rest.values():
-        first = {"id": group[0]["id"], "claims": {"claim": group[0]["id"]}, "weight": 3}
+        first = {"id": group[0]["id"], "claims": {"claim": group[0]["id"]}, "weight": 2}
         title = f"{group[0]['quantity']}: {{claim}}, not {{claim.printed}}."
         found.append(_finding({**first, "title": title}, group, group[0], known, argued))
     places = {headline: place for place, headline in enumerate(order)}
-    return sorted(found, key=lambda one: (places.get(one.headline or "", len(places)), one.weight))
+    return sorted(
+        found,
+        key=lambda one: (ORDER.index(one.weight), places.get(one.headline or "", len(places))),
+    )
 
 
 def read_findings(folder: Path) -> list[dict[str, Any]]:
     """The entries of `findings.yaml` of the ledger's folder."""
     return read_entries(folder / "findings.yaml", Asked)
+
+
+def _gives(entry: Mapping[str, Any], values: Mapping[str, Value]) -> str:
+    """What gives the printed value, with the alternatives that it was found among."""
+    if bool(entry.get("gives")) != bool(entry.get("among")):
+        raise LayerwiseError(
+            "`gives` and `among` go together: what gives a printed value says among which "
+            "alternatives it was found"
+        )
+    if not entry.get("gives"):
+        return ""
+    return f"{fill(entry['gives'], values)} Tried: {entry['among']}."
 
 
 def _finding(
@@ -162,6 +189,6 @@ def _finding(
         places=list(dict.fromkeys(record["where"] for record in touched)),
         printed=Said(first).printed,
         recomputed=f"{Said(first)}",
-        gives=fill(entry.get("gives", ""), values) if argued else "",
+        gives=_gives(entry, values) if argued else "",
         follows=fill(entry.get("follows", ""), values) if argued else "",
     )

@@ -244,8 +244,6 @@ def _judge_published(claim: Claim, value: Any, statistics: Statistics) -> tuple[
         return stated
     derived = value is not None and statistics.derived_from(claim.statistic) is not None
     copied = statistics.copies(claim, value)
-    if claim.printed is None:
-        return ("not checkable" if derived else "needs weights"), claim.why
     same = gives(claim.printed, value, digits(claim))
     whole = claim.decimals == FULL or counts(claim.decimals, claim.tolerance)
     if claim.identity or (derived and copied and whole):

@@ -19,7 +19,6 @@ from layerwise.pages.typed_numbers import refuse_typed_numbers
 REPORT = "report"
 DOCUMENTS = {"main.tex.j2": REPORT, "supplement.tex.j2": "supplement"}
 CARE = ("differs", "contradicted", "not checkable")  # verdicts whose claims the supplement lists
-DETAIL = 3  # weight of a finding that touches no argument
 # Figures of the report; the supplement has the others.
 MAIN = (
     "overview",
@@ -77,11 +76,11 @@ def write_source(
     told |= {
         "claims": document["claims"],
         "readings": readings,
-        # of measured numbers what has no entry of its own is in the supplement
+        # of measured numbers what touches no central claim is in the supplement
         "findings": [
             one
             for one in told["findings"]
-            if told["source"] == "published" or one["weight"] < DETAIL
+            if told["source"] == "published" or one["headline"] is not None
         ],
         "questions": matrix(questions),
         "care": CARE,

@@ -7,6 +7,7 @@ from typing import Any
 from layerwise.ledger.findings import origin, relative_difference
 from layerwise.ledger.headlines import DEPENDS, GRADES, NEEDS_WEIGHTS, NOT, STANDS, UNDECIDED
 from layerwise.ledger.sentences import NOTHING
+from layerwise.ledger.tally import tally, tally_sentence
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.values import brief, shown
 
@@ -30,6 +31,7 @@ def context(document: Mapping[str, Any], *, random: bool) -> dict[str, Any]:
         "random": random,
         "again": AGAIN[document["source"]],
         "answer": answer(document["headlines"]),
+        "tally": tally_sentence(tally(document["claims"])),
         "grades": grades(document["headlines"]),
         "verdicts": {word: meaning for word, meaning in VERDICTS.items() if word in used},
         "no_value": NOTHING,
