@@ -76,7 +76,7 @@ def ranks(rows: Rows) -> dict[str, dict[str, int]]:
 
 def above_base(m: Rows, category: str) -> bool:
     """Whether a category's mean gain is above that of all prompts."""
-    return means(m, "Last_Gain")[category] > np.mean(m["Last_Gain"])
+    return means(m, "Last_Gain")[category] > float(np.mean(m["Last_Gain"]))
 
 
 OF_CATEGORY: Rules = {
