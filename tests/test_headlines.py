@@ -302,7 +302,9 @@ def test_every_claim_moves_with_what_it_rests_on(records, root, published, seed)
     for cell in sorted({cell for one in records.values() for cell in one["provenance"]["inputs"]}):
         file, _, key = cell.partition("#")
         value = published.cells.get((file, key))
-        number = isinstance(value, float) or (isinstance(value, str) and "." in value)
+        number = isinstance(value, float) or (
+            isinstance(value, str) and re.fullmatch(r"-?\d*\.\d+", value)
+        )
         if number and math.isfinite(float(value)) and float(value):
             by_file.setdefault(file, []).append((file, key))
     rng = random.Random(seed)

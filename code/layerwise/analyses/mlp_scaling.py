@@ -39,7 +39,7 @@ def interval(f: Entry, level: float = 0.95) -> list[float]:
     """Interval of the exponent, by Student's t with two degrees of freedom less than sizes."""
     line = law(f)
     half = stats.t.ppf((1 + level) / 2, len(f.models) - 2) * line.slope_error
-    return [line.slope - half, line.slope + half]
+    return [float(line.slope - half), float(line.slope + half)]
 
 
 def log_gain(line: Line, n_params: float) -> float:
@@ -61,8 +61,10 @@ OVER_SIZES: Rules = {
     "scaling_law/r_squared": lambda f: law(f).r ** 2,
     "scaling_law/p_value": lambda f: law(f).p,
     "interval": interval,
-    "one_error": lambda f: [law(f).slope + law(f).slope_error * sign for sign in (-1, 1)],
-    "predicted": lambda f: {name: 10 ** log_gain(law(f), n) for name, n in PREDICTED.items()},
+    "one_error": lambda f: [float(law(f).slope + law(f).slope_error * sign) for sign in (-1, 1)],
+    "predicted": lambda f: {
+        name: float(10 ** log_gain(law(f), n)) for name, n in PREDICTED.items()
+    },
     "mean_attn_contracting_pct": lambda f: np.mean(
         [contracting_percent(m.attn_gains[:]) for m in f.models]
     ),

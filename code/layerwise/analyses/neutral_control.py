@@ -41,6 +41,12 @@ def test(f: Entry) -> tuple[float, float]:
     return pooled_t(asymmetries(f.political_results), asymmetries(f.neutral_results))
 
 
+def of_pair(pair: Entry) -> float:
+    """Absolute difference of one pair's two cosines."""
+    a, b = (np.float32(pair[side]) for side in SIDES)
+    return float(abs(a - b))
+
+
 def unrelated(f: Entry) -> str:
     """How many neutral pairs, but the one that is called parallel, lie as near to zero as it."""
     others = np.delete(asymmetries(f.neutral_results), CAPITALS)
@@ -61,8 +67,8 @@ RULES: Rules = {
     ),
     "n/neutral": lambda f: len(asymmetries(f.neutral_results)),
     "n/political": lambda f: len(asymmetries(f.political_results)),
-    "pairs/first": lambda f: asymmetries(f.neutral_results)[0],
-    "pairs/capitals": lambda f: asymmetries(f.neutral_results)[CAPITALS],
+    "pairs/first": lambda f: of_pair(f.neutral_results[0]),
+    "pairs/capitals": lambda f: of_pair(f.neutral_results[CAPITALS]),
     "pairs/unrelated": unrelated,
     "exact_zero_sims": lambda f: np.sum(
         [np.sum(similarities(group) == 0) for group in (f.neutral_results, f.political_results)]

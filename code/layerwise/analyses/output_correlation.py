@@ -136,9 +136,9 @@ OF_PARTS: Rules = {
         for name, rule in {
             "preference/facts": lambda f, model: preference(f, model, FACTS),
             "preference/numeric": lambda f, model: preference(f, model, NUMERIC),
-            "parts": lambda f, model: dict(
-                zip(categories(f), contributions(f, model), strict=True)
-            ),
+            "parts": lambda f, model: {
+                name: partial(contribution, f, model, name) for name in categories(f)
+            },
             "total": lambda f, model: sum(contributions(f, model)),
             "numeric_share": lambda f, model: (
                 100 * contribution(f, model, NUMERIC) / sum(contributions(f, model))
