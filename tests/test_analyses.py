@@ -312,8 +312,8 @@ def test_names_that_are_numbers_stay_names(states):
     words = found["validation"]["_verdicts"]
     assert list(words["aligned"]) == list("012345")
     assert (words["sf_label"], words["key_question"]) == (None, None)  # no scientific facts
-    assert {"sign_change", "late_inversion"}.isdisjoint(
-        row["claim"] for row in found["sensitivity"]["rows"]
+    assert {"late", "sign_change", "late_inversion"}.isdisjoint(
+        row["question"] for row in found["sensitivity"]["rows"]
     )
 
 

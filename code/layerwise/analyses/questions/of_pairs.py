@@ -27,7 +27,7 @@ from layerwise.analyses.questions.question import PUBLISHED, Question, Range
 from layerwise.inputs.published import NotMeasured
 from layerwise.places.categories import FACTS, NUMERIC
 from layerwise.places.curves import METRIC
-from layerwise.places.models import READER, SLUG
+from layerwise.places.models import OWN, READER, SLUG
 from layerwise.places.result_files import BINS, BOOTSTRAP, PAIRS, SCALING, UA_FILES
 from layerwise.statistics import phases
 from layerwise.statistics.correlation import MIN_POINTS, pearson_p
@@ -243,10 +243,15 @@ def _evidence(source: Entry | Evidence) -> Evidence:
 
 
 def curves_of(e: Evidence) -> dict[str, Curve]:
-    """Of every model and condition of Paper 2, or of the reader's model."""
+    """Of every model and condition of Paper 2, or of the reader's model.
+
+    Of a reader's curve that ends before the last layer no layer is a late one.
+    """
     if is_of_reader(e):
         whole = CURVES[SLUG].of(e)
-        return {READER: Curve(READER, whole)} if len(whole.layers) >= len(phases.PHASES) else {}
+        to_the_end = whole.layers[-1] == e[SCALING].models[OWN].n_layers
+        enough = len(whole.layers) >= len(phases.PHASES)
+        return {READER: Curve(READER, whole)} if to_the_end and enough else {}
     return {slug: Curve(slug, curve.of(e)) for slug, curve in CURVES.items()}
 
 
