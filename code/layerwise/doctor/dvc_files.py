@@ -14,8 +14,7 @@ from pathlib import Path
 
 import psutil
 import yaml
-from dvc.rwlock import SCHEMA
-from voluptuous import Invalid
+from dvc.rwlock import SCHEMA, Invalid
 
 from layerwise.doctor import FULL, REPRODUCE, TARGETS, Finding
 from layerwise.errors import LayerwiseError
