@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: help setup doctor test reproduce rehearse reproduce-full real verify-lock archive docs bench bench-gpu
+.PHONY: help setup doctor test test-docs reproduce rehearse reproduce-full real verify-lock archive docs bench bench-gpu
 .PHONY: docker-build docker-run docker-test lint lock clean
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -24,7 +24,10 @@ doctor: setup  ## what can run here, and what to do about what cannot
 	@layerwise doctor
 
 test: setup  ## run the tests; skipped ones are listed with their reason
-	@OMP_NUM_THREADS=1 pytest -n auto --maxprocesses 4 --dist loadfile -rs
+	@OMP_NUM_THREADS=1 pytest -n auto --maxprocesses 4 --dist worksteal -rs -m "not docs"
+
+test-docs: setup  ## run the commands of README and pages, the notebook and the studies, as they are written
+	@OMP_NUM_THREADS=1 pytest -n auto --maxprocesses 4 --dist worksteal -rs -m docs
 
 reproduce: setup  ## recompute what follows from the published numbers: offline, no GPU, a minute
 	@python -m layerwise.steps.run published

@@ -1,14 +1,13 @@
-"""Shared fixtures: the repository, its published numbers, and shape checks of every annotation."""
+"""Shared fixtures: the repository, its published numbers, and checks of the shapes of arrays."""
 
 import os
+import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from jaxtyping import install_import_hook
-
-os.environ.setdefault("SOURCE_DATE_EPOCH", "1767744000")  # results are dated
-# Shapes in signatures are enforced in tests only.
-install_import_hook("layerwise", "beartype.beartype")
 
 ROOT = Path(__file__).resolve().parent.parent
 # what only some machines have, by the fixture that reads it
@@ -16,6 +15,24 @@ ELSEWHERE = {
     "mirror": os.environ.get("LAYERWISE_MIRROR"),
     "real": os.environ.get("LAYERWISE_REAL"),
 }
+os.environ.setdefault("SOURCE_DATE_EPOCH", "1767744000")  # results are dated
+
+
+def typechecked() -> list[str]:
+    """The modules whose annotations the tests enforce: those whose signatures have shapes.
+
+    Elsewhere mypy knows as much, and rules make hundreds of thousands of calls. With
+    LAYERWISE_TYPECHECK=all every annotation of the package is enforced, in twice the time.
+    """
+    if os.environ.get("LAYERWISE_TYPECHECK") == "all":
+        return ["layerwise"]
+    paths = [path for path in (ROOT / "code").rglob("*.py") if "jaxtyping" in path.read_text()]
+    return [".".join(path.relative_to(ROOT / "code").with_suffix("").parts) for path in paths]
+
+
+install_import_hook(typechecked(), "beartype.beartype")
+
+from layerwise.files import atomic_path  # noqa: E402: behind the hook
 
 
 def pytest_collection_modifyitems(config, items):
@@ -41,42 +58,73 @@ def published():
 
 
 @pytest.fixture(scope="session")
-def works(published):
+def once(tmp_path_factory, worker_id):
+    """`once(name, make)`: what `make(folder)` gives, made by one worker, read by the others.
+
+    The folder is theirs together, so nobody writes into it later.
+    """
+    own = tmp_path_factory.getbasetemp()
+    shared = own if worker_id == "master" else own.parent
+
+    def made_once(name, make):
+        file = shared / f"{name}.pickle"
+        with FileLock(shared / f"{name}.lock"):
+            if not file.exists():
+                with atomic_path(file) as part:
+                    part.write_bytes(pickle.dumps(make(shared / name)))
+            return pickle.loads(file.read_bytes())
+
+    return made_once
+
+
+@pytest.fixture(scope="session")
+def works(once, published):
     """Every analysis of the published numbers."""
     from judged import everything
 
-    return everything(published)
+    return once("works", lambda _: everything(published))
 
 
 @pytest.fixture(scope="session")
-def records(root, published, works):
+def records(once, root, published, works):
     """The judged claims, by id."""
     from judged import judged
 
-    return judged(root, published, works)
+    return once("records", lambda _: judged(root, published, works))
 
 
 @pytest.fixture(scope="session")
-def results(root, tmp_path_factory):
+def results(once, root):
     """A folder of results with the source `published`, analysed and judged by the stages."""
     from layerwise.steps import analyse, judge
 
-    of = tmp_path_factory.mktemp("judged") / "results" / "published"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(root)
-        analyse.run("published", of / "statistics")
-        judge.run("published", of / "statistics", of / "claims.json")
-    return of.parent
+    def make(folder):
+        of = folder / "published"
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(root)
+            analyse.run("published", of / "statistics")
+            judge.run("published", of / "statistics", of / "claims.json")
+        return folder
+
+    return once("results", make)
 
 
 @pytest.fixture(scope="session")
-def analyzed(tmp_path_factory):
-    """What `analyze` found on a twin of five blocks, and its folder; do not write into it."""
+def analyzed(once):
+    """What `analyze` found on a twin of five blocks, and its folder."""
     from layerwise import analyze
     from tiny_checkpoints import EXAMPLE, twin_folder
 
-    out = tmp_path_factory.mktemp("analyzed") / "out"
-    return analyze(twin_folder("gpt_neox", 5), **EXAMPLE, out=out)
+    twin = twin_folder("gpt_neox", 5)
+    folder = once("analyzed", lambda folder: analyze(twin, **EXAMPLE, out=folder).folder)
+    return replace(analyze(twin, **EXAMPLE), folder=folder)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """`analyze` draws few resamples and one of its figures, where neither is what is tested."""
+    monkeypatch.setattr("layerwise.steps.own_model.N_RESAMPLES", 200)
+    monkeypatch.setattr("layerwise.pages.own_model.figures.OF_ONE", ("layers",))
 
 
 @pytest.fixture(scope="session")

@@ -163,16 +163,18 @@ def test_analyze_writes_one_file_per_analysis(analyzed):
     assert len(results["anisotropy"]["effective_rank"]) == 6
 
 
-def test_analyze_again_reuses_the_states_and_gives_the_same(capsys, analyzed):
-    before, index = contents(analyzed.folder), analyzed.folder / "hidden_states" / "index.json"
+def test_analyze_again_reuses_the_states_and_gives_the_same(capsys, analyzed, tmp_path):
+    out = Path(shutil.copytree(analyzed.folder, tmp_path / "out"))
+    before, index = contents(out), out / "hidden_states" / "index.json"
     stamp = index.stat().st_mtime_ns
-    code, said, err = analyze(capsys, analyzed.folder)
+    code, said, err = analyze(capsys, out)
     assert (code, err) == (0, "")
     assert "validation.json, layers.json" in said
-    assert contents(analyzed.folder) == before
+    assert contents(out) == before
     assert index.stat().st_mtime_ns == stamp
 
 
+@pytest.mark.usefixtures("quick")
 def test_analyze_options_reach_the_results(capsys, tmp_path, analyzed):
     shutil.copytree(analyzed.folder / "hidden_states", tmp_path / "hidden_states")
     assert analyze(capsys, tmp_path, "--layers", "5,2", "--seed", "7", *QUICK)[0] == 0
@@ -218,6 +220,7 @@ def keys(document, place=""):
     return found
 
 
+@pytest.mark.usefixtures("quick")
 def test_real_pairs_give_the_keys_of_the_published_files(capsys, mirror, tmp_path):
     assert analyze(capsys, tmp_path, pairs=mirror / "dataset.json")[0] == 0
     found = read(tmp_path)
@@ -260,6 +263,7 @@ BAD = {
 }
 
 
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("case", BAD)
 def test_bad_inputs_iv(capsys, monkeypatch, tmp_path, analyzed, case):
     """Nothing is left of a run that failed, and an earlier one stays as it was."""
@@ -283,6 +287,7 @@ def test_bad_inputs_iv(capsys, monkeypatch, tmp_path, analyzed, case):
     assert not (tmp_path / "results").exists()
 
 
+@pytest.mark.usefixtures("quick")
 def test_interrupt_leaves_a_run_to_go_on_from(capsys, tmp_path, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
@@ -298,6 +303,7 @@ def test_interrupt_leaves_a_run_to_go_on_from(capsys, tmp_path, monkeypatch):
 # --- analyze: what others have in the folder ----------------------------------------------------
 
 
+@pytest.mark.usefixtures("quick")
 def test_a_second_run_is_refused_and_leaves_the_first_ones_work(capsys, tmp_path, monkeypatch):
     """Also where the first has made nothing yet when the second looks at the folder."""
     work, extract = tmp_path / "out" / "hidden_states.partial" / "batch", own_model.extract
@@ -317,6 +323,7 @@ def test_a_second_run_is_refused_and_leaves_the_first_ones_work(capsys, tmp_path
     assert analyze(capsys, tmp_path / "out", *QUICK)[0] == 0
 
 
+@pytest.mark.usefixtures("quick")
 def test_the_lock_holds_until_the_page_stands(capsys, tmp_path, monkeypatch):
     write, refused = Result.save, []
 
@@ -337,6 +344,7 @@ TO_FILES = ("hidden_states.lock", "index.html", "index.html.part", "validation.j
 TO_FOLDERS = ("figures", "hidden_states", "hidden_states.partial", "../out")
 
 
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(
     ("names", "place", "code"),
     [

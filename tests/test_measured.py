@@ -12,6 +12,7 @@ from layerwise.analyses import TABLES
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.measured import (
     IDENTITY,
+    is_identity,
     is_setting,
     measured,
     merge,
@@ -92,6 +93,18 @@ def test_a_fragment_replaces_the_whole_of_its_place(published: Published) -> Non
     assert (SWEEP, "/models/6/residual_gain_std") not in tables.cells
     with pytest.raises(NotMeasured, match=r"residual_gain_mean.* was not measured"):
         tables[SWEEP, "/models/5/residual_gain_mean"]
+
+
+def test_a_list_that_got_shorter_keeps_no_name_of_print(published: Published) -> None:
+    """An entry keeps its name only where the entry itself was measured."""
+    of_print = {key for file, key in published.cells if file == SWEEP and is_identity(key)}
+    assert {"/models/0/model", "/models/1/model"} <= of_print
+    whole = measured(published, {SWEEP: {"": {"models": [{"rho": 0.5}]}}})
+    assert [key for file, key in whole.cells if file == SWEEP and key.startswith("/models/")] == [
+        "/models/0/rho"
+    ]
+    entry = measured(published, {SWEEP: {"/models/1": {"rho": 0.5}}})
+    assert {key for file, key in entry.cells if file == SWEEP and is_identity(key)} == of_print
 
 
 def test_constants_of_the_methods_stay(published: Published, nothing: Published) -> None:

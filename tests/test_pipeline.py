@@ -23,6 +23,7 @@ from layerwise.extraction.hidden_states import extract
 from layerwise.files import write_text
 from layerwise.rehearsal import scratch
 from layerwise.steps import places, run
+from processes import program, running_in
 
 ROOT = Path(__file__).resolve().parent.parent
 CODE = ROOT / "code"
@@ -296,19 +297,17 @@ def test_ctrl_c_ends_the_stage_at_hand_and_leaves_nothing_running(small):
     (small / "write.py").write_text(
         "import time, sys; print(file=open(sys.argv[1], 'w')); time.sleep(99)"
     )
-    code = "from layerwise.steps import run; run.run('published')"
-    process = subprocess.Popen([sys.executable, "-c", code], cwd=small, start_new_session=True,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # fmt: skip
+    command = [sys.executable, "-c", "from layerwise.steps import run; run.run('published')"]
+    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     begun = [small / name for name in ("published", "published.pdf")]
-    while not any(path.exists() for path in begun):
-        assert process.poll() is None
-        time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
-    assert b"KeyboardInterrupt" in process.communicate(timeout=60)[1]
-    assert process.returncode
-    left = subprocess.run(["ps", "ax", "-o", "pgid=,stat="], capture_output=True, text=True)
-    rows = [line.split() for line in left.stdout.splitlines()]
-    assert str(process.pid) not in {group for group, state in rows if state[0] != "Z"}
+    with program(command, small, **pipes) as process:
+        while not any(path.exists() for path in begun):
+            assert process.poll() is None
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
+        assert b"KeyboardInterrupt" in process.communicate(timeout=60)[1]
+        assert process.returncode
+        assert running_in(small) == []
 
 
 def test_what_failed_is_no_success_and_is_taken_up_by_the_next_run(small, monkeypatch, capfd):

@@ -27,14 +27,13 @@ def loaded(family: str = "gpt_neox", **options: Any) -> tuple[Any, Any]:
     return model, transformers.AutoTokenizer.from_pretrained(folder)
 
 
-@pytest.mark.parametrize("launch", [[], TWO_PROCESSES])
-def test_the_same_files_as_the_command_line(
-    analyzed: Result, tmp_path: Path, launch: list[str]
+def test_the_same_files_as_the_command_line_in_two_processes(
+    analyzed: Result, tmp_path: Path
 ) -> None:
-    """Of one process or of two, which share the batches; the first alone writes and speaks."""
+    """They share the batches; the first alone writes and speaks. Of one: `test_cli`."""
     said = [f"--{name}={path}" for name, path in EXAMPLE.items()]
     model = f"--model={twin_folder('gpt_neox', 5)}"
-    command = [sys.executable, *launch, "-m", "layerwise.cli", "analyze", model, *said]
+    command = [sys.executable, *TWO_PROCESSES, "-m", "layerwise.cli", "analyze", model, *said]
     done = subprocess.run(
         [*command, f"--out={tmp_path / 'verb'}"],
         env={**os.environ, "OMP_NUM_THREADS": "1"}, check=True, capture_output=True, text=True,
@@ -46,11 +45,12 @@ def test_the_same_files_as_the_command_line(
     assert len(verb) < len(made[1])
 
 
-@pytest.mark.parametrize("family", ["gpt_neox", "gpt2", "bloom"])
-def test_a_loaded_model_gives_what_its_folder_gives(family: str) -> None:
-    model, tokenizer = loaded(family)
+@pytest.mark.usefixtures("quick")
+def test_a_loaded_model_gives_what_its_folder_gives() -> None:
+    """One whose output embeddings are its input embeddings, in the mode of training."""
+    model, tokenizer = loaded("gpt2")
     model.train()
-    of_folder = layerwise.analyze(twin_folder(family), **EXAMPLE)
+    of_folder = layerwise.analyze(twin_folder("gpt2"), **EXAMPLE)
     found = layerwise.analyze(model, **EXAMPLE, tokenizer=tokenizer)
     assert found.documents == of_folder.documents
     assert list(found.models) == list(of_folder.models)
@@ -76,6 +76,7 @@ def test_texts_from_memory_and_no_prompts(analyzed: Result) -> None:
     assert without.documents["pairs"] == analyzed.documents["pairs"]
 
 
+@pytest.mark.usefixtures("quick")
 def test_an_empty_path_is_the_folder_one_is_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,6 +86,7 @@ def test_an_empty_path_is_the_folder_one_is_in(
     assert (tmp_path / "index.html").is_file()
 
 
+@pytest.mark.usefixtures("quick")
 def test_a_notebook_shows_the_outcome_first_and_names_as_text(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -117,6 +119,7 @@ def test_tables_are_records_and_pandas_is_no_dependency(
     assert table.to_pandas() == (table.records, list(table.columns))
 
 
+@pytest.mark.usefixtures("quick")
 def test_models_compare_as_results_or_folders(analyzed: Result, tmp_path: Path) -> None:
     other = layerwise.analyze(twin_folder("gpt2"), **EXAMPLE, without=["spectral"])
     found = layerwise.compare([analyzed, other])

@@ -195,6 +195,7 @@ def test_clusters_names_stages_and_as_many_tasks_as_models(root):
 # --- the studies of examples/ run as they are written, on twins at the pinned commits ------------
 
 
+@pytest.mark.docs
 def test_every_study_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -252,6 +253,7 @@ def run(command: str, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.docs
 def test_the_notebook_runs(copy: Path) -> None:
     run("python -m layerwise.extraction.twins pythia-70m out/tiny", copy)
     cells = json.loads((ROOT / "examples" / "own_model.ipynb").read_text())["cells"]
@@ -262,6 +264,7 @@ def test_the_notebook_runs(copy: Path) -> None:
     assert (copy / "out" / "notebook" / "index.html").is_file()
 
 
+@pytest.mark.docs
 @pytest.mark.parametrize("page", PAGES)
 def test_blocks_that_run_anywhere_run(page: str, copy: Path) -> None:
     for language, block, output in blocks((ROOT / page).read_text(encoding="utf-8")):

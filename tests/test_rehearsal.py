@@ -33,6 +33,7 @@ from layerwise.rehearsal.outcome import (
 )
 from layerwise.rehearsal.running import environment, run_stages
 from layerwise.steps import analyse, judge, measure, places
+from processes import interruptible, program, running_in
 
 TEXTS = [*read_pairs(scratch.OUR_PAIRS).statements, *read_prompts(scratch.OUR_PROMPTS)]
 
@@ -229,6 +230,7 @@ def test_a_killed_measurement_gives_the_same_numbers_when_it_goes_on(copy, tmp_p
             [sys.executable, "-m", "layerwise.steps.measure", slug, *map(str, folders),
              "--places", str(tmp_path / "places.json"), "--params", str(tmp_path / "params.yaml")],
             cwd=copy, env=environment(copy), stdout=-1, stderr=-1, text=True,
+            preexec_fn=interruptible,
         )  # fmt: skip
 
     def finished(name: str) -> bytes:
@@ -313,15 +315,15 @@ def test_ctrl_c_leaves_no_process_and_the_next_run_goes_on(pipeline):
         "running.run_stages(Path(sys.argv[1]), ['large', 'small'])"
     )
     (pipeline / "hold-small").touch()
-    run = subprocess.Popen([sys.executable, "-c", script, str(pipeline)], stderr=subprocess.PIPE)
-    while "Running stage 'measure@large'" not in log(pipeline):
-        assert run.poll() is None
-        time.sleep(0.1)
-    time.sleep(1.5)  # by then the other one runs
-    run.send_signal(signal.SIGINT)
-    assert b"KeyboardInterrupt" in run.communicate(timeout=20)[1]
-    left = subprocess.run(["ps", "ax", "-o", "args"], capture_output=True, text=True, check=True)
-    assert "hold-small" not in left.stdout
+    command = [sys.executable, "-c", script, str(pipeline)]
+    with program(command, pipeline, stderr=subprocess.PIPE) as run:
+        while "Running stage 'measure@large'" not in log(pipeline):
+            assert run.poll() is None
+            time.sleep(0.1)
+        time.sleep(1.5)  # by then the other one runs
+        run.send_signal(signal.SIGINT)
+        assert b"KeyboardInterrupt" in run.communicate(timeout=60)[1]
+        assert running_in(pipeline) == []
     large = (pipeline / "large").read_text()
     (pipeline / "hold-small").unlink()
     run_stages(pipeline, ["large", "small"])

@@ -78,7 +78,8 @@ def test_scaling_iv(tmp_path, text, folders, message):
 
 
 def test_analyse_leaves_the_old_folder_when_it_fails_iv(results, root, tmp_path):
-    statistics = results / "published" / "statistics"
+    statistics = tmp_path / "statistics"
+    shutil.copytree(results / "published" / "statistics", statistics)
     before = {path.name: path.read_bytes() for path in statistics.iterdir()}
     tables = Path(shutil.copytree(root / "published", tmp_path / "published"))
     table, file = tables / "paper3-gains.csv", "paper3/Results/pythia_family_NO_FINAL_LN"

@@ -163,6 +163,17 @@ def test_sweep_against_scipy():
     assert (none.r_mean, none.r_std, none.p_mean, none.n_valid) == (0, 0, 1, 0)
 
 
+@pytest.mark.parametrize(("n_bins", "n_valid"), [(2, 0), (3, 1), (4, 1)])
+def test_a_binning_counts_if_and_only_if_three_of_its_bins_have_a_value(n_bins, n_valid):
+    x, y = np.full((2, 1, 6), np.nan)
+    x[0, :n_bins], y[0, :n_bins] = [1.0, 2.0, 4.0, 3.0][:n_bins], [5.0, 1.0, 2.0, 4.0][:n_bins]
+    found = sweep(x, y)
+    assert found.n_valid == n_valid
+    if n_valid:
+        r = stats.pearsonr(x[0, :n_bins], y[0, :n_bins])
+        assert (found.r_mean, found.p_mean) == pytest.approx((r.statistic, r.pvalue))
+
+
 # --- what has no value --------------------------------------------------------------------------
 
 X, Y = series()

@@ -1,0 +1,43 @@
+"""Programs that a test starts: interruptible wherever the tests run, and gone when the test ends."""
+
+import contextlib
+import signal
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+
+def interruptible() -> None:
+    """Ctrl-C ends this process again: a shell lets what it starts in the background ignore it.
+
+    For `preexec_fn`: children inherit what their parent ignores.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def running_in(folder: Path) -> list[psutil.Process]:
+    """The processes whose working directory is this one, whoever started them."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.status() != psutil.STATUS_ZOMBIE and Path(process.cwd()) == folder:
+                found.append(process)
+    return found
+
+
+@contextlib.contextmanager
+def program(
+    command: Sequence[str | Path], folder: Path, **options: Any
+) -> Iterator[subprocess.Popen[Any]]:
+    """A program in a folder of its own; in the end whatever still runs there is killed."""
+    with subprocess.Popen(
+        command, cwd=folder, start_new_session=True, preexec_fn=interruptible, **options
+    ) as process:
+        try:
+            yield process
+        finally:
+            for left in running_in(folder):
+                left.kill()
