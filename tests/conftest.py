@@ -1,5 +1,6 @@
 """Shared fixtures: the repository, its published numbers, and checks of the shapes of arrays."""
 
+import gc
 import os
 import pickle
 from dataclasses import replace
@@ -32,7 +33,12 @@ def typechecked() -> list[str]:
 
 install_import_hook(typechecked(), "beartype.beartype")
 
-from layerwise.files import atomic_path  # noqa: E402: behind the hook
+from layerwise.files import atomic_path  # noqa: E402, the hook comes first
+
+
+def pytest_collection_finish(session):
+    """Keep the garbage collector off what was imported: loading a model asks for a collection."""
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config, items):

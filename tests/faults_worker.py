@@ -5,6 +5,7 @@
 Forking after the imports makes a run cost milliseconds, so hundreds of them can die in one test.
 """
 
+import gc
 import json
 import os
 import shutil
@@ -170,4 +171,5 @@ if __name__ == "__main__":
     CHECKPOINT, FOLDER = load_model(Path(sys.argv[1]), device="cpu"), Path(sys.argv[2])
     # what the first run prepares (kernels, late imports) every forked one then has
     module.extract(CHECKPOINT, TEXTS, PROMPTS, FOLDER / "before", tokens_per_batch=4)
+    gc.freeze()
     print(json.dumps(every_crash_point(FOLDER)))

@@ -5,6 +5,7 @@ prints as JSON is how many ended how, and those that ended otherwise than well o
 """
 
 import contextlib
+import gc
 import itertools
 import json
 import os
@@ -403,6 +404,7 @@ def main(kind: str, folder: Path, seed: int, n_cases: int) -> None:
     ended: Counter[str] = Counter()
     flaws = []
     use(folder)  # what it imports every forked process then has
+    gc.freeze()  # and collects no garbage in
     for number, case in enumerate(itertools.islice(cases(rng, folder), n_cases)):
         work = folder.with_name("tried")
         spoilt = Path(shutil.copytree(folder, work / folder.name)) / case.file

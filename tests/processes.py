@@ -1,4 +1,4 @@
-"""Programs that a test starts: interruptible wherever the tests run, and gone when the test ends."""
+"""Programs that a test starts: interruptible wherever tests run, and gone when the test ends."""
 
 import contextlib
 import signal

@@ -276,13 +276,21 @@ def test_nvidia_smi_is_asked(tmp_path, monkeypatch, said, expected):
 # --- the whole ----------------------------------------------------------------------------------
 
 
-def test_run_here(offline, root):
+@pytest.mark.parametrize("is_fetched", [True, False])
+def test_run_here(offline, root, monkeypatch, is_fetched):
+    """Whether or not upstream's data were fetched into this checkout."""
+
+    def verify(folder):
+        if not is_fetched:
+            raise LayerwiseError(f"{folder}: the data are not here")
+
+    monkeypatch.setattr(upstream, "verify_data", verify)
     text, code = doctor.run(True, root)
     found, registry = json.loads(text), read_models(root / "models.yaml")
     by_name = {check["name"]: check for check in found["checks"]}
     assert by_name.keys() == {**here.CHECKS, **measuring.CHECKS}.keys()
     unseen = [name for name, check in by_name.items() if "could not be" in check["found"]]
-    assert unseen == ["upstream's data"]
+    assert unseen == ([] if is_fetched else ["upstream's data"])
     assert code == (0 if found["can_run"][REPRODUCE] else 2)
     assert by_name["models"]["found"].startswith("0 of 37 can be measured on cuda: ")
     assert {row["model"] for row in by_name["models"]["rows"]} == set(registry)
