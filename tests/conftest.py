@@ -6,6 +6,7 @@ import pickle
 from dataclasses import replace
 from pathlib import Path
 
+import hypothesis
 import pytest
 from filelock import FileLock
 from jaxtyping import install_import_hook
@@ -32,6 +33,8 @@ def typechecked() -> list[str]:
 
 
 install_import_hook(typechecked(), "beartype.beartype")
+hypothesis.settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
+hypothesis.settings.load_profile("untimed")
 
 from layerwise.files import atomic_path  # noqa: E402, the hook comes first
 

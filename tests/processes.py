@@ -1,6 +1,7 @@
 """Programs that a test starts: interruptible wherever tests run, and gone when the test ends."""
 
 import contextlib
+import os
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -19,11 +20,12 @@ def interruptible() -> None:
 
 
 def running_in(folder: Path) -> list[psutil.Process]:
-    """The processes whose working directory is this one, whoever started them."""
+    """The other processes whose working directory is this one, whoever started them."""
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
-            if process.status() != psutil.STATUS_ZOMBIE and Path(process.cwd()) == folder:
+            is_there = Path(process.cwd()) == folder and process.pid != os.getpid()
+            if is_there and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)
     return found
 

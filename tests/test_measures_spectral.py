@@ -50,7 +50,7 @@ def test_against_the_whole_decomposition(shape, size, block, monkeypatch):
     )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     decay=st.floats(0.0, 12.0),
     close=st.floats(0.0, 1.0),

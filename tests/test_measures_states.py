@@ -154,7 +154,7 @@ def test_anisotropy_iv():
 SIZE = st.integers(1, 45)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.sampled_from([4, 64]), SIZE, SIZE, SIZE, st.integers(1, 300))
 def test_blocks_do_not_change_the_answer(hidden, block, some_rows, others, numbers):
     a, b = (side.astype(np.float32) for side in sides(23, hidden))

@@ -70,7 +70,7 @@ def block_by_block(a: np.ndarray, w: np.ndarray, shift: float) -> np.ndarray:
 
 
 sheaves = given(st.integers(1, 6), st.integers(1, 3), st.integers(1, 4), st.integers(0, 1000))
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=25)
 
 
 @few

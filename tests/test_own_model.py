@@ -133,6 +133,7 @@ def test_gains_and_norms_against_transformers(analyzed: Result) -> None:
         assert norms["W_V_spectral_norm"][block] == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.usefixtures("quick")
 def test_a_model_without_known_slices_is_told_so(out: Path, tmp_path: Path) -> None:
     folder = tmp_path / "falcon"
     shutil.copytree(CHECKPOINT, folder, ignore=shutil.ignore_patterns("*.safetensors"))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hostile import FLOOD, UNSEEN, is_unseen
@@ -205,7 +205,6 @@ def test_a_name_is_taken_if_and_only_if_it_is_printable(name: str) -> None:
             require_name("here", name)
 
 
-@settings(deadline=None)  # it writes files
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1))
 def test_a_statement_and_a_prompt_may_hold_any_other_text(text: str) -> None:
     text = f"a{text}"  # not only spaces
