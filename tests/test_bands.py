@@ -1,12 +1,16 @@
-"""The band of a claim that rests on several runs: a narrow one if all of them were float32."""
+"""Which claims need the noise of 16 bits: those of which some run rounded to them."""
+
+from pathlib import Path
 
 import pytest
 
+from layerwise.inputs.models import read_models
 from layerwise.inputs.published import Published
 from layerwise.ledger.claims import Claim
 from layerwise.ledger.origins import Origins
-from layerwise.ledger.verdicts import Statistics, judge
+from layerwise.ledger.verdicts import NO_NOISE, Statistics, judge
 
+MODELS = read_models(Path(__file__).parents[1] / "models.yaml")
 RUNS = {
     "sweep": {"dtype": "float32", "fragments": {"f.json": {"/sweep": 0.1}}},
     "hunt": {"dtype": "float32", "fragments": {"f.json": {"/hunt": 0.1}}},
@@ -14,29 +18,25 @@ RUNS = {
 }
 
 
-@pytest.mark.parametrize("tolerance", ["half", "ua"])
 @pytest.mark.parametrize(
-    ("cells", "is_narrow"),
+    ("cells", "needs_noise"),
     [
-        (["sweep"], True),
-        (["sweep", "hunt"], True),
-        (["bench"], False),
-        (["sweep", "bench"], False),  # one run in half precision is enough
-        (["bench", "sweep"], False),
-        ([], False),  # nobody knows what measured it
+        (["sweep"], False),
+        (["sweep", "hunt"], False),
+        (["bench"], True),
+        (["sweep", "bench"], True),  # one run in 16 bits is enough
+        (["bench", "sweep"], True),
     ],
 )
-def test_a_band_is_narrow_if_and_only_if_every_run_was_float32(tolerance, cells, is_narrow):
+def test_noise_is_asked_for_if_and_only_if_some_run_rounded_to_16_bits(cells, needs_noise):
     claim = Claim(
         id="p2.x", paper=2, where="t", quantity="r", printed=0.1, decimals=3,
-        statistic="layers:m:/r", tolerance=tolerance,
+        statistic="layers:m:/r", tolerance="measured",
     )  # fmt: skip
     statistics = Statistics(
         "measured",
         {"layers": {"m": {"r": 0.1}}},
         derived={"layers:m:/r": [f"f.json#/{name}" for name in cells]},
-        origins=Origins({"gpt2": {"runs": RUNS, "absent": {}}}, {}, Published({})),
+        origins=Origins({"gpt2": {"runs": RUNS, "absent": {}}}, MODELS, Published({})),
     )
-    record = judge(claim, statistics)
-    assert record["tolerance"] == ("float32" if is_narrow else tolerance)
-    assert record["provenance"]["runs"] == sorted(f"gpt2/{name}" for name in cells)
+    assert (judge(claim, statistics)["verdict"] == NO_NOISE) is needs_noise

@@ -141,16 +141,26 @@ def claims_of(copy: Path, numbers: Path, out: Path) -> list[dict[str, Any]]:
     return json.loads((out / "claims.json").read_text(encoding="utf-8"))["claims"]
 
 
+def few_draws(copy: Path, n_resamples: int, replicates: int, control: int) -> str:
+    """The parameters with fewer resamples, binnings of the pairs, replicates and controls."""
+    text = (copy / "params.yaml").read_text(encoding="utf-8")
+    for name, number, other in (
+        ("n_resamples", 10000, n_resamples),
+        ("n_permutations", 200, 10),
+        ("replicates", 5, replicates),
+        ("control", 5, control),
+    ):
+        assert f"{name}: {number}" in text
+        text = text.replace(f"{name}: {number}", f"{name}: {other}")
+    return text
+
+
 @pytest.fixture(scope="module")
 def claims(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """Of the twins of a few models, measured as the pipeline does it."""
     work = tmp_path_factory.mktemp("few")
     params = work / "params.yaml"
-    text = (copy / "params.yaml").read_text()
-    few = text.replace("n_resamples: 10000", "n_resamples: 300")
-    params.write_text(
-        few.replace("control: 5", "control: 2").replace("replicates: 5", "replicates: 2")
-    )
+    params.write_text(few_draws(copy, 300, replicates=2, control=2))
     models = read_models(copy / "models.yaml")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
@@ -220,8 +230,7 @@ def test_a_killed_measurement_gives_the_same_numbers_when_it_goes_on(copy, tmp_p
     scratch.place(model, TEXTS, copy / scratch.CACHE)
     upstream.fetch(copy / "data", copy / scratch.MIRROR, published=copy / "published")
     places.run(tmp_path / "places.json", copy / "published")
-    few = (copy / "params.yaml").read_text().replace("n_resamples: 10000", "n_resamples: 100")
-    few = few.replace("control: 5", "control: 0").replace("replicates: 5", "replicates: 1")
+    few = few_draws(copy, 100, replicates=1, control=0)
     (tmp_path / "params.yaml").write_text(few)
 
     def begin(name: str) -> subprocess.Popen[str]:
