@@ -17,10 +17,11 @@ from claim_records import judged, note_statistics, record
 from judged import analysed
 from layerwise.analyses import TABLES
 from layerwise.errors import LayerwiseError
-from layerwise.figures import INDEX, style, svg
+from layerwise.figures import INDEX, style
 from layerwise.figures.drawing import FIGURES, READS, Drawn, draw, draw_all
 from layerwise.figures.gains import DRAWN_HUNT, DRAWN_SIZES
 from layerwise.figures.numbers import OWN, NothingToDraw, Numbers, read_numbers
+from layerwise.figures.printed import inlined
 from layerwise.files import read_json, write_json
 from layerwise.inputs.measured import measured
 from layerwise.inputs.published import Published
@@ -189,12 +190,13 @@ def test_save_gives_the_same_bytes_and_an_svg_that_follows_its_page(
     numbers: Numbers, tmp_path: Path
 ) -> None:
     for folder in ("one", "two"):
-        alone = style.save(draw("layers", numbers).figure, tmp_path / folder, "layers")
+        (one := draw("layers", numbers).printed).save(tmp_path / folder)
+    alone = one.svg
     for path in (tmp_path / "one").iterdir():
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
         assert not re.search(rb"CreationDate|matplotlib\.org", path.read_bytes())
     assert "prefers-color-scheme:dark" in alone
-    inside = svg.inlined(alone)
+    inside = inlined(alone)
     assert not re.search(r"style|#000000|#ffffff|xlink|\.\d{4}", inside)  # policies forbid styles
     assert 'fill="currentColor"' in inside
     ids, used = (

@@ -193,7 +193,7 @@ def test_hostile_names_are_words_in_figures(results: Any, tmp_path: Path) -> Non
         assert mine or name in ("anisotropy_spectra",), name
         assert not any(cbook.is_math_text(text.get_text()) for text in mine)
         assert any(text.get_text().endswith("measured from its weights") for text in texts)
-        style.save(figure, tmp_path, name)  # a glyph that is missing would be a warning
+        style.as_files(figure, name)  # a glyph that is missing would be a warning
 
 
 def test_labels_are_short_drawable_and_one_for_each_name() -> None:
@@ -323,7 +323,7 @@ def test_many_categories_stay_apart_and_fit(tmp_path: Path) -> None:
         assert len(rows) == len(set(rows)) == min(n, MOST_NAMED)
         named = [line for line in scatter.lines if line.get_label() in rows]
         assert len({(line.get_marker(), line.get_color()) for line in named}) == len(rows)
-        style.save(figure, tmp_path, "validation")
+        style.as_files(figure, "validation")
 
 
 def test_the_papers_curves_lie_behind_an_own_one_and_only_there(

@@ -20,7 +20,7 @@ import yaml
 from layerwise.cli import app, main
 from layerwise.figures.drawing import draw
 from layerwise.figures.numbers import read_numbers
-from layerwise.figures.style import save
+from layerwise.figures.style import as_files
 from layerwise.inputs.models import read_models
 from layerwise.inputs.texts import read_pairs, read_prompts
 from layerwise.rehearsal.scratch import place
@@ -65,14 +65,14 @@ def test_generated_pages_are_those_of_today(results: Path) -> None:
             assert script["with_headlines"](README, claims) == README
 
 
-def test_the_figure_of_the_answer_is_that_of_today(results: Path, tmp_path: Path) -> None:
+def test_the_figure_of_the_answer_is_that_of_today(results: Path) -> None:
     source = results / "published"
     numbers = read_numbers(
         "published", source / "statistics", source / "claims.json", ROOT / "models.yaml"
     )
     figure = draw("overview", numbers).figure
     assert figure is not None
-    drawn = save(figure, tmp_path, "overview")
+    _, drawn = as_files(figure, "overview")
     assert drawn == (ROOT / "docs" / "overview.svg").read_text(encoding="utf-8"), "run `make docs`"
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from matplotlib.figure import Figure
 
+from layerwise import workers
 from layerwise.figures import (
     anisotropy,
     calibration,
@@ -18,7 +18,8 @@ from layerwise.figures import (
     weights,
 )
 from layerwise.figures.numbers import NothingToDraw, Numbers
-from layerwise.figures.style import house_style
+from layerwise.figures.printed import Printed
+from layerwise.figures.style import as_files, house_style
 from layerwise.figures.svg import as_svg
 
 CLAIMS = "claims"  # read by figures that are about no analysis
@@ -71,20 +72,21 @@ class Drawn:
             return None if self.figure is None else as_svg(self.figure, self.name)
 
     @property
-    def entry(self) -> dict[str, Any]:
-        """What the index says of it."""
-        about = ("name", "analysis", "title", "caption")
-        return {key: getattr(self, key) for key in about} | {"left_out": self.reason or None}
+    def printed(self) -> Printed:
+        """The same as files; the figure is freed."""
+        about = self.name, self.analysis, self.caption
+        if self.figure is None:
+            return Printed(*about, reason=self.reason)
+        return Printed(*about, self.title, "", *as_files(self.figure, self.name))
 
 
 def draw(name: str, numbers: Numbers) -> Drawn:
     """Draw one figure."""
     function, reads = _ALL[name]
     about = name, reads[0], " ".join((function.__doc__ or "").split())
-    known = {of: numbers.statistics[of] for of in reads if of in numbers.statistics}
     try:
         with house_style():
-            figure = function(replace(numbers, statistics=known, missing=[]))
+            figure = function(_read_by(name, numbers))
     except NothingToDraw as reason:
         return Drawn(*about, None, reason=str(reason))
     return Drawn(*about, figure, " ".join(figure.get_suptitle().replace(r"\$", "$").split()))
@@ -94,3 +96,21 @@ def draw_all(numbers: Numbers, names: Iterable[str] = FIGURES) -> Iterator[Drawn
     """Every figure, in the papers' order, one at a time: a figure holds much memory."""
     for name in names:
         yield draw(name, numbers)
+
+
+def printed(name: str, numbers: Numbers) -> Printed:
+    """Draw one figure as its files."""
+    return draw(name, numbers).printed
+
+
+def print_all(numbers: Numbers, names: Iterable[str] = FIGURES) -> Iterator[Printed]:
+    """Every figure as its files, in order, by other processes."""
+    return workers.each(printed, ((name, _read_by(name, numbers)) for name in names))
+
+
+def _read_by(name: str, numbers: Numbers) -> Numbers:
+    """What one figure reads of them: the rest need not travel."""
+    _, reads = _ALL[name]
+    known = {of: numbers.statistics[of] for of in reads if of in numbers.statistics}
+    claims = numbers.claims if CLAIMS in reads else ()
+    return replace(numbers, statistics=known, claims=claims, missing=[])

@@ -12,6 +12,7 @@ from layerwise.inputs.models import read_models
 from layerwise.ledger.records import read_judged
 
 Document = Mapping[str, Any]
+RANDOM = "random weights: the numbers mean nothing"
 OWN = "own"  # a reader's own model, which is no source of the pipeline
 
 

@@ -3,11 +3,11 @@
 Figures are made at the width they are printed at, so that 8 pt here is 8 pt on paper.
 """
 
+import io
 import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any, Literal
 
 import matplotlib
@@ -19,9 +19,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
-from layerwise.figures.numbers import OWN, Numbers
+from layerwise.figures.numbers import OWN, RANDOM, Numbers
 from layerwise.figures.svg import as_svg
-from layerwise.files import atomic_path, write_text
 
 WIDTH = 6.3  # inches: the text width of the paper
 LINE, TITLE_LINE = 108, 80  # characters of a line of the footer and of the title at that width
@@ -40,7 +39,6 @@ SOURCES = {
     "measured": "source: measured from the models' weights",
     OWN: "own model - measured from its weights",
 }
-RANDOM = "random weights: the numbers mean nothing"
 _RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 8.0,
@@ -286,12 +284,8 @@ def _apart(places: Sequence[float], gap: float, lowest: float) -> list[float]:
     return [place - shift for place in found]
 
 
-def save(figure: Figure, folder: Path, name: str) -> str:
-    """Write `folder/name.pdf` and `.svg`, the same bytes each time; free the figure.
-
-    Returns:
-        The text of the SVG.
-    """
+def as_files(figure: Figure, name: str) -> tuple[bytes, str]:
+    """The figure as PDF and as SVG, the same bytes each time; the figure is freed."""
     with house_style():
         # The layout solver's result depends on memory addresses in the last bit: freeze and round.
         figure.draw_without_rendering()
@@ -300,9 +294,8 @@ def save(figure: Figure, folder: Path, name: str) -> str:
             edges = [round(edge, 6) for edge in axes.get_position().bounds]
             axes.set_position((edges[0], edges[1], edges[2], edges[3]))
         # not `savefig`, which draws everything once more to lay it out
-        with atomic_path(folder / f"{name}.pdf") as part:
-            FigureCanvasPdf(figure).print_pdf(part, metadata=_UNDATED)
+        pdf = io.BytesIO()
+        FigureCanvasPdf(figure).print_pdf(pdf, metadata=_UNDATED)
         drawn = as_svg(figure, name)
-        write_text(folder / f"{name}.svg", drawn)
     figure.clear()
-    return drawn
+    return pdf.getvalue(), drawn

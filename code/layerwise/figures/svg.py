@@ -12,10 +12,11 @@ import matplotlib
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from layerwise.figures.printed import ALONE
+
 SVG = "http://www.w3.org/2000/svg"
 LINK = "{http://www.w3.org/1999/xlink}href"
 INKS = {"#000000": "1", "#666666": "0.7"}  # how strongly the colour of the text stands for them
-ALONE = "<style>svg{color:#111}@media(prefers-color-scheme:dark){svg{color:#e4e4e4}}</style>"
 _LONG = re.compile(r"-?\d+\.\d{3,}")
 _REFERENCE = re.compile(r"#([\w-]+)")
 
@@ -40,11 +41,6 @@ def as_svg(figure: Figure, name: str) -> str:
     ElementTree.register_namespace("", SVG)
     start, _, rest = ElementTree.tostring(root, encoding="unicode").partition(">")
     return f"{start}>{ALONE}{rest}\n"
-
-
-def inlined(svg: str) -> str:
-    """The same to stand in a page, which says the colour of its text itself."""
-    return svg.replace(ALONE, "", 1)
 
 
 def _simplify(element: ElementTree.Element, wanted: set[str], name: str) -> None:

@@ -8,7 +8,7 @@ from markupsafe import Markup, escape
 
 from layerwise.errors import LayerwiseError
 from layerwise.figures import INDEX
-from layerwise.figures.svg import inlined
+from layerwise.figures.printed import inlined
 from layerwise.files import read_json, read_text
 from layerwise.inputs.shapes import Loose, require_shape
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from typing_extensions import TypedDict
 
+from layerwise import workers
 from layerwise.errors import LayerwiseError, TextError
 from layerwise.extraction.checkpoint_folder import check_folder
 from layerwise.files import from_environment, is_first_process, locked
@@ -81,10 +82,6 @@ def analyze(
     asked = {"out": out, "revision": revision, "dtype": dtype, "device": device, "layers": layers,
              "seed": seed, "without": without}  # fmt: skip
     statement_pairs, texts, chosen = checked(model, pairs, prompts, asked)
-    # and with it torch, now that the inputs are right
-    from layerwise.extraction.load import from_memory, load_model
-    from layerwise.steps.own_model import analyzed
-
     with contextlib.ExitStack() as stack:
         if chosen["out"] is None:
             if from_environment("WORLD_SIZE", 1, 2**16) not in (None, 1):
@@ -96,6 +93,11 @@ def analyze(
             folder = chosen["out"]
         if writes := chosen["out"] is not None and is_first_process():
             stack.enter_context(_alone(folder))
+            workers.start("layerwise.figures.drawing")  # while this process computes
+        # and with it torch, now that the inputs are right
+        from layerwise.extraction.load import from_memory, load_model
+        from layerwise.steps.own_model import analyzed
+
         with blamed(statement_pairs, prompts):
             if is_loaded:
                 was_training = getattr(model, "training", False)

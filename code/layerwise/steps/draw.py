@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from layerwise.figures import INDEX
-from layerwise.figures.drawing import FIGURES, draw_all
+from layerwise.figures.drawing import FIGURES, print_all
 from layerwise.figures.numbers import read_numbers
-from layerwise.figures.style import save
 from layerwise.files import together, write_json
 from layerwise.progress import track
 from layerwise.steps import Place, Source, program
@@ -22,10 +21,9 @@ def run(
     numbers = read_numbers(source, statistics, claims, models)
     entries = []
     with together(out.parent) as part:
-        for drawn in track(draw_all(numbers), "figures", "figures", len(FIGURES)):
-            if drawn.figure is not None:
-                save(drawn.figure, part / out.name, drawn.name)
-            entries.append(drawn.entry)
+        for one in track(print_all(numbers), "figures", "figures", len(FIGURES)):
+            one.save(part / out.name)
+            entries.append(one.entry)
         index = {"random_weights": numbers.random_weights, "figures": entries}
         write_json(part / out.name / INDEX, index)
     absent = [f"\n  without {e['name']}: {e['left_out']}" for e in entries if e["left_out"]]

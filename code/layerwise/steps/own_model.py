@@ -17,7 +17,7 @@ from layerwise.experiments.of_pairs import reader
 from layerwise.experiments.reduction import measure
 from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint
-from layerwise.figures.style import RANDOM
+from layerwise.figures.numbers import RANDOM
 from layerwise.inputs.measured import alone
 from layerwise.inputs.published import read_published
 from layerwise.inputs.texts import StatementPairs

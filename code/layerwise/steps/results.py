@@ -1,20 +1,22 @@
 """What the Python interface gives of readers' models: documents, tables, figures, a page."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import escape
 
 from layerwise.analyses.depth_curves import Curves
-from layerwise.figures.drawing import Drawn
 from layerwise.files import dated, together, write_json
 from layerwise.pages.html import seen
 from layerwise.pages.own_model import figures
 from layerwise.pages.own_model.page import Own, answer, write
 from layerwise.pages.own_model.tables import Table
+
+if TYPE_CHECKING:  # matplotlib is for who looks at figures
+    from layerwise.figures.drawing import Drawn
 
 Document = Mapping[str, Any]
 # Where figures and tables are, and the page.
@@ -70,9 +72,12 @@ class Result:
         return {table.name: table for table in self.page.tables}
 
     @cached_property
-    def figures(self) -> dict[str, Drawn]:
+    def figures(self) -> "dict[str, Drawn]":
         """Every figure that the documents allow, by name: `.figure` is matplotlib's."""
-        return {one.name: one for one in self._draw() if one.figure is not None}
+        drawn = figures.draw(
+            self.models, self._names, random_weights=self.page.random_weights, beside=self.beside
+        )
+        return {one.name: one for one in drawn if one.figure is not None}
 
     def save(self, folder: str | Path) -> "Result":
         """Write the result files, figures, tables and the page, all or none of them.
@@ -88,15 +93,17 @@ class Result:
         with together(folder) as new:
             for name, document in self.documents.items():
                 write_json(new / f"{name}.json", dated(dict(document)))
-            write(self.page, self._draw(), new, part, index)
+            drawn = figures.print_all(
+                self.models, self._names, self.page.random_weights, self.beside
+            )
+            write(self.page, drawn, new, part, index)
         for name in self.page.absent:  # an earlier run may have had them
             (folder / f"{name}.json").unlink(missing_ok=True)
         return replace(self, folder=folder)
 
-    def _draw(self) -> list[Drawn]:
-        names = figures.OF_ONE if self.is_one else figures.ACROSS
-        is_random = self.page.random_weights
-        return figures.draw(self.models, names, random_weights=is_random, beside=self.beside)
+    @property
+    def _names(self) -> Sequence[str]:
+        return figures.OF_ONE if self.is_one else figures.ACROSS
 
     def _repr_html_(self) -> str:
         """What came out, then what to know of it."""

@@ -1,17 +1,18 @@
 """The figures of readers' own models, their names made harmless for matplotlib."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from matplotlib import font_manager
-
+from layerwise import workers
 from layerwise.analyses.depth_curves import Curves
-from layerwise.figures import style
-from layerwise.figures.drawing import Drawn, draw_all
 from layerwise.figures.numbers import OWN, Numbers
+from layerwise.figures.printed import Printed
 from layerwise.inputs.models import read_models
 from layerwise.pages.own_model import ROOT
+
+if TYPE_CHECKING:  # and matplotlib, for those who draw
+    from layerwise.figures.drawing import Drawn
 
 OF_ONE = ("validation", "layers", "bins", "pairs", "anisotropy", "anisotropy_spectra", "gains",
           "spectral")  # fmt: skip
@@ -22,7 +23,11 @@ NO_GLYPH = "\u25a1"
 
 def label(name: str) -> str:
     """A name as a label shows it: no mathematics, cut short, a box for what the font lacks."""
-    with style.house_style():
+    from matplotlib import font_manager
+
+    from layerwise.figures.style import house_style
+
+    with house_style():
         font = font_manager.get_font(font_manager.findfont(font_manager.FontProperties()))
     short = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
     drawn = "".join(sign if font.get_char_index(ord(sign)) else NO_GLYPH for sign in short)
@@ -56,7 +61,7 @@ def draw(
     *,
     random_weights: bool = False,
     beside: Curves | None = None,
-) -> list[Drawn]:
+) -> "list[Drawn]":
     """The figures of these names, or the reason why the result documents do not allow them.
 
     Arguments:
@@ -67,6 +72,8 @@ def draw(
     Raises:
         LayerwiseError: for a document that a figure cannot draw.
     """
+    from layerwise.figures.drawing import draw_all
+
     statistics: dict[str, dict[str, Mapping[str, Any]]] = {}
     for display, documents in models.items():
         for analysis, document in documents.items():
@@ -79,6 +86,26 @@ def draw(
     }
     numbers = Numbers(OWN, statistics, displays, random_weights=random_weights, beside=in_grey)
     return list(draw_all(numbers, names))
+
+
+def print_all(
+    models: Mapping[str, Mapping[str, Mapping[str, Any]]],
+    names: Sequence[str],
+    random_weights: bool,
+    beside: Curves,
+) -> Iterator[Printed]:
+    """The same as files, by other processes."""
+    return workers.each(_printed, ((name, models, random_weights, beside) for name in names))
+
+
+def _printed(
+    name: str,
+    models: Mapping[str, Mapping[str, Mapping[str, Any]]],
+    random_weights: bool,
+    beside: Curves,
+) -> Printed:
+    (drawn,) = draw(models, [name], random_weights=random_weights, beside=beside)
+    return drawn.printed
 
 
 def _validation(document: Mapping[str, Any]) -> dict[str, Any]:

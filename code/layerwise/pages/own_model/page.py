@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,7 @@ from markupsafe import Markup
 from layerwise.analyses.questions.answers import Answer
 from layerwise.analyses.questions.choices import text
 from layerwise.analyses.questions.question import MEANINGS, NO, TOO_FEW, UNDECIDED, WORDS, YES, word
-from layerwise.figures.drawing import Drawn
-from layerwise.figures.style import save
+from layerwise.figures.printed import Printed
 from layerwise.files import write_text
 from layerwise.pages import latex
 from layerwise.pages.html import fill, inlined, policy
@@ -60,7 +59,7 @@ class Own:
         return [*asked, *of_page, *self.further]
 
 
-def write(own: Own, drawn: Sequence[Drawn], folder: Path, part: Path, index: str) -> None:
+def write(own: Own, figures: Iterable[Printed], folder: Path, part: Path, index: str) -> None:
     """The page, its figures and its tables, into `folder`.
 
     Arguments:
@@ -71,10 +70,10 @@ def write(own: Own, drawn: Sequence[Drawn], folder: Path, part: Path, index: str
         LayerwiseError: for a broken template.
     """
     pictures = []
-    for one in drawn:
-        if one.figure is not None:
-            svg = save(one.figure, folder / part / "figures", one.name)
-            pictures.append(Picture(one.name, one.analysis, one.caption, svg))
+    for one in figures:
+        if one.svg:
+            one.save(folder / part / "figures")
+            pictures.append(Picture(one.name, one.analysis, one.caption, one.svg))
     for table in own.tables:
         write_text(folder / part / "tables" / f"{table.name}.csv", table.csv)
     write_text(folder / part / "tables.tex", tex(own))

@@ -1,0 +1,41 @@
+"""A figure as files: for those who write or show it, who need no matplotlib."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from layerwise.files import atomic_path, write_text
+
+# of a file that stands alone: the colour of its text
+ALONE = "<style>svg{color:#111}@media(prefers-color-scheme:dark){svg{color:#e4e4e4}}</style>"
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A figure as PDF and SVG, with its message; or the reason why there is none."""
+
+    name: str
+    analysis: str  # beside whose claims it is shown
+    caption: str  # what it shows and how to read it, for any numbers
+    title: str = ""
+    reason: str = ""
+    pdf: bytes = b""
+    svg: str = ""
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        """What the index says of it."""
+        about = ("name", "analysis", "title", "caption")
+        return {key: getattr(self, key) for key in about} | {"left_out": self.reason or None}
+
+    def save(self, folder: Path) -> None:
+        """Write NAME.pdf and NAME.svg, if there is a figure."""
+        if self.svg:
+            with atomic_path(folder / f"{self.name}.pdf") as part:
+                part.write_bytes(self.pdf)
+            write_text(folder / f"{self.name}.svg", self.svg)
+
+
+def inlined(svg: str) -> str:
+    """An SVG to stand in a page, which says the colour of its text itself."""
+    return svg.replace(ALONE, "", 1)

@@ -1,0 +1,150 @@
+"""Work that other processes do meanwhile: a function of this package on its arguments, a core each.
+
+Not a pool of `multiprocessing`: its processes begin by running the caller's own script once more.
+The processes here are `python -m layerwise.workers FD`, started when the first work comes and kept
+for the next; they end with the process that started them. They write nothing: what a killed run
+leaves behind is one process's alone.
+"""
+
+import atexit
+import contextlib
+import os
+import queue
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from functools import partial
+from importlib import import_module
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psutil
+
+MOST = 4  # processes: each takes 150 MB, and the work here is short
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+HERE = Path(__file__).parent.parent  # where the package is, for a process that knows it not
+Task = tuple[Future[Any], Callable[..., Any], Callable[[], tuple[Any, ...]]]
+Tasks = queue.SimpleQueue[Task]
+T = TypeVar("T")
+
+_of_process: dict[int, Tasks] = {}  # by id: a fork has none of its parent's threads
+_processes: list[subprocess.Popen[bytes]] = []
+_starting = threading.Lock()
+
+
+class WorkerError(RuntimeError):
+    """Another process ended, or what it raised cannot be told but in words."""
+
+
+def submit(function: Callable[..., T], arguments: Callable[[], tuple[Any, ...]]) -> Future[T]:
+    """Have `function(*arguments())` computed; the arguments are made when a process is free.
+
+    Function, arguments and result are such as `pickle` takes. What the function raises is the
+    future's, with a note of where; what `pickle` does not take is a `WorkerError` that says it.
+    """
+    found: Future[T] = Future()
+    start().put((found, function, arguments))
+    return found
+
+
+def each(function: Callable[..., T], arguments: Iterable[tuple[Any, ...]]) -> Iterator[T]:
+    """The results in order; what was not begun is dropped with the iterator."""
+    futures = [submit(function, partial(tuple, given)) for given in arguments]
+    with dropped(futures):
+        yield from (future.result() for future in futures)
+
+
+@contextlib.contextmanager
+def dropped(futures: Iterable[Future[Any]]) -> Iterator[None]:
+    """After the block, whatever happens in it, none of these is begun any more."""
+    try:
+        yield
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def start(*modules: str) -> Tasks:
+    """Start the processes, unless they run; they import these modules while others compute."""
+    with _starting:
+        if os.getpid() not in _of_process:
+            tasks = _of_process[os.getpid()] = queue.SimpleQueue()
+            for _ in range(min(len(psutil.Process().cpu_affinity()), MOST)):
+                given = (_process(modules), tasks)
+                threading.Thread(target=_lead, args=given, daemon=True).start()
+        return _of_process[os.getpid()]
+
+
+def _process(modules: Iterable[str] = ()) -> Connection:
+    """A new process, at the other end of this connection."""
+    ours, theirs = Pipe()
+    path = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "layerwise.workers", str(theirs.fileno()), *modules],
+        pass_fds=[theirs.fileno()],
+        stdin=subprocess.DEVNULL,
+        env=os.environ | ONE_THREAD | {"PYTHONPATH": os.pathsep.join(path)},
+        start_new_session=True,  # Ctrl-C is for the parent, with which this ends
+    )
+    _processes.append(process)
+    theirs.close()
+    return ours
+
+
+def _lead(process: Connection, tasks: Tasks) -> None:
+    """In a thread: give a process its tasks one by one; one that has ended is replaced."""
+    while True:
+        future, function, arguments = tasks.get()
+        if not future.set_running_or_notify_cancel():
+            continue
+        try:
+            given = arguments()
+        except BaseException as error:
+            future.set_exception(error)
+            continue
+        try:
+            process.send((function, given))
+            found, failed = process.recv()
+        except (EOFError, OSError):
+            failed = WorkerError(f"a process ended in {function.__qualname__}: is memory short?")
+            process = _process()
+        except Exception as error:  # what came is whole, and cannot be read
+            failed = error
+        if failed is None:
+            future.set_result(found)
+        else:
+            future.set_exception(failed)
+
+
+@atexit.register
+def _end() -> None:
+    for process in _processes:
+        process.kill()  # it writes nothing
+        process.wait()
+
+
+def _follow(leader: Connection, modules: Iterable[str]) -> None:
+    """In the other process: do what comes, until nobody is there."""
+    for name in modules:
+        import_module(name)
+    while True:
+        try:
+            function, arguments = leader.recv()
+            leader.send((function(*arguments), None))
+        except (EOFError, BrokenPipeError):
+            return
+        except Exception as error:
+            error.add_note(traceback.format_exc())
+            try:
+                leader.send((None, error))
+            except Exception:
+                leader.send((None, WorkerError(traceback.format_exc())))
+
+
+if __name__ == "__main__":
+    _follow(Connection(int(sys.argv[1])), sys.argv[2:])
