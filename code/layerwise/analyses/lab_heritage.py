@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy  # and of it `stats`, half a second, where it is used
 
 from layerwise.analyses.derivation import Document, Rules, each, together
 from layerwise.analyses.evidence import Entry
@@ -104,7 +104,7 @@ def only_swept(f: Entry) -> Models:
 
 def fisher_p(table: np.ndarray) -> float:
     """p of Fisher's exact test; 1 with an empty row or column, as no other table has such sums."""
-    return float(stats.fisher_exact(table).pvalue)
+    return float(scipy.stats.fisher_exact(table).pvalue)
 
 
 def chi_square_p(table: np.ndarray) -> float:
@@ -113,7 +113,7 @@ def chi_square_p(table: np.ndarray) -> float:
         raise LayerwiseError(
             f"a chi-square test needs no empty row or column, found {table.tolist()}; use Fisher's"
         )
-    return float(stats.chi2_contingency(table, correction=False).pvalue)
+    return float(scipy.stats.chi2_contingency(table, correction=False).pvalue)
 
 
 def p_text(p: float) -> str:
@@ -160,7 +160,7 @@ def means(rows: Rows) -> list[float]:
 
 
 def against_one(rows: Rows, **options: str) -> Any:
-    return stats.ttest_1samp(require_sample(rows["Last_Gain"]), 1.0, **options)
+    return scipy.stats.ttest_1samp(require_sample(rows["Last_Gain"]), 1.0, **options)
 
 
 def bentov(rows: Rows) -> Correlation:
@@ -216,10 +216,10 @@ OVER_MODELS: Rules = {
     "fisher/pooled": lambda f: p_text(fisher_p(signs(f, more=only_swept(f)))),
     "chi_square_rounded": lambda f: p_text(chi_square_p(signs(f, 2))),
     "figure2/mean": lambda f: np.mean(figure2(f)),
-    "figure2/se": lambda f: stats.sem(figure2(f)),
+    "figure2/se": lambda f: scipy.stats.sem(figure2(f)),
     "se": each(
         lambda f: {lab: some for lab, some in labs(f).items() if len(some) > 1},
-        lambda some: stats.sem(gains_of(some)),
+        lambda some: scipy.stats.sem(gains_of(some)),
     ),
     "figure3": each(lambda f: drawn(f, FIGURE3), lambda m: word(gain(m))),
     "figure3/gpt2": lambda f: word(gpt2_gain(f)),

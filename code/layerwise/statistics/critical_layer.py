@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import scipy  # and of it `optimize`, half a second, where it is used
 from jaxtyping import Float
-from scipy.optimize import linprog
 
 from layerwise.errors import LayerwiseError
 
@@ -107,4 +107,6 @@ def least_absolute_deviations(
         )
     cost, free = np.repeat([0.0, 1.0], [k, n]), [(None, None)] * k + [(0, None)] * n
     bounds = np.block([[x, -np.eye(n)], [-x, -np.eye(n)]])
-    return linprog(cost, bounds, np.concatenate([y, -y]), bounds=free, method="highs-ds").x[:k]
+    return scipy.optimize.linprog(
+        cost, bounds, np.concatenate([y, -y]), bounds=free, method="highs-ds"
+    ).x[:k]

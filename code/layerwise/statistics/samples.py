@@ -6,8 +6,9 @@ SciPy's where the test is a textbook's, with errors in the place of warnings and
 from collections.abc import Sequence
 
 import numpy as np
+import scipy  # and of it `stats`, half a second, where it is used
 from jaxtyping import Float
-from scipy import special, stats
+from scipy import special
 
 from layerwise.errors import LayerwiseError
 from layerwise.statistics.correlation import Correlation, require_series
@@ -71,7 +72,7 @@ def pooled_t(
 def spearman(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> Correlation:
     """Spearman's r and its p by Student's law; equal values share the mean of their ranks."""
     require_series(x, y)
-    return Correlation(*map(float, stats.spearmanr(x, y)))
+    return Correlation(*map(float, scipy.stats.spearmanr(x, y)))
 
 
 def mann_whitney(x: Float[np.ndarray, " m"], y: Float[np.ndarray, " n"]) -> tuple[float, float]:
@@ -83,7 +84,7 @@ def mann_whitney(x: Float[np.ndarray, " m"], y: Float[np.ndarray, " n"]) -> tupl
             f"the exact rank test needs numbers that all differ, found {x} and {y}; "
             "use a test that corrects for ties"
         )
-    found = stats.mannwhitneyu(x, y, method="exact")
+    found = scipy.stats.mannwhitneyu(x, y, method="exact")
     return float(found.statistic), float(found.pvalue)
 
 
