@@ -300,7 +300,7 @@ def log(folder: Path) -> str:
 
 
 AGAIN = r"up to date, judge@measured would run again"
-BROKEN = r"(?s)measure@large failed; all is in .*log\n.*    ERROR: "
+BROKEN = r"(?s)'measure@large' failed; all is in .*log\n.*    ERROR: "
 
 
 @pytest.mark.parametrize(("broken", "message"), [((), AGAIN), (("broken-large",), BROKEN)])

@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
 
@@ -18,7 +18,9 @@ from layerwise.rehearsal import WORKER_BYTES
 from layerwise.rehearsal.scratch import CACHE, LOG, MIRROR
 
 MEASURE, OTHER_SOURCE = "measure@", "@published"
-BEGUN = re.compile("^Running stage '(.+)'", re.MULTILINE)
+NAMED = re.compile(r"^(\S+):$", re.MULTILINE)  # by `dvc status`, above what has changed
+FAILED = re.compile("^ERROR: failed to reproduce (?:stages: )?(.+?)(?::|$)", re.MULTILINE)
+BEGUN = re.compile("(?:Running stage|Stage) '(.+?)'")  # or it is up to date
 LAST = 12  # lines that tell why a stage failed
 
 
@@ -53,8 +55,10 @@ def run_stages(folder: Path, slowest_first: Sequence[str]) -> None:
         LayerwiseError: naming the stages that failed, with the last lines of one of them; or those
             that would run once more, though all is as it was.
     """
-    listed = _dvc(folder, "stage", "list", "--name-only").split()
+    listed = _dvc(folder, ["stage", "list", "--name-only"]).split()
     stages = [name for name in listed if not name.endswith(OTHER_SOURCE)]
+    if not _stale(folder, stages):
+        return
     models = sorted(
         (name for name in stages if name.startswith(MEASURE)),
         key=lambda name: slowest_first.index(name.removeprefix(MEASURE)),
@@ -64,25 +68,23 @@ def run_stages(folder: Path, slowest_first: Sequence[str]) -> None:
     with meter("rehearsal", "stages", len(stages)) as tick, ThreadPoolExecutor(workers()) as pool:
 
         def dvc(*arguments: str) -> Future[str]:  # Ctrl-C finds it running, with its stage
-            return pool.submit(_dvc, folder, *arguments)
+            return pool.submit(_dvc, folder, arguments, lambda stage: tick(1, stage))
 
         try:
             dvc("repro", *before).result()
-            tick(len(before))
-            alone = ("--wait-for-lock", "repro", "--single-item")
-            jobs = {dvc(*alone, stage): stage for stage in models}
-            for job in as_completed(jobs):
-                tick(1, jobs[job])
-            if errors := [error for job in jobs if (error := job.exception())]:
+            # a process of DVC per core, each with its share: one takes two seconds to begin
+            alone = ("--wait-for-lock", "repro", "--single-item", "--keep-going")
+            shares = filter(None, (models[n :: workers()] for n in range(workers())))
+            jobs = [dvc(*alone, *share) for share in shares]
+            if errors := [error for job in as_completed(jobs) if (error := job.exception())]:
                 also = f"\nand {len(errors) - 1} others failed" if errors[1:] else ""
                 raise LayerwiseError(f"{errors[0]}{also}")
             dvc("repro", *rest).result()
-            if again := BEGUN.findall(dvc("repro", "--dry", *stages).result()):
+            if again := _stale(folder, stages):
                 raise LayerwiseError(
                     f"a finished run must be up to date, {', '.join(again)} would run again; look "
                     "for a dependency that a stage writes, or a command that DVC folds"
                 )
-            tick(len(rest))
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             for child in psutil.Process().children():
@@ -91,18 +93,31 @@ def run_stages(folder: Path, slowest_first: Sequence[str]) -> None:
             raise
 
 
-def _dvc(folder: Path, *arguments: str) -> str:
-    """What DVC says, which goes to the log."""
-    done = subprocess.run(
+def _stale(folder: Path, stages: Sequence[str]) -> list[str]:
+    """The stages that are not up to date."""
+    named = NAMED.findall(_dvc(folder, ["status", *stages]))
+    return [stage for stage in stages if stage in named]
+
+
+def _dvc(
+    folder: Path, arguments: Sequence[str], begun: Callable[[str], None] = lambda stage: None
+) -> str:
+    """What DVC says, which goes to the log as it comes; `begun` is told of every stage."""
+    log, said = folder / LOG, []
+    with log.open("a", encoding="utf-8") as file, subprocess.Popen(
         [sys.executable, "-m", "dvc", *arguments],
-        cwd=folder, env=environment(folder), text=True, errors="replace", check=False,
+        cwd=folder, env=environment(folder), text=True, errors="replace",
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         start_new_session=True,  # Ctrl-C is for the parent, which ends this with all its own
-    )  # fmt: skip
-    log = folder / LOG
-    with log.open("a", encoding="utf-8") as file:
-        file.write(done.stdout)
-    if done.returncode:
-        told = "\n".join(f"    {line}" for line in done.stdout.strip().splitlines()[-LAST:])
-        raise LayerwiseError(f"dvc {' '.join(arguments)} failed; all is in {log}\n{told}")
-    return done.stdout
+    ) as process:  # fmt: skip
+        for line in process.stdout or ():
+            said.append(line)
+            file.write(line)
+            file.flush()
+            if stage := BEGUN.match(line):
+                begun(stage[1])
+    if process.returncode:
+        told = "\n".join(f"    {line}" for line in "".join(said).strip().splitlines()[-LAST:])
+        failed = ", ".join(FAILED.findall("".join(said))) or f"dvc {' '.join(arguments)}"
+        raise LayerwiseError(f"{failed} failed; all is in {log}\n{told}")
+    return "".join(said)
