@@ -1,8 +1,14 @@
 """What Paper 3 measures of a model, for any checkpoint, as its files of gains and norms have it."""
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
+import numpy as np
+
+from layerwise import workers
 from layerwise.errors import LayerwiseError
 from layerwise.experiments.gains import over_texts
 from layerwise.experiments.matrices import by_block
@@ -14,9 +20,11 @@ from layerwise.places.matrices import MATRICES
 from layerwise.places.result_files import SPECTRAL, SWEEP
 from layerwise.progress import track
 
+Spectra = Mapping[tuple[str, int], Future[Spectrum]]  # by matrix and block, in order
+
 
 def files(
-    checkpoint: Checkpoint, states: HiddenStates, without: Sequence[str]
+    checkpoint: Checkpoint, states: HiddenStates, spectra: Spectra, without: Sequence[str]
 ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     """What could be measured, by file, and why the rest is not there.
 
@@ -24,7 +32,7 @@ def files(
     """
     measures: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
         "gains": (SWEEP, lambda: gains(checkpoint, states)),
-        "spectral": (SPECTRAL, lambda: spectral(checkpoint)),
+        "spectral": (SPECTRAL, lambda: spectral(checkpoint, spectra)),
     }
     needing = () if states.index["n_prompts"] else ("anisotropy", "gains")
     absent = dict.fromkeys(needing, "it needs prompts, and none were given")
@@ -54,11 +62,23 @@ def gains(checkpoint: Checkpoint, states: HiddenStates) -> dict[str, Any]:
     }
 
 
-def spectral(checkpoint: Checkpoint) -> dict[str, Any]:
-    """Of the slices that the model computes with; the papers' notebooks cut some at other rows."""
-    weights = Weights.of(checkpoint)
-    places = [(name, block) for name in MATRICES for block in range(weights.n_layers)]
+def begin_spectra(checkpoint: Checkpoint) -> Spectra:
+    """Have the spectra of all matrices computed while this process does something else.
+
+    Of the slices that the model computes with; the papers' notebooks cut some at other rows.
+    """
+    opened = functools.cache(lambda: Weights.of(checkpoint))
+
+    def matrix(name: str, block: int) -> tuple[np.ndarray]:
+        return (opened().matrix(block, name, "correct"),)
+
+    places = ((name, block) for name in MATRICES for block in range(checkpoint.n_layers))
+    return {place: workers.submit(spectrum, partial(matrix, *place)) for place in places}
+
+
+def spectral(checkpoint: Checkpoint, spectra: Spectra) -> dict[str, Any]:
+    """What `begin_spectra` began, as the file of norms has it."""
     found: dict[str, list[Spectrum]] = {}
-    for name, block in track(places, "spectral norms", "matrices", len(places)):
-        found.setdefault(name, []).append(spectrum(weights.matrix(block, name, "correct")))
-    return {"n_layers": weights.n_layers, "slices": "correct", **by_block(found)}
+    for (name, _), one in track(spectra.items(), "spectral norms", "matrices", len(spectra)):
+        found.setdefault(name, []).append(one.result())
+    return {"n_layers": checkpoint.n_layers, "slices": "correct", **by_block(found)}

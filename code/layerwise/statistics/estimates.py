@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
-from scipy import special, stats
+import scipy
+from scipy import special
 
 from layerwise.errors import LayerwiseError
 from layerwise.statistics import curves

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import layerwise
+from layerwise import workers
 from layerwise.analyses import depth_curves, of_reader
 from layerwise.analyses.evidence import Evidence
 from layerwise.analyses.questions.answers import answers
@@ -53,10 +54,12 @@ def analyzed(
     states = extract(checkpoint, pairs.statements, texts, folder)
     draws = Draws(N_RESAMPLES, LEVEL, seed)
     published = read_published(PUBLISHED)
-    with about(f"{pairs_name} with {checkpoint.name}"):
-        values = measure(states, pairs, layers=sampled, seed=seed)
-        drawn = reader.numbers(values, draws, published)
-    of_weights, absent = own_weights.files(checkpoint, states, without)
+    spectra = {} if "spectral" in without else own_weights.begin_spectra(checkpoint)
+    with workers.dropped(spectra.values()):
+        with about(f"{pairs_name} with {checkpoint.name}"):
+            values = measure(states, pairs, layers=sampled, seed=seed)
+            drawn = reader.numbers(values, draws, published)
+        of_weights, absent = own_weights.files(checkpoint, states, spectra, without)
     documents = of_reader(alone(drawn.files | of_weights), draws)
     has_template = bool(getattr(checkpoint.tokenizer, "chat_template", None))
     warned = cautions(values, drawn, sum(states.index["prompt_lengths"]), draws)
