@@ -71,7 +71,7 @@ def undecided(m: Entry) -> bool:
     """Whether a mean gain is not told from 1 by the prompts: two-sided p of Student's t >= 0.05."""
     n = int(m.of(PROMPTS).rho_hunt.n_prompts)
     t = (m.gain_no_ln_mean - 1) / (m.gain_no_ln_std / np.sqrt(n - 1))  # the SD is over n
-    return bool(2 * stats.t.sf(abs(t), n - 1) >= 0.05)
+    return bool(2 * scipy.stats.t.sf(abs(t), n - 1) >= 0.05)
 
 
 def signature(some: Models) -> str:

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from scipy import stats
+import scipy  # and of it `stats`, half a second, where it is used
 
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry
@@ -38,7 +38,7 @@ def expands(f: Entry) -> bool:
 def interval(f: Entry, level: float = 0.95) -> list[float]:
     """Interval of the exponent, by Student's t with two degrees of freedom less than sizes."""
     line = law(f)
-    half = stats.t.ppf((1 + level) / 2, len(f.models) - 2) * line.slope_error
+    half = scipy.stats.t.ppf((1 + level) / 2, len(f.models) - 2) * line.slope_error
     return [float(line.slope - half), float(line.slope + half)]
 
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from scipy import stats
+import scipy  # and of it `stats`, half a second, where it is used
 
 from layerwise.analyses.derivation import Document, Rules
 from layerwise.analyses.evidence import Entry
@@ -26,7 +26,7 @@ Numbers = Sequence[float]
 
 def of_t(t: float, n: Numbers) -> float:
     """Two-sided p of t, of one group against a value or of two."""
-    return float(2 * stats.t.sf(abs(t), sum(n) - len(n)))
+    return float(2 * scipy.stats.t.sf(abs(t), sum(n) - len(n)))
 
 
 def of_means(values: Numbers, n: Numbers) -> float:
@@ -52,14 +52,14 @@ KINDS: Mapping[str, Callable[[Numbers, Numbers], float]] = {
     "r": lambda values, n: float(pearson_p(values[0], int(n[0]))),
     "r_squared": lambda values, n: float(pearson_p(math.sqrt(values[0]), int(n[0]))),
     "t": lambda values, n: of_t(values[0], n),
-    "t_less": lambda values, n: float(stats.t.cdf(values[0], n[0] - 1)),
+    "t_less": lambda values, n: float(scipy.stats.t.cdf(values[0], n[0] - 1)),
     "d": lambda values, n: of_t(values[0] * math.sqrt(n[0] * n[1] / (n[0] + n[1])), n),
-    "slope": lambda values, n: float(2 * stats.t.sf(abs(values[0] / values[1]), n[0] - 2)),
+    "slope": lambda values, n: float(2 * scipy.stats.t.sf(abs(values[0] / values[1]), n[0] - 2)),
     "means": of_means,
     "rank_sum": lambda values, n: of_rank_sum(values[0], n),
     # shares in percent of two groups' members
     "fisher": lambda values, n: float(
-        stats.fisher_exact(
+        scipy.stats.fisher_exact(
             [[round(v * k / 100), k - round(v * k / 100)] for v, k in zip(values, n, strict=True)]
         ).pvalue
     ),

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy  # and of it `stats`, half a second, where it is used
 from jaxtyping import Float
-import scipy
 from scipy import special
 
 from layerwise.errors import LayerwiseError
@@ -61,7 +61,7 @@ def of_moments(
     """A mean with Student's interval, from the population deviation of its n values."""
     if n < 2:
         return without_interval(mean, n, unit, where)
-    half = float(stats.t.isf((1 - level) / 2, n - 1)) * spread / math.sqrt(n - 1)
+    half = float(scipy.stats.t.isf((1 - level) / 2, n - 1)) * spread / math.sqrt(n - 1)
     return Estimate(mean, mean - half, mean + half, n, unit, where=where)
 
 
@@ -81,7 +81,7 @@ def widened(mean: Estimate, n_tests: int) -> Estimate:
     if not mean.has_interval:
         return mean
     tails = ((1 - level) / 2 for level in (family_level(n_tests), LEVEL))
-    wide, usual = (float(stats.t.isf(tail, mean.n - 1)) for tail in tails)
+    wide, usual = (float(scipy.stats.t.isf(tail, mean.n - 1)) for tail in tails)
     half = (mean.high - mean.value) * wide / usual
     return replace(mean, low=mean.value - half, high=mean.value + half)
 
@@ -93,7 +93,7 @@ def of_difference(
     value, n = float(np.mean(first) - np.mean(second)), len(first) + len(second)
     if min(len(first), len(second)) < 2:
         return without_interval(value, n, unit)
-    found = stats.ttest_ind(first, second, equal_var=False).confidence_interval(level)
+    found = scipy.stats.ttest_ind(first, second, equal_var=False).confidence_interval(level)
     return Estimate(value, float(found.low), float(found.high), n, unit)
 
 
@@ -106,7 +106,7 @@ def of_r(
     """
     if n < FISHERS_POINTS or abs(r) >= 1:
         return without_interval(r, n, unit, where)
-    quantile = float(stats.norm.isf((1 - level) / 2))
+    quantile = float(scipy.stats.norm.isf((1 - level) / 2))
     spread = math.sqrt(1 + r**2 / 2) if of_ranks else 1.0
     z, half = math.atanh(r), quantile * spread / math.sqrt(n - 3)
     return Estimate(r, math.tanh(z - half), math.tanh(z + half), n, unit, where=where)
@@ -121,7 +121,7 @@ def of_series(
 
 def of_rank_series(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"], unit: str) -> Estimate:
     """Spearman's r of two series."""
-    ranks = (stats.rankdata(side) for side in (x, y))
+    ranks = (scipy.stats.rankdata(side) for side in (x, y))
     return of_r(pearson_r(*ranks), len(x), unit, of_ranks=True)
 
 
@@ -148,7 +148,7 @@ def of_slope(values: Sequence[float], unit: str, where: str = "") -> Estimate:
     if freedom < 1 or r == 0:
         return without_interval(slope, len(values), unit, where)
     error = abs(slope) * math.sqrt((1 / r**2 - 1) / freedom)
-    half = float(stats.t.isf((1 - LEVEL) / 2, freedom)) * error
+    half = float(scipy.stats.t.isf((1 - LEVEL) / 2, freedom)) * error
     return Estimate(slope, slope - half, slope + half, len(values), unit, where=where)
 
 
