@@ -30,6 +30,15 @@ def running_in(folder: Path) -> list[psutil.Process]:
     return found
 
 
+def commands_in(folder: Path) -> list[str]:
+    """What they were started with."""
+    found = []
+    for process in running_in(folder):
+        with contextlib.suppress(psutil.Error):
+            found.append(" ".join(process.cmdline()))
+    return found
+
+
 @contextlib.contextmanager
 def program(
     command: Sequence[str | Path], folder: Path, **options: Any
@@ -42,4 +51,5 @@ def program(
             yield process
         finally:
             for left in running_in(folder):
-                left.kill()
+                with contextlib.suppress(psutil.Error):
+                    left.kill()

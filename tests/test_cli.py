@@ -164,6 +164,7 @@ def test_analyze_writes_one_file_per_analysis(analyzed):
 
 
 def test_analyze_again_reuses_the_states_and_gives_the_same(capsys, analyzed, tmp_path):
+    """The first time it was asked from Python: all files are the same."""
     out = Path(shutil.copytree(analyzed.folder, tmp_path / "out"))
     before, index = contents(out), out / "hidden_states" / "index.json"
     stamp = index.stat().st_mtime_ns

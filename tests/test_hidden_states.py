@@ -15,7 +15,17 @@ from layerwise.extraction.forward import forward, mean_token_nll
 from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint, attention_kernel, load_model
 from layerwise.extraction.store import BEFORE_NORM, POOLINGS, HiddenStates
-from tiny_checkpoints import EVERY_KIND, TEXTS, TWO_PROCESSES, built, contents, twin_checkpoint
+from layerwise.steps.results import Result
+from tiny_checkpoints import (
+    EVERY_KIND,
+    EXAMPLE,
+    TEXTS,
+    TWO_PROCESSES,
+    built,
+    contents,
+    twin_checkpoint,
+    twin_folder,
+)
 
 PROMPTS = ("Go", "The river rises", "An owl sat on the wall", "The river falls")
 
@@ -126,6 +136,7 @@ SCRIPT = """
 import os
 import sys
 from pathlib import Path
+from layerwise.cli import main
 from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import load_model
 from tiny_checkpoints import TEXTS
@@ -133,6 +144,7 @@ checkpoint, out = load_model(Path(sys.argv[1]), device="cpu"), Path(sys.argv[2])
 prompts = ("The river rises", "An owl")
 extract(checkpoint, TEXTS * 2, prompts, out / "two", tokens_per_batch=8)
 extract(checkpoint, TEXTS * 2, prompts, out / "two", tokens_per_batch=8)  # found finished
+assert main(["analyze", *sys.argv[3:], f"--out={out / 'analyzed'}"]) == 0
 (out / "file").touch()
 try:
     extract(checkpoint, TEXTS, (), out / "file" / "states")
@@ -142,15 +154,20 @@ except OSError as error:  # in every process, not a wait for the one that failed
 """
 
 
-def test_two_processes_as_one(tmp_path: Path) -> None:
-    """Two processes on gloo, started where another number of them had been killed."""
+def test_two_processes_as_one(tmp_path: Path, analyzed: Result) -> None:
+    """Two processes on gloo: an extraction, and the whole of `analyze` from the command line.
+
+    They share the batches; the first alone writes and speaks. Both refuse what one of them cannot.
+    """
     checkpoint = built()
     one = extract(checkpoint, TEXTS * 2, ("The river rises", "An owl"), tmp_path / "one",
                   tokens_per_batch=8)  # fmt: skip
     (tmp_path / "run.py").write_text(SCRIPT)
     path = os.pathsep.join((str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")))
+    given = {"model": twin_folder("gpt_neox", 5), **EXAMPLE}
+    said = [f"--{name}={place}" for name, place in given.items()]
     done = subprocess.run(
-        [sys.executable, *TWO_PROCESSES, tmp_path / "run.py", checkpoint.folder, tmp_path],
+        [sys.executable, *TWO_PROCESSES, tmp_path / "run.py", checkpoint.folder, tmp_path, *said],
         env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
         capture_output=True,
         text=True,
@@ -161,6 +178,17 @@ def test_two_processes_as_one(tmp_path: Path) -> None:
     assert done.stdout.count("File exists") == 2
     assert contents(tmp_path / "two") == contents(one.folder)
     assert not (tmp_path / "two.partial").exists()
+    assert done.stdout.count("gains.json") == 1
+    assert analyzed.folder is not None
+    assert without_states(tmp_path / "analyzed") == without_states(analyzed.folder)
+
+
+def without_states(folder: Path) -> dict[str, bytes]:
+    """What `analyze` says: batches of states have other sizes in two processes."""
+    found = contents(folder)
+    kept = {name: of for name, of in found.items() if not name.startswith("hidden_states")}
+    assert 20 < len(kept) < len(found)
+    return kept
 
 
 def test_extract_iv(checkpoint: Checkpoint, tmp_path: Path) -> None:

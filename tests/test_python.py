@@ -1,7 +1,6 @@
 """The Python interface: the same as the command line, from files or from memory."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -18,31 +17,13 @@ from layerwise import LayerwiseError, Result
 from layerwise.files import read_json
 from layerwise.pages.own_model.figures import ACROSS
 from parsed_page import Page
-from tiny_checkpoints import EXAMPLE, TWO_PROCESSES, contents, twin_folder
+from tiny_checkpoints import EXAMPLE, twin_folder
 
 
 def loaded(family: str = "gpt_neox", **options: Any) -> tuple[Any, Any]:
     folder = twin_folder(family)
     model = transformers.AutoModelForCausalLM.from_pretrained(folder, **options)
     return model, transformers.AutoTokenizer.from_pretrained(folder)
-
-
-def test_the_same_files_as_the_command_line_in_two_processes(
-    analyzed: Result, tmp_path: Path
-) -> None:
-    """They share the batches; the first alone writes and speaks. Of one: `test_cli`."""
-    said = [f"--{name}={path}" for name, path in EXAMPLE.items()]
-    model = f"--model={twin_folder('gpt_neox', 5)}"
-    command = [sys.executable, *TWO_PROCESSES, "-m", "layerwise.cli", "analyze", model, *said]
-    done = subprocess.run(
-        [*command, f"--out={tmp_path / 'verb'}"],
-        env={**os.environ, "OMP_NUM_THREADS": "1"}, check=True, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.stdout.count("gains.json") == 1
-    made = (contents(analyzed.folder), contents(tmp_path / "verb"))
-    verb, python = ({n: b for n, b in of.items() if "hidden_states" not in n} for of in made)
-    assert verb == python
-    assert len(verb) < len(made[1])
 
 
 @pytest.mark.usefixtures("quick")

@@ -9,12 +9,14 @@ import pytest
 
 from claim_records import folders, record
 from hostile import as_nobody
+from layerwise import analyze
+from layerwise.errors import LayerwiseError
 from layerwise.files import sha256_of, write_json
 from layerwise.inputs import upstream
 from layerwise.inputs.mirrors import Pin
 from layerwise.places.result_files import LAYERS
 from layerwise.steps import page, paper, scaling, sentences
-from tiny_checkpoints import twin_folder
+from tiny_checkpoints import EXAMPLE, twin_folder
 
 
 @contextlib.contextmanager
@@ -118,7 +120,6 @@ ASCII = {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
         (ASCII, "layerwise claims --help", ""),
         (ASCII, "layerwise models", ""),
         ({"SOURCE_DATE_EPOCH": "abc"}, "layerwise scaling {0} {1} --out x", "must be a whole num"),
-        ({"WORLD_SIZE": "x"}, ANALYZE + "{pairs}", "variable WORLD_SIZE must be a whole number"),
         ({}, "ulimit -f 1; " + ANALYZE + "{pairs}", "File too large; make room, or name a place"),
         ({}, ANALYZE + "/dev/zero", "a device or a pipe"),
         ({}, ANALYZE + "pipe", "a device or a pipe"),
@@ -139,3 +140,10 @@ def test_the_terminal_the_environment_a_full_disk_and_endless_files(
     assert message in done.stderr
     assert done.stderr.count("\n") == bool(message), done.stderr
     assert list(tmp_path.glob("x/*.json")) == []  # states of batches that are done may stay
+
+
+def test_a_number_of_processes_that_is_none_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "x")
+    with pytest.raises(LayerwiseError, match="variable WORLD_SIZE must be a whole number"):
+        analyze(twin_folder("gpt_neox"), **EXAMPLE, out=tmp_path / "x")
+    assert not list(tmp_path.glob("x/*.json"))
