@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from layerwise.ledger.verdicts import AS_RANDOM, VERDICTS
+from layerwise.ledger.verdicts import AS_RANDOM, NO_CONTROL, NO_NOISE, TOO_NOISY, VERDICTS
 
 # Every verdict is of one kind. Derived numbers alone are recomputed; a rounding or a copy of what
 # is stored confirms no method.
@@ -16,6 +16,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
         AS_RANDOM,
         "differs",
     ),
+    "measured, and not told from noise or chance": (TOO_NOISY, NO_NOISE, NO_CONTROL),
     "the rounding or a copy of a stored number": ("follows", "same number"),
     "waiting for the models' weights": ("needs weights", "not measured"),
     "without a value to compare": ("contradicted", "not checkable", "declared"),
