@@ -139,6 +139,24 @@ def analyze(
             "billions of parameters take many minutes.",
         ),
     ] = "",
+    replicates: Annotated[
+        int,
+        Option(
+            min=0,
+            max=100,
+            help="How often a model in 16 bits is measured again, with noise of "
+            "the size of rounding: how far every answer may move.",
+        ),
+    ] = 5,
+    control: Annotated[
+        int,
+        Option(
+            min=0,
+            max=100,
+            help="How many draws of random weights are asked the same: what they "
+            "answer too is no evidence. Each takes as long as the model.",
+        ),
+    ] = 0,
     dry_run: Annotated[
         bool, Option("--dry-run", help="Check everything, say what it takes, compute nothing.")
     ] = False,
@@ -146,7 +164,8 @@ def analyze(
     """Run the papers' analyses on your own model and statement pairs."""
     left_out = without.split(",") if without else []
     asked: dict[str, Any] = {"out": out, "revision": revision, "dtype": dtype, "device": device,
-                             "layers": layers, "seed": seed, "without": left_out}  # fmt: skip
+                             "layers": layers, "seed": seed, "without": left_out,
+                             "replicates": replicates, "control": control}  # fmt: skip
     if dry_run:
         return stage("plan").plan(model, pairs, prompts, asked)
     return stage("analyze").analyze(model, pairs, prompts, **asked).summary

@@ -1,6 +1,7 @@
 """Checkpoints: load them from a folder or the hub, check them, find their parts."""
 
 import contextlib
+import copy
 import gc
 import hashlib
 import math
@@ -188,6 +189,20 @@ def load_model(
     for file in (path / "config.json", *weight_files(path)):
         digest.update(sha256_of(file).encode())
     return replace(loaded, revision=f"sha256:{digest.hexdigest()}")
+
+
+def with_random_weights(checkpoint: Checkpoint, draw: int) -> Checkpoint:
+    """The architecture, dtype, device and tokenizer of a model, with a draw of random weights.
+
+    The model itself stays in memory beside it.
+    """
+    model = checkpoint.model
+    device = "auto" if getattr(model, "hf_device_map", None) else str(model.device)
+    with quiet():
+        drawn = _draw_weights(
+            checkpoint.name, draw, copy.deepcopy(model.config), checkpoint.dtype, device
+        )
+    return replace(checkpoint, model=drawn.eval(), folder=None)
 
 
 def load_shapes(

@@ -16,6 +16,7 @@ from layerwise.files import read_text
 STRICT = ConfigDict(strict=True, extra="forbid")
 Whole = Annotated[int, Field(ge=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
+Times = Annotated[int, Field(ge=0, le=100)]  # something is done again
 Device = Annotated[str, Field(pattern=r"^(cpu|auto|cuda(:\d+)?)$")]
 
 
@@ -43,8 +44,8 @@ class Measuring(Strict):
     """The section `measure` of params.yaml."""
 
     device: Device
-    replicates: Annotated[int, Field(ge=0, le=100)]
-    control: Annotated[int, Field(ge=0, le=100)]
+    replicates: Times
+    control: Times
     tokens_per_batch: Whole
     layer_step: Whole
     seed: Seed

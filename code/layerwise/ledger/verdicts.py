@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published, split_pointer
 from layerwise.ledger.claims import FULL, Claim, statistic_parts
-from layerwise.ledger.noise import Noise, is_number, noise_of
 from layerwise.ledger.origins import Origins, above
 from layerwise.places.result_files import DATASET, PROMPTS
+from layerwise.statistics.noise import Noise, is_number, noise_of
 
 AS_RANDOM = "reproduced, as by random weights"
 TOO_NOISY, NO_NOISE, NO_CONTROL = "too noisy to tell", "noise missing", "control missing"

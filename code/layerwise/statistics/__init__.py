@@ -3,5 +3,5 @@
 bootstrap, random_bins                           resampling, by the papers' random streams
 correlation, samples                             tests and fits
 phases, curves, critical_layer                   what the papers read off curves
-estimates                                        a number with its interval and its n
+estimates, noise                                 a number with interval and n; what rounding does
 """

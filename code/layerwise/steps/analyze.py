@@ -14,14 +14,13 @@ from layerwise.errors import LayerwiseError, TextError
 from layerwise.extraction.checkpoint_folder import check_folder
 from layerwise.files import from_environment, is_first_process, locked
 from layerwise.inputs.models import Dtype
-from layerwise.inputs.shapes import Device, Seed, converted
+from layerwise.inputs.shapes import Device, Seed, Times, converted
 from layerwise.inputs.texts import StatementPairs, place_of, read_pairs, read_prompts
 from layerwise.pages.own_model import require_templates
+from layerwise.places.folders import AGAIN, STATES
 
 if TYPE_CHECKING:  # what draws is imported once the inputs are right
     from layerwise.steps.results import Result
-
-STATES = "hidden_states"
 
 
 class Choices(TypedDict):
@@ -34,6 +33,8 @@ class Choices(TypedDict):
     layers: list[int] | None
     seed: Seed
     without: list[Literal["gains", "spectral"]]
+    replicates: Times
+    control: Times
 
 
 def analyze(
@@ -49,6 +50,8 @@ def analyze(
     layers: Sequence[int] | None = None,
     seed: int = 42,
     without: Sequence[str] = (),
+    replicates: int = 5,
+    control: int = 0,
 ) -> "Result":
     """The papers' measurements of a model: everything but seed and layers is as published.
 
@@ -69,6 +72,11 @@ def analyze(
             and the last by default.
         seed: of every resample.
         without: gains, spectral or both, to leave out.
+        replicates: how often a model in 16 bits is measured again with noise of the size of
+            rounding, which says how far every answer may move; none in float32.
+        control: how many draws of random weights, in the same architecture and with the same
+            tokenizer and texts, are asked the same; each takes as long as the model, and its
+            memory beside it.
 
     Raises:
         LayerwiseError: with the rule, what came and the fix. Texts and checkpoint folder are
@@ -79,8 +87,17 @@ def analyze(
         raise LayerwiseError(
             "a loaded model has its revision, dtype and device; load it with those you want"
         )
-    asked = {"out": out, "revision": revision, "dtype": dtype, "device": device, "layers": layers,
-             "seed": seed, "without": without}  # fmt: skip
+    asked = {
+        "out": out,
+        "revision": revision,
+        "dtype": dtype,
+        "device": device,
+        "layers": layers,
+        "seed": seed,
+        "without": without,
+        "replicates": replicates,
+        "control": control,
+    }
     statement_pairs, texts, chosen = checked(model, pairs, prompts, asked)
     with contextlib.ExitStack() as stack:
         if chosen["out"] is None:
@@ -108,6 +125,7 @@ def analyze(
             result = analyzed(
                 checkpoint, statement_pairs, texts, folder / STATES, named(pairs),
                 layers=chosen["layers"], seed=chosen["seed"], without=chosen["without"],
+                replicates=chosen["replicates"], control=chosen["control"],
             )  # fmt: skip
         return result.save(folder) if writes else result
 
@@ -167,7 +185,8 @@ def _alone(out: Path) -> Iterator[None]:
     folders = [folder for folder in (out, *out.parents) if not folder.exists()]
     try:
         with locked(out / STATES):
-            made = [one for one in (out / STATES, partial_of(out / STATES)) if not one.exists()]
+            places = (out / STATES, partial_of(out / STATES), out / AGAIN)
+            made = [one for one in places if not one.exists()]
             try:
                 yield
             except LayerwiseError:

@@ -13,6 +13,7 @@ from typing import Any
 import psutil
 
 from layerwise.extraction import needs
+from layerwise.inputs.models import BYTES
 from layerwise.measures.values import sampled_layers
 from layerwise.places.matrices import MATRICES
 from layerwise.steps.analyze import blamed, checked, how
@@ -63,6 +64,13 @@ def plan(model: str, pairs: str, prompts: str | None, asked: dict[str, Any]) -> 
         "time": f"forward passes about {_spelled(run)} at {rate / 1e9:,.0f} GFLOP/s, "
         f"singular values {_spelled(svd)}; start, statistics and page come on top",
     }
+    noisy = chosen["replicates"] if BYTES[dtype] == 2 else 0
+    if noisy or chosen["control"]:
+        lines["again"] = (
+            f"{noisy} replicates with rounding noise, {chosen['control']} draws of random weights: "
+            f"{1 + noisy + chosen['control']} times that time and disk, without singular values "
+            "for replicates"
+        )
     if download:
         lines["fetch"] = f"{needs.spelled(download)} of weights from the hub"
     said = [f"{name:<8} {text}" for name, text in lines.items()]

@@ -12,6 +12,7 @@ import numpy as np
 from markupsafe import Markup
 
 from layerwise.analyses.questions.answers import Answer
+from layerwise.analyses.questions.beside import CONTROL, REPLICATES, again, share
 from layerwise.analyses.questions.choices import text
 from layerwise.analyses.questions.question import MEANINGS, NO, TOO_FEW, UNDECIDED, WORDS, YES, word
 from layerwise.figures.printed import Printed
@@ -42,6 +43,7 @@ class Own:
     absent: Mapping[str, str]
     sections: Sequence[Section]
     answers: Sequence[Answer] = ()
+    beside: Mapping[str, Any] = field(default_factory=dict)  # of replicates and random weights
     matrix: Table | None = None  # the claims by model, of several
     further: Sequence[Table] = field(default=())  # as CSV files only
     random_weights: bool = False
@@ -90,7 +92,8 @@ def html(own: Own, pictures: Sequence[Picture], part: str = ".", root: Path = RO
     context = {
         "own": own,
         "answer": answer(own.answers),
-        "answers": [view(one) for one in own.answers],
+        "answers": [view(one, own.beside) for one in own.answers],
+        "drawn": of_random(own.beside),
         "meanings": MEANINGS,
         "pictures": pictures,
         "at": "" if part == "." else f"{part}/",
@@ -132,8 +135,9 @@ def answer(answers: Sequence[Answer]) -> str:
     return f"Of {n} that the papers' claims ask: {', '.join(parts)}." if parts else ""
 
 
-def view(one: Answer) -> dict[str, Any]:
+def view(one: Answer, beside: Mapping[str, Any]) -> dict[str, Any]:
     """An answer as the page shows it, beside what it says itself."""
+    noise, random = (again(beside.get(of, {}), one.question.name) for of in (REPLICATES, CONTROL))
     words = one.words
     same = sum(word == one.word for word in words.values())
     grade = {
@@ -158,7 +162,20 @@ def view(one: Answer) -> dict[str, Any]:
             (_how(text(choice), of), words[choice], number(of)) for choice, of in one.others.items()
         ],
         "strip": strip(one),
+        "noise": noise and (significant(noise.band or 0.0, 2), noise.same, noise.n),
+        "random": random and (random.same, random.n),
     }
+
+
+def of_random(beside: Mapping[str, Any]) -> str:
+    """What random weights answer, in one sentence; nothing where none were drawn."""
+    if not (document := beside.get(CONTROL)):
+        return ""
+    same, asked = share(document)
+    return (
+        f"Random weights of this architecture answer {same} of {asked} questions as this model "
+        f"does, in each of {document['n']} draws: these answers are no evidence of training."
+    )
 
 
 def _how(choice: str, found: Estimate) -> str:
