@@ -70,7 +70,7 @@ docker-test: ARGS = test
 docker-test: docker-run  ## the tests inside the image
 
 bench: setup  ## measure speed against the notebooks' way (QUICK=1 for a short run)
-	@for script in $(filter-out benchmarks/gpu.py benchmarks/peers.py,$(wildcard benchmarks/*.py)); \
+	@for script in $(filter-out benchmarks/gpu.py benchmarks/peers.py benchmarks/noise.py,$(wildcard benchmarks/*.py)); \
 		do python $$script $(if $(QUICK),--quick); done
 
 bench-gpu: setup  ## the same on a GPU: seconds, memory, half-precision noise (TORCH=cuda)

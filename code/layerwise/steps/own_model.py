@@ -61,7 +61,7 @@ def analyzed(
         LayerwiseError: for a layer that the model has not, or as for `extract` and `of_reader`.
     """
     published = read_published(PUBLISHED)
-    measuring = _Measuring(pairs, texts, pairs_name, layers, seed, published)
+    measuring = Measuring(pairs, texts, pairs_name, layers, seed, published)
     found = measuring.of(checkpoint, folder, without)
     in_print = Evidence(published, measuring.draws)
     documents, answered = found.documents, answers(found.documents, in_print)
@@ -108,7 +108,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class _Measuring:
+class Measuring:
     """What is measured of a model, of a replicate of it, and of random weights in its place."""
 
     pairs: StatementPairs
