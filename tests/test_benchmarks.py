@@ -1,7 +1,8 @@
 """The benchmarks themselves run: at tiny shapes, with no claim about speed."""
 
-import importlib
 import json
+import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -95,7 +96,13 @@ def test_loops_compute_what_the_extraction_stores(tmp_path: Path) -> None:
     assert checkpoint.model.config._attn_implementation == "eager"
 
 
-def test_every_part_of_the_whole_is_there() -> None:
-    for place in whole.PARTS.values():
-        module, function = place.split(":")
-        assert callable(getattr(importlib.import_module(f"layerwise.{module}"), function))
+def test_the_whole_is_told_part_by_part(capfd) -> None:
+    """Each is timed once, in the process that runs it, and the estimate stands beside them."""
+    subprocess.run([sys.executable, BENCHMARKS / "whole.py", "--quick"], check=True)
+    said = capfd.readouterr().out
+    assert re.match(r"\d+ cores; foretold: time +about \d+ s: start", said)
+    rows = dict(re.findall(r"^([a-z ,]+?) +(\d+\.\d\d) s .*%$", said, re.MULTILINE))
+    assert list(rows) == [whole.START, *whole.PARTS, "rest", "other processes", "all"]
+    parts = [float(seconds) for seconds in rows.values()]
+    assert sum(parts[:-1]) == pytest.approx(parts[-1], abs=0.1)
+    assert "times the passes on the clock" in said

@@ -202,7 +202,10 @@ def test_a_dry_run_says_what_it_takes_and_leaves_nothing(capsys, tmp_path, monke
     index = json.loads((analyzed.folder / "hidden_states" / "index.json").read_text())
     n = sum(index["prompt_lengths"])  # of the forward passes
     assert lines["prompts"] == f"{index['n_prompts']}, {n:,} tokens"
-    assert re.match("forward passes about .* GFLOP/s, .* come on top$", lines["time"])
+    parts = ("start", "forward passes", "singular values", "statistics", "figures")
+    seconds = r"(\d+) (?:s|min)"
+    said = rf"about {seconds}: " + ", ".join(f"{part} {seconds}" for part in parts)
+    assert re.fullmatch(said, lines["time"])
     with monkeypatch.context() as patch:
         patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
         code, _, err = analyze(capsys, out, "--dry-run", model="org/model")

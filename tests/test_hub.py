@@ -20,9 +20,9 @@ from safetensors.torch import load_file
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction import hub
+from layerwise.extraction.families import twin_of
 from layerwise.extraction.load import load_model, load_registered
 from layerwise.extraction.pickles import write_safetensors
-from layerwise.extraction.twins import twin_of
 from layerwise.files import read_json
 from layerwise.rehearsal.scratch import keep
 from stand_in_hub import COMMIT, FAULTS, STATUS, TOKEN, stand_in_hub

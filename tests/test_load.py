@@ -22,10 +22,10 @@ from layerwise.errors import LayerwiseError
 from layerwise.extraction import load as module
 from layerwise.extraction.checkpoint_config import check_declared
 from layerwise.extraction.checkpoint_folder import check_folder
+from layerwise.extraction.families import twin_of
 from layerwise.extraction.hub import fetch, look_up
 from layerwise.extraction.load import load_model, load_registered, require_accelerator
 from layerwise.extraction.projections import Weights
-from layerwise.extraction.twins import twin_of
 from layerwise.inputs.models import Model
 from layerwise.rehearsal.scratch import keep
 from tiny_checkpoints import twin_checkpoint, twin_folder, twinned_model

@@ -70,10 +70,10 @@ def covered(path, deps):
     return any(path == dep or path.startswith(f"{dep}/") for dep in deps)
 
 
-# What words, reads, writes and fetches. No number of a measurement passes through it but as it is,
-# so mending it must not ask for 250 GB of weights again.
+# What words, reads, writes, fetches and shares work out. No number of a measurement passes through
+# it but as it is, so mending it must not ask for 250 GB of weights again.
 WORDS = re.compile(
-    r"code/layerwise/((errors|progress|files|steps/__init__)"
+    r"code/layerwise/((errors|progress|files|workers|steps/__init__)"
     r"|inputs/(__init__|upstream|mirrors|notebooks|shapes))\.py"
 )
 

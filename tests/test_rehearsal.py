@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from layerwise.errors import LayerwiseError
+from layerwise.extraction.families import twin_of
 from layerwise.extraction.load import load_registered
-from layerwise.extraction.twins import twin_of
 from layerwise.files import write_text
 from layerwise.inputs import upstream
 from layerwise.inputs.models import read_models

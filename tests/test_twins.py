@@ -6,10 +6,10 @@ import transformers
 from safetensors.torch import load_file
 
 from layerwise.errors import LayerwiseError
-from layerwise.extraction.families import heads_of
+from layerwise.extraction.families import heads_of, twin_of
 from layerwise.extraction.load import load_model
 from layerwise.extraction.token_ids import render
-from layerwise.extraction.twins import build_twin, config_of, main, twin_of
+from layerwise.extraction.twins import build_twin, config_of, main
 from layerwise.inputs.models import read_models
 from tiny_checkpoints import (
     TEXTS,

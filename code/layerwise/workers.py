@@ -122,10 +122,13 @@ def _lead(process: Connection, tasks: Tasks) -> None:
 
 
 @atexit.register
-def _end() -> None:
+def end() -> None:
+    """End the processes; others are started where there is work again."""
+    _of_process.pop(os.getpid(), None)
     for process in _processes:
         process.kill()  # it writes nothing
         process.wait()
+    _processes.clear()
 
 
 def _follow(leader: Connection, modules: Iterable[str]) -> None:

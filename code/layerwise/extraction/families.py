@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.models import Shape
+from layerwise.inputs.models import Model, Shape
 
 STORED = ("W_Q", "W_K", "W_V", "W_O")  # the order of rows that share a tensor
 VOCABULARY = 512  # of a twin
+HEAD_SIZE = 4  # of a twin; 6 where the model's hidden size is not n_heads * head_size (Gemma)
 POSITIONS = 256  # of a twin, where nothing else is said
 Config = dict[str, Any]
 Rows = list[tuple[int, int]]  # runs: first row, and the row after the last
@@ -136,6 +137,21 @@ LLAMA3_ROPE = {
     "low_freq_factor": 1.0,
     "high_freq_factor": 4.0,
 }
+
+
+def twin_of(model: Model) -> Model:
+    """The declaration of a model's twin: everything is the model's but for its narrow heads.
+
+    A head has 4 dimensions and the hidden size is 4 n_heads. Where the model's hidden size is not
+    n_heads * head_size (Gemma), the twin's head has 6, so that its hidden size is not either.
+    """
+    shape = model.shape
+    square = shape.hidden_size == shape.n_heads * shape.head_size
+    narrow = {
+        "hidden_size": shape.n_heads * HEAD_SIZE,
+        "head_size": HEAD_SIZE + (0 if square else 2),
+    }
+    return model.model_copy(update={"shape": shape.model_copy(update=narrow)})
 
 
 def twin_config(family: str, shape: Shape) -> Config:

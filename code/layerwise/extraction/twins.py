@@ -15,14 +15,13 @@ import transformers
 import typer
 
 from layerwise.errors import LayerwiseError
-from layerwise.extraction.families import LLAMA3_ROPE, VOCABULARY, Config, twin_config
+from layerwise.extraction.families import LLAMA3_ROPE, VOCABULARY, Config, twin_config, twin_of
 from layerwise.extraction.load import quiet
 from layerwise.inputs.models import Model, find_model, read_models
 from layerwise.inputs.texts import read_pairs, read_prompts
 from layerwise.places.models import RANDOM
 
 BOS = "<s>"
-HEAD_SIZE = 4  # of a twin; 6 where the model's hidden size is not n_heads * head_size (Gemma)
 _STRETCHED = {"rope_parameters": LLAMA3_ROPE, "max_position_embeddings": 131072}
 NOISE = 0.1  # spread that a twin's norm weights and biases get
 # In the manner of Llama 3.1's: the rendered text opens with the BOS token, which a tokenizer that
@@ -36,23 +35,8 @@ CHAT_TEMPLATE = """\
 """
 
 
-def twin_of(model: Model) -> Model:
-    """The declaration of a model's twin: everything is the model's but for its narrow heads.
-
-    A head has 4 dimensions and the hidden size is 4 n_heads. Where the model's hidden size is not
-    n_heads * head_size (Gemma), the twin's head has 6, so that its hidden size is not either.
-    """
-    shape = model.shape
-    square = shape.hidden_size == shape.n_heads * shape.head_size
-    narrow = {
-        "hidden_size": shape.n_heads * HEAD_SIZE,
-        "head_size": HEAD_SIZE + (0 if square else 2),
-    }
-    return model.model_copy(update={"shape": shape.model_copy(update=narrow)})
-
-
 def config_of(twin: Model) -> Config:
-    """Keyword arguments of a twin's configuration; `twin` is what `twin_of` declares."""
+    """Keyword arguments of a twin's configuration; `twin` is what `families.twin_of` declares."""
     of_model: dict[str, Config] = {
         "llama-3p1-8b": _STRETCHED,
         "llama-3p1-8b-instruct": _STRETCHED,

@@ -19,6 +19,7 @@ import yaml
 import layerwise.extraction
 import layerwise.inputs
 from layerwise.errors import LayerwiseError
+from layerwise.extraction.families import twin_of
 from layerwise.files import make_folder, read_json, refuse_link, sha256_of, write_text
 from layerwise.inputs.models import Model, read_models
 from layerwise.inputs.notebooks import prompts_document
@@ -126,8 +127,6 @@ def _write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
 
 def declare_twins(registry: Path) -> dict[str, Model]:
     """Give every model the shape of its twin, and a revision where none is known; skip none."""
-    from layerwise.extraction.twins import twin_of  # torch, which the copy does without
-
     document = yaml.safe_load(registry.read_text(encoding="utf-8"))
     for slug, model in read_models(registry).items():
         entry = document["models"][slug]

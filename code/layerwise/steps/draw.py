@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from layerwise import workers
 from layerwise.figures import INDEX
-from layerwise.figures.drawing import FIGURES, print_all
 from layerwise.figures.numbers import read_numbers
 from layerwise.files import together, write_json
 from layerwise.progress import track
@@ -18,6 +18,9 @@ def run(
     models: Place = Path("models.yaml"),
 ) -> str:
     """Write OUT/FIGURE.pdf and .svg, and what they show, or why they are not there, to an index."""
+    workers.start("layerwise.figures.drawing")
+    from layerwise.figures.drawing import FIGURES, print_all  # they import matplotlib meanwhile
+
     numbers = read_numbers(source, statistics, claims, models)
     entries = []
     with together(out.parent) as part:

@@ -2,10 +2,6 @@
 
 The model is loaded as `analyze` loads it, by the same functions, without the numbers: torch is
 imported, and no weight is read.
-
-Time: 2 * parameters * tokens over the matrix rate that `needs` assumes of the device, and the
-weights read at 1 GB/s. Singular values of matrices of n rows take 1.8e-10 n^3 seconds each
-(benchmarks/README.md).
 """
 
 from typing import Any
@@ -15,10 +11,9 @@ import psutil
 from layerwise.extraction import needs
 from layerwise.inputs.models import BYTES
 from layerwise.measures.values import sampled_layers
-from layerwise.places.matrices import MATRICES
 from layerwise.steps.analyze import blamed, checked, how
+from layerwise.steps.duration import duration
 
-SVD = 1.8e-10  # seconds for one row cubed
 RIGHT = "everything that can be checked is right"
 TO_COME = "config, tokenizer and texts are right, the weights are checked once they are here"
 
@@ -43,11 +38,13 @@ def plan(model: str, pairs: str, prompts: str | None, asked: dict[str, Any]) -> 
         for kind, of in given["texts"].items()
     }
     dtype, device, size = given["dtype"], given["device"], loaded.hidden_size
-    sampled = ", ".join(map(str, sampled_layers(loaded.n_layers, layers=chosen["layers"])))
+    sampled = sampled_layers(loaded.n_layers, layers=chosen["layers"])
     parameters = float(sum(one.numel() for one in loaded.model.parameters()))
-    rate = needs.tflops(device) * 1e12
-    run = needs.seconds_of(parameters, sum(tokens.values()), dtype, rate)
-    svd = len(MATRICES) * loaded.n_layers * SVD * size**3
+    takes = duration(
+        loaded.model.config.to_dict(), parameters, sum(tokens.values()), size=size,
+        n_layers=loaded.n_layers, points=len(statement_pairs) * len(sampled), dtype=dtype,
+        device=device, singular="spectral" not in chosen["without"],
+    )  # fmt: skip
     kept = (tokens["prompts"], size, loaded.n_layers, dtype)
     states = needs.kept_bytes(len(statement_pairs.statements), *kept)
     free = psutil.virtual_memory().available
@@ -57,12 +54,11 @@ def plan(model: str, pairs: str, prompts: str | None, asked: dict[str, Any]) -> 
         "pairs": f"{len(statement_pairs)} in {len(statement_pairs.categories)} categories, "
         f"{tokens['statements']:,} tokens",
         "prompts": f"{len(texts)}, {tokens['prompts']:,} tokens",
-        "layers": sampled,
+        "layers": ", ".join(map(str, sampled)),
         "memory": f"{needs.spelled(int(needs.bytes_of(parameters, size, dtype)))}, free here "
         f"{needs.spelled(free)}",
         "disk": f"{needs.spelled(states)} of hidden states in {chosen['out']}",
-        "time": f"forward passes about {_spelled(run)} at {rate / 1e9:,.0f} GFLOP/s, "
-        f"singular values {_spelled(svd)}; start, statistics and page come on top",
+        "time": str(takes),
     }
     noisy = chosen["replicates"] if BYTES[dtype] == 2 else 0
     if noisy or chosen["control"]:
@@ -76,7 +72,3 @@ def plan(model: str, pairs: str, prompts: str | None, asked: dict[str, Any]) -> 
     said = [f"{name:<8} {text}" for name, text in lines.items()]
     ending = TO_COME if download else RIGHT
     return "\n".join([*said, f"dry run: {ending}, nothing was computed"])
-
-
-def _spelled(seconds: float) -> str:
-    return f"{max(1, round(seconds))} s" if seconds < 100 else f"{seconds / 60:.0f} min"

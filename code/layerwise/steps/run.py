@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -182,14 +183,28 @@ def typeset(source: Source, root: Path = Path()) -> None:
         LayerwiseError: if LaTeX stops, or a reference stays undefined.
     """
     tex = root / "paper" / "generated" / source
-    for name in DOCUMENTS.values():
-        pdf = root / "paper" / f"{source}{'' if name == REPORT else f'-{name}'}.pdf"
-        if not pdf.is_file() or pdf.stat().st_mtime < (tex / f"{name}.tex").stat().st_mtime:
+    pdfs = {
+        name: root / "paper" / f"{source}{'' if name == REPORT else f'-{name}'}.pdf"
+        for name in DOCUMENTS.values()
+    }
+    stale = {
+        name: pdf
+        for name, pdf in pdfs.items()
+        if not pdf.is_file() or pdf.stat().st_mtime < (tex / f"{name}.tex").stat().st_mtime
+    }
+
+    def made(name: str) -> None:
+        with atomic_path(stale[name]) as part:
+            shutil.move(build_pdf(tex, name), part)
+
+    if not stale:
+        return
+    with meter(f"typesetting in {tex}"), ThreadPoolExecutor() as pool:
+        for name, job in {name: pool.submit(made, name) for name in stale}.items():
             try:
-                with meter(f"typesetting {tex / name}.tex"), atomic_path(pdf) as part:
-                    shutil.move(build_pdf(tex, name), part)
+                job.result()
             except NoLatexError as error:
-                print(f"layerwise: no {pdf}: {error}", flush=True)
+                print(f"layerwise: no {stale[name]}: {error}", flush=True)
                 return
 
 
