@@ -9,7 +9,7 @@ import importlib.metadata
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,10 +67,16 @@ def prepare(root: Path, folder: Path) -> dict[str, Model]:
     write_text(folder / MARK, ABOUT)
     copy_repository(root, folder)
     write_text(folder / ".dvc" / "config", DVC_CONFIG)
-    params = folder / "params.yaml"
-    write_text(params, params.read_text("utf-8").replace("device: cuda", "device: cpu"))
+    choose(folder / "params.yaml", {"device": "cpu", "replicates": 1, "control": 1})
     stand_in_texts(folder / "published", folder / MIRROR)
     return declare_twins(folder / "models.yaml")
+
+
+def choose(params: Path, choices: Mapping[str, Any]) -> None:
+    """Set choices of `measure`: what measures, and each kind of run beside the model once."""
+    document = yaml.safe_load(params.read_text(encoding="utf-8"))
+    document["measure"] |= choices
+    write_text(params, yaml.safe_dump(document, sort_keys=False))
 
 
 def copy_repository(root: Path, folder: Path) -> None:
