@@ -298,10 +298,10 @@ def test_what_the_hub_refuses_is_asked_for_once(step: Any, monkeypatch: Any) -> 
     assert set(found["absent"]) == {SLUG, *MODELS[SLUG].experiments}
 
 
-@pytest.mark.parametrize("draw", [None, 0])
+@pytest.mark.parametrize("weights", ["stored", 0])
 @pytest.mark.parametrize("fails", ["", "in its runs", "once it is loaded"])
 def test_there_are_never_two_models_at_once(
-    draw: int | None, fails: str, measured_with: Any, twin: Path, monkeypatch: pytest.MonkeyPatch
+    weights: str | int, fails: str, measured_with: Any, twin: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where free memory is asked for, before a dtype is loaded, the last one's model is gone."""
     there: list[StorageWeakRef] = []
@@ -326,7 +326,7 @@ def test_there_are_never_two_models_at_once(
 
     monkeypatch.setattr(load, "free_bytes", free_bytes)
     monkeypatch.setattr(Weights, "of", of)
-    loading = partial(load._load, twin, SLUG, "", device="cpu", draw=draw)
+    loading = partial(load._load, twin, SLUG, "", device="cpu", weights=weights)
     found = measured_with({}, loading, fragments)
     assert len(there) > 20
     assert {*found["runs"], *found["absent"]} == {"sweep", "scaling", "bench", "clean", "hunt"}

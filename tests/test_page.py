@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claim_records import SVG, folders, headline, hostile_claims, judged, record
+from claim_records import SVG, folders, headline, hostile_claims, judged, note_statistics, record
 from hostile import BIDI, TEXTS, UNSEEN, is_unseen
 from layerwise import cli
 from layerwise.errors import LayerwiseError

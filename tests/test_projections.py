@@ -13,9 +13,9 @@ from torch.overrides import TorchFunctionMode
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction import projections
-from layerwise.extraction.families import FAMILIES, MATRICES, heads_of
+from layerwise.extraction.families import FAMILIES, heads_of
 from layerwise.extraction.projections import Weights
-from layerwise.places.matrices import SLICINGS
+from layerwise.places.matrices import MATRICES, SLICINGS
 from tiny_checkpoints import TWIN_FAMILIES, twin_checkpoint, twin_folder
 
 SCALED_QUERIES = ("opt", "opt-350m")  # before, not after, they meet the keys

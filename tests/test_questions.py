@@ -13,6 +13,7 @@ from scipy import stats
 
 from judged import DRAWS, changed
 from layerwise.analyses import TABLES
+from layerwise.analyses.categories import decisive_category
 from layerwise.analyses.derivation import Derivation, derive, evidence_of
 from layerwise.analyses.evidence import Evidence
 from layerwise.analyses.questions import QUESTIONS

@@ -12,22 +12,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from layerwise.analyses.answers import WORDS, answers
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.text import Text
 
 from layerwise.analyses import depth_curves
+from layerwise.analyses.categories import decisive_category, without_a_category
 from layerwise.analyses.evidence import Evidence
+from layerwise.analyses.questions.answers import answers
 from layerwise.errors import LayerwiseError
 from layerwise.figures import style
 from layerwise.pages.own_model import figures, sections
 from layerwise.pages.own_model.cautions import of_documents
+from layerwise.pages.own_model.page import answer
 from random_states import DRAWS
 from real import checkpoint
 from real.comparison import BANDS, Leaf, band_of, differences, leaves
 
-CATEGORIES = "category_inversion"
 REAL = Path(__file__).parent / "real"
 RECORDED = json.loads((REAL / "recorded.json").read_text())
 
@@ -110,13 +111,15 @@ def test_the_record_is_of_the_trained_model_and_holds_no_statement(root: Path) -
     assert min(band.relative for band in BANDS.values()) > 0
 
 
-def test_the_readme_says_what_was_recorded(root: Path) -> None:
-    asked = [of["as the papers did"]["outcome"] for of in RECORDED["answers"].values()]
-    counts = ", ".join(f"{asked.count(word)} {word}" for word in WORDS if word in asked)
+def test_the_readme_says_what_was_recorded(root: Path, evidence: Evidence) -> None:
     readme = (root / "README.md").read_text(encoding="utf-8")
-    assert f'"Of {len(asked)} claims of the papers: {counts}."' in readme
-    left = RECORDED["answers"]["category_inversion"]["left_out"]["value"]
-    r = RECORDED["validation"]["_global_stats"]["ua_output_correlation"]
+    assert f'"{answer(answers(RECORDED, evidence))}"' in " ".join(readme.split())
+    validation = RECORDED["validation"]
+    r, deciding = (
+        validation["_global_stats"]["ua_output_correlation"],
+        decisive_category(validation),
+    )
+    left = without_a_category(validation)[deciding].r
     assert f"{r:+.3f} with it, {left:+.3f} without" in readme
 
 
@@ -154,7 +157,7 @@ def collisions(figure: Figure) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def documents() -> dict[str, Any]:
-    return {name: of for name, of in RECORDED.items() if name != "answers"}
+    return dict(RECORDED)
 
 
 @pytest.fixture(scope="module")
@@ -210,8 +213,6 @@ def test_what_makes_the_numbers_is_said_beside_them(
     assert drawn_title(documents, "anisotropy").endswith(
         "stays over half of it, and behind the final norm is 0.145"
     )
-    (asked,) = [one for one in answers(documents, evidence) if one.question.name == CATEGORIES]
-    assert asked.estimate.where == "-0.107 without ground truth numeric"
 
 
 def drawn_title(documents: dict[str, Any], name: str) -> str:

@@ -13,7 +13,6 @@ component that holds 99.9 % of the variance, an r that one category makes.
 """
 
 import json
-import math
 import os
 import shutil
 import sys
@@ -25,7 +24,6 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")  # nothing here asks a hub
 
 from checkpoint import trained_model
 from comparison import differences
-from layerwise.analyses.answers import Answer
 
 import layerwise
 from layerwise.errors import LayerwiseError
@@ -64,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def measured(out: Path) -> dict[str, Any]:
-    """Every result file that `analyze` writes of the trained model, and the page's answers.
+    """Every result file that `analyze` writes of the trained model.
 
     Raises:
         LayerwiseError: where the papers' texts or the model cannot be had.
@@ -73,26 +71,7 @@ def measured(out: Path) -> dict[str, Any]:
     model = trained_model()
     shutil.rmtree(out / "hidden_states", ignore_errors=True)  # an earlier run's would be used again
     result = layerwise.analyze(str(model), PAPERS, PAPERS, out=out)
-    documents = {name: read_json(out / f"{name}.json") for name in result.documents}
-    return {
-        **documents,
-        "answers": {one.question.name: answered(one) for one in result.page.answers},
-    }
-
-
-def answered(one: Answer) -> dict[str, dict[str, Any]]:
-    """What the page answers on a claim, by choice; an end that is not there is None."""
-    by_choice = {"as the papers did": one.estimate, **one.others}
-    return {
-        choice: {
-            "value": of.value,
-            "low": of.low if math.isfinite(of.low) else None,
-            "high": of.high if math.isfinite(of.high) else None,
-            "n": of.n,
-            "outcome": one.question.word(of),
-        }
-        for choice, of in by_choice.items()
-    }
+    return {name: read_json(out / f"{name}.json") for name in result.documents}
 
 
 def rounded(node: Any) -> Any:

@@ -13,12 +13,9 @@ from layerwise.figures.numbers import NothingToDraw, Numbers
 from layerwise.ledger.findings import ORIGINS, origin
 from layerwise.ledger.verdicts import FALLS, STANDING, VERDICTS, counted
 
-# of what stands, of what does not, and of what nothing can be said about
-SHADES = (
-    ("#0072B2", "#56B4E9", "#A6D5F2"),
-    (style.RED, "#F2B48A"),
-    ("#808080", "#949494", "#A8A8A8", "#BCBCBC", "#D2D2D2", "#E6E6E6"),
-)
+# of what stands, and of what does not
+SHADES = (("#0072B2", "#56B4E9", "#A6D5F2"), (style.RED, "#F2B48A"))
+GREYS = 0.35, 0.92  # of what nothing can be said about: from dark to light, as far apart as may be
 ABSTRACT = "abstract"
 PLACES = {ABSTRACT: ABSTRACT, ORIGINS[0]: "rest of the paper", **{of: of for of in ORIGINS[1:]}}
 LOOKS: Mapping[bool, dict[str, Any]] = {
@@ -40,9 +37,11 @@ def _colours(records: Sequence[Record]) -> dict[str, str]:
     there = {record["verdict"] for record in records}
     rest = [word for word in VERDICTS if word not in (*STANDING, *FALLS)]
     colours: dict[str, str] = {}
-    for words, shades in zip((STANDING, FALLS, rest), SHADES, strict=True):
+    for words, shades in zip((STANDING, FALLS), SHADES, strict=True):
         colours |= dict(zip(filter(there.__contains__, words), shades, strict=False))
-    return colours
+    untold = [word for word in rest if word in there]
+    greys = np.linspace(*GREYS, max(2, len(untold)))
+    return colours | {word: f"{grey:.3f}" for word, grey in zip(untold, greys, strict=False)}
 
 
 def _row_names(axes: Axes, rows: Mapping[Row, Any]) -> None:

@@ -16,8 +16,6 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from scipy.special import stdtrit
-
 COVERED = 0.95  # of the differences between two runs
 
 
@@ -55,6 +53,8 @@ def band(value: float, replicates: Sequence[Any], *, of_log: bool = False) -> fl
     if not all(map(is_number, replicates)):
         return math.inf
     moved = [_distance(value, one, of_log=of_log) for one in replicates]
+    from scipy.special import stdtrit  # a list of claims is read without it
+
     spread = math.sqrt(sum(one * one for one in moved) / len(moved))
     return float(stdtrit(len(moved), (1 + COVERED) / 2)) * math.sqrt(2) * spread
 
