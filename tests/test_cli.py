@@ -177,12 +177,18 @@ def test_analyze_again_reuses_the_states_and_gives_the_same(capsys, analyzed, tm
 
 @pytest.mark.usefixtures("quick")
 def test_analyze_options_reach_the_results(capsys, tmp_path, analyzed):
-    shutil.copytree(analyzed.folder / "hidden_states", tmp_path / "hidden_states")
-    assert analyze(capsys, tmp_path, "--layers", "5,2", "--seed", "7", *QUICK)[0] == 0
-    other = read(tmp_path)
+    given = {
+        "default": ("--layers", "5,2"),
+        "other": ("--layers", "5,2", "--seed", "7"),
+        "half": ("--dtype", "bfloat16"),
+    }
+    for name, options in given.items():
+        if name != "half":
+            states = tmp_path / name / "hidden_states"
+            shutil.copytree(analyzed.folder / "hidden_states", states)
+        assert analyze(capsys, tmp_path / name, *options, *QUICK)[0] == 0
+    default, other, half = (read(tmp_path / name) for name in given)
     assert list(other["category_bootstrap"]["layer_results"]) == ["2", "5"]
-    assert analyze(capsys, tmp_path / "half", "--dtype", "bfloat16", *QUICK)[0] == 0
-    half, default = read(tmp_path / "half"), analyzed.documents
     low = [of["pairs"]["results"]["5"]["centroid_asymmetry"]["ci_lower"] for of in (default, other)]
     mean = [of["validation"]["_global_stats"]["mean_output_preference"] for of in (default, half)]
     for (one, two), near in ((low, 0.1), (mean, 0.05)):

@@ -35,6 +35,7 @@ from layerwise.pages.own_model import figures, page, require_templates, sections
 from layerwise.pages.own_model.cautions import cautions, share_of_two
 from layerwise.pages.own_model.tables import Section, Table
 from layerwise.pages.typeset import build_pdf
+from layerwise.statistics.bootstrap import mean_interval
 from layerwise.statistics.correlation import MIN_POINTS
 from layerwise.steps.analyze import analyze
 from layerwise.steps.results import Result
@@ -109,6 +110,13 @@ def test_the_page_asks_for_nothing_and_links_what_is_there(out: Path) -> None:
     measured = [str(index[key]) for key in ("model", "revision", "dtype", "device", "torch")]
     told = [*measured, "weather: 6; kitchen: 6; travel: 6", "0, 4, 5", "There are 3 categories"]
     assert [one for one in told if one not in words] == []
+
+
+def test_intervals_are_those_of_the_papers_level_seed_and_resamples(analyzed: Result) -> None:
+    document = analyzed.documents["validation"]
+    asymmetries = [of["asymmetry"] for name, of in document.items() if name[0] != "_"]
+    expected = mean_interval(np.array(asymmetries), n_resamples=10_000, level=0.95, seed=42)
+    assert document["_global_stats"]["bootstrap_95ci"] == pytest.approx(expected)
 
 
 def test_gains_and_norms_against_transformers(analyzed: Result) -> None:
