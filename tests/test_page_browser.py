@@ -209,7 +209,7 @@ def test_a_row_opens_to_its_provenance(page: Browser) -> None:
     about = page.run("return document.querySelector('tr.about').innerText")
     for part in (
         *(LAYERS, "/strategies/layer_8/p_value", "layers:m:/n/0", "/x/0\t0.5", "/x/1\t1.5"),
-        *("sha256 " + "a" * 64, "half: 0.01 relative or 0.002 absolute"),
+        *("sha256 " + "a" * 64, "half a unit of the last printed digit, 0.0005"),
         "layerwise trace p1.table_0.row.0 --source published",
     ):
         assert part in about

@@ -79,7 +79,8 @@ def test_a_notebook_shows_the_outcome_first_and_names_as_text(
     assert "<b>" not in shown
     assert "<td>&lt;b&gt;x&lt;/b&gt;</td>" in shown
     outcome, caution, claims = (
-        found._repr_html_().find(of) for of in ("claims of the papers", "Random w", "<table>")
+        found._repr_html_().find(of)
+        for of in ("that the papers' claims ask", "Random w", "<table>")
     )
     assert 0 < outcome < caution < claims
     assert "... and 6 rows more." in found.tables["pairs"]._repr_html_()
@@ -124,7 +125,7 @@ def test_models_compare_as_results_or_folders(analyzed: Result, tmp_path: Path) 
     of_one = layerwise.compare([folders[1], tmp_path / "later"])
     assert list(of_one.models) == ["gpt2", "gpt2 (later)"]  # two checkpoints of a model
     (tmp_path / "later" / "gains.json").write_text('{"n_layers": 5}')
-    with pytest.raises(LayerwiseError, match="lacks 'residual_gain_mean'; run `layerwise analyze`"):
+    with pytest.raises(LayerwiseError, match="lacks 'all_layer_gains'; run `layerwise analyze`"):
         layerwise.compare([folders[0], tmp_path / "later"], tmp_path / "neither")
     assert not (tmp_path / "neither").exists()
 
