@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: help setup doctor test test-docs reproduce rehearse reproduce-full real verify-lock archive docs bench bench-gpu
+.PHONY: help setup doctor test test-docs reproduce rehearse reproduce-small reproduce-full real verify-lock archive docs bench bench-gpu
 .PHONY: docker-build docker-run docker-test lint lock clean
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -37,6 +37,9 @@ rehearse: setup  ## run the measured pipeline on random-weight twins in a scratc
 
 real: setup  ## a trained model (from the package index) against its recorded numbers: a minute
 	@python tests/real/check.py
+
+reproduce-small: setup  ## measure the models that fit here from their weights: network, CPU, an hour (HOURS=, GB=)
+	@python -m layerwise.steps.small $(if $(HOURS),--hours $(HOURS)) $(if $(GB),--gigabytes $(GB))
 
 reproduce-full: setup  ## measure every number again from the weights: network, GPU; again: what failed
 	@python -m layerwise.steps.run all

@@ -80,6 +80,11 @@ def tflops(device: str) -> float:
     return CORE_TFLOPS * cores if device == "cpu" else TFLOPS
 
 
+def free_memory() -> float:
+    """Bytes that a program may take now."""
+    return float(psutil.virtual_memory().available)
+
+
 def states_bytes(model: Model) -> float:
     """Bytes of the hidden states that wait on disk until all of a model is measured."""
     sizes = (model.shape.hidden_size, model.shape.n_layers)

@@ -6,6 +6,7 @@ scratch    the repository once more in a folder of its own, its texts and models
            twin of every model (random weights) in a cache of the hub, at the pinned revisions
 running    the stages of the copy's dvc.yaml, a model per core
 outcome    which claims got a number, why the others did not, what random weights reproduced
+share      not a rehearsal: the papers' models that a machine without GPU measures in an hour
 """
 
 import hashlib
@@ -15,10 +16,10 @@ DISK_BYTES = 1e9  # twins of all models (0.4 GB), and what is measured on them
 WORKER_BYTES = 2**30  # a stage takes half of this on the largest twin, DVC beside it the other
 
 
-def default_folder(root: Path) -> Path:
+def default_folder(root: Path, what: str = "rehearsal") -> Path:
     """In the user's cache, one per place of the repository."""
     import platformdirs
 
     place = root.resolve()
     digest = hashlib.sha256(str(place).encode()).hexdigest()[:8]
-    return platformdirs.user_cache_path("layerwise") / f"rehearsal-of-{place.name}-{digest}"
+    return platformdirs.user_cache_path("layerwise") / f"{what}-of-{place.name}-{digest}"

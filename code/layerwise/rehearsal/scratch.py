@@ -51,6 +51,20 @@ def prepare(root: Path, folder: Path) -> dict[str, Model]:
     Raises:
         LayerwiseError: if the folder is in the repository, or holds what no rehearsal made.
     """
+    copy(root, folder, ABOUT)
+    for name in (CACHE, MIRROR):
+        make_folder(folder / name)
+    choose(folder / "params.yaml", {"device": "cpu", "replicates": 1, "control": 1})
+    stand_in_texts(folder / "published", folder / MIRROR)
+    return declare_twins(folder / "models.yaml")
+
+
+def copy(root: Path, folder: Path, about: str) -> None:
+    """Make `folder` a copy of the repository, with its own DVC; MARK there says what it is.
+
+    Raises:
+        LayerwiseError: if the folder is in the repository, or holds what was not made here.
+    """
     if folder.resolve().is_relative_to(root.resolve()):
         raise LayerwiseError(
             f"{folder}: a rehearsal writes nothing into the repository ({root.resolve()}); "
@@ -61,15 +75,12 @@ def prepare(root: Path, folder: Path) -> dict[str, Model]:
             f"{folder}: not empty, and no rehearsal made it (there is no {MARK}); give --folder "
             "a new or an empty folder"
         )
-    for name in ("", CACHE, MIRROR, ".dvc"):
+    for name in ("", ".dvc"):
         make_folder(folder / name)
     refuse_link(folder / LOG)
-    write_text(folder / MARK, ABOUT)
+    write_text(folder / MARK, about)
     copy_repository(root, folder)
     write_text(folder / ".dvc" / "config", DVC_CONFIG)
-    choose(folder / "params.yaml", {"device": "cpu", "replicates": 1, "control": 1})
-    stand_in_texts(folder / "published", folder / MIRROR)
-    return declare_twins(folder / "models.yaml")
 
 
 def choose(params: Path, choices: Mapping[str, Any]) -> None:

@@ -1,0 +1,90 @@
+"""The share of the papers' models that a machine without a GPU measures."""
+
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from layerwise.errors import LayerwiseError
+from layerwise.extraction import needs
+from layerwise.inputs.models import BYTES, read_models
+from layerwise.inputs.shapes import read_choices
+from layerwise.rehearsal import scratch, share
+from layerwise.steps import small
+
+ONCE = {"replicates": 0, "control": 0}
+AMPLE = {"memory": 1e15, "seconds": 1e15, "download": 1e15}
+
+
+@pytest.fixture(scope="module")
+def models(root):
+    return read_models(root / "models.yaml")
+
+
+def test_with_room_for_all_only_those_are_left_that_the_registry_leaves(models) -> None:
+    assert share.left_out(models, **AMPLE, **ONCE) == {
+        slug: model.skipped for slug, model in models.items() if model.skipped
+    }
+
+
+@pytest.mark.parametrize(
+    ("limit", "reason"),
+    [
+        ({"memory": 4e9}, "it needs 24.8 GB, 4.0 GB are free"),
+        ({"seconds": 600.0}, "the share is 10"),
+        ({"download": 5e9}, "of weights, the share is 5"),
+    ],
+)
+def test_no_limit_is_exceeded_and_the_cheapest_are_taken_first(models, limit, reason) -> None:
+    limits = AMPLE | limit
+    left = share.left_out(models, **limits, **ONCE)
+    chosen = [model for slug, model in models.items() if slug not in left]
+    rate = needs.tflops("cpu")
+    assert sum(needs.seconds(model, rate) for model in chosen) <= limits["seconds"]
+    assert sum(m.parameters * 1e9 * BYTES[m.dtype] for m in chosen) <= limits["download"]
+    for model in chosen:
+        assert max(needs.memory(model, dtype) for dtype in model.dtypes) <= limits["memory"]
+    assert "pythia-70m" not in left
+    assert reason in left["pythia-12b"]
+
+
+def test_more_replicates_and_draws_take_from_the_share(models) -> None:
+    alone = share.left_out(models, **AMPLE | {"seconds": 1800.0}, **ONCE)
+    again = share.left_out(models, **AMPLE | {"seconds": 1800.0}, replicates=5, control=5)
+    assert set(alone) < set(again)
+
+
+def test_the_copy_measures_on_the_cpu_and_the_checkout_stays(root, tmp_path) -> None:
+    before = (root / "models.yaml").read_bytes()
+    left = share.prepare(root, tmp_path / "copy", hours=0.2, gigabytes=3)
+    declared = yaml.safe_load((tmp_path / "copy" / "models.yaml").read_text())["models"]
+    assert {slug: one["skip"] for slug, one in declared.items() if "skip" in one} == left
+    choices = read_choices(tmp_path / "copy" / "params.yaml", "measure")
+    assert choices == read_choices(root / "params.yaml", "measure") | {"device": "cpu"}
+    assert (tmp_path / "copy" / scratch.MARK).read_text() == share.ABOUT
+    assert (root / "models.yaml").read_bytes() == before
+
+
+def test_where_no_model_fits_nothing_is_run_iv(root, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(root)
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("it ran"))
+    with pytest.raises(LayerwiseError, match=r"no model is measured here in 0 hours .*--gigabytes"):
+        small.run(tmp_path / "copy", hours=0.0)
+    assert "models: pythia-70m" in small.run(tmp_path / "copy", dry_run=True)
+
+
+def test_the_pipeline_runs_in_the_copy_with_its_own_code(root, tmp_path, monkeypatch) -> None:
+    asked = []
+
+    def run(command, *, cwd, env):
+        asked.append((command, cwd, env))
+        return subprocess.CompletedProcess(command, 1)
+
+    monkeypatch.chdir(root)
+    monkeypatch.setattr(subprocess, "run", run)
+    folder = tmp_path / "copy"
+    assert small.run(folder) == (f"all is in {folder}", 1)
+    ((command, cwd, env),) = asked
+    assert command == [sys.executable, "-m", "layerwise.steps.run", "all"]
+    assert (cwd, env["PYTHONPATH"], env["CUDA_VISIBLE_DEVICES"]) == (folder, f"{folder}/code", "")
