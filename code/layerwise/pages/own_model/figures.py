@@ -45,9 +45,13 @@ def labels(names: Sequence[str]) -> dict[str, str]:
 
 @cache
 def _displays() -> dict[str, str]:
-    """By the name that a model has on the hub, which is how the published files call most."""
-    models = read_models(ROOT / "models.yaml").values()
-    return {model.hub.rpartition("/")[2].lower(): model.display for model in models}
+    """By the names that the published files and our tables have for a model."""
+    found = {}
+    for slug, model in read_models(ROOT / "models.yaml").items():
+        found |= dict.fromkeys((model.hub.rpartition("/")[2].lower(), slug), model.display)
+        if any("p1_ua" in one.experiments for one in model.extractions.values()):
+            found[slug.partition("-")[0]] = model.display  # as Paper 1's files do: llama
+    return found
 
 
 def display_name(name: str) -> str:
