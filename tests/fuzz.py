@@ -220,8 +220,17 @@ def use_checkpoint(folder: Path) -> None:
     from layerwise.steps.plan import plan
 
     token_ids.SECONDS = 2
-    asked = {"out": None, "revision": None, "dtype": None, "device": None, "layers": None,
-             "seed": 42, "without": []}  # fmt: skip
+    asked = {
+        "out": None,
+        "revision": None,
+        "dtype": None,
+        "device": None,
+        "layers": None,
+        "seed": 42,
+        "without": [],
+        "replicates": 0,
+        "control": 0,
+    }
     dry = refusal(lambda: plan(str(folder), PAIRS, [LONG], asked))
     texts = {"statements": read_pairs(PAIRS).statements, "prompts": [LONG]}
     wet = refusal(

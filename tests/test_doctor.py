@@ -285,6 +285,7 @@ def test_run_here(offline, root, monkeypatch, is_fetched):
             raise LayerwiseError(f"{folder}: the data are not here")
 
     monkeypatch.setattr(upstream, "verify_data", verify)
+    monkeypatch.setattr(measuring, "_texts", lambda folder: {})  # no data/ is there
     text, code = doctor.run(True, root)
     found, registry = json.loads(text), read_models(root / "models.yaml")
     by_name = {check["name"]: check for check in found["checks"]}

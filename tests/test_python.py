@@ -79,8 +79,7 @@ def test_a_notebook_shows_the_outcome_first_and_names_as_text(
     assert "<b>" not in shown
     assert "<td>&lt;b&gt;x&lt;/b&gt;</td>" in shown
     outcome, caution, claims = (
-        found._repr_html_().find(of)
-        for of in ("that the papers' claims ask", "Random w", "<table>")
+        found._repr_html_().find(of) for of in ("questions that the papers", "Random w", "<table>")
     )
     assert 0 < outcome < caution < claims
     assert "... and 6 rows more." in found.tables["pairs"]._repr_html_()

@@ -193,11 +193,11 @@ def test_where_nothing_is_measured_no_claim_has_a_number(copy, tmp_path):
 
 
 def test_random_weights_reproduce_nothing_but_by_chance(claims):
-    """What no weight enters (blocks, prompts, categories) the control gives too, and more."""
+    """What no weight enters (prompts, say) is compared; some of the rest a draw gives too."""
     alike = [record for record in claims if record["verdict"] == AS_RANDOM]
-    kinds = Counter(map(kind_of, alike))
-    assert kinds.pop(WEIGHT_FREE) > 5
-    assert sum(kinds.values()) > 20
+    assert WEIGHT_FREE not in set(map(kind_of, alike))
+    assert len(alike) > 20
+    assert {kind_of(one) for one in claims if one["verdict"] == "agrees"} <= {WEIGHT_FREE}
     kinds = Counter(kind_of(record) for record in claims if record["verdict"] == "reproduced")
     assert kinds.keys() <= BY_CHANCE.keys()
     assert {kind: n for kind, n in kinds.items() if n > BY_CHANCE[kind]} == {}

@@ -22,6 +22,11 @@ LEVEL = 0.95
 FISHERS_POINTS = 4  # fewer give Fisher's z no standard error
 
 
+def logarithms(values: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Natural logarithms of the C library: NumPy's own differ by processor in the last digit."""
+    return np.array([math.log(one) for one in values])
+
+
 @dataclass(frozen=True)
 class Estimate:
     """A number with the ends of its 95% interval and the n units that it rests on.

@@ -4,6 +4,7 @@ Of a model the gain is a mean over prompts. Over models its side of 1 is a word 
 what counts sides counts the undecided either way.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -53,6 +54,7 @@ from layerwise.places.result_files import (
 from layerwise.statistics.estimates import (
     Estimate,
     family_level,
+    logarithms,
     of_counts,
     of_difference,
     of_mean,
@@ -163,14 +165,14 @@ def of_largest_block(m: Model) -> Estimate:
 
 def inner_mean(m: Model) -> float:
     """Geometric mean of the gains between the first block and the last."""
-    return float(np.exp(np.mean(np.log(m.entry.all_layer_gains[1:-1]))))
+    return math.exp(np.mean(logarithms(m.entry.all_layer_gains[1:-1])))
 
 
 def of_inner_blocks(m: Model) -> Estimate:
     """Over the blocks: does a typical inner one damp?"""
-    logs = np.log(m.entry.all_layer_gains[1:-1])
+    logs = logarithms(m.entry.all_layer_gains[1:-1])
     found = of_mean(logs, "blocks")
-    low, high = float(np.exp(found.low)), float(np.exp(found.high))
+    low, high = math.exp(found.low), math.exp(found.high)
     return Estimate(inner_mean(m), low, high, found.n, "blocks")
 
 

@@ -1,5 +1,6 @@
 """The questions of Paper 3 on profiles, matrices, traces of the sheaf and the critical layer."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +27,7 @@ from layerwise.places.models import READER, SLUG
 from layerwise.places.result_files import BEYOND, CROSS, HUNT, PROFILES, SIGNS, SPECTRAL, SWEEP, V2
 from layerwise.statistics.estimates import (
     Estimate,
+    logarithms,
     of_difference,
     of_mean,
     of_rank_series,
@@ -145,8 +147,8 @@ def mean_of_ratios(m: Norms) -> Estimate:
 
 def geometric_mean(m: Norms) -> Estimate:
     above, below = m.both()
-    found = of_mean(np.log(above / below), "blocks")
-    value, low, high = np.exp([found.value, found.low, found.high]).tolist()
+    found = of_mean(logarithms(above / below), "blocks")
+    value, low, high = map(math.exp, (found.value, found.low, found.high))
     return Estimate(value, low, high, found.n, "blocks")
 
 
@@ -175,9 +177,11 @@ def log_difference(
     e: Evidence, of: Callable[[Entry], float], *, meta_alone: bool = False, left_out: str = ""
 ) -> Estimate:
     """Mean logarithm at EleutherAI less that of the others, by Welch."""
-    eleuther, others = ([np.log(of(m)) for m in group if m.model != left_out] for group in labs(e))
+    eleuther, others = (
+        [math.log(of(m)) for m in group if m.model != left_out] for group in labs(e)
+    )
     if meta_alone:
-        others = [np.log(of(m)) for m in labs(e)[1] if m.lab == "Meta"]
+        others = [math.log(of(m)) for m in labs(e)[1] if m.lab == "Meta"]
     return of_difference(np.array(eleuther), np.array(others), "models")
 
 

@@ -46,7 +46,7 @@ def labels(names: Sequence[str]) -> dict[str, str]:
 @cache
 def _displays() -> dict[str, str]:
     """By the names that the published files and our tables have for a model."""
-    found = {}
+    found: dict[str, str] = {}
     for slug, model in read_models(ROOT / "models.yaml").items():
         found |= dict.fromkeys((model.hub.rpartition("/")[2].lower(), slug), model.display)
         if any("p1_ua" in one.experiments for one in model.extractions.values()):
