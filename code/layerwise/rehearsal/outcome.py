@@ -33,6 +33,7 @@ def outcome(records: Iterable[Record]) -> str:
     rest = [record for record in records if record["recomputed"] is None]
     alike = [record for record in numbered if record["verdict"] == AS_RANDOM]
     again = [record for record in numbered if record["verdict"] == "reproduced"]
+    counted = [record for record in numbered if record["verdict"] == "agrees"]
     noisy = [record for record in numbered if record["verdict"] == TOO_NOISY]
     unjudged = [record for record in numbered if record["verdict"] in (NO_NOISE, NO_CONTROL)]
 
@@ -51,6 +52,8 @@ def outcome(records: Iterable[Record]) -> str:
         row("got a number", numbered),
         row("got none", rest),
         *rows(rest, why_without),
+        row("counted, and compared", counted),
+        *rows(counted, kind_of),
         row("of their noise or their control nothing is known", unjudged),
         *rows(unjudged, kind_of),
         row(TOO_NOISY, noisy),
