@@ -25,6 +25,7 @@ from layerwise.ledger.verdicts import (
     Statistics,
     equal,
     judge,
+    tolerance_used,
 )
 
 VALUES = {"/4/r": 0.25, "/8/r": -0.5, "/list/0": 1, "/list/1": 2}
@@ -398,6 +399,21 @@ def test_a_count_is_a_word_to_noise():
     assert with_noise(28, 28, 28, 28, claim=layer)["verdict"] == "reproduced"
     record = with_noise(28, 28, 24, 28, claim=layer)
     assert (record["verdict"], record["noise"]) == (TOO_NOISY, {"same": 2, "replicates": 3})
+
+
+@pytest.mark.parametrize(
+    ("printed", "value", "again", "said"),
+    [
+        (0.123, 0.1231, 0.1232, "by the noise of 3 replicates and half a unit"),
+        ("inverts", "inverts", "inverts", "equal; 3 of 3 replicates give the same"),
+        (["a", "b"], ["a", "b"], ["a", "b"], "equal; 3 of 3 replicates give the same"),
+        ([0.5, 0.25], [0.5, 0.25], [0.5, 0.2501], "by the noise of 3 replicates"),
+        (0.123, 0.123, None, "no limit by the noise"),
+    ],
+)
+def test_how_it_was_compared_is_said_of_every_kind(printed, value, again, said):
+    record = with_noise(value, again, again, again, claim=replace(CLAIM, printed=printed))
+    assert said in tolerance_used(record, "measured")
 
 
 def test_the_noise_of_a_p_value_is_that_of_its_logarithm():

@@ -413,7 +413,7 @@ def tolerance_used(record: Mapping[str, Any], source: str) -> str:
         return "with nothing"
     whole = counts(decimals, record["tolerance"]) or isinstance(printed, str | bool)
     noise = record.get("noise")
-    if whole and noise:
+    if noise and "same" in noise:
         return f"equal; {noise['same']} of {noise['replicates']} replicates give the same"
     if whole:
         return "equal, as words and counts are"
