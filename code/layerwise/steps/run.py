@@ -24,6 +24,7 @@ from layerwise.inputs.measured import by_reason
 from layerwise.ledger.records import read_judged
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.paper import DOCUMENTS, REPORT
+from layerwise.pages.records import answer
 from layerwise.pages.typeset import NoLatexError, build_pdf
 from layerwise.progress import meter
 from layerwise.steps import Source, program
@@ -34,7 +35,7 @@ FAILED = re.compile(  # 'a', or stages: 'a', 'b' and 'c'; and perhaps why
     r"ERROR: failed to reproduce (?:stages: )?((?:'[^']+'(?:, | and )?)+)(?:: (.+))?"
 )
 OF_DVC = re.compile(
-    "Running stage|Stage '|(Gener|Upd)ating lock file|WARNING: failed to run: |ERROR: "
+    "Running stage|Stage '|(Gener|Upd)ating lock file|WARNING: failed to run: |ERROR: |Use `dvc "
 )
 # Of a stage that never began DVC warns with the reason, perhaps in some lines.
 REASON, OTHERS = "WARNING: ", re.compile(r"WARNING: (failed to run: |Stages? '.* will be skipped)")
@@ -209,7 +210,7 @@ def typeset(source: Source, root: Path = Path()) -> None:
 
 
 def summary(source: Source, root: Path = Path()) -> str:
-    """What was not measured; counts of verdicts, a column per paper; page and paper."""
+    """What was not measured; counts of verdicts, a column per paper; page and paper; the answer."""
     document = judged(source, root)
     counts = document["counts"]
     used = [verdict for verdict in VERDICTS if any(verdict in count for count in counts.values())]
@@ -222,7 +223,7 @@ def summary(source: Source, root: Path = Path()) -> str:
     ]
     places = (Path("report") / source / "index.html", Path("paper") / f"{source}.pdf")
     lines += [f"  {place}" for place in places if (root / place).is_file()]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", answer(document["headlines"])])
 
 
 def judged(source: Source, root: Path = Path()) -> Mapping[str, Any]:
