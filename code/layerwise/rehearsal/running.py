@@ -24,17 +24,23 @@ BEGUN = re.compile("(?:Running stage|Stage) '(.+?)'")  # or it is up to date
 LAST = 12  # lines that tell why a stage failed
 
 
-def environment(folder: Path) -> dict[str, str]:
-    """What the stages run in: the copy's code, its twins, its texts, no network, no GPU."""
+def of_copy(folder: Path) -> dict[str, str]:
+    """What a copy's stages run in: its code, this machine's cache and network, no GPU."""
     programs = [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
     return os.environ | {
         "PATH": os.pathsep.join(programs),
         "PYTHONPATH": str(folder / "code"),
+        "CUDA_VISIBLE_DEVICES": "",
+    }
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """What the rehearsal's stages run in: that of a copy, with its twins, its texts, no network."""
+    return of_copy(folder) | {
         "PYTHONHASHSEED": "0",
         "HF_HUB_OFFLINE": "1",
         "HF_HUB_CACHE": str(folder / CACHE),
         "LAYERWISE_MIRROR": str(folder / MIRROR),
-        "CUDA_VISIBLE_DEVICES": "",
         "OMP_NUM_THREADS": "1",  # networks this small gain nothing from a second thread
         "DVC_NO_ANALYTICS": "1",
     }

@@ -1,6 +1,5 @@
 """a share of the papers' models measured without a GPU <- their weights; in a scratch copy."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import locked
 from layerwise.inputs.models import read_models
 from layerwise.rehearsal import default_folder, share
+from layerwise.rehearsal.running import of_copy
 from layerwise.steps import program
 
 
@@ -42,19 +42,9 @@ def run(
             return said
         print(f"layerwise: {said}, in {folder}", flush=True)
         done = subprocess.run(
-            [sys.executable, "-m", "layerwise.steps.run", "all"], cwd=folder, env=_of_copy(folder)
+            [sys.executable, "-m", "layerwise.steps.run", "all"], cwd=folder, env=of_copy(folder)
         )
     return f"all is in {folder}", done.returncode
-
-
-def _of_copy(folder: Path) -> dict[str, str]:
-    """What the copy's stages run in: its code, this machine's cache and network, no GPU."""
-    programs = [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
-    return os.environ | {
-        "PATH": os.pathsep.join(programs),
-        "PYTHONPATH": str(folder / "code"),
-        "CUDA_VISIBLE_DEVICES": "",
-    }
 
 
 if __name__ == "__main__":
