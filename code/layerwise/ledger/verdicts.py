@@ -159,7 +159,7 @@ def select(claim: Claim, statistics: Statistics, statistic: str | None = None) -
     if statistic is None:
         return None
     node = at(statistics.documents, statistic)
-    if isinstance(node, dict) and claim.printed is not None:
+    if isinstance(node, dict):
         raise LayerwiseError(
             f"claim {claim.id}: the selection {statistic} matches {len(node)} statistics; "
             "name one of them"
@@ -281,15 +281,13 @@ def _judge_measured(
         return *stated, {}
     if value is None:
         none = None if claim.unmeasured else statistics.why_none(claim.statistic or "")
-        if none is not None and claim.printed is not None:
+        if none is not None:
             cause = f"the stated method gives nothing: {none}" if none else None
             return "differs", cause, {}
         return "not measured", claim.unmeasured or statistics.why_not(claim), {}
     origins = statistics.origins
     assert origins is not None  # every measured source says what measured it
     runs = origins.of_models(statistics.inputs(claim.statistic or ""))
-    if claim.printed is None:
-        return "not checkable", claim.why, {}
     if not runs:  # counted in the texts, or a constant: no weight enters
         same = gives(claim.printed, value, digits(claim))
         return ("agrees", claim.why, {}) if same else ("differs", None, {})
@@ -338,10 +336,9 @@ def drowns(claim: Claim, noise: Noise) -> bool:
         return noise.same is not None and noise.same < noise.replicates
     of_log = TOLERANCES[claim.tolerance].of_log
     printed = claim.printed if isinstance(claim.printed, list) else [claim.printed]
-    widths = noise.band if isinstance(noise.band, list) else [noise.band]
     return any(
         width > 0 and width >= abs(math.log(one) if of_log and one > 0 else one)
-        for one, width in zip(printed, widths, strict=True)
+        for one, width in zip(printed, noise.widths, strict=True)
         if is_number(one)
     )
 
@@ -350,8 +347,7 @@ def _plain(noise: Noise) -> dict[str, Any]:
     """As a record has it: an infinite band is null."""
     found = {name: one for name, one in noise._asdict().items() if one is not None}
     if "band" in found:
-        widths = noise.band if isinstance(noise.band, list) else [noise.band]
-        finite = [one if math.isfinite(one) else None for one in widths]
+        finite = [one if math.isfinite(one) else None for one in noise.widths]
         found["band"] = finite if isinstance(noise.band, list) else finite[0]
     return found
 

@@ -32,6 +32,13 @@ class Noise(NamedTuple):
     same: int | None
     replicates: int
 
+    @property
+    def widths(self) -> list[float]:
+        """The band of every entry: one of a number, none of a word."""
+        if self.band is None:
+            return []
+        return self.band if isinstance(self.band, list) else [self.band]
+
 
 def noise_of(value: Any, replicates: Sequence[Any], *, of_log: bool, is_exact: bool) -> Noise:
     """The noise of a value by the values of its replicates; there is at least one."""
