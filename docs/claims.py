@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Write docs/claims.md: what was claimed, and how it fares.
+"""Write docs/claims.md and docs/answers.md: what was claimed, and how it fares.
 
 python docs/claims.py [results/published/claims.json]      (or `make docs`)
 """
 
 import importlib
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -20,10 +21,10 @@ SHOWN = (
     "agrees", "differs", "same number", "follows", "needs weights", "contradicted", "not checkable",
     "declared",
 )  # fmt: skip
-BEGIN = "<!-- headlines: written by `make docs` from the judged claims; do not edit -->"
-END = "<!-- headlines end -->"
-COUNTS = "<!-- counts: written by `make docs` from the judged claims; do not edit -->"
-COUNTED = "<!-- counts end -->"
+ANSWERS = """# The central claims, and what their numbers say
+
+<!-- Written by `make docs` from results/published/claims.json; do not edit. -->
+"""
 HEAD = """# The claims, by analysis
 
 <!-- Written by `make docs` from results/published/claims.json; do not edit. -->
@@ -60,20 +61,36 @@ def page(document: dict) -> str:
     return "\n".join(lines)
 
 
-def headlines(document: dict) -> str:
-    """The README's answer: how many central claims hold, and a row for each."""
-    meanings = (f"*{word}*: {meaning}" for word, meaning in grades(document["headlines"]).items())
-    rows = [f"**{answer(document['headlines'])}**", f"{'; '.join(meanings)}.", ""]
-    rows += ["| paper | says | what its numbers say |", "|---|---|---|"]
+def answers(document: dict) -> str:
+    """The text of docs/answers.md: every central claim with its grade and the reasons."""
+    lines = [ANSWERS, f"**{answer(document['headlines'])}**\n"]
+    for word, meaning in grades(document["headlines"]).items():
+        lines += [f"- *{word}*: {meaning}."]
     for headline in document["headlines"]:
-        cells = (
-            headline["says"],
-            f"**{headline['grade'].capitalize()}**, {headline['numbers']}. {headline['reason']}",
-        )
-        rows += [
-            f"| {headline['paper']} | {' | '.join(c.replace('|', chr(92) + '|') for c in cells)} |"
+        if f"\n## Paper {headline['paper']}\n" not in lines:
+            lines += [f"\n## Paper {headline['paper']}\n"]
+        lines += [
+            f"### {headline['short']}\n",
+            f"Claimed ({headline['where']}): {headline['says']}\n",
+            f"**{headline['grade'].capitalize()}**; {headline['numbers']}. {headline['reason']}\n",
         ]
-    return "\n".join(rows)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def anchor(heading: str) -> str:
+    """Where GitHub and mkdocs put a heading: lower case, words joined by hyphens."""
+    return re.sub(r"[^\w\s-]", "", heading.lower()).strip().replace(" ", "-")
+
+
+def headlines(document: dict) -> str:
+    """The README's table: a row for each central claim, with a link to the reasons."""
+    rows = ["| paper | central claim | printed numbers | the claim itself |", "|---|---|---|---|"]
+    for headline in document["headlines"]:
+        link = f"docs/answers.md#{anchor(headline['short'])}"
+        cells = headline["short"], headline["numbers"], f"[{headline['grade']}]({link})"
+        rows += [f"| {headline['paper']} | {' | '.join(cells)} |"]
+    meanings = (f"*{word}*: {meaning}" for word, meaning in grades(document["headlines"]).items())
+    return "\n".join([*rows, "", f"{'; '.join(meanings)}."])
 
 
 def counts(document: dict) -> str:
@@ -81,20 +98,31 @@ def counts(document: dict) -> str:
     return tally_sentence(tally(document["claims"]))
 
 
+def bold_answer(document: dict) -> str:
+    """The answer in one sentence."""
+    return f"**{answer(document['headlines'])}**"
+
+
+MADE = {"answer": bold_answer, "headlines": headlines, "counts": counts}
+
+
 def with_headlines(readme: str, document: dict) -> str:
-    """The README with today's counts and table, each between its two marks."""
-    for (begin, end), made in (((COUNTS, COUNTED), counts), ((BEGIN, END), headlines)):
-        before, _, rest = readme.partition(begin)
-        after = rest.partition(end)[2]
-        readme = f"{before}{begin}\n{made(document)}\n{end}{after}" if rest else readme
+    """The README with today's answer, table and counts, each between its two marks."""
+    for name, make in MADE.items():
+        begin = f"<!-- {name}: written by `make docs` from the judged claims; do not edit -->"
+        end = f"<!-- {name} end -->"
+        before, found, rest = readme.partition(begin)
+        assert found, f"README.md: the mark {begin} is missing; restore it"
+        readme = f"{before}{begin}\n{make(document)}\n{end}{rest.partition(end)[2]}"
     return readme
 
 
 def main(path: Path) -> None:
-    """Read judged claims, write the page, the README's table and its figure."""
+    """Read judged claims, write both pages, the README's tables and its figure."""
     assert set(SHOWN) <= set(VERDICTS)
     document = json.loads(path.read_text(encoding="utf-8"))
     (ROOT / "docs" / "claims.md").write_text(page(document), encoding="utf-8")
+    (ROOT / "docs" / "answers.md").write_text(answers(document), encoding="utf-8")
     readme = ROOT / "README.md"
     readme.write_text(with_headlines(readme.read_text("utf-8"), document), encoding="utf-8")
     shutil.copyfile(ROOT / "figures/published/overview.svg", ROOT / "docs" / "overview.svg")

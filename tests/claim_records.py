@@ -75,7 +75,7 @@ SVG = '<svg viewBox="0 0 400 300" width="400" height="300"><text>drawn</text></s
 
 def headline(name: str, grade: str = "stands", **fields: Any) -> dict[str, Any]:
     """A graded headline of Paper 2."""
-    texts = {"says": "r falls.", "where": "abstract", "reason": "It does."}
+    texts = {"short": "r falls", "says": "r falls.", "where": "abstract", "reason": "It does."}
     rests = {"parts": [], "choices": {}, "asked": [], "without": {}, "as_random": False}
     texts["numbers"] = "1 of 1 as printed"
     return {"id": name, "paper": 2, "grade": grade, **texts, **rests} | fields

@@ -37,7 +37,8 @@ def headline(verdicts=(), answers=None, control=None, reason=(), **fields):
     """A headline that concludes in all of these verdicts and asks one question of these models."""
     records = [record(f"p2.{n}", verdict=word) for n, word in enumerate(verdicts or ["agrees"])]
     claims = {f"c{n}": one["id"] for n, one in enumerate(records)}
-    entry = {"id": "p2.h", "paper": 2, "where": "abstract", "says": "So.", "claims": claims}
+    entry = {"id": "p2.h", "paper": 2, "where": "abstract", "claims": claims}
+    entry |= {"short": "So", "says": "So."}
     entry |= {"concludes": [*claims.values()] if verdicts else [], "asks": [{"question": "q"}]}
     entry |= {"reason": list(reason), **fields}
     documents = {"questions": {"q": {"models": answers or {}}}, "laws": {"laws": {"x": ["a", "b"]}}}

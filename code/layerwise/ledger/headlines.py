@@ -55,6 +55,7 @@ class Asked(Entry, total=False):
 
     paper: Required[Literal[1, 2, 3]]
     where: Required[str]
+    short: Required[str]
     says: Required[str]
     asks: Required[list[Ask]]
     concludes: list[str]
@@ -78,7 +79,7 @@ class Headline:
 
     Attributes:
         id: p1.neutral, ...; in the papers' order.
-        says: the claim in our words; `where`: the places that make it.
+        short: the claim in ten words; `says`: with its numbers; `where`: the places that make it.
         grade: one of GRADES; `numbers`: how many of its printed numbers are as printed.
         reason: the sentences whose conditions hold, numbers filled in.
         parts: what it rests on.
@@ -91,6 +92,7 @@ class Headline:
     id: str
     paper: int
     where: str
+    short: str
     says: str
     grade: str
     numbers: str
@@ -154,7 +156,7 @@ def _headline(
     if twice := sorted(words.keys() & values.keys()):
         raise LayerwiseError(f"a name may stand for one thing, {twice} are questions; rename them")
     return Headline(
-        **{name: entry[name] for name in ("id", "paper", "where")},
+        **{name: entry[name] for name in ("id", "paper", "where", "short")},
         says=says,
         grade=given,
         numbers=counted(wanted),
