@@ -1,7 +1,6 @@
 """A specification curve per question: every estimate in order, and below it how it was asked."""
 
 import itertools
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,9 +18,9 @@ from layerwise.analyses.questions.question import (
     YES,
     Question,
 )
-from layerwise.analyses.questions.table import cells
+from layerwise.analyses.questions.table import base, cells, words, words_of_others
 from layerwise.figures import style
-from layerwise.figures.numbers import Numbers
+from layerwise.figures.numbers import Document, Numbers
 
 COLOURS = {YES: style.BLUE, NO: style.RED, UNDECIDED: style.GREY, TOO_FEW: style.ORANGE}
 BESIDE = 0.25  # of the spread of the values, above and below them
@@ -46,31 +45,25 @@ class SpecificationCurve:
     def __call__(self, numbers: Numbers) -> Figure:
         document = numbers.document("questions", self.question.name, "models")
         answers = sorted(cells(document), key=lambda one: one[2]["value"])
-        choices = [one for one in TEXTS if any(_base(choice) == one for _, choice, _ in answers)]
+        choices = [one for one in TEXTS if any(base(choice) == one for _, choice, _ in answers)]
         height = 1.9 + style.ROW * len(choices)
         ratios = {"height_ratios": [1.7, style.ROW * len(choices) + 0.1]}
         figure, (above, below) = style.panels(
-            numbers, self.message(answers), height / 2, n=2, sharex=True, gridspec_kw=ratios
+            numbers, self.message(document), height / 2, n=2, sharex=True, gridspec_kw=ratios
         )
         _curve(above, answers, self.question)
         _marks(below, answers, choices)
         return figure
 
-    def message(self, answers: Sequence[Answer]) -> str:
+    def message(self, document: Document) -> str:
         """How often each word came, as the papers asked and otherwise."""
-        asked = Counter(of["word"] for _, choice, of in answers if choice == PUBLISHED)
-        other = Counter(of["word"] for _, choice, of in answers if choice != PUBLISHED)
-        said = f"{self.question.says} As the papers asked: {_counted(asked)}"
+        asked, other = words(document), words_of_others(document)
+        said = f"{self.question.says} As the papers asked: {_counted(asked.get(PUBLISHED, {}))}"
         return said + (f"; under other choices: {_counted(other)}" if other else "")
 
 
-def _counted(words: Mapping[str, int]) -> str:
-    return ", ".join(f"{word} {words[word]}" for word in WORDS if words[word]) or "not answered"
-
-
-def _base(choice: str) -> str:
-    """The choice without the part that is left out."""
-    return choice.partition("/")[0]
+def _counted(found: Mapping[str, int]) -> str:
+    return ", ".join(f"{word} {found[word]}" for word in WORDS if found.get(word)) or "not answered"
 
 
 def _curve(axes: Axes, answers: Sequence[Answer], question: Question) -> None:
@@ -106,7 +99,7 @@ def _cut(end: float, limits: tuple[float, float]) -> float:
 
 
 def _marks(axes: Axes, answers: Sequence[Answer], choices: Sequence[str]) -> None:
-    rows = [choices.index(_base(choice)) for _, choice, _ in answers]
+    rows = [choices.index(base(choice)) for _, choice, _ in answers]
     for word in WORDS:
         ranks = [rank for rank, (_, _, of) in enumerate(answers) if of["word"] == word]
         look: dict[str, Any] = {"color": COLOURS[word], "markersize": 6, "linestyle": "none"}
