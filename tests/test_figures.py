@@ -126,6 +126,8 @@ def test_every_figure_fits_a_page_and_says_its_message(drawn: dict[str, Drawn], 
     ends = [(box.x0, box.x1) for box in (t.get_window_extent() for t in texts)]
     assert min(ends)[0] > -1  # none is cut
     assert max(right for _, right in ends) < figure.bbox.width + 1
+    beside = [(axes.yaxis.label.get_window_extent(), axes.bbox) for axes in figure.axes]
+    assert all(label.y0 > of.y0 - 12 and label.y1 < of.y1 + 12 for label, of in beside)
 
 
 def test_random_weights_are_marked_over_the_whole_figure(numbers: Numbers) -> None:

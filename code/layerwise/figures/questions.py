@@ -1,11 +1,13 @@
 """A specification curve per question: every estimate in order, and below it how it was asked."""
 
 import itertools
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from layerwise.analyses.questions import QUESTIONS
 from layerwise.analyses.questions.choices import TEXTS
@@ -25,6 +27,7 @@ from layerwise.figures.numbers import Document, Numbers
 COLOURS = {YES: style.BLUE, NO: style.RED, UNDECIDED: style.GREY, TOO_FEW: style.ORANGE}
 BESIDE = 0.25  # of the spread of the values, above and below them
 WIDE = 10  # largest over smallest value, from which on the axis is logarithmic
+HIGH = 20  # characters of a line beside the axis, whose height they keep to
 PREFIX = "question_"
 Answer = tuple[str, str, Mapping[str, Any]]  # model, choice, answer
 
@@ -72,7 +75,9 @@ def _curve(axes: Axes, answers: Sequence[Answer], question: Question) -> None:
     limits = min(values) - pad, max(values) + pad
     if min(values) > 0 and max(values) > WIDE * min(values):
         limits = min(values) / (1 + BESIDE), max(values) * (1 + BESIDE)
-        axes.set_yscale("log")
+        style.log_axis(axes, "y")
+        if limits[1] < 100 * limits[0]:  # powers of ten alone would be one or two
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     start, stop = max(question.above, limits[0]), min(question.below, limits[1])
     if start < stop:
         axes.axhspan(start, stop, color=style.SKY, alpha=0.2)
@@ -89,7 +94,7 @@ def _curve(axes: Axes, answers: Sequence[Answer], question: Question) -> None:
         marker = "D" if published else "o"
         look: dict[str, Any] = {"color": COLOURS[word], "markersize": 4, "linestyle": "none"}
         axes.plot(ranks, [of["value"] for of in shown], marker, **look)
-    axes.set(ylim=limits, ylabel=question.number.replace(" of ", " of\n", 1))
+    axes.set(ylim=limits, ylabel="\n".join(textwrap.wrap(question.number, HIGH)))
     axes.tick_params("x", length=0, labelbottom=False)
 
 
