@@ -16,10 +16,11 @@ from matplotlib.text import Text
 from claim_records import judged, note_statistics, record
 from judged import analysed
 from layerwise.analyses import TABLES
+from layerwise.analyses.drawn import of_model
+from layerwise.analyses.lab_heritage import FIGURE2
 from layerwise.errors import LayerwiseError
 from layerwise.figures import INDEX, style
 from layerwise.figures.drawing import FIGURES, READS, Drawn, draw, draw_all
-from layerwise.figures.gains import DRAWN_HUNT, DRAWN_SIZES
 from layerwise.figures.numbers import OWN, NothingToDraw, Numbers, read_numbers
 from layerwise.figures.printed import inlined
 from layerwise.files import read_json, write_json
@@ -125,6 +126,8 @@ def test_every_figure_fits_a_page_and_says_its_message(drawn: dict[str, Drawn], 
     ends = [(box.x0, box.x1) for box in (t.get_window_extent() for t in texts)]
     assert min(ends)[0] > -1  # none is cut
     assert max(right for _, right in ends) < figure.bbox.width + 1
+    beside = [(axes.yaxis.label.get_window_extent(), axes.bbox) for axes in figure.axes]
+    assert all(label.y0 > of.y0 - 12 and label.y1 < of.y1 + 12 for label, of in beside)
 
 
 def test_random_weights_are_marked_over_the_whole_figure(numbers: Numbers) -> None:
@@ -148,7 +151,7 @@ def test_what_was_not_measured_is_left_out_with_the_reason(published: Published)
         assert said in text
     assert drawn["overview"].reason == "the papers' claims: not judged here"
     assert drawn["bins"].reason == (
-        "bins of any model: bootstrap_results, original_results, comparison original_n, k_bins "
+        "bins of any model: bootstrap_results, original_results, comparison new_sig_layers, k_bins "
         "not measured"
     )
 
@@ -271,8 +274,11 @@ def test_the_size_over_the_bound_is_marked(drawn: dict[str, Drawn], published: P
     assert drawn["depth_gain"].title.endswith("10^(1/L): 1b")
     # the printed -0.81 is the correlation with the density of heads, not with depth
     text = words(drawn["depth_gain"].figure)
-    assert "r(depth, mean gain) = -0.878, p = 0.004." in text
-    assert "r(head density, mean gain) = -0.812, p = 0.014." in text
+    assert "r(depth, mean gain) = −0.878, p = 0.004." in text
+    assert "r(head density, mean gain) = −0.812, p = 0.014." in text
+    outside = [one for of in sizes.values() for one in of["residual_gain_all"]
+               if not 0.82 <= one <= 1.38]  # fmt: skip
+    assert right.get_title() == f"single prompts: {len(outside)} outside the paper's axis"
     labels = [label.get_text() for label in right.get_xticklabels()]
     for place, (label, column) in enumerate(zip(labels, right.lines, strict=False)):
         assert list(column.get_ydata()) == sizes[f"pythia-{label}"]["residual_gain_all"]
@@ -286,8 +292,10 @@ def test_lab_heritage_draws_the_papers_choice_and_the_hunt(
     hunt, sizes = (
         by_model(published, *of) for of in ((files.HUNT, "tested_results"), (files.SWEEP, "models"))
     )
-    chosen = [sizes[name]["residual_gain_mean"] for name in DRAWN_SIZES]
-    chosen += [hunt[name]["gain_no_ln_mean"] for name in DRAWN_HUNT]
+    chosen = [
+        sizes[name]["residual_gain_mean"] if name in sizes else hunt[name]["gain_no_ln_mean"]
+        for name in FIGURE2
+    ]
     hollow = [row["gain_no_ln_mean"] for row in hunt.values() if row["lab"] == "EleutherAI"]
     assert rounded([*((-0.1, x) for x in chosen), *((0.2, x) for x in hollow)]) <= points(axes)
     np.testing.assert_allclose(np.mean(chosen), 0.991, atol=5e-4)  # as printed
@@ -302,7 +310,8 @@ def test_leaving_a_category_out_changes_r(drawn: dict[str, Drawn], numbers: Numb
     _, right, *_ = drawn["validation"].figure.axes
     assert round(r, 9) in {x for x, _ in points(right, style.RED.lower())}
     assert drawn["validation"].title == (
-        f"r over the categories is -0.874 in Pythia-6.9B and {r:+.3f} without ground truth numeric"
+        "r over the categories is −0.874 in Pythia-6.9B and "
+        f"{style.signed(r)} without ground truth numeric"
     )
 
 
@@ -369,9 +378,9 @@ def test_a_sweep_over_k_and_spectra_are_drawn_where_they_were_kept(numbers: Numb
     bins = numbers.statistics["bins"]["pythia-6p9b"]
     k = {str(n): {"r_mean": n / 10, "r_std": 0.1, "p_mean": 0.5} for n in (0, 4)}
     anisotropy = {"spectra": {"0": [3.0, 2.0, 1.0], "2": [9.0, 0.9, 0.1]}, "n_prompts": 16,
-                  "L_star_anisotropy": 2}  # fmt: skip
-    kept = {"bins": {"m": {**bins, "results_by_k": {"10": k}}}, "anisotropy": {"m": anisotropy}}
-    made_up = Numbers(OWN, kept, {"m": "M"})
+                  "L_star_anisotropy": 2, "intrinsic_dim_ratio": [0.1, 0.2, 0.9]}  # fmt: skip
+    kept = of_model({"bins": {**bins, "results_by_k": {"10": k}}, "anisotropy": anisotropy})
+    made_up = Numbers(OWN, {name: {"m": of} for name, of in kept.items()}, {"m": "M"})
     *_, sweep = draw("bins", made_up).figure.axes
     assert {(0.0, 0.0), (4.0, 0.4)} <= points(sweep)
     spectra = draw("anisotropy_spectra", made_up)

@@ -21,6 +21,7 @@ from matplotlib.text import Text
 
 from hostile import MARKUP, TEX
 from layerwise.analyses import depth_curves, of_reader
+from layerwise.analyses.drawn import of_model
 from layerwise.analyses.evidence import Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.experiments.reduction import measure
@@ -320,11 +321,13 @@ def test_many_categories_stay_apart_and_fit(tmp_path: Path) -> None:
     of_all = {"mean_asymmetry": 0.1, "mean_output_preference": 0.1, "bootstrap_95ci": [0.0, 0.2],
               "ua_output_correlation": -0.9}  # fmt: skip
     for n in (8, MOST_NAMED + 1):
-        document = {f"c {i}": {"asymmetry": i / 9, "output_preference": -i / 9} for i in range(n)}
-        document = {**document, "_global_stats": of_all}
-        figure = draw(
-            "validation", Numbers(OWN, {"validation": {"m": document}}, {"m": "m"})
-        ).figure
+        document = {
+            f"c {i}": {"uniformity_a": i / 9, "uniformity_b": 0.0, "asymmetry": i / 9,
+                       "output_preference": -i / 9}
+            for i in range(n)
+        }  # fmt: skip
+        stated = of_model({"validation": {**document, "_global_stats": of_all}})["validation"]
+        figure = draw("validation", Numbers(OWN, {"validation": {"m": stated}}, {"m": "m"})).figure
         assert figure is not None
         scatter, without = figure.axes
         rows = [label.get_text() for label in without.get_yticklabels()]

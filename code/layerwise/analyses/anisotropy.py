@@ -76,6 +76,19 @@ def changes(f: Entry, decimals: int | None = None) -> Rules:
     return {str(n): partial(change, n) for n in range(1, len(f.intrinsic_dim_ratio))}
 
 
+def half_layer(f: Entry) -> int | None:
+    """The first layer behind the peak whose share is under half of the largest; None: no layer."""
+    shares, highest = f.intrinsic_dim_ratio[:], peak(f)
+    behind = range(highest + 1, len(shares))
+    return next((layer for layer in behind if shares[layer] < shares[highest] / 2), None)
+
+
+def spectra_shares(f: Entry) -> dict[str, list[float]]:
+    """The eigenvalues kept of each layer, divided by their sum."""
+    spectra = {layer: of[:] for layer, of in by_layer(f.spectra).items()}
+    return {str(layer): (values / values.sum()).tolist() for layer, values in spectra.items()}
+
+
 def spread(f: Entry) -> float:
     """Largest less smallest share, in single precision, which Gemma's were computed in."""
     return float(np.ptp(f.intrinsic_dim_ratio[:].astype(np.float32)))
@@ -122,8 +135,10 @@ OF_GEMMA: Rules = {
     "gauge_theory_test/gemma_profile_range": spread,
     "gauge_theory_test/is_flatter": lambda f: spread(f) < f.gauge_theory_test.pythia_profile_range,
 }
+DRAWN: Rules = {"drawn/half_layer": half_layer}
+SPECTRA: Rules = {"drawn/spectra": spectra_shares}  # published of no model
 DOCUMENTS = {
-    SLUG: Document(ANISOTROPY, {"": {**PROFILE, **OF_PAPER_2}}),
-    "gemma-2b": Document(GEMMA_ANISOTROPY, {"": OF_GEMMA}),
+    SLUG: Document(ANISOTROPY, {"": {**PROFILE, **OF_PAPER_2, **DRAWN}}),
+    "gemma-2b": Document(GEMMA_ANISOTROPY, {"": {**OF_GEMMA, **DRAWN}}),
 }
 READER = Document(ANISOTROPY, {"": {**PROFILE, "L_star_paper2": estimate}})

@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from layerwise.analyses.categories import asymmetry, categories, n_pairs, total_pairs
 from layerwise.analyses.derivation import Document, Rule, Rules
-from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.analyses.evidence import Entry, Evidence, measured_among
 from layerwise.errors import LayerwiseError
 from layerwise.places.categories import FACTS, NUMERIC
 from layerwise.places.result_files import NUMBERS, PAPER1, WORDS
@@ -106,6 +106,17 @@ def over(
 ) -> Rule:
     """A statement about the UA of a category in these models."""
     return lambda e: words({model: asymmetry(e[MODELS[model]][category]) for model in models})
+
+
+def over_measured(category: str, words: Callable[[ByModel], Any]) -> Rule:
+    """A statement about the UA of a category in those of the models that were measured."""
+
+    def of_measured(e: Evidence) -> Any:
+        files = {model: e[file] for model, file in MODELS.items()}
+        there = measured_among(files, lambda f: asymmetry(f[category]))
+        return words({model: asymmetry(f[category]) for model, f in there.items()})
+
+    return of_measured
 
 
 def over_the_others(category: str, words: Callable[[list[float]], Any]) -> Rule:
@@ -308,6 +319,12 @@ STATEMENTS: Mapping[str, Rules] = {
         "level": level,
     },
     "texts": {"archimedes": lambda e: e[NUMBERS].ground_truth_numeric[0].b},
+    # what the figure of all categories says of the models that it draws
+    "drawn": {
+        "n_models": over_measured("lifestyle", len),
+        "n_within": over_measured("lifestyle", lambda ua: len(within(ua))),
+        "n_negative": over_measured(NUMERIC, lambda ua: sum(one < 0 for one in ua.values())),
+    },
     "words": {
         "parity": lambda e: parity(gaps(e)),
         "parity_of_sides": lambda e: parity(gaps(e, of_sides=True)),

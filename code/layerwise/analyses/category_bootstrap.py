@@ -8,6 +8,7 @@ from layerwise.analyses.categories import (
     OVER_CATEGORIES,
     asymmetries,
     ends,
+    includes_zero,
     preferences,
     r_over_categories,
 )
@@ -46,6 +47,11 @@ def some_stable(tests: dict[int, Entry], *, positive: bool) -> bool:
     return curves.some_stable(r, intervals, positive=positive)
 
 
+def n_excluding_zero(f: Entry) -> int:
+    """At how many layers the interval excludes zero."""
+    return sum(not includes_zero(test) for test in f.layer_results.values())
+
+
 def last_interval(of_layer: Entry) -> CorrelationInterval:
     """Interval of the last layer, drawn after those of all layers before it."""
     ua = of_layer.of(UA_FILES[SLUG])
@@ -78,5 +84,8 @@ LAST: Rules = {
     "ci_lower": lambda m: last_interval(m).low,
     "ci_upper": lambda m: last_interval(m).high,
 }
-DOCUMENTS = {SLUG: Document(BOOTSTRAP, {**RULES, "layer_results/32": LAST})}
+DRAWN: Rules = {"drawn/n_excluding_zero": n_excluding_zero}
+DOCUMENTS = {
+    SLUG: Document(BOOTSTRAP, {**RULES, "": {**RULES[""], **DRAWN}, "layer_results/32": LAST})
+}
 READER = Document(BOOTSTRAP, RULES)

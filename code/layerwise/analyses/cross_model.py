@@ -50,11 +50,18 @@ def template_verdict(f: Entry) -> str:
     return "TEMPLATE_ENABLES_COUPLING" if bare == "DECOUPLED" else "TEMPLATE_CHANGES_PATTERN"
 
 
+def n_negative(curve: PairCurve, f: Entry) -> int:
+    """At how many layers r is negative."""
+    return sum(r < 0 for r in curve.of(f).r().values())
+
+
 EXCLUDES: Rules = {"sig": lambda test: not curves.includes_zero((test.ci_lo, test.ci_hi))}
 OF_TEMPLATE: Rules = {
     **structure(WITH, phases.template_label, "phase_with"),
     **structure(WITHOUT, phases.template_label, "phase_without"),
     "verdict": template_verdict,
+    "drawn/n_negative/with": partial(n_negative, WITH),
+    "drawn/n_negative/without": partial(n_negative, WITHOUT),
     "same_sign_layers": lambda f: phases.equal_signs(WITH.of(f).r(), WITHOUT.of(f).r()),
 }
 DOCUMENTS = {

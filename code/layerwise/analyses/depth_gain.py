@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from layerwise.analyses.derivation import Document
-from layerwise.analyses.evidence import Entry
+from layerwise.analyses.evidence import Entry, measured_among
 from layerwise.analyses.gain_files import damps, density, depth_bound, final_gain, gain, models
 from layerwise.places.result_files import HUNT, MLP_SCALING, SWEEP
 from layerwise.statistics.correlation import pearson
@@ -34,10 +34,20 @@ def only(values: Iterable[Any]) -> Any:
     return value
 
 
+def is_above_bound(m: Entry) -> bool:
+    """Whether a model's mean gain exceeds the bound of its depth."""
+    return gain(m) > depth_bound(len(m.all_layer_gains))
+
+
+def drawn_above_bound(f: Entry) -> list[str]:
+    """The same, of the models that were measured."""
+    there = measured_among(models(f), is_above_bound)
+    return [name for name, m in there.items() if is_above_bound(m)]
+
+
 def above_bound(f: Entry) -> list[str]:
     """The models of a file whose mean gain exceeds the bound of their depth."""
-    found = models(f).items()
-    return [name for name, m in found if gain(m) > depth_bound(len(m.all_layer_gains))]
+    return [name for name, m in models(f).items() if is_above_bound(m)]
 
 
 def damping_blocks(f: Entry) -> str:
@@ -97,6 +107,7 @@ OVER_SIZES = {
         (one, m.n_layers) for m in f.models for one in m.all_layer_gains[1:-1]
     ),
     "bound/above": above_bound,
+    "drawn/above_bound": drawn_above_bound,
     "bound/n_interior_expanding": lambda f: sum(
         float(np.prod(m.all_layer_gains[1:-1])) > 1 for m in f.models
     ),

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from layerwise.errors import LayerwiseError
 from layerwise.inputs.measured import is_identity
 from layerwise.inputs.published import Cell, NotMeasured, Published, pointer, split_pointer
 from layerwise.statistics.bootstrap import Draws
+
+Of = TypeVar("Of")
 
 
 @dataclass(eq=False)  # two that read the same are still two
@@ -219,6 +221,19 @@ class Entry:
 def by_layer(entry: Entry) -> dict[int, Any]:
     """What stands under the names of layers, ascending."""
     return {layer: entry[layer] for layer in sorted(map(int, entry))}
+
+
+def measured_among(entries: Mapping[str, Of], rule: Callable[[Of], Any]) -> dict[str, Of]:
+    """The entries whose numbers a rule has: all of print, and of a measurement those it reached.
+
+    For what is said of the models that a figure draws; a claim is about all of them.
+    """
+    found = {}
+    for name, entry in entries.items():
+        with contextlib.suppress(NotMeasured):
+            rule(entry)
+            found[name] = entry
+    return found
 
 
 def _short(name: Any) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy  # and of it `stats`, half a second, where it is used
 
 from layerwise.analyses.derivation import Document, Rules, each, together
-from layerwise.analyses.evidence import Entry
+from layerwise.analyses.evidence import Entry, measured_among
 from layerwise.analyses.gain_files import (
     Rows,
     by_lab,
@@ -140,6 +140,29 @@ def figure2(f: Entry) -> list[float]:
     return [round(gain(m), 3) for m in drawn(f, FIGURE2).values()]
 
 
+def measured_models(some: Models) -> Models:
+    """Those whose gain was measured."""
+    return list(measured_among({m.model: m for m in some}, gain).values())
+
+
+def columns(f: Entry) -> dict[str, Models]:
+    """By lab the models that were measured: EleutherAI's of figure 2, the others' of the hunt."""
+    chosen = {**labs(f), ELEUTHER: list(drawn(f, FIGURE2).values())}
+    there = {lab: measured_models(some) for lab, some in chosen.items()}
+    return {lab: some for lab, some in there.items() if some}
+
+
+def hunted(f: Entry) -> dict[str, Models]:
+    """The measured models of EleutherAI in the hunt, by the lab's name."""
+    some = measured_models(labs(f).get(ELEUTHER, []))
+    return {ELEUTHER: some} if some else {}
+
+
+def standard_error(some: Models) -> float | None:
+    """Of the mean gain; None of a single model."""
+    return float(scipy.stats.sem(gains_of(some))) if len(some) > 1 else None
+
+
 def gpt2_gain(f: Entry) -> float:
     """Mean gain of GPT-2 over the hunt's prompts."""
     try:
@@ -187,6 +210,7 @@ OF_LAB: Rules = {
     "signature": signature,
     "n_models": lambda some: float(len(gains_of(some))),
 }
+OF_COLUMN: Rules = {"gains": gains_of, "mean": mean, "se": standard_error}
 OVER_MODELS: Rules = {
     "h26_lab_signatures": each(labs, together(OF_LAB)),
     "h26_verdict": lambda f: (
@@ -218,9 +242,13 @@ OVER_MODELS: Rules = {
     "figure2/mean": lambda f: np.mean(figure2(f)),
     "figure2/se": lambda f: scipy.stats.sem(figure2(f)),
     "se": each(
-        lambda f: {lab: some for lab, some in labs(f).items() if len(some) > 1},
-        lambda some: scipy.stats.sem(gains_of(some)),
+        lambda f: {lab: some for lab, some in labs(f).items() if len(some) > 1}, standard_error
     ),
+    "drawn/labs": each(columns, together(OF_COLUMN)),
+    "drawn/hunt": each(hunted, together(OF_COLUMN)),
+    "drawn/labs_below_1": lambda f: [
+        lab for lab, some in columns(f).items() if dampens(mean(some))
+    ],
     "figure3": each(lambda f: drawn(f, FIGURE3), lambda m: word(gain(m))),
     "figure3/gpt2": lambda f: word(gpt2_gain(f)),
     "figure3_lab": each(

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from layerwise.analyses.categories import OVER_PAIRS, includes_zero
 from layerwise.analyses.derivation import Document, Rule, Rules
-from layerwise.analyses.evidence import Entry
+from layerwise.analyses.evidence import Entry, by_layer
 from layerwise.places.models import SLUG
 from layerwise.places.result_files import PAIRS
 from layerwise.statistics import curves
@@ -26,6 +26,13 @@ def n_significant(layers: Collection[int] | None = None) -> Rule:
     )
 
 
+def turning(f: Entry) -> list[str]:
+    """The measures whose r at the last layer has another sign than at the first."""
+    layers = list(by_layer(f.results).values())
+    first, last = layers[0], layers[-1]
+    return [name for name in first if first[name].r * last[name].r < 0]
+
+
 OF_BEST: Rules = {
     "best_metric": lambda row: best(row).called,
     "r": lambda row: best(row).r,
@@ -37,5 +44,6 @@ SUMMARY: Rules = {
     "summary/mid_layer_significant": n_significant(curves.MID_LAYERS),
     "summary/late_layer_significant": n_significant(curves.LATE_LAYERS),
 }
+DRAWN: Rules = {"drawn/turning": turning}
 READER = Document(PAIRS, {"": SUMMARY, "results/*/*": OVER_PAIRS, "best_per_layer/*": OF_BEST})
-DOCUMENTS = {SLUG: READER}
+DOCUMENTS = {SLUG: Document(PAIRS, {**READER.rules, "": {**SUMMARY, **DRAWN}})}

@@ -13,7 +13,7 @@ import numpy as np
 from layerwise.analyses.calibration import only
 from layerwise.analyses.categories import includes_zero, n_categories, total_pairs
 from layerwise.analyses.derivation import Document, Rule, Rules, each, together
-from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.analyses.evidence import Entry, Evidence, measured_among
 from layerwise.analyses.pair_curves import (
     APERTUS_CURVE,
     CURVES,
@@ -127,6 +127,15 @@ def three(e: Evidence) -> list[PairCurve]:
     return [curve.of(e) for curve in THREE]
 
 
+def drawn_late_means(e: Evidence) -> list[float]:
+    """Mean r of the late layers, of those of the four models that were measured."""
+
+    def late(curve: PairCurve) -> float:
+        return curve.mean("late")
+
+    return [late(c) for c in measured_among({c.file: c.of(e) for c in FOUR}, late).values()]
+
+
 def of_three(rule: Callable[[PairCurve], bool], yes: str, no: str) -> Rule:
     """Whether a rule holds in the three models, in words."""
     return lambda e: yes if all(map(rule, three(e))) else no
@@ -194,6 +203,8 @@ def setting(name: str, *files: str) -> Rule:
 
 
 STATEMENTS: Rules = {
+    "drawn/n_models": lambda e: len(drawn_late_means(e)),
+    "drawn/n_negative_late": lambda e: sum(mean < 0 for mean in drawn_late_means(e)),
     "settings/n_resamples": setting("n_bootstrap", *RESAMPLED),
     "settings/level": lambda e: f"{e[BOOTSTRAP].ci_level:.0%}",
     "reversed": lambda e: "some" if reversed_layers(e) else "none",

@@ -8,7 +8,7 @@ import numpy as np
 
 from layerwise.analyses.categories import p_over_categories, r_over_categories
 from layerwise.analyses.derivation import Document, Rules, derive
-from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.analyses.evidence import Entry, Evidence, measured_among
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.measured import alone
 from layerwise.places.models import OWN
@@ -91,7 +91,19 @@ def strongest_mid(f: Entry, size: Callable[[float], float] = float) -> str:
     return str(max(f.summary, key=largest).model)
 
 
+def drawn_curves(f: Entry) -> list[list[float]]:
+    """r by depth of every model that was measured."""
+    rows = measured_among({row.model: row for row in f.summary}, curve)
+    return [list(curve(row).values()) for row in rows.values()]
+
+
+DRAWN: Rules = {
+    "drawn/n_models": lambda f: len(drawn_curves(f)),
+    "drawn/n_negative_at_end": lambda f: sum(r[-1] < 0 for r in drawn_curves(f)),
+    "drawn/n_with_positive": lambda f: sum(max(r) > 0 for r in drawn_curves(f)),
+}
 OVER_PAPERS: Rules = {
+    **DRAWN,
     "strongest_positive_mid": strongest_mid,
     "strongest_mid": lambda f: strongest_mid(f, abs),
 }
@@ -120,6 +132,11 @@ DOCUMENTS = {
 
 def compare(layers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The document of several readers' models, from their `layers` documents by name."""
+    return derive({"": READER}, together(layers)).documents[""]
+
+
+def together(layers: Mapping[str, Mapping[str, Any]]) -> Evidence:
+    """The curves of several readers' models as the published file has those of the papers'."""
     if not layers:
         raise LayerwiseError("scaling compares models, found none; name at least one")
     models = {display: _curve_of(display, document) for display, document in layers.items()}
@@ -127,7 +144,7 @@ def compare(layers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     rows = [{"model": display} for display in models]
     cells = alone({SCALING: {**question, "models": models, "summary": rows}})
     nothing_is_drawn = Draws(N_RESAMPLES, LEVEL, SEED)
-    return derive({"": READER}, Evidence(cells, nothing_is_drawn)).documents[""]
+    return Evidence(cells, nothing_is_drawn)
 
 
 def _curve_of(display: str, document: Mapping[str, Any]) -> dict[str, Any]:

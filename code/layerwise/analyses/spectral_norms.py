@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from layerwise.analyses.derivation import Document, Rule, Rules
-from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.analyses.evidence import Entry, Evidence, measured_among
 from layerwise.analyses.gain_files import gain, models, row_of
 from layerwise.inputs.published import pointer
 from layerwise.places.matrices import MATRICES
@@ -97,6 +97,12 @@ def prediction(e: Evidence) -> Correlation:
     return pearson(*np.array(pairs).T)
 
 
+def measured_ratios(e: Evidence) -> list[float]:
+    """The ratio of every model that was measured."""
+    named = {m.model: m for m in e[SPECTRAL].results}
+    return [ratio(m) for m in measured_among(named, ratio).values()]
+
+
 OF_NORMS: Rules = {
     f"{matrix}_{name}_spectral": partial(moment, matrix=matrix, of=of)
     for name, of in (("mean", np.mean), ("std", np.std))
@@ -130,6 +136,8 @@ STUDY: Rules = {
     "prediction/predicts": lambda e: prediction(e).p < LEVEL,
     "late_square_ratio/others": quotient(late_square, "pythia", "others"),
     "late_square_ratio/meta": quotient(late_square, "pythia", "meta"),
+    "drawn/n_models": lambda e: len(measured_ratios(e)),
+    "drawn/n_value_larger": lambda e: sum(one > 1 for one in measured_ratios(e)),
     "frobenius_ratio": lambda e: (
         e[OPT].W_V_analysis["gpt2"].mean_frobenius
         / e[OPT].W_V_analysis["facebook/opt-125m"].mean_frobenius

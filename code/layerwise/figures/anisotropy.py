@@ -23,12 +23,11 @@ def anisotropy(numbers: Numbers) -> Figure:
 
     Red: L*, the layer of the largest share of the first principal component.
     """
-    keys = ("n_layers", "n_prompts", "L_star_anisotropy", SHARE)
+    keys = ("n_layers", "n_prompts", "L_star_anisotropy", SHARE, "drawn")
     model, document = numbers.model("anisotropy", *keys)
     peak, shares = document["L_star_anisotropy"], document[SHARE]
-    falls = [n for n in range(peak, len(shares)) if shares[n] < shares[peak] / 2]
     title = f"The share of the first component peaks at layer {peak} of {document['n_layers']}"
-    title += _fall(shares, falls[0] if falls else None)
+    title += _fall(shares, document["drawn"]["half_layer"])
     series = {key: document[key] for key in SERIES if None not in (document.get(key) or [None])}
     remark = f"{numbers.names[model]}; n: all tokens of {document['n_prompts']} prompts. Red: "
     remark += f"layer {peak}, where the share is {told_from_one(shares[peak])}. {numbers.grey}"
@@ -69,10 +68,8 @@ def anisotropy_spectra(numbers: Numbers) -> Figure:
     """
     keys = ("spectra", "L_star_anisotropy", "n_prompts")
     model, document = numbers.model("anisotropy", *keys)
-    shares = {}
-    for layer in style.layers_of(document["spectra"]):
-        eigenvalues = np.asarray(document["spectra"][str(layer)], dtype=float)
-        shares[layer] = eigenvalues / eigenvalues.sum()
+    spectra = document["drawn"]["spectra"]
+    shares = {layer: spectra[str(layer)] for layer in style.layers_of(spectra)}
     top = max(shares, key=lambda layer: shares[layer][0])
     title = f"Of the layers shown the first eigenvalue weighs most at layer {top}: "
     title += f"{told_from_one(shares[top][0])} of the sum"

@@ -8,7 +8,7 @@ from layerwise.figures import style
 from layerwise.figures.numbers import Numbers
 
 MODELS = ("gemma", "llama", "mistral", "apertus")
-REFERENCE, NUMERIC = "lifestyle", "ground_truth_numeric"
+REFERENCE = "lifestyle"
 
 
 def asymmetry_by_category(numbers: Numbers) -> Figure:
@@ -30,10 +30,10 @@ def asymmetry_by_category(numbers: Numbers) -> Figure:
     }
     any_of_them = next(iter(models.values()))
     counts = {category: any_of_them[category]["n_pairs"] for category in next(iter(ua.values()))}
-    inside = sum(abs(of[REFERENCE]) < BAND for of in ua.values())
-    negative = sum(of[NUMERIC] < 0 for of in ua.values())
-    title = f"On {REFERENCE} {inside} of {len(ua)} models lie within {BAND} of zero; on numeric "
-    title += f"facts UA is negative in {negative} of {len(ua)}"
+    drawn = numbers.document("calibration", "models", "drawn/n_models")["drawn"]
+    title = f"On {REFERENCE} {drawn['n_within']} of {drawn['n_models']} models lie within {BAND} "
+    title += f"of zero; on numeric facts UA is negative in {drawn['n_negative']} of "
+    title += f"{drawn['n_models']}"
     figure, (axes,) = style.panels(numbers, title, 3.3)
     place = list(counts).index(REFERENCE)
     axes.fill_betweenx([place - 0.45, place + 0.45], -BAND, BAND, color=style.ORANGE, alpha=0.35,
@@ -46,6 +46,6 @@ def asymmetry_by_category(numbers: Numbers) -> Figure:
         axes.plot(of.values(), rows + offset, linestyle="none", label=model, **style.look(number))
     axes.axvline(0, **style.REFERENCE)
     axes.set_xlabel("uniformity asymmetry U(A) - U(B) (cosine, no unit)")
-    axes.set_title(f"{sum(counts.values())} pairs")
+    axes.set_title(f"{any_of_them['_global_stats']['total_pairs']} pairs")
     style.legend_below(figure, len(ua))
     return figure

@@ -3,14 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from layerwise.analyses.depth_curves import BINS, CATEGORIES
 from layerwise.figures import style
 from layerwise.figures.numbers import Numbers
-from layerwise.statistics.correlation import pearson_r, without_one
 
 MOST_NAMED = 21  # categories: more rows do not fit on a page
 POOLINGS = ("mean_pooled", "last_token", "first_token")
@@ -26,14 +24,15 @@ def validation(numbers: Numbers) -> Figure:
     Left: a point per category; the grey bar is the 95% interval of the mean UA. Right: r over the
     others when one category is left out. Red: the category whose loss changes r most.
     """
-    documents = numbers.models("validation", "_global_stats/ua_output_correlation")
+    documents = numbers.models("validation", "_global_stats/ua_output_correlation", "_without_one")
     points = {model: _points(document) for model, document in documents.items()}
-    without = {model: _left_out(found) for model, found in points.items()}
-    title = f"r over the categories is {_r(documents, first := next(iter(documents)))} in "
-    title += numbers.names[first]
+    without = {model: _left_out(document) for model, document in documents.items()}
+    r = {model: of["_global_stats"]["ua_output_correlation"] for model, of in documents.items()}
+    first = next(iter(documents))
+    title = f"r over the categories is {style.signed(r[first])} in {numbers.names[first]}"
     if without[first]:
-        name, r = next(iter(without[first].items()))
-        title += f" and {r:+.3f} without {name}"
+        name, r_without = next(iter(without[first].items()))
+        title += f" and {style.signed(r_without)} without {name}"
     tallest = max(min(len(found), MOST_NAMED) for found in points.values())
     height = max(2.0, 0.6 + 0.17 * tallest)
     figure, panels = style.panels(numbers, title, height, n=2 * len(documents), columns=2)
@@ -42,28 +41,29 @@ def validation(numbers: Numbers) -> Figure:
         _scatter(row[0], document["_global_stats"], points[model], looks)
         n = len(points[model])
         # the name on a line of its own: a long one leaves no room for more
-        row[0].set_title(f"{numbers.names[model]}\nr = {_r(documents, model)}, n = {n} categories")
-        _without(row[1], float(_r(documents, model)), without[model], looks)
+        name = numbers.names[model]
+        row[0].set_title(f"{name}\nr = {style.signed(r[model])}, n = {n} categories")
+        _without(row[1], r[model], without[model], looks)
     return figure
-
-
-def _r(documents: Mapping[str, Any], model: str) -> str:
-    return f"{documents[model]['_global_stats']['ua_output_correlation']:+.3f}"
 
 
 def _points(document: Mapping[str, Any]) -> Points:
     return {
-        name.replace("_", " "): (of["asymmetry"], of["output_preference"])
+        _shown(name): (of["asymmetry"], of["output_preference"])
         for name, of in document.items()
         if not name.startswith("_")
     }
 
 
-def _left_out(points: Points) -> dict[str, float]:
+def _left_out(document: Mapping[str, Any]) -> dict[str, float]:
     """r over the other categories, the one that changes it most first; none of under three."""
-    others = {name: of.r for name, of in without_one(points).items()}
-    whole = pearson_r(*np.array(list(points.values())).T) if others else 0.0
+    whole = document["_global_stats"]["ua_output_correlation"]
+    others = {_shown(name): of["r"] for name, of in document["_without_one"].items()}
     return dict(sorted(others.items(), key=lambda item: -abs(item[1] - whole)))
+
+
+def _shown(category: str) -> str:
+    return category.replace("_", " ")
 
 
 def _looks(points: Points, without: Mapping[str, float]) -> dict[str, dict[str, Any]]:
@@ -121,12 +121,12 @@ def layers(numbers: Numbers) -> Figure:
     Left: r with its bootstrap interval; dotted where its sign changes. Right: r of three poolings
     at the last layer.
     """
-    keys = ("layer_results", "n_categories", "ci_level")
+    keys = ("layer_results", "n_categories", "ci_level", "drawn/n_excluding_zero")
     model, document = numbers.model("category_bootstrap", *keys)
     found = numbers.document("layers", model, "strategies/mean_pooled", "summary/sign_changes")
     results = document["layer_results"]
     title = f"Over {document['n_categories']} categories the interval of r excludes zero at "
-    title += f"{style.n_clear(results)} of {len(results)} layers"
+    title += f"{document['drawn']['n_excluding_zero']} of {len(results)} layers"
     remark = f"Bars: {document['ci_level']:.0%} intervals; a cross where it holds zero. "
     remark += numbers.grey
     shape: dict[str, Any] = {"columns": 2, "width_ratios": (3, 1), "sharey": True}
@@ -148,7 +148,7 @@ def _poolings(axes: Axes, strategies: Mapping[str, Mapping[str, float | None]]) 
         r = strategies[name]["correlation"]
         if r is not None:
             axes.plot(place, r, marker="o", color=style.BLUE)
-        word, at = ("no r", 0.0) if r is None else (f"{r:+.2f}", r)
+        word, at = ("no r", 0.0) if r is None else (style.signed(r, 2), r)
         side = 1 if at < 0 else -1
         axes.annotate(word, (place, at), (0, 9 * side), textcoords="offset points", ha="center",
                       va="center")  # fmt: skip
@@ -164,14 +164,15 @@ def bins(numbers: Numbers) -> Figure:
     Bars are bootstrap intervals, a cross where they hold zero; where the sweep over the number of
     bins was kept, its mean r as well.
     """
-    keys = ("bootstrap_results", "original_results", "comparison/original_n", "k_bins")
+    keys = ("bootstrap_results", "original_results", "comparison/new_sig_layers", "k_bins")
     model, document = numbers.model("bins", *keys)
     n, k = document["comparison"]["original_n"], document["k_bins"]
     series = {f"{n} categories": "original_results", f"{k} random bins": "bootstrap_results"}
-    clear = [style.n_clear(document[place]) for place in series.values()]
+    clear = {of: document["comparison"][f"{of}_sig_layers"] for of in ("original", "new")}
     sweep = document.get("results_by_k") or {}
-    title = f"Over {k} random bins the interval of r excludes zero at {clear[1]} of "
-    title += f"{len(document['bootstrap_results'])} layers, over {n} categories at {clear[0]}"
+    title = f"Over {k} random bins the interval of r excludes zero at {clear['new']} of "
+    title += f"{len(document['bootstrap_results'])} layers, over {n} categories at "
+    title += f"{clear['original']}"
     shape: dict[str, Any] = {"columns": 3 if sweep else 2, "sharey": True}
     remark = f"{numbers.names[model]}. {style.HOLDS_ZERO} {numbers.grey}"
     figure, row = style.panels(numbers, title, 2.7, remark, **shape)
@@ -198,7 +199,7 @@ def scaling(numbers: Numbers) -> Figure:
 
     A curve per model; a ring marks its largest r.
     """
-    document = numbers.document("scaling", "family", "models", "summary")
+    document = numbers.document("scaling", "family", "models", "summary", "drawn/n_models")
     models = numbers.having("scaling", document["models"], "layer_results", "n_layers")
     _, categories = numbers.model("category_bootstrap", "n_categories")
     curves = {
@@ -208,16 +209,20 @@ def scaling(numbers: Numbers) -> Figure:
         }
         for model, of in models.items()
     }
-    negative = sum(list(curve.values())[-1] < 0 for curve in curves.values())
-    rises = sum(max(curve.values()) > 0 for curve in curves.values())
-    title = f"At the last layer r is negative in {negative} of {len(curves)} models; {rises} of "
-    title += f"{len(curves)} have a layer with positive r"
+    drawn = document["drawn"]
+    title = f"At the last layer r is negative in {drawn['n_negative_at_end']} of "
+    title += f"{drawn['n_models']} models; {drawn['n_with_positive']} of {drawn['n_models']} have "
+    title += "a layer with positive r"
     figure, (axes,) = style.panels(numbers, title, 3.0)
     for number, (model, curve) in enumerate(curves.items()):
         axes.plot(*zip(*curve.items(), strict=True), label=model, **style.look(number))
-        peak = max(curve, key=lambda depth: curve[depth])
-        axes.plot(peak, curve[peak], "o", ms=11, mfc="none", mec="black", ls="none",
-                  label="largest r" if number == len(curves) - 1 else None)  # fmt: skip
+    peaks = {
+        row["model"]: (row["max_pos_pct"], row["max_pos_r"])
+        for row in document["summary"]
+        if row["model"] in curves
+    }
+    ring: dict[str, Any] = {"ms": 11, "mfc": "none", "mec": "black", "ls": "none"}
+    axes.plot(*zip(*peaks.values(), strict=True), "o", label="largest r", **ring)
     axes.axhline(0, **style.REFERENCE)
     axes.set(ylim=(-1.05, 1.05), xlabel="layer (% of depth)", ylabel="r(UA, preference)")
     axes.set_title(f"n = {categories['n_categories']} categories")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from matplotlib.figure import Figure
 
 from layerwise import workers
+from layerwise.analyses.drawn import OVER_MODELS
 from layerwise.figures import (
     anisotropy,
     calibration,
@@ -37,8 +38,8 @@ READS: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
     pairs.pairs: ("pairs",),
     pairs.layer_curves: ("cross_model", "pairs", "phases"),
     pairs.template_comparison: ("cross_model",),
-    gains.depth_gain: ("depth_gain",),
-    gains.lab_heritage: ("lab_heritage", "depth_gain"),
+    gains.depth_gain: ("depth_gain", "crowding"),
+    gains.lab_heritage: ("lab_heritage",),
     weights.spectral_norms: ("spectral_norms",),
     weights.critical_layer: ("critical_layer",),
     anisotropy.anisotropy: ("anisotropy",),
@@ -46,10 +47,10 @@ READS: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
 }
 # Of readers' own models alone: of one model, and across several.
 OF_READER: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
-    own.gains: ("gains",),
-    own.spectral: ("spectral",),
-    own.by_depth: ("layers", "category_bootstrap", "pairs", "anisotropy", "gains"),
-    own.last_layer: ("category_bootstrap",),
+    own.gains: ("gains", OVER_MODELS),
+    own.spectral: ("spectral", OVER_MODELS),
+    own.by_depth: ("layers", "category_bootstrap", "pairs", "anisotropy", "gains", OVER_MODELS),
+    own.last_layer: ("category_bootstrap", OVER_MODELS),
 }
 _ALL = {function.__name__: (function, reads) for function, reads in (READS | OF_READER).items()}
 FIGURES = [function.__name__ for function in READS]

@@ -10,14 +10,10 @@ from matplotlib.figure import Figure
 from layerwise.analyses.depth_gain import AXIS
 from layerwise.analyses.gain_files import depth_bound
 from layerwise.figures import style
-from layerwise.figures.numbers import Numbers
-from layerwise.statistics.correlation import pearson_p, pearson_r
+from layerwise.figures.numbers import Document, Numbers
 
 SEED = 42  # of the sideways scatter, as in the paper
-ELEUTHER = "EleutherAI"
-# What Paper 3's figure 2 shows as EleutherAI: these sizes of the sweep, these models of the hunt.
-DRAWN_SIZES = ("pythia-1.4b", "pythia-2.8b", "pythia-6.9b")
-DRAWN_HUNT = ("gpt-neo-1.3B", "gpt-j-6B")
+FAMILY = "pythia-"  # begins the names of the sizes
 
 
 def depth_gain(numbers: Numbers) -> Figure:
@@ -27,20 +23,18 @@ def depth_gain(numbers: Numbers) -> Figure:
     Left: mean and population standard deviation over the prompts, and the curve 10^(1/L); red: over
     the bound. Right: every prompt; the dotted lines end the paper's axis.
     """
-    document = numbers.document("depth_gain", "family", "models")
+    document = numbers.document("depth_gain", "family", "models", "drawn/above_bound")
     sizes = numbers.having(
         "depth_gain",
-        {row["model"].removeprefix("pythia-"): row for row in document["models"]},
+        {row["model"].removeprefix(FAMILY): row for row in document["models"]},
         *("n_layers", "residual_gain_mean", "residual_gain_std", "residual_gain_all"),
     )
-    over = [
-        name for name, of in sizes.items() if of["residual_gain_mean"] > depth_bound(of["n_layers"])
-    ]
+    over = [name.removeprefix(FAMILY) for name in document["drawn"]["above_bound"]]
     title = f"The mean gain of {len(over)} of {len(sizes)} sizes is over the claimed bound 10^(1/L)"
     title += f": {', '.join(over)}" if over else ""
-    remark = f"Gain of the second-last block. {_correlations(sizes)}"
+    remark = f"Gain of the second-last block. {_correlations(numbers, document)}"
     figure, (left, right) = style.panels(numbers, title, 3.2, remark, columns=2)
-    _prompts(right, sizes)
+    _prompts(right, sizes, document.get("figure_a4", {}).get("outside"))
     _against_depth(left, sizes, over)
     return figure
 
@@ -70,25 +64,30 @@ def bound_by_depth(axes: Axes, deepest: int = 40) -> None:
     axes.set_xlabel("depth L (blocks)")
 
 
-def _correlations(sizes: Mapping[str, Any]) -> str:
-    """r with depth, and with the density of heads where it is known; it takes three sizes."""
-    said = []
-    for name, key in (("depth", "n_layers"), ("head density", "rho")):
-        of_all = [(of.get(key), of["residual_gain_mean"]) for of in sizes.values()]
-        if len(of_all) > 2 and all(x is not None for x, _ in of_all):
-            r = pearson_r(*np.array(of_all, dtype=float).T)
-            said.append(f"r({name}, mean gain) = {r:.3f}, p = {pearson_p(r, len(of_all)):.3f}.")
-    return " ".join(said)
+def _correlations(numbers: Numbers, document: Document) -> str:
+    """r with depth, and with the density of heads; over all sizes or not at all."""
+    density = numbers.statistics.get("crowding", {}).get("family", {}).get("analysis", {})
+    depth = document.get("depth_gain", {}).get("depth", {})
+    found = {
+        "depth": (depth.get("r"), depth.get("p")),
+        "head density": (
+            density.get("rho_gain_correlation"),
+            density.get("correlation_p_value"),
+        ),
+    }
+    return " ".join(
+        f"r({name}, mean gain) = {style.signed(r)}, p = {p:.3f}."
+        for name, (r, p) in found.items()
+        if r is not None and p is not None
+    )
 
 
-def _prompts(axes: Axes, sizes: Mapping[str, Any]) -> None:
-    """A column per size, by depth."""
+def _prompts(axes: Axes, sizes: Mapping[str, Any], outside: int | None) -> None:
+    """A column per size, by depth; outside: how many prompts of all sizes lie off the axis."""
     rows = sorted(sizes.items(), key=lambda item: item[1]["n_layers"])
     jitter = np.random.default_rng(SEED)
-    outside = 0
     for place, (_, of) in enumerate(rows):
-        gains = np.array(of["residual_gain_all"], dtype=float)
-        outside += int(np.sum((gains < AXIS[0]) | (gains > AXIS[1])))
+        gains = of["residual_gain_all"]
         across = place + jitter.uniform(-0.2, 0.2, len(gains))
         axes.plot(across, gains, linestyle="none", marker=".", markersize=4, color=style.SKY)
     for end in AXIS:
@@ -98,7 +97,8 @@ def _prompts(axes: Axes, sizes: Mapping[str, Any]) -> None:
     axes.tick_params("x", rotation=45)
     n = ", ".join(map(str, sorted({len(of["residual_gain_all"]) for of in sizes.values()})))
     axes.set(xlabel=f"size, by depth (n = {n} prompts each)", ylabel="gain")
-    axes.set_title(f"single prompts: {outside} outside the paper's axis")
+    counted = "" if outside is None else f": {outside} outside the paper's axis"
+    axes.set_title(f"single prompts{counted}")
 
 
 def lab_heritage(numbers: Numbers) -> Figure:
@@ -108,39 +108,30 @@ def lab_heritage(numbers: Numbers) -> Figure:
     Hollow: EleutherAI's models of the hunt alone, where the paper's figure took three Pythia sizes
     of the sweep.
     """
-    tested = numbers.document("lab_heritage", "hunt", "tested_results")["tested_results"]
-    sizes = numbers.document("depth_gain", "family", "models")["models"]
-    hunt = numbers.having(
-        "lab_heritage", {row["model"].split("/")[-1]: row for row in tested}, "gain_no_ln_mean"
-    )
-    by_size = {row["model"]: row.get("residual_gain_mean") for row in sizes}
-    labs: dict[str, list[float]] = {}
-    for row in hunt.values():
-        labs.setdefault(row["lab"], []).append(row["gain_no_ln_mean"])
-    of_hunt = labs.pop(ELEUTHER, [])
-    chosen = [by_size[name] for name in DRAWN_SIZES if by_size.get(name) is not None]
-    chosen += [hunt[name]["gain_no_ln_mean"] for name in DRAWN_HUNT if name in hunt]
-    if chosen:
-        labs[ELEUTHER] = chosen
-    columns = sorted(labs.items(), key=lambda column: float(np.mean(column[1])))
-    below = [lab for lab, gains in columns if np.mean(gains) < 1]
+    keys = ("tested_results", "drawn/labs", "drawn/labs_below_1")
+    document = numbers.document("lab_heritage", "hunt", *keys)
+    tested = {row["model"].split("/")[-1]: row for row in document["tested_results"]}
+    numbers.having("lab_heritage", tested, "gain_no_ln_mean")  # the footer names the others
+    drawn = document["drawn"]
+    columns = sorted(drawn["labs"].items(), key=lambda column: column[1]["mean"])
+    hunted, below = drawn.get("hunt", {}), drawn["labs_below_1"]
     title = f"Mean gain is below 1 in {len(below)} of {len(columns)} labs"
     title += f": {', '.join(below)}" if below else ""
     figure, (axes,) = style.panels(numbers, title, 3.0)
     axes.axhline(1, **style.REFERENCE)
-    for place, (lab, gains) in enumerate(columns):
+    for place, (lab, column) in enumerate(columns):
         colour = style.RED if lab in below else style.BLUE
-        _column(axes, float(place), gains, color=colour)
-        if lab == ELEUTHER and of_hunt:
-            _column(axes, place + 0.3, of_hunt, color=colour, mfc="none")
-    names = [f"{lab}\nn = {len(gains)}" for lab, gains in columns]
+        _column(axes, float(place), column, color=colour)
+        if lab in hunted:
+            _column(axes, place + 0.3, hunted[lab], color=colour, mfc="none")
+    names = [f"{lab}\nn = {len(column['gains'])}" for lab, column in columns]
     axes.set_xticks(range(len(columns)), names)
     axes.set(xlim=(-0.5, len(columns) - 0.5), ylabel="mean gain of the second-last block")
     return figure
 
 
-def _column(axes: Axes, place: float, gains: list[float], **look: Any) -> None:
-    """The models left of their mean; the error is the sample deviation over the root of n."""
+def _column(axes: Axes, place: float, column: Mapping[str, Any], **look: Any) -> None:
+    """The models left of their mean, which has its standard error."""
+    gains = column["gains"]
     axes.plot([place - 0.1] * len(gains), gains, "o", markersize=3, **look)
-    error = np.std(gains, ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else None
-    axes.errorbar(place, np.mean(gains), yerr=error, marker="D", markersize=6, **look)
+    axes.errorbar(place, column["mean"], yerr=column["se"], marker="D", markersize=6, **look)

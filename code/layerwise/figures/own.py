@@ -1,14 +1,13 @@
 """Readers' own models over relative depth, the papers' in grey beside them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from layerwise.analyses.depth_curves import CATEGORIES, GAIN, PAIRWISE, Curve, own
-from layerwise.analyses.gain_files import depth_bound
+from layerwise.analyses.drawn import OVER_MODELS
 from layerwise.figures import style
 from layerwise.figures.gains import bound_by_depth
 from layerwise.figures.numbers import Numbers
@@ -31,32 +30,32 @@ def gains(numbers: Numbers) -> Figure:
     population standard deviation over the prompts, and the claimed bound 10^(1/L). Grey: the eight
     Pythia sizes of Paper 3.
     """
-    documents = numbers.models("gains", "all_layer_gains", "residual_gain_all", "n_layers")
-    means = {name: float(np.mean(of["residual_gain_all"])) for name, of in documents.items()}
-    over = [name for name, of in documents.items() if means[name] > depth_bound(of["n_layers"])]
-    title = f"The second-last block's mean gain is {_values(numbers, means)}"
+    keys = ("all_layer_gains", "residual_gain_mean", "residual_gain_std", "n_layers")
+    documents = numbers.models("gains", *keys)
+    means = {name: of["residual_gain_mean"] for name, of in documents.items()}
+    stated = numbers.document(OVER_MODELS, "gains", "bound", "range")
+    over, bounds = stated["above_bound"], stated["bound"]
+    title = f"The second-last block's mean gain is {_values(numbers, means, stated['range'])}"
     if len(documents) == 1:
-        (depth,) = (of["n_layers"] for of in documents.values())
-        bound = f"the claimed bound 10^(1/{depth}) = {depth_bound(depth):.3f}"
+        ((name, of),) = documents.items()
+        bound = f"the claimed bound 10^(1/{of['n_layers']}) = {bounds[name]:.3f}"
         title += f", {'over' if over else 'not over'} {bound}"
     else:
-        title += f": {len(over)} of {len(means)} over the claimed bound 10^(1/L)"
+        title += f": {len(over)} of {len(bounds)} over the claimed bound 10^(1/L)"
     figure, (left, right) = style.panels(numbers, title, 3.2, numbers.grey, columns=2)
     curves = {name: own({"layers": of, "gains": of})[GAIN] for name, of in documents.items()}
     style.log_axis(left, "y")
     _curves(left, numbers, curves)
     left.axhline(1, **style.REFERENCE)
     left.set(ylabel="gain", title="by block")
-    _against_depth(right, numbers, documents, means)
+    _against_depth(right, numbers, documents)
     if len(curves) > 1:
         style.legend_below(figure, 3)
     style.beside(numbers, {GAIN: left})
     return figure
 
 
-def _against_depth(
-    axes: Axes, numbers: Numbers, documents: Mapping[str, Any], means: Mapping[str, float]
-) -> None:
+def _against_depth(axes: Axes, numbers: Numbers, documents: Mapping[str, Any]) -> None:
     printed = {
         name: (float(len(curve)), curve[-2][1])
         for name, curve in numbers.beside.get(GAIN, {}).items()
@@ -64,9 +63,9 @@ def _against_depth(
     bound_by_depth(axes, max([40, *(of["n_layers"] for of in documents.values())]))
     for at in printed.values():
         axes.plot(*at, "o", color=style.GREY, mfc="none", markersize=4)
-    for number, (name, of) in enumerate(documents.items()):
-        spread = float(np.std(of["residual_gain_all"]))
-        axes.errorbar(of["n_layers"], means[name], yerr=spread, zorder=3, **style.look(number))
+    for number, of in enumerate(documents.values()):
+        mean, spread = of["residual_gain_mean"], of["residual_gain_std"]
+        axes.errorbar(of["n_layers"], mean, yerr=spread, zorder=3, **style.look(number))
     axes.margins(y=0.1)
     axes.set_title("second-last block")
     style.name_points(axes, {name.removeprefix("Pythia-"): at for name, at in printed.items()})
@@ -80,7 +79,9 @@ def spectral(numbers: Numbers) -> Figure:
     norms_of = (f"{matrix}_spectral_norm" for matrix in MATRICES)
     documents = numbers.models("spectral", "W_V_over_W_O", *norms_of)
     ratio = {name: of["W_V_over_W_O"] for name, of in documents.items()}
-    title = f"The mean spectral norm of W_V over that of W_O is {_values(numbers, ratio)}"
+    range_of = numbers.document(OVER_MODELS, "spectral", "range")["range"]
+    title = "The mean spectral norm of W_V over that of W_O is "
+    title += _values(numbers, ratio, range_of)
     found = {name: own({"layers": of, "spectral": of}) for name, of in documents.items()}
     norms = {matrix: f"spectral norm of {matrix}" for matrix in MATRICES}
     return _panels(numbers, title, found, norms, sharey=True)
@@ -95,9 +96,10 @@ def by_depth(numbers: Numbers) -> Figure:
         name: own({of: by[name] for of, by in numbers.statistics.items() if name in by})
         for name in numbers.models("layers", "n_layers")
     }
-    last = [curves[CATEGORIES][-1][1] for curves in found.values()]
-    title = f"At the last layer r over the categories is negative in {sum(r < 0 for r in last)} of "
-    return _panels(numbers, f"{title}{len(last)} models", found, QUANTITIES)
+    stated = numbers.document(OVER_MODELS, "scaling", "drawn/n_models")["drawn"]
+    title = f"At the last layer r over the categories is negative in {stated['n_negative_at_end']} "
+    title += f"of {stated['n_models']} models"
+    return _panels(numbers, title, found, QUANTITIES)
 
 
 def _panels(
@@ -135,8 +137,9 @@ def last_layer(numbers: Numbers) -> Figure:
         for name, of in documents.items()
     }
     printed = {name: curve[-1][1] for name, curve in numbers.beside.get(CATEGORIES, {}).items()}
-    clear = sum(not holds_zero for *_, holds_zero in rows.values())
-    title = f"The interval of r at the last layer excludes zero in {clear} of {len(rows)} models"
+    clear = numbers.document(OVER_MODELS, "category_bootstrap", "n_excluding_zero")
+    title = f"The interval of r at the last layer excludes zero in {clear['n_excluding_zero']} of "
+    title += f"{len(rows)} models"
     height, remark = 0.8 + 0.22 * (len(rows) + len(printed)), f"{style.HOLDS_ZERO} {numbers.grey}"
     figure, (axes,) = style.panels(numbers, title, height, remark)
     counts = [f"{numbers.names[name]}, n = {of['n_categories']}" for name, of in documents.items()]
@@ -161,8 +164,8 @@ def _curves(axes: Axes, numbers: Numbers, found: Mapping[str, Curve]) -> None:
     axes.set_xlabel("relative depth (layer / L)")
 
 
-def _values(numbers: Numbers, values: Mapping[str, float]) -> str:
-    """A number of each model; of many their range."""
+def _values(numbers: Numbers, values: Mapping[str, float], ends: Sequence[float]) -> str:
+    """A number of each model; of many the ends of their range."""
     if len(values) > 2:
-        return f"{min(values.values()):.3f} to {max(values.values()):.3f}"
+        return " to ".join(f"{end:.3f}" for end in ends)
     return ", ".join(f"{value:.3f} in {numbers.names[name]}" for name, value in values.items())

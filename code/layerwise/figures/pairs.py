@@ -33,14 +33,11 @@ def pairs(numbers: Numbers) -> Figure:
     r with its bootstrap interval, a cross where that holds zero; red where the sign of r at the
     last layer is not that of the first.
     """
-    model, document = numbers.model("pairs", "results", "n_pairs", "metrics_tested")
+    keys = ("results", "n_pairs", "metrics_tested", "drawn/turning")
+    model, document = numbers.model("pairs", *keys)
     metrics, results = document["metrics_tested"], document["results"]
     first, *_, last = style.layers_of(results)
-    turning = [
-        metric
-        for metric in metrics
-        if results[str(first)][metric]["r"] * results[str(last)][metric]["r"] < 0
-    ]
+    turning = document["drawn"]["turning"]
     title = f"{len(turning)} of {len(metrics)} metrics have another sign of r at layer {last} "
     title += f"than at layer {first}"
     remark = f"{numbers.names[model]}, n = {document['n_pairs']} pairs. {style.HOLDS_ZERO} "
@@ -72,10 +69,11 @@ def layer_curves(numbers: Numbers) -> Figure:
     there = numbers.having("pairs and cross_model", {n: {"r": c} for n, c in found.items()}, "r")
     late = {name: numbers.document("phases", name, "means/late", "partition") for name in there}
     means = {name: document["means"]["late"] for name, document in late.items()}
-    negative = sum(mean < 0 for mean in means.values())
-    title = f"Mean r of the late layers is negative in {negative} of {len(means)} models"
+    drawn = numbers.document("phases", "paper", "drawn/n_models")["drawn"]
+    title = f"Mean r of the late layers is negative in {drawn['n_negative_late']} of "
     first = next(iter(means))
-    title += f"; in {numbers.names[first]} it is {means[first]:+.3f}"
+    title += f"{drawn['n_models']} models; in {numbers.names[first]} it is "
+    title += style.signed(means[first])
     shape: dict[str, Any] = {"n": len(there), "columns": 2, "sharey": True}
     figure, panels = style.panels(numbers, title, 2.2, style.HOLDS_ZERO, **shape)
     curves = (entry for entry in CURVES if entry[0] in there)
@@ -85,7 +83,8 @@ def layer_curves(numbers: Numbers) -> Figure:
         ends = list(map(int, late[name]["partition"]["late"].split("-")))
         axes.hlines(means[name], *ends, color=style.RED, linewidth=2.5, zorder=4)
         n_pairs = numbers.document(analysis, name, "n_pairs")["n_pairs"]
-        axes.set_title(f"{numbers.names[name]}, n = {n_pairs} pairs: late mean {means[name]:+.3f}")
+        late_mean = style.signed(means[name])
+        axes.set_title(f"{numbers.names[name]}, n = {n_pairs} pairs: late mean {late_mean}")
     for axes in panels[::2]:
         axes.set_ylabel("r")
     panels[0].set_ylim(*RANGE)
@@ -98,11 +97,9 @@ def template_comparison(numbers: Numbers) -> Figure:
     Bootstrap intervals, a cross where they hold zero.
     """
     series = {name: f"results_{name}_template" for name in ("with", "without")}
-    document = numbers.document("cross_model", INSTRUCT, *series.values(), "verdict")
-    negative = {
-        name: sum(style.interval(row)[0] < 0 for row in document[place].values())
-        for name, place in series.items()
-    }
+    keys = (*series.values(), "verdict", "drawn/n_negative")
+    document = numbers.document("cross_model", INSTRUCT, *keys)
+    negative = document["drawn"]["n_negative"]
     n = len(document[series["with"]])
     title = f"With the template r is negative at {negative['with']} of {n} layers, without it "
     title += f"at {negative['without']}"

@@ -1,12 +1,13 @@
 """A specification curve per question: every estimate in order, and below it how it was asked."""
 
 import itertools
-from collections import Counter
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from layerwise.analyses.questions import QUESTIONS
 from layerwise.analyses.questions.choices import TEXTS
@@ -19,13 +20,14 @@ from layerwise.analyses.questions.question import (
     YES,
     Question,
 )
-from layerwise.analyses.questions.table import cells
+from layerwise.analyses.questions.table import base, cells, words, words_of_others
 from layerwise.figures import style
-from layerwise.figures.numbers import Numbers
+from layerwise.figures.numbers import Document, Numbers
 
 COLOURS = {YES: style.BLUE, NO: style.RED, UNDECIDED: style.GREY, TOO_FEW: style.ORANGE}
 BESIDE = 0.25  # of the spread of the values, above and below them
 WIDE = 10  # largest over smallest value, from which on the axis is logarithmic
+HIGH = 20  # characters of a line beside the axis, whose height they keep to
 PREFIX = "question_"
 Answer = tuple[str, str, Mapping[str, Any]]  # model, choice, answer
 
@@ -46,31 +48,25 @@ class SpecificationCurve:
     def __call__(self, numbers: Numbers) -> Figure:
         document = numbers.document("questions", self.question.name, "models")
         answers = sorted(cells(document), key=lambda one: one[2]["value"])
-        choices = [one for one in TEXTS if any(_base(choice) == one for _, choice, _ in answers)]
+        choices = [one for one in TEXTS if any(base(choice) == one for _, choice, _ in answers)]
         height = 1.9 + style.ROW * len(choices)
         ratios = {"height_ratios": [1.7, style.ROW * len(choices) + 0.1]}
         figure, (above, below) = style.panels(
-            numbers, self.message(answers), height / 2, n=2, sharex=True, gridspec_kw=ratios
+            numbers, self.message(document), height / 2, n=2, sharex=True, gridspec_kw=ratios
         )
         _curve(above, answers, self.question)
         _marks(below, answers, choices)
         return figure
 
-    def message(self, answers: Sequence[Answer]) -> str:
+    def message(self, document: Document) -> str:
         """How often each word came, as the papers asked and otherwise."""
-        asked = Counter(of["word"] for _, choice, of in answers if choice == PUBLISHED)
-        other = Counter(of["word"] for _, choice, of in answers if choice != PUBLISHED)
-        said = f"{self.question.says} As the papers asked: {_counted(asked)}"
+        asked, other = words(document), words_of_others(document)
+        said = f"{self.question.says} As the papers asked: {_counted(asked.get(PUBLISHED, {}))}"
         return said + (f"; under other choices: {_counted(other)}" if other else "")
 
 
-def _counted(words: Mapping[str, int]) -> str:
-    return ", ".join(f"{word} {words[word]}" for word in WORDS if words[word]) or "not answered"
-
-
-def _base(choice: str) -> str:
-    """The choice without the part that is left out."""
-    return choice.partition("/")[0]
+def _counted(found: Mapping[str, int]) -> str:
+    return ", ".join(f"{word} {found[word]}" for word in WORDS if found.get(word)) or "not answered"
 
 
 def _curve(axes: Axes, answers: Sequence[Answer], question: Question) -> None:
@@ -79,7 +75,9 @@ def _curve(axes: Axes, answers: Sequence[Answer], question: Question) -> None:
     limits = min(values) - pad, max(values) + pad
     if min(values) > 0 and max(values) > WIDE * min(values):
         limits = min(values) / (1 + BESIDE), max(values) * (1 + BESIDE)
-        axes.set_yscale("log")
+        style.log_axis(axes, "y")
+        if limits[1] < 100 * limits[0]:  # powers of ten alone would be one or two
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     start, stop = max(question.above, limits[0]), min(question.below, limits[1])
     if start < stop:
         axes.axhspan(start, stop, color=style.SKY, alpha=0.2)
@@ -96,7 +94,7 @@ def _curve(axes: Axes, answers: Sequence[Answer], question: Question) -> None:
         marker = "D" if published else "o"
         look: dict[str, Any] = {"color": COLOURS[word], "markersize": 4, "linestyle": "none"}
         axes.plot(ranks, [of["value"] for of in shown], marker, **look)
-    axes.set(ylim=limits, ylabel=question.number.replace(" of ", " of\n", 1))
+    axes.set(ylim=limits, ylabel="\n".join(textwrap.wrap(question.number, HIGH)))
     axes.tick_params("x", length=0, labelbottom=False)
 
 
@@ -106,7 +104,7 @@ def _cut(end: float, limits: tuple[float, float]) -> float:
 
 
 def _marks(axes: Axes, answers: Sequence[Answer], choices: Sequence[str]) -> None:
-    rows = [choices.index(_base(choice)) for _, choice, _ in answers]
+    rows = [choices.index(base(choice)) for _, choice, _ in answers]
     for word in WORDS:
         ranks = [rank for rank, (_, _, of) in enumerate(answers) if of["word"] == word]
         look: dict[str, Any] = {"color": COLOURS[word], "markersize": 6, "linestyle": "none"}

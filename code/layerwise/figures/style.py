@@ -5,6 +5,7 @@ Figures are made at the width they are printed at, so that 8 pt here is 8 pt on 
 
 import io
 import math
+import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -23,7 +24,7 @@ from layerwise.figures.numbers import OWN, RANDOM, Numbers
 from layerwise.figures.svg import as_svg
 
 WIDTH = 6.3  # inches: the text width of the paper
-LINE, TITLE_LINE = 108, 80  # characters of a line of the footer and of the title at that width
+LINE, TITLE_LINE = 107, 80  # characters of a line of the footer and of the title at that width
 ROW, TITLE_ROW = 0.16, 0.18  # inches for such a line
 LETTER = 4.9  # points: the mean width of one at 8 pt
 TALLEST = 7.5  # inches: a page less its caption; taller figures would be scaled down in print
@@ -32,6 +33,8 @@ COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#D
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 BLUE, GREEN, PURPLE, ORANGE, SKY, _, RED = COLOURS  # red: the point that carries the message
 GREY = "#666666"
+MINUS = "\u2212"
+_HYPHEN = re.compile(r"(?<=\s)-(?=\d)")  # that begins a number, so no part of a name
 # a line to compare with: no correlation, a gain of one
 REFERENCE: dict[str, Any] = {"color": GREY, "linestyle": "--", "linewidth": 0.8, "zorder": 1}
 SOURCES = {
@@ -96,7 +99,7 @@ def panels(
     missing = f"Not {numbers.word}: {', '.join(numbers.missing)}." if numbers.missing else ""
     source = SOURCES[numbers.source] + (f" - {RANDOM}" if numbers.random_weights else "")
     footer = [*textwrap.wrap(remark, LINE), *textwrap.wrap(missing, LINE), source]
-    message = textwrap.wrap(title, TITLE_LINE)
+    message = textwrap.wrap(_HYPHEN.sub(MINUS, title), TITLE_LINE)
     n = n or columns
     rows = -(-n // columns)
     height = min(rows * height + ROW * len(footer) + TITLE_ROW * len(message), TALLEST)
@@ -170,12 +173,12 @@ def interval(row: Mapping[str, Any]) -> tuple[float, float, float, bool]:
     return row["r"], row["ci_lower"], row["ci_upper"], row["includes_zero"]
 
 
+def signed(value: float, decimals: int = 3) -> str:
+    """With its sign, and a minus as wide as the plus."""
+    return f"{value:+.{decimals}f}".replace("-", MINUS)
+
+
 HOLDS_ZERO = "Bars: 95% intervals; a cross where it holds zero."
-
-
-def n_clear(results: Mapping[str, Mapping[str, Any]]) -> int:
-    """At how many layers the interval excludes zero."""
-    return sum(not interval(row)[3] for row in results.values())
 
 
 def intervals_by_layer(

@@ -21,8 +21,9 @@ def spectral_norms(numbers: Numbers) -> Figure:
     models = {name: document for name, document in documents.items() if "lab" in document}
     kept = numbers.having("spectral_norms", models, *MEANS, NORMS)
     means = {name: [document[key] for key in MEANS] for name, document in kept.items()}
-    larger = [name for name, (value, output) in means.items() if value > output]
-    title = f"The mean norm of W_V exceeds that of W_O in {len(larger)} of {len(kept)} models"
+    drawn = numbers.document("spectral_norms", "study", "drawn/n_value_larger")["drawn"]
+    title = f"The mean norm of W_V exceeds that of W_O in {drawn['n_value_larger']} of "
+    title += f"{drawn['n_models']} models"
     figure, (left, right) = style.panels(numbers, title, 3.5, SLICE, columns=2)
     for number, (name, document) in enumerate(kept.items()):
         look = style.look(number)
@@ -55,8 +56,10 @@ def critical_layer(numbers: Numbers) -> Figure:
     rows = numbers.having("critical_layer", rows, *LAYERS)
     errors = {name: row["error_pct"] for name, row in rows.items()}
     worst = max(errors, key=lambda name: errors[name])
-    title = f"The formula misses L* by {np.mean(list(errors.values())):.1f}% of depth on average, "
-    title += f"by {errors[worst]:.1f}% in {worst}"
+    title = f"The formula misses L* by {errors[worst]:.1f}% of depth in {worst}"
+    if document.get("overall_mape") is not None:  # over all models, or none
+        title = f"The formula misses L* by {document['overall_mape']:.1f}% of depth on average, "
+        title += f"by {errors[worst]:.1f}% in {worst}"
     figure, (axes,) = style.panels(numbers, title, 0.9 + 0.28 * len(rows))
     style.category_axis(axes, [f"{name}, {row['L']} blocks" for name, row in rows.items()])
     for place, (name, row) in enumerate(rows.items()):

@@ -12,9 +12,8 @@ from markupsafe import Markup
 
 import layerwise
 from layerwise.analyses.questions import QUESTIONS
-from layerwise.analyses.questions.choices import text
-from layerwise.analyses.questions.question import WORDS, YES
-from layerwise.analyses.questions.table import cells
+from layerwise.analyses.questions.question import WORDS
+from layerwise.analyses.questions.table import as_many_by_chance, by_choice
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.measured import by_reason
 from layerwise.inputs.published import Published
@@ -29,7 +28,6 @@ from layerwise.places.models import RANDOM
 
 TEMPLATE = "index.html.j2"
 CURVES = tuple(f"question_{name}" for name in QUESTIONS)  # a figure per question
-Answered = dict[str, list[str]]  # the models that give an answer, by the answer
 # Figures with a place of their own: the first screen, beneath the answer, the other choices.
 PLACED = ("overview", "agreement", *CURVES)
 BESIDE = 8  # claims shown beside a figure; the others are one step away
@@ -138,38 +136,15 @@ def matrix(
             {
                 "name": name,
                 "question": question,
-                "choices": (choices := by_choice(questions.get(name, {}))),
-                "control": drawn(choices, [by_choice(draw.get(name, {})) for draw in control]),
+                "choices": by_choice(questions.get(name, {})),
+                "control": as_many_by_chance(
+                    questions.get(name, {}), [draw.get(name, {}) for draw in control]
+                ),
                 "headlines": [one["id"] for one in asking],
                 "claims": list(dict.fromkeys(claim for one in asking for claim in one["claims"])),
             }
         )
     return rows
-
-
-def drawn(
-    choices: Mapping[str, Answered], control: Sequence[Mapping[str, Answered]]
-) -> dict[str, dict[str, int]]:
-    """By choice, how many draws of random weights there are, and how many of them answer yes in as
-    many models as the weights do; nothing where no weight was drawn or no model answers yes.
-    """
-    found = {}
-    for choice, answers in choices.items():
-        n = len(answers.get(YES, ()))
-        counts = [len(draw.get(choice, {}).get(YES, ())) for draw in control]
-        if n and counts:
-            found[choice] = {"draws": len(counts), "yes": sum(count >= n for count in counts)}
-    return found
-
-
-def by_choice(question: Mapping[str, Any]) -> dict[str, Answered]:
-    """By choice in words, the models of every answer; without a part it is one more answer."""
-    found: dict[str, Answered] = {}
-    for model, choice, answer in cells(question):
-        of, _, part = choice.partition("/")
-        name = f"{model} without {part.replace('_', ' ')}" if part else model
-        found.setdefault(text(of), {}).setdefault(answer["word"], []).append(name)
-    return found
 
 
 def files_of(document: Mapping[str, Any], registry: Registry) -> dict[str, str]:

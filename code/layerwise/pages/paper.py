@@ -1,7 +1,6 @@
 """The paper: judged claims, figures and templates to a folder of LaTeX that builds anywhere."""
 
 import shutil
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 from layerwise.analyses.questions import QUESTIONS
 from layerwise.analyses.questions.choices import text
 from layerwise.analyses.questions.question import WORDS
-from layerwise.analyses.questions.table import cells
+from layerwise.analyses.questions.table import words
 from layerwise.files import together, write_text
 from layerwise.pages.latex import render
 from layerwise.pages.pictures import Figures
@@ -38,17 +37,15 @@ def matrix(questions: Mapping[str, Any]) -> list[dict[str, Any]]:
     """A row per question that has answers: as the papers asked, and under every other choice."""
     rows = []
     for name, question in QUESTIONS.items():
-        counts: dict[str, Counter[str]] = {}
-        for _, choice, answer in cells(questions.get(name, {})):
-            counts.setdefault(choice.partition("/")[0], Counter())[answer["word"]] += 1
-        asked = [f"{text(choice)}: {_counted(words)}" for choice, words in counts.items()]
+        counts = words(questions.get(name, {}))
+        asked = [f"{text(choice)}: {_counted(found)}" for choice, found in counts.items()]
         if asked:
             rows.append({"question": question, "asked": asked})
     return rows
 
 
-def _counted(words: Mapping[str, int]) -> str:
-    return ", ".join(f"{words[word]} {word}" for word in WORDS if word in words)
+def _counted(found: Mapping[str, int]) -> str:
+    return ", ".join(f"{found[word]} {word}" for word in WORDS if word in found)
 
 
 def write_source(

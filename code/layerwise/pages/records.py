@@ -1,13 +1,12 @@
 """Judged claims as the pages show them: checked, their values as text, grouped by analysis."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from layerwise.ledger.findings import origin, relative_difference
 from layerwise.ledger.headlines import DEPENDS, GRADES, NEEDS_WEIGHTS, NOT, STANDS, UNDECIDED
 from layerwise.ledger.sentences import NOTHING
-from layerwise.ledger.tally import tally, tally_sentence
+from layerwise.ledger.tally import graded, tally, tally_sentence
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.values import brief, shown
 
@@ -40,8 +39,8 @@ def context(document: Mapping[str, Any], *, random: bool) -> dict[str, Any]:
 
 def answer(headlines: Sequence[Mapping[str, Any]]) -> str:
     """How the central claims fare, in one sentence."""
-    grades = Counter(headline["grade"] for headline in headlines)
-    parts = [f"{grades[word]} {_VERBS[word][grades[word] > 1]}" for word in _VERBS if grades[word]]
+    found = graded(headlines)
+    parts = [f"{found[word]} {_VERBS[word][found[word] > 1]}" for word in _VERBS if found[word]]
     listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
     return f"Of {len(headlines)} central claims {listed}."
 

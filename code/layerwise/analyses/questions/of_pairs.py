@@ -369,7 +369,12 @@ CURVE_QUESTIONS = (
         Range(above=0.0),
         "first",
     ),
-    phase_question("late", "In late layers they correlate negatively.", Range(below=0.0), "last"),
+    phase_question(
+        "late",
+        "In late layers a pair's asymmetry and preference correlate negatively.",
+        Range(below=0.0),
+        "last",
+    ),
     Question(
         "sign_change",
         2,

@@ -92,7 +92,7 @@ BELL = (
     Question(
         "rise",
         3,
-        "Anisotropy rises to one layer, L* ...",
+        "Anisotropy rises up to one layer, L*.",
         "slope of the first component's share",
         "layers",
         profiles,
@@ -102,7 +102,7 @@ BELL = (
     Question(
         "fall",
         3,
-        "... and falls from there on.",
+        "Behind L* anisotropy falls.",
         "slope of the first component's share",
         "layers",
         profiles,

@@ -5,6 +5,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from layerwise import workers
+from layerwise.analyses import drawn
 from layerwise.analyses.depth_curves import Curves
 from layerwise.figures.numbers import OWN, Numbers
 from layerwise.figures.printed import Printed
@@ -18,6 +19,7 @@ OF_ONE = ("validation", "layers", "bins", "pairs", "anisotropy", "anisotropy_spe
           "spectral")  # fmt: skip
 ACROSS = ("by_depth", "last_layer", "gains", "spectral")
 LONGEST = 26  # characters of a name: three fit beside each other below a panel
+LEFT_OUT = "_without_one"  # of the validation: r by the category that is left out
 NO_GLYPH = "\u25a1"
 
 
@@ -78,9 +80,11 @@ def draw(
     """
     from layerwise.figures.drawing import draw_all
 
-    statistics: dict[str, dict[str, Mapping[str, Any]]] = {}
+    statistics: dict[str, dict[str, Mapping[str, Any]]] = {
+        drawn.OVER_MODELS: drawn.over_models(models)
+    }
     for display, documents in models.items():
-        for analysis, document in documents.items():
+        for analysis, document in drawn.of_model(documents).items():
             named = _validation(document) if analysis == "validation" else document
             statistics.setdefault(analysis, {})[display] = named
     displays = labels(list(models))
@@ -108,11 +112,14 @@ def _printed(
     random_weights: bool,
     beside: Curves,
 ) -> Printed:
-    (drawn,) = draw(models, [name], random_weights=random_weights, beside=beside)
-    return drawn.printed
+    (one,) = draw(models, [name], random_weights=random_weights, beside=beside)
+    return one.printed
 
 
 def _validation(document: Mapping[str, Any]) -> dict[str, Any]:
     """With labels for names."""
     names = labels([name for name in document if not name.startswith("_")])
-    return {names.get(name, name): entry for name, entry in document.items()}
+    shown = {names.get(name, name): entry for name, entry in document.items()}
+    if LEFT_OUT in document:
+        shown[LEFT_OUT] = {names[name]: of for name, of in document[LEFT_OUT].items()}
+    return shown
