@@ -12,6 +12,7 @@ from layerwise.analyses import TABLES
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.measured import (
     IDENTITY,
+    fate,
     is_identity,
     is_setting,
     measured,
@@ -109,6 +110,29 @@ def test_a_list_that_got_shorter_keeps_no_name_of_print(published: Published) ->
     ]
     entry = measured(published, {SWEEP: {"/models/1": {"rho": 0.5}}})
     assert {key for file, key in entry.cells if file == SWEEP and is_identity(key)} == of_print
+
+
+@pytest.mark.parametrize(
+    ("key", "places", "becomes"),
+    [
+        # a name and a setting; then numbers
+        ("/models/1/model", (), "kept"),
+        ("/models/1/known_gain", (), "kept"),
+        ("/models/1/model", ("/models/1",), "kept"),
+        ("/models/1/known_gain", ("/models/1",), "kept"),
+        ("/models/1/model", ("/models",), "measured"),
+        ("/models/1/known_gain", ("",), "measured"),
+        ("/models/1/rho", (), "gone"),
+        ("/models/1/rho", ("/models/1",), "measured"),
+        ("/models/1/rho", ("/models/1/rho",), "measured"),
+        ("/models/1/rho", ("/models",), "measured"),
+        # a place is whole names: 1 is not the beginning of 10, nor another entry
+        ("/models/10/rho", ("/models/1", "/models/2"), "gone"),
+        ("/models/1/model", ("/models/1", "/models"), "measured"),
+    ],
+)
+def test_what_becomes_of_a_published_cell(key: str, places: tuple[str, ...], becomes: str) -> None:
+    assert fate(SWEEP, key, places) == becomes
 
 
 def test_constants_of_the_methods_stay(published: Published, nothing: Published) -> None:
