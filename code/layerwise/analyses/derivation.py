@@ -11,11 +11,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from operator import getitem
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from layerwise.analyses.evidence import Evidence
+from layerwise.analyses.evidence import Evidence, Recording
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Cell, NotMeasured, Published, leaves, pointer, split_pointer
 from layerwise.statistics.bootstrap import Draws
@@ -23,6 +23,8 @@ from layerwise.statistics.bootstrap import Draws
 Rule = Callable[[Any], Any]
 Rules = Mapping[str, Rule]
 EVERY = "*"
+# Numbers; constants that the methods typed, and no number; names of entries alone; nothing read.
+RestsOn = Literal["numbers", "settings", "names", "nothing"]
 
 
 def each(groups: Callable[[Any], Mapping[str, Any]], rule: Rule) -> Rule:
@@ -86,6 +88,16 @@ class Document:
 Table = Mapping[str, Document] | Callable[[Evidence], Mapping[str, Document]]
 
 
+@dataclass(frozen=True)
+class Evaluated:
+    """A statistic: what its rule gave, and what it read for it."""
+
+    key: str
+    value: Any
+    inputs: list[str]
+    rests_on: RestsOn
+
+
 @dataclass
 class Derivation:
     """The documents of one analysis.
@@ -109,23 +121,26 @@ class Derivation:
 def derive(table: Table, evidence: Evidence) -> Derivation:
     """Every statistic of one analysis.
 
-    Over measured numbers a statistic stays out that needs one which was not measured, or that
-    counts names alone; a constant of the method (nothing read) is there where anything else of its
-    document is; one that these numbers do not have (a test of an empty group, say) is undefined.
+    A count of names alone is none. Over measured numbers a statistic stays out that needs one
+    which was not measured; a constant of the method (no number was read) is there where anything
+    else of its document is; one that these numbers do not have (a test of an empty group, say) is
+    undefined.
     """
     found = Derivation()
     for name, document in documents_of(table, evidence).items():
         found.documents[name] = _shown(document, evidence, name, found.given)
-        constants: list[tuple[str, Any]] = []
+        constants: list[Evaluated] = []
         n_before = len(found.derived)
-        for key, value, inputs, names in _evaluated(document, evidence, name, found):
-            if inputs or not (names or evidence.measured):
-                _put(found, name, key, value, inputs)
-            elif not names:
-                constants.append((key, value))
+        for one in _evaluated(document, evidence, name, found):
+            if one.rests_on == "names":  # how many entries a file lists is no statistic
+                continue
+            if one.rests_on == "numbers" or not evidence.measured:
+                _put(found, name, one)
+            else:
+                constants.append(one)
         if len(found.derived) > n_before:
-            for key, value in constants:
-                _put(found, name, key, value, [])
+            for one in constants:
+                _put(found, name, one)
     return found
 
 
@@ -148,7 +163,8 @@ def documents_of(table: Table, evidence: Evidence) -> Mapping[str, Document]:
 
 def _evaluated(
     document: Document, evidence: Evidence, name: str, found: Derivation
-) -> Iterator[tuple[str, Any, list[str], bool]]:
+) -> Iterator[Evaluated]:
+    """Every statistic of a document that has a value; of the others, `found` is told why not."""
     pending = list(document.thunks(evidence))
     while pending:
         key, compute = pending.pop(0)
@@ -169,8 +185,14 @@ def _evaluated(
         if isinstance(value, Mapping) and value and all(map(callable, value.values())):
             pending[:0] = [(key + pointer(of), rule) for of, rule in value.items()]
             continue
-        only_settings = bool(read.cells) and read.cells <= evidence.cells.kept
-        yield key, plain(value), read.inputs, read.names if not read.cells else only_settings
+        yield Evaluated(key, plain(value), read.inputs, _rests_on(read, evidence))
+
+
+def _rests_on(read: Recording, evidence: Evidence) -> RestsOn:
+    """What a rule read, by the kind that decides where its statistic may stand."""
+    if read.cells:
+        return "settings" if read.cells <= evidence.cells.kept else "numbers"
+    return "names" if read.names else "nothing"
 
 
 def _not_a_number(evidence: Evidence, cells: Collection[Cell]) -> LayerwiseError | None:
@@ -214,9 +236,9 @@ def _shown(document: Document, evidence: Evidence, name: str, given: dict[str, s
     return shown
 
 
-def _put(found: Derivation, name: str, key: str, value: Any, inputs: list[str]) -> None:
-    _set(found.documents[name], key, value)
-    found.derived[f"{name}:{key}"] = inputs
+def _put(found: Derivation, name: str, one: Evaluated) -> None:
+    _set(found.documents[name], one.key, one.value)
+    found.derived[f"{name}:{one.key}"] = one.inputs
 
 
 def _set(document: Any, key: str, value: Any) -> None:
