@@ -9,6 +9,9 @@ import pytest
 
 from judged import analysed
 from layerwise.analyses import TABLES
+from layerwise.analyses.derivation import evidence_of
+from layerwise.analyses.evidence import Missing
+from layerwise.analyses.lab_heritage import OURS, gpt2_gain
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.measured import (
     IDENTITY,
@@ -26,7 +29,8 @@ from layerwise.inputs.published import (
     pointer,
     split_pointer,
 )
-from layerwise.places.result_files import SWEEP
+from layerwise.places.result_files import HUNT, SWEEP
+from layerwise.statistics.bootstrap import Draws
 
 DRAWS = {"n_resamples": 150, "level": 0.95, "seed": 42}
 # which claims survive a choice is asked of other numbers where they were measured
@@ -143,6 +147,21 @@ def test_constants_of_the_methods_stay(published: Published, nothing: Published)
     names = {split_pointer(key)[-1].lower() for _, key in rest}
     known = {split_pointer(key)[-1].lower() for _, key in rest - nothing.unmeasured}
     assert names >= IDENTITY >= known
+
+
+def test_a_misspelt_key_is_no_missing_measurement(published: Published) -> None:
+    """Of GPT-2's gain, which only a run of ours measures."""
+
+    def gain_of(fragment: dict[str, Any]) -> float:
+        tables = measured(published, {OURS: fragment})
+        return gpt2_gain(evidence_of(tables, Draws(**DRAWS), {})[HUNT])
+
+    assert gain_of({"/gpt2": {"gains": {"penultimate": [1.0, 2.0]}}}) == 1.5
+    with pytest.raises(Missing, match="nothing stands at /gpt2/gains/penultimate; there are penu"):
+        gain_of({"/gpt2": {"gains": {"penultimat": [1.0, 2.0]}}})
+    for nothing in ({}, {"/gpt-j": {"gains": {"penultimate": [1.0, 2.0]}}}):
+        with pytest.raises(NotMeasured, match="no run of the papers measured GPT-2"):
+            gain_of(nothing)
 
 
 def test_two_fragments_of_one_place_are_refused() -> None:

@@ -142,10 +142,9 @@ def figure2(f: Entry) -> list[float]:
 
 def gpt2_gain(f: Entry) -> float:
     """Mean gain of GPT-2 over the hunt's prompts."""
-    try:
-        return float(np.mean(f.of(OURS).gpt2.gains.penultimate[:]))
-    except LayerwiseError as error:
-        raise NotMeasured("no run of the papers measured GPT-2 on the hunt's prompts") from error
+    if OURS not in f.evidence or "gpt2" not in f.of(OURS):
+        raise NotMeasured("no run of the papers measured GPT-2 on the hunt's prompts")
+    return float(np.mean(f.of(OURS).gpt2.gains.penultimate[:]))
 
 
 # --- GPT-2 and GPT-J over the prompts ---

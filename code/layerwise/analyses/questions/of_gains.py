@@ -136,7 +136,7 @@ def pooled(e: Evidence) -> dict[str, Model]:
 def single_models(e: Evidence) -> dict[str, Model]:
     """Every model with gains, or the reader's."""
     if is_of_reader(e):
-        return {READER: Model(READER, e[SWEEP], READER)} if e.cells.keys(SWEEP) else {}
+        return {READER: Model(READER, e[SWEEP], READER)} if SWEEP in e else {}
     return pooled(e)
 
 
