@@ -4,10 +4,13 @@ A rule is a function of an `Entry` (or, in a document over several files, of the
 gives a number, a label, a list or an object of them; or a table of further rules, where the keys
 are known only when it looks at the entry. The same tables serve published numbers, measured ones
 and those of a reader's own model.
+
+What a statistic rests on is what its rule reads. So a rule reads every number that can change its
+result, also where the first of them decides: `count`, `any_of` and `all_of` do.
 """
 
 import copy
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from operator import getitem
@@ -35,6 +38,40 @@ def each(groups: Callable[[Any], Mapping[str, Any]], rule: Rule) -> Rule:
 def together(rules: Rules) -> Rule:
     """Several rules as one, each by its key."""
     return lambda entry: {name: partial(rule, entry) for name, rule in rules.items()}
+
+
+def count(
+    entries: Iterable[Any],
+    of: Callable[[Any], Any] | None = None,
+    *,
+    named: Callable[[Any], Any] | None = None,
+) -> int:
+    """How many entries there are: a count that rests on a number of each.
+
+    The length of a list says how long the published one is, not how much of it was measured.
+
+    Arguments:
+        of: reads the number; entries that are numbers themselves need none.
+        named: the name of an entry; those of one name count once.
+    """
+    n, names = 0, set()
+    for entry in entries:
+        n += 1
+        if of is not None:
+            of(entry)
+        if named is not None:
+            names.add(named(entry))
+    return n if named is None else len(names)
+
+
+def any_of(flags: Iterable[Any]) -> bool:
+    """Whether some are true, with all of them read: `any` stops at the first."""
+    return any(list(flags))
+
+
+def all_of(flags: Iterable[Any]) -> bool:
+    """Whether every one is true, with all of them read: `all` stops at the first that is not."""
+    return all(list(flags))
 
 
 @dataclass(frozen=True)
