@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from layerwise.analyses.categories import includes_zero
-from layerwise.analyses.derivation import Document, Rules
+from layerwise.analyses.derivation import Document, Rules, count
 from layerwise.analyses.evidence import Entry, by_layer
 from layerwise.errors import LayerwiseError
 from layerwise.places.models import SLUG
@@ -46,7 +46,7 @@ def peak(f: Entry) -> int:
 
 def n_layers(f: Entry) -> int:
     """Blocks: the profile begins before the first one."""
-    return len(f.intrinsic_dim_ratio) - 1
+    return count(f.intrinsic_dim_ratio) - 1
 
 
 def estimate(f: Entry) -> int:

@@ -70,6 +70,11 @@ def code_status(ends: Ends, d: float) -> str:
     return "NEUTRAL" if abs(d) < 0.2 else "MARGINAL"
 
 
+def zero_in_words(f: Entry) -> str:
+    """Whether the interval of the neutral mean includes zero."""
+    return f"CI {'includes' if includes_zero(interval(f)) else 'excludes'} zero"
+
+
 def of_group(group: str) -> Rules:
     """What Paper 1's script saves over a group of categories, and the textbook's d."""
     found: Rules = {
@@ -86,9 +91,7 @@ OF_MODEL: Rules = {
     "_global_stats/total_pairs": total_pairs,
     **of_group("all_categories"),
     **of_group("neutral_only"),
-    "_verdicts/zero": lambda f: (
-        f"CI {'includes' if includes_zero(interval(f)) else 'excludes'} zero"
-    ),
+    "_verdicts/zero": zero_in_words,
     "_verdicts/status_paper": lambda f: paper_status(interval(f), neutral_d(f)),
     "_verdicts/status_code": lambda f: code_status(interval(f), neutral_d(f)),
     "_verdicts/status_readme": lambda f: code_status(interval(f), neutral_d(f)).capitalize(),

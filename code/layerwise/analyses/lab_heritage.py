@@ -54,6 +54,11 @@ def others(f: Entry) -> Models:
     return [m for lab, some in labs(f).items() if lab != ELEUTHER for m in some]
 
 
+def n_models(some: Models) -> int:
+    """How many have a gain."""
+    return count(some, gain)
+
+
 def mean(some: Models) -> float:
     return float(np.mean(gains_of(some)))
 
@@ -214,12 +219,12 @@ OF_LAB: Rules = {
     "std_gain": spread,
     "dampen_pct": lambda some: 100.0 * share([damps(m) for m in some]),
     "signature": signature,
-    "n_models": lambda some: float(count(some, gain)),
+    "n_models": lambda some: float(n_models(some)),
 }
 OVER_MODELS: Rules = {
     "h26_lab_signatures": each(labs, together(OF_LAB)),
     "h26_verdict": validated,
-    "n_models": each(labs, len),
+    "n_models": each(labs, n_models),
     "expand_pct": each(labs, lambda some: expand_percent(gains_of(some))),
     "expand_pct_rounded": each(labs, lambda some: expand_percent(gains_of(some), 2)),
     "dampen_pct": lambda f: damp_percent(labs(f)[ELEUTHER]),
