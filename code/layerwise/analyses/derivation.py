@@ -183,14 +183,20 @@ def derive(table: Table, evidence: Evidence) -> Derivation:
 
 def rule_at(document: Document, evidence: Evidence, key: str) -> Callable[[], Any] | None:
     """The bound rule that gives what stands at a JSON Pointer; None for what no rule derives."""
-    for start, compute in document.thunks(evidence):
-        if f"{key}/".startswith(f"{start}/"):
-            for name in split_pointer(key[len(start) :]):
-                value = compute()
-                below = value[int(name)] if isinstance(value, list) else value[name]
-                compute = below if callable(below) else partial(_part, compute, pointer(name))
-            return compute
-    return None
+    found = {
+        start: compute
+        for start, compute in document.thunks(evidence)
+        if f"{key}/".startswith(f"{start}/")
+    }
+    if not found:
+        return None
+    start = max(found, key=len)  # a table of rules may have a rule of its own beside it
+    compute = found[start]
+    for name in split_pointer(key[len(start) :]):
+        value = compute()
+        below = value[int(name)] if isinstance(value, list) else value[name]
+        compute = below if callable(below) else partial(_part, compute, pointer(name))
+    return compute
 
 
 def documents_of(table: Table, evidence: Evidence) -> Mapping[str, Document]:
