@@ -188,6 +188,26 @@ def test_a_constant_is_there_with_any_number_of_its_document(fragments, there):
     assert "it:/n" not in found.derived  # names alone are not counted as measured
 
 
+TYPED = {"runs": {"known_gain": 0.8, "gains": [1.0, 2.0]}}  # a constant that a script typed
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_number_of_settings_alone_is_a_constant(there):
+    """It needs no measurement, and stands beside one; with a measured number it is no constant."""
+    rules = {
+        "half": lambda f: f.known_gain / 2,
+        "mean": lambda f: float(np.mean(f.gains)),
+        "both": lambda f: f.known_gain * f.gains[0],
+    }
+    fragments = {"runs": {"/gains": [2.0, 4.0]}} if there else {}
+    evidence = evidence_of(measured(alone(TYPED), fragments), DRAWS, {})
+    found = derived(Document("runs", {"": rules}), evidence)
+    assert found.derived.keys() == ({f"it:/{name}" for name in rules} if there else set())
+    if there:
+        assert found.documents["it"]["half"] == 0.4
+        assert found.derived["it:/half"] == ["runs#/known_gain"]
+
+
 def test_names_alone_are_no_statistic_in_print_either():
     names = Document("gains", {"": {"n": lambda f: len({m.model for m in f.models})}})
     assert derived(names, in_print()).derived == {}

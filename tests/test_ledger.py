@@ -246,14 +246,15 @@ def test_a_rounded_number_agrees_with_itself(value, decimals):
 def test_differs_says_what_the_values_do_not_say_and_readings_stand_on_every_verdict():
     statistics = published(0.9)
     statistics.documents["layers"]["m"]["cut"] = 0.123
+    statistics.derived["layers:m:/cut"] = ["f.json#/b"]
     readings = {"cut off": "layers:m:/cut", "none": "layers:m:/none"}
     claim = replace(CLAIM, why="a typed table", readings=readings)
     record = judge(claim, statistics)
     assert record["cause"] == "cut off would give what is printed; a typed table"
     assert judge(CLAIM, statistics)["cause"] is None
     assert judge(replace(claim, printed=0.9), statistics)["readings"] == [
-        {"text": "cut off", "value": 0.123, "gives": False},
-        {"text": "none", "value": None, "gives": False},
+        {"text": "cut off", "value": 0.123, "gives": False, "inputs": ["f.json#/b"]},
+        {"text": "none", "value": None, "gives": False, "inputs": []},
     ]
 
 

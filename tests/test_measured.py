@@ -9,9 +9,13 @@ import pytest
 
 from judged import analysed
 from layerwise.analyses import TABLES
+from layerwise.analyses.derivation import evidence_of
+from layerwise.analyses.evidence import Missing
+from layerwise.analyses.lab_heritage import OURS, gpt2_gain
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.measured import (
     IDENTITY,
+    fate,
     is_identity,
     is_setting,
     measured,
@@ -25,7 +29,8 @@ from layerwise.inputs.published import (
     pointer,
     split_pointer,
 )
-from layerwise.places.result_files import SWEEP
+from layerwise.places.result_files import HUNT, SWEEP
+from layerwise.statistics.bootstrap import Draws
 
 DRAWS = {"n_resamples": 150, "level": 0.95, "seed": 42}
 # which claims survive a choice is asked of other numbers where they were measured
@@ -111,6 +116,29 @@ def test_a_list_that_got_shorter_keeps_no_name_of_print(published: Published) ->
     assert {key for file, key in entry.cells if file == SWEEP and is_identity(key)} == of_print
 
 
+@pytest.mark.parametrize(
+    ("key", "places", "becomes"),
+    [
+        # a name and a setting; then numbers
+        ("/models/1/model", (), "kept"),
+        ("/models/1/known_gain", (), "kept"),
+        ("/models/1/model", ("/models/1",), "kept"),
+        ("/models/1/known_gain", ("/models/1",), "kept"),
+        ("/models/1/model", ("/models",), "measured"),
+        ("/models/1/known_gain", ("",), "measured"),
+        ("/models/1/rho", (), "gone"),
+        ("/models/1/rho", ("/models/1",), "measured"),
+        ("/models/1/rho", ("/models/1/rho",), "measured"),
+        ("/models/1/rho", ("/models",), "measured"),
+        # a place is whole names: 1 is not the beginning of 10, nor another entry
+        ("/models/10/rho", ("/models/1", "/models/2"), "gone"),
+        ("/models/1/model", ("/models/1", "/models"), "measured"),
+    ],
+)
+def test_what_becomes_of_a_published_cell(key: str, places: tuple[str, ...], becomes: str) -> None:
+    assert fate(SWEEP, key, places) == becomes
+
+
 def test_constants_of_the_methods_stay(published: Published, nothing: Published) -> None:
     kept = {cell for cell in published.cells if is_setting(*cell)}
     assert kept
@@ -119,6 +147,21 @@ def test_constants_of_the_methods_stay(published: Published, nothing: Published)
     names = {split_pointer(key)[-1].lower() for _, key in rest}
     known = {split_pointer(key)[-1].lower() for _, key in rest - nothing.unmeasured}
     assert names >= IDENTITY >= known
+
+
+def test_a_misspelt_key_is_no_missing_measurement(published: Published) -> None:
+    """Of GPT-2's gain, which only a run of ours measures."""
+
+    def gain_of(fragment: dict[str, Any]) -> float:
+        tables = measured(published, {OURS: fragment})
+        return gpt2_gain(evidence_of(tables, Draws(**DRAWS), {})[HUNT])
+
+    assert gain_of({"/gpt2": {"gains": {"penultimate": [1.0, 2.0]}}}) == 1.5
+    with pytest.raises(Missing, match="nothing stands at /gpt2/gains/penultimate; there are penu"):
+        gain_of({"/gpt2": {"gains": {"penultimat": [1.0, 2.0]}}})
+    for nothing in ({}, {"/gpt-j": {"gains": {"penultimate": [1.0, 2.0]}}}):
+        with pytest.raises(NotMeasured, match="no run of the papers measured GPT-2"):
+            gain_of(nothing)
 
 
 def test_two_fragments_of_one_place_are_refused() -> None:

@@ -11,11 +11,15 @@ from pathlib import Path
 import pytest
 
 import claim_records
+from judged import DRAWS, at, inputs_of
+from layerwise.analyses import TABLES
+from layerwise.analyses.derivation import evidence_of
 from layerwise.cli import main
 from layerwise.errors import LayerwiseError
 from layerwise.files import sha256_of
 from layerwise.inputs.shapes import read_choices
-from layerwise.places.result_files import BOOTSTRAP, UA_FILES
+from layerwise.pages.trace import recompute
+from layerwise.places.result_files import BOOTSTRAP, SWEEP, UA_FILES
 from layerwise.steps import analyse, scaling
 from layerwise.steps.claims import as_table, claims, found, list_claims
 from layerwise.steps.trace import as_text, trace
@@ -103,6 +107,10 @@ def test_judge_counts_and_hashes(results, root):
     registry = (root / "published" / "registry.csv").read_text()
     assert f"{file},{document['inputs'][file]}," in registry
     assert document["inputs"]["notebook 000"] == sha256_of(root / "published" / "typed.csv")
+    readings = [reading for record in document["claims"] for reading in record["readings"]]
+    assert {cell.partition("#")[0] for one in readings for cell in one["inputs"]} <= set(
+        document["inputs"]
+    )
 
 
 # --- trace, claims ------------------------------------------------------------------------------
@@ -127,7 +135,7 @@ def test_trace_names_statistic_inputs_stage_and_command(capsys, results):
         f"recomputed  {traced['recomputed']}",
         "now         -0.1066333452860514",
         "compared: 1e-12 relative",
-        "mean_interval(asymmetries(f)",
+        "interval: Of the mean UA: categories drawn with replacement",
         "analyses/validation.py:",
         "uniformity_a = 0.7683013677597046",
         f"verdict     {traced['verdict']}",
@@ -136,15 +144,77 @@ def test_trace_names_statistic_inputs_stage_and_command(capsys, results):
         *origin["input_files"].values(),
     ]
     assert [part for part in wanted if part not in text] == []
-    methods = trace("p2.abstract.late_ci", "published", results)["now"]["method"]
-    assert [(one["name"], one["at"].split("/")[-2]) for one in methods] == [
-        ("rule", "analyses"), ("includes_zero", "statistics"), ("fisher_interval", "statistics"),
-    ]  # fmt: skip
     claims = list_claims("published", results, "not checkable")
     without = [record["id"] for record in claims if record["provenance"]["statistic"] is None]
     text = as_text(trace(without[0], "published", results))
     assert "cause" in text
     assert "command" not in text
+
+
+@pytest.mark.parametrize(
+    ("claim", "method"),
+    [
+        # of a line of a table the line; of a function what it says of itself
+        ("p3.heritage.fisher_p", [
+            ("rule", '"fisher/hunt": lambda f: p_text(fisher_p(signs(f))),'),
+        ]),
+        ("p3.hunt.h25_verdict", [("verdict", "From an accuracy of 0.5, from 0.75 (the hunt).")]),
+        ("p3.aniso.phase1_r", [("bell_number", "One number of that shape.")]),
+        # what is bound, and what made it
+        ("p2.abstract.late_ci", [
+            ("on", "A statement on one curve."),
+            ("interval_of_late_mean", "Whether Fisher's interval of the late mean, as one r over "
+             "all pairs, includes zero."),
+        ]),
+    ],
+)  # fmt: skip
+def test_trace_says_what_the_method_is(results, claim, method):
+    found = trace(claim, "published", results)["now"]["method"]
+    assert [(one["name"], one["says"]) for one in found] == method
+    for one in found:
+        path, _, line = one["at"].partition(":")
+        source = Path(path).read_text().splitlines()[int(line) - 1]
+        assert source.startswith(f"def {one['name']}(") or source.strip() == one["says"]
+
+
+def test_trace_names_what_other_readings_read(capsys, results):
+    """As recorded; the text lists what the claim itself does not read."""
+    record = trace("p3.heritage.fisher_p", "published", results)
+    of_text = {reading["text"]: reading["inputs"] for reading in record["readings"]}
+    assert of_text["the p itself"] == record["provenance"]["inputs"]
+    swept = [cell for cell in of_text["hunt and sweep together"] if cell.startswith(SWEEP)]
+    assert len(swept) > 5
+    lines = [" ".join(line.split()) for line in as_text(record).splitlines()]
+    assert "also read the p itself: nothing else" in lines
+    start = lines.index("hunt and sweep together:")
+    assert lines[start + 1 : start + 6] == swept[:5]
+    assert lines[start + 6] == f"... and {len(swept) - 5} more; --json lists all"
+    assert SWEEP in record["provenance"]["input_files"]
+
+
+def test_every_derived_number_of_a_claim_has_a_method(root, records, works, published):
+    """A docstring or a line, and the value that stands in the statistics."""
+    evidence = evidence_of(published, DRAWS, TABLES)
+    selections = {record["provenance"]["statistic"] for record in records.values()} - {None}
+    n_derived = 0
+    for selection in sorted(selections):
+        analysis, _, statistic = selection.partition(":")
+        if inputs_of(works[analysis], statistic) is None:
+            continue
+        n_derived += 1
+        found = recompute(selection, evidence)
+        assert found["method"], selection
+        assert all(one["says"] for one in found["method"]), selection
+        assert found["value"] == at(works[analysis], statistic), selection
+    assert n_derived > 1000
+
+
+def test_trace_of_a_number_that_needs_a_measurement(results):
+    """It has a rule, beside a table of rules for the numbers of its kind, and no value."""
+    now = trace("p3.fig3.gpt2.class", "published", results)["now"]
+    assert (now["method"][0]["says"], now["value"], now["read"]) == (
+        '"figure3/gpt2": lambda f: word(gpt2_gain(f)),', None, {},
+    )  # fmt: skip
 
 
 def test_trace_stale_statistics_iv(results, tmp_path):

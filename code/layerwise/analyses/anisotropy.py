@@ -2,12 +2,12 @@
 
 from functools import partial
 from itertools import pairwise
-from operator import attrgetter
+from typing import Any
 
 import numpy as np
 
 from layerwise.analyses.categories import includes_zero
-from layerwise.analyses.derivation import Document, Rules
+from layerwise.analyses.derivation import Document, Rules, count
 from layerwise.analyses.evidence import Entry, by_layer
 from layerwise.errors import LayerwiseError
 from layerwise.places.models import SLUG
@@ -29,6 +29,16 @@ def bell(f: Entry, last: int | None = None) -> curves.BellTest:
     return curves.bell_test(f.intrinsic_dim_ratio[:last].tolist())
 
 
+def bell_number(f: Entry, name: str, last: int | None = None) -> Any:
+    """One number of that shape."""
+    return getattr(bell(f, last), name)
+
+
+def bell_numbers(f: Entry, last: int) -> dict[str, Any]:
+    """The shape in numbers, up to a layer."""
+    return {name: bell_number(f, name, last) for name in BELL}
+
+
 def peak(f: Entry) -> int:
     """The layer of the largest share."""
     return bell(f).l_star
@@ -36,7 +46,7 @@ def peak(f: Entry) -> int:
 
 def n_layers(f: Entry) -> int:
     """Blocks: the profile begins before the first one."""
-    return len(f.intrinsic_dim_ratio) - 1
+    return count(f.intrinsic_dim_ratio) - 1
 
 
 def estimate(f: Entry) -> int:
@@ -47,6 +57,11 @@ def estimate(f: Entry) -> int:
 def gap(f: Entry) -> int:
     """Layers between the peak and that of Paper 2."""
     return abs(estimate(f) - peak(f))
+
+
+def match_verdict(f: Entry) -> str:
+    """The notebook's word for that gap: up to 3 layers excellent, up to 5 good."""
+    return curves.under(gap(f), {4: "EXCELLENT MATCH", 6: "GOOD MATCH"}, "DISCREPANCY")
 
 
 def three_phases(f: Entry) -> dict[str, str] | None:
@@ -63,6 +78,17 @@ def inversion_layer(f: Entry) -> int:
         if of_layer.centroid_asymmetry.r < 0:
             return layer
     raise LayerwiseError(f"{PAIRS}: no layer has a negative r, so there is no inversion layer")
+
+
+def category_inversion(f: Entry) -> int | None:
+    """The first layer whose r over the categories is negative with an interval without zero.
+
+    None where no layer's is.
+    """
+    for layer, test in by_layer(f.of(BOOTSTRAP).layer_results).items():
+        if test.r < 0 and not includes_zero(test):
+            return layer
+    return None
 
 
 def changes(f: Entry, decimals: int | None = None) -> Rules:
@@ -89,23 +115,26 @@ def spectra_shares(f: Entry) -> dict[str, list[float]]:
     return {str(layer): (values / values.sum()).tolist() for layer, values in spectra.items()}
 
 
+def flatter_percent(f: Entry) -> float:
+    """How much smaller the spread of Gemma's profile is than that of Pythia's."""
+    return 100 * (1 - spread(f) / spread(f.of(ANISOTROPY)))
+
+
 def spread(f: Entry) -> float:
     """Largest less smallest share, in single precision, which Gemma's were computed in."""
     return float(np.ptp(f.intrinsic_dim_ratio[:].astype(np.float32)))
 
 
-SHAPE = {
+SHAPE: Rules = {
     "n_layers": n_layers,
     "n_prompts": lambda f: int(f.of(PROMPTS).anisotropy.n_prompts),
     "L_star_anisotropy": peak,
-} | {name: lambda f, of=attrgetter(name): of(bell(f)) for name in BELL}
+    **{name: partial(bell_number, name=name) for name in BELL},
+}
 PROFILE: Rules = {
     **SHAPE,
     "gap": gap,
-    # up to 3 layers excellent, up to 5 good
-    "match_verdict": lambda f: curves.under(
-        gap(f), {4: "EXCELLENT MATCH", 6: "GOOD MATCH"}, "DISCREPANCY"
-    ),
+    "match_verdict": match_verdict,
     "effective_rank_min_layer": lambda f: int(np.argmin(f.effective_rank)),
     "three_phases": three_phases,
     "spectrum_layers": lambda f: curves.spectrum_layers(peak(f), n_layers(f)),
@@ -114,23 +143,16 @@ PROFILE: Rules = {
 OF_PAPER_2: Rules = {
     "L_star_paper2": inversion_layer,
     # another reading: the first layer whose r over the categories is stably negative
-    "category_inversion": lambda f: next(
-        (
-            layer
-            for layer, test in by_layer(f.of(BOOTSTRAP).layer_results).items()
-            if test.r < 0 and not includes_zero(test)
-        ),
-        None,
-    ),
+    "category_inversion": category_inversion,
     # the last layer stands behind the final norm
-    "without_last": lambda f: {name: getattr(bell(f, -1), name) for name in BELL},
+    "without_last": partial(bell_numbers, last=-1),
     "rounded_share_change": partial(changes, decimals=3),
 }
 OF_GEMMA: Rules = {
     **SHAPE,
     "profile_variance": lambda f: np.var(f.intrinsic_dim_ratio[:].astype(np.float32)),
     "profile_range": spread,
-    "flatter_pct": lambda f: 100 * (1 - spread(f) / spread(f.of(ANISOTROPY))),
+    "flatter_pct": flatter_percent,
     "max_anisotropy": lambda f: np.max(f.intrinsic_dim_ratio),
     "gauge_theory_test/gemma_profile_range": spread,
     "gauge_theory_test/is_flatter": lambda f: spread(f) < f.gauge_theory_test.pythia_profile_range,

@@ -12,7 +12,7 @@ from layerwise.analyses.categories import (
     n_categories,
     total_pairs,
 )
-from layerwise.analyses.derivation import Document, Rules, each
+from layerwise.analyses.derivation import Document, Rules, any_of, each
 from layerwise.analyses.evidence import Entry
 from layerwise.places.models import SLUG
 from layerwise.places.result_files import BINS, BOOTSTRAP, TYPED_INTERVALS
@@ -62,6 +62,30 @@ def n_significant(found: dict[int, curves.Ends]) -> int:
     return sum(not curves.includes_zero(one) for one in found.values())
 
 
+def some_mid_significant(f: Entry) -> bool:
+    """Whether some mid layer that was sampled has an interval over bins without zero."""
+    sampled = [layer for layer in curves.MID_LAYERS if str(layer) in f.bootstrap_results]
+    return any_of(not includes_zero(f.bootstrap_results[layer]) for layer in sampled)
+
+
+def change(both: tuple[Entry, Entry]) -> str:
+    """What the bins do to the significance of a layer: intervals over categories, over bins."""
+    over_categories, over_bins = map(includes_zero, both)
+    return CHANGES.get((over_categories, over_bins), "No change")
+
+
+def reduction_from_full_precision(f: Entry) -> float:
+    """The same reduction from the intervals over categories as they were stored."""
+    stored = intervals(f.of(BOOTSTRAP).layer_results, f.bootstrap_results)
+    return width_reduction(stored, after(f))
+
+
+def p_over_bins(m: Entry) -> float:
+    """p of r over the bins; 1 where there are too few of them for an r, as published."""
+    n = n_bins(m)
+    return float(pearson_p(m.r, n)) if n >= MIN_POINTS else 1.0
+
+
 def over_categories(f: Entry) -> dict[str, dict[str, Any]]:
     """The model's own intervals over categories, with the keys of a published interval."""
     given = ("r", "ci_lower", "ci_upper")
@@ -73,8 +97,7 @@ def over_categories(f: Entry) -> dict[str, dict[str, Any]]:
 
 
 OF_LAYER: Rules = {
-    # 1 where there are too few bins for an r, as published
-    "p_value": lambda m: float(pearson_p(m.r, n_bins(m))) if n_bins(m) >= MIN_POINTS else 1.0,
+    "p_value": p_over_bins,
     "includes_zero": includes_zero,
     "n_bins": n_bins,
 }
@@ -83,29 +106,15 @@ OF_MODEL: Rules = {
     "comparison/new_n": lambda f: int(f.k_bins),
     "comparison/original_sig_layers": lambda f: n_significant(before(f)),
     "comparison/new_sig_layers": lambda f: n_significant(after(f)),
-    # a sum: it rests on both layers, whatever the first says
-    "comparison/mid_layer_now_significant": lambda f: (
-        sum(
-            not includes_zero(f.bootstrap_results[layer])
-            for layer in curves.MID_LAYERS
-            if str(layer) in f.bootstrap_results
-        )
-        > 0
-    ),
+    "comparison/mid_layer_now_significant": some_mid_significant,
     "comparison/ci_width_reduction_pct": lambda f: width_reduction(before(f), after(f)),
-    # what the bins do to the significance of a layer
     "change": each(
-        lambda f: {n: (original(f)[n], of) for n, of in f.bootstrap_results.items()},
-        lambda both: CHANGES.get((includes_zero(both[0]), includes_zero(both[1])), "No change"),
+        lambda f: {n: (original(f)[n], of) for n, of in f.bootstrap_results.items()}, change
     ),
     "widths/mean_width_n6": lambda f: mean_width(before(f)),
     "widths/mean_width_n20": lambda f: mean_width(after(f)),
 }
-IN_PRINT: Rules = {
-    "widths/reduction_from_full_precision_pct": lambda f: width_reduction(
-        intervals(f.of(BOOTSTRAP).layer_results, f.bootstrap_results), after(f)
-    )
-}
+IN_PRINT: Rules = {"widths/reduction_from_full_precision_pct": reduction_from_full_precision}
 DOCUMENTS = {
     SLUG: Document(
         BINS,

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from layerwise.analyses.categories import asymmetry, categories, n_pairs, total_pairs
-from layerwise.analyses.derivation import Document, Rule, Rules
+from layerwise.analyses.derivation import Document, Rule, Rules, all_of, count
 from layerwise.analyses.evidence import Entry, Evidence, measured_among
 from layerwise.errors import LayerwiseError
 from layerwise.places.categories import FACTS, NUMERIC
@@ -70,6 +70,11 @@ def code_status(ends: Ends, d: float) -> str:
     return "NEUTRAL" if abs(d) < 0.2 else "MARGINAL"
 
 
+def zero_in_words(f: Entry) -> str:
+    """Whether the interval of the neutral mean includes zero."""
+    return f"CI {'includes' if includes_zero(interval(f)) else 'excludes'} zero"
+
+
 def of_group(group: str) -> Rules:
     """What Paper 1's script saves over a group of categories, and the textbook's d."""
     found: Rules = {
@@ -86,9 +91,7 @@ OF_MODEL: Rules = {
     "_global_stats/total_pairs": total_pairs,
     **of_group("all_categories"),
     **of_group("neutral_only"),
-    "_verdicts/zero": lambda f: (
-        f"CI {'includes' if includes_zero(interval(f)) else 'excludes'} zero"
-    ),
+    "_verdicts/zero": zero_in_words,
     "_verdicts/status_paper": lambda f: paper_status(interval(f), neutral_d(f)),
     "_verdicts/status_code": lambda f: code_status(interval(f), neutral_d(f)),
     "_verdicts/status_readme": lambda f: code_status(interval(f), neutral_d(f)).capitalize(),
@@ -165,7 +168,7 @@ def quantor(neutral: Callable[[Entry], bool]) -> Rule:
     """`most models` where more than half are neutral by a rule, else the count."""
 
     def words(e: Evidence) -> str:
-        n = sum([bool(neutral(e[file])) for file in MODELS.values()])
+        n = sum(bool(neutral(e[file])) for file in MODELS.values())
         return "most models" if 2 * n > len(MODELS) else f"{n} of {len(MODELS)} models"
 
     return words
@@ -183,6 +186,20 @@ def facts_over_business(e: Evidence, decimals: int | None = None) -> float:
     if decimals is not None:
         facts, business = round(facts, decimals), round(business, decimals)
     return facts / business
+
+
+def n_models(e: Evidence) -> int:
+    """How many models have an asymmetry, by the names in their files."""
+    return count(
+        (e[file] for file in MODELS.values()),
+        lambda f: asymmetry(f[NUMERIC]),
+        named=lambda f: f._metadata.model,
+    )
+
+
+def dates(_: Evidence) -> str:
+    """When the runs were made, by the names of their files."""
+    return " ".join(sorted({"-".join(RUN.findall(file)[0]) for file in MODELS.values()}))
 
 
 def sizes(e: Evidence) -> list[int]:
@@ -213,11 +230,36 @@ def only(values: Iterable[Any]) -> Any:
 
 def level(e: Evidence) -> str:
     """The level of the draws, if all stored intervals follow with it; else that they do not."""
-    same = [
-        bool(np.allclose(interval(e[file]), e[file]._global_stats.neutral_only.bootstrap_95ci[:]))
+    same = all_of(
+        np.allclose(interval(e[file]), e[file]._global_stats.neutral_only.bootstrap_95ci[:])
         for file in MODELS.values()
-    ]
-    return f"{e.draws.level:.0%}" if all(same) else "another level"
+    )
+    return f"{e.draws.level:.0%}" if same else "another level"
+
+
+def negative(ua: ByModel) -> str:
+    """How many of the models lie below zero."""
+    return f"{sum(value < 0 for value in ua.values())}/{len(ua)} negative"
+
+
+def above_bound(ua: ByModel) -> str:
+    """How many of the models keep the abstract's bound."""
+    return f"|Delta| > {BOUND:g} in {len(ua) - len(within(ua, BOUND))}/{len(ua)} models"
+
+
+def calibrated(ua: ByModel) -> str:
+    """The models in the calibration zone."""
+    return "/".join(map(str.capitalize, within(ua))) + " calibrated"
+
+
+def slightly_positive(ua: ByModel) -> str:
+    """Whether all of the models lie above the calibration zone."""
+    return "slight positive asymmetry" if min(ua.values()) > BAND else "within the zone"
+
+
+def pass_rule(e: Evidence) -> str:
+    """Whether the models that are reported as calibrated keep the bound of a Pass."""
+    return below("d", [abs(neutral_d(e[MODELS[model]])) for model in CALIBRATED], PASS_BELOW)
 
 
 def all_near(ua: ByModel) -> str:
@@ -241,42 +283,24 @@ def gaps(e: Evidence, *, of_sides: bool = False) -> Float[np.ndarray, " pair"]:
 
 STATEMENTS: Mapping[str, Rules] = {
     "numeric": {
-        "negative": over(
-            NUMERIC, lambda ua: f"{sum(one < 0 for one in ua.values())}/{len(ua)} negative"
-        ),
+        "negative": over(NUMERIC, negative),
         "split": over(NUMERIC, split),
-        # the abstract's bound
-        "above": over(
-            NUMERIC,
-            lambda ua: (
-                f"|Delta| > {BOUND:g} in {len(ua) - len(within(ua, BOUND))}/{len(ua)} models"
-            ),
-        ),
+        "above": over(NUMERIC, above_bound),
         "below": over(NUMERIC, lambda ua: below("", ua.values(), -BOUND), OTHERS["apertus"]),
         "weakest": over(NUMERIC, lambda ua: max(ua.values()), OTHERS["apertus"]),
         "strongest": over(NUMERIC, lambda ua: min(ua.values()), OTHERS["apertus"]),
     },
     "lifestyle": {
-        "calibrated": over(
-            "lifestyle", lambda ua: "/".join(map(str.capitalize, within(ua))) + " calibrated"
-        ),
+        "calibrated": over("lifestyle", calibrated),
         "band": over(
             "lifestyle", lambda ua: below("|Delta|", map(abs, ua.values()), BAND), CALIBRATED
         ),
         "others": over("lifestyle", others, OTHERS["gemma"]),
-        "positive": over(
-            "lifestyle",
-            lambda ua: (
-                "slight positive asymmetry" if min(ua.values()) > BAND else "within the zone"
-            ),
-            ("gemma", "apertus"),
-        ),
+        "positive": over("lifestyle", slightly_positive, ("gemma", "apertus")),
         "quantor": quantor(lambda f: abs(asymmetry(f.lifestyle)) < BAND),
         "quantor_neutral_mean": quantor(lambda f: bool(abs(np.mean(asymmetries(f))) < BAND)),
         "quantor_neutral_interval": quantor(lambda f: includes_zero(interval(f))),
-        "pass_rule": lambda e: below(
-            "d", [abs(neutral_d(e[MODELS[model]])) for model in CALIBRATED], PASS_BELOW
-        ),
+        "pass_rule": pass_rule,
     },
     "facts": {
         "others": over(FACTS, all_near, OTHERS["apertus"]),
@@ -305,13 +329,8 @@ STATEMENTS: Mapping[str, Rules] = {
         "n_categories": lambda e: len(sizes(e)),
         "sizes": lambda e: size_words(sizes(e)),
         "largest": lambda e: size_words([max(sizes(e))]),
-        "n_models": lambda e: len(
-            {e[file]._metadata.model: asymmetry(e[file][NUMERIC]) for file in MODELS.values()}
-        ),
-        # of the runs, from their files' names
-        "date": lambda _: " ".join(
-            sorted({"-".join(RUN.findall(file)[0]) for file in MODELS.values()})
-        ),
+        "n_models": n_models,
+        "date": dates,
     },
     "settings": {
         "n_resamples": lambda e: only(e[file]._metadata.n_bootstrap for file in MODELS.values()),

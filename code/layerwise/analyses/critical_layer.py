@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from layerwise.analyses.derivation import Document, Rules, each
+from layerwise.analyses.derivation import Document, Rules, count, each
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.gain_files import by_lab
 from layerwise.analyses.sheaf_trace import extended_layer, trace_layer
@@ -74,15 +74,20 @@ def fit(e: Evidence) -> Formula:
     return Formula(*least_absolute_deviations(columns, layers / depth).tolist())
 
 
-def by(formula: Formula) -> Predict:
+def by_formula(formula: Formula) -> Predict:
     """What a formula says of a calibration model."""
     return lambda m: formula.layer(m.n_layers, m.n_heads)
 
 
+def middle(m: Entry) -> float:
+    """L/2 of a calibration model."""
+    return m.n_layers / 2
+
+
 PREDICTIONS: dict[str, Callable[[Evidence], Predict]] = {
-    "printed_coefficients": lambda e: by(printed(e[PAPER])),
-    "fitted_coefficients": lambda e: by(fit(e)),
-    "half_depth": lambda _: lambda m: m.n_layers / 2,
+    "printed_coefficients": lambda e: by_formula(printed(e[PAPER])),
+    "fitted_coefficients": lambda e: by_formula(fit(e)),
+    "half_depth": lambda _: middle,
 }
 
 
@@ -92,10 +97,17 @@ def mean_error(e: Evidence, of: str, miss: Callable[[float, Entry], float]) -> f
     return float(np.mean([miss(predict(m), m) for m in calibrated(e)]))
 
 
-MISSES: dict[str, Callable[[float, Entry], float]] = {
-    "error": lambda found, m: depth_error(found, layer(m), m.n_layers),  # percent of depth
-    "relative_error": lambda found, m: relative_error(found, layer(m)),  # percent of the model's L*
-}
+def depth_miss(found: float, m: Entry) -> float:
+    """By how much a prediction misses a calibration model, percent of depth."""
+    return depth_error(found, layer(m), m.n_layers)
+
+
+def relative_miss(found: float, m: Entry) -> float:
+    """The same in percent of the model's L*."""
+    return relative_error(found, layer(m))
+
+
+MISSES = {"error": depth_miss, "relative_error": relative_miss}
 CALIBRATION: Rules = {
     "constant": lambda e: fit(e).constant,
     "depth": lambda e: fit(e).depth,
@@ -139,6 +151,42 @@ def met(f: Entry) -> str:
     return f"{sum(abs(empirical(m) - m.L_star_calibration) < WITHIN for m in known)}/{len(known)}"
 
 
+def relative(m: Entry) -> float:
+    """Error of the formula in percent of the model's L*."""
+    return relative_error(predicted(m), empirical(m))
+
+
+def word(f: Entry) -> str:
+    """The notebooks' word for the mean error: only the last of the three was ever printed.
+
+    They differ in the other two.
+    """
+    found = mean(error, f.results)
+    return under(found, {10: "VALIDATED", 15: "PARTIAL"}, "CALIBRATION NEEDED")
+
+
+def alibis(f: Entry) -> str:
+    """Whether models with an ALiBi position code were predicted, BLOOM's."""
+    n = count([m for m in f.results if "bloom" in m.model], error)
+    return "included" if n else "excluded"
+
+
+def without_alibi(f: Entry) -> float:
+    """Mean error over the other models."""
+    return mean(error, [m for m in f.results if "bloom" not in m.model])
+
+
+def better_on_unseen(f: Entry) -> bool:
+    """Whether the formula errs less than the middle of the network where it was not fitted."""
+    models = unseen(f).values()
+    return mean(error, models) < mean(half_depth, models)
+
+
+def n_labs(f: Entry) -> int:
+    """How many labs' models were predicted."""
+    return count(f.results, error, named=lambda m: m.lab)
+
+
 def unseen(f: Entry) -> dict[str, Entry]:
     """The models of a validation that the formula was not fitted to."""
     seen = {m.model.rpartition("/")[2] for m in calibrated(f.evidence)}
@@ -149,31 +197,24 @@ def unseen(f: Entry) -> dict[str, Entry]:
 OF_MODEL: Rules = {
     "L_star_predicted": predicted,
     "error_pct": error,
-    "relative_error_pct": lambda m: relative_error(predicted(m), empirical(m)),
+    "relative_error_pct": relative,
 }
 OF_PROMPTS: Rules = {"L_star_empirical": empirical, "L_star_std": lambda m: np.std(m[LAYERS])}
 OVER_MODELS: Rules = {
     "by_lab": each(lambda f: by_lab(f.results), partial(mean, error)),
     "overall_mape": lambda f: mean(error, f.results),
-    "overall_relative_error": lambda f: mean(OF_MODEL["relative_error_pct"], f.results),
-    # only the last word was ever printed; the notebooks differ in the others
-    "verdict": lambda f: under(
-        mean(error, f.results), {10: "VALIDATED", 15: "PARTIAL"}, "CALIBRATION NEEDED"
-    ),
+    "overall_relative_error": lambda f: mean(relative, f.results),
+    "verdict": word,
     "half_depth": lambda f: mean(half_depth, f.results),
     "n_seen": lambda f: len(f.results) - len(unseen(f)),
     "unseen/models": lambda f: list(unseen(f)),
     "unseen/formula": lambda f: mean(error, unseen(f).values()),
     "unseen/half_depth": lambda f: mean(half_depth, unseen(f).values()),
-    "unseen/better": lambda f: (
-        mean(error, unseen(f).values()) < mean(half_depth, unseen(f).values())
-    ),
-    "without_alibi": lambda f: mean(error, [m for m in f.results if "bloom" not in m.model]),
-    "labs_with_alibi": lambda f: (
-        "included" if any(error(m) >= 0 for m in f.results if "bloom" in m.model) else "excluded"
-    ),
-    "n_models": lambda f: len([error(m) for m in f.results]),
-    "n_labs": lambda f: len({m.lab: error(m) for m in f.results}),
+    "unseen/better": better_on_unseen,
+    "without_alibi": without_alibi,
+    "labs_with_alibi": alibis,
+    "n_models": lambda f: count(f.results, error),
+    "n_labs": n_labs,
 }
 AGAINST_OTHERS: Rules = {
     "improvement_pp": lambda f: f.comparison_v2_argmax - mean(error, f.results),

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from layerwise.analyses.categories import OVER_PAIRS, asymmetries, categories, p_over_categories
-from layerwise.analyses.derivation import Document, Rules
+from layerwise.analyses.derivation import Document, Rules, count
 from layerwise.analyses.evidence import Entry, by_layer
 from layerwise.analyses.pair_curves import (
     APERTUS_CURVE,
@@ -55,6 +55,11 @@ def n_negative(curve: PairCurve, f: Entry) -> int:
     return sum(r < 0 for r in curve.of(f).r().values())
 
 
+def like_pythia(f: Entry) -> int:
+    """Layers at which Llama's r has the sign of Pythia's, as the notebook typed that curve."""
+    return phases.equal_signs(LLAMA_CURVE.of(f).r(), by_layer(f.of(TYPED_CURVE).pythia_reference))
+
+
 EXCLUDES: Rules = {"sig": lambda test: not curves.includes_zero((test.ci_lo, test.ci_hi))}
 OF_TEMPLATE: Rules = {
     **structure(WITH, phases.template_label, "phase_with"),
@@ -79,10 +84,8 @@ DOCUMENTS = {
         {
             "": {
                 **structure(LLAMA_CURVE, phases.llama_label, "phase_structure", "_mean"),
-                "pythia_comparison/same_sign_layers": lambda f: phases.equal_signs(
-                    LLAMA_CURVE.of(f).r(), by_layer(f.of(TYPED_CURVE).pythia_reference)
-                ),
-                "pythia_comparison/total_compared": lambda f: len(LLAMA_CURVE.of(f).layers),
+                "pythia_comparison/same_sign_layers": like_pythia,
+                "pythia_comparison/total_compared": lambda f: count(LLAMA_CURVE.of(f).r()),
             },
             "category_level_results/*": {"p_value": lambda test: p_over_categories(test, test.r)},
             "category_level_results/32": {"r": r_of_last_layer},

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.analyses.derivation import Document, Rules
+from layerwise.analyses.derivation import Document, Rules, count
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.gain_files import (
     dampens,
@@ -13,7 +13,6 @@ from layerwise.analyses.gain_files import (
     density,
     final_gain,
     gain,
-    gains_of,
     models,
     percent,
     share,
@@ -121,7 +120,7 @@ OF_CLEAN: Rules = {
     "gain_with_ln_mean": final_gain,
     "is_dampening_no_ln": damps,
 }
-OF_BOTH = {**density_rule(pooled), "n_models": lambda e: len(gains_of(pooled(e)))}
+OF_BOTH = {**density_rule(pooled), "n_models": lambda e: count(pooled(e), gain)}
 DOCUMENTS = {
     "family": Document(SWEEP, {"": OF_FAMILY, "models/*": OF_MODEL}),
     "hunt": Document(HUNT, {"": OF_HUNT, "tested_results/*": OF_HUNTED}),

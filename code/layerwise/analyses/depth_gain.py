@@ -1,11 +1,11 @@
 """Depth and residual gain of the eight Pythia sizes (Paper 3, section 4.1)."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from functools import partial
 
 import numpy as np
 
-from layerwise.analyses.derivation import Document
+from layerwise.analyses.derivation import Document, Rules, any_of, count
 from layerwise.analyses.evidence import Entry, measured_among
 from layerwise.analyses.gain_files import damps, density, depth_bound, final_gain, gain, models
 from layerwise.places.result_files import HUNT, MLP_SCALING, SWEEP
@@ -25,13 +25,61 @@ def correlation(
 
 def bound(points: Iterable[tuple[float, int]]) -> str:
     """Whether no gain, each with its depth, exceeds equation 3's bound."""
-    return "violated" if sum(one > depth_bound(n) for one, n in points) else "holds"
+    return "violated" if any_of(one > depth_bound(n) for one, n in points) else "holds"
 
 
-def only(values: Iterable[Any]) -> Any:
-    """The one value that all share."""
-    (value,) = set(values)
-    return value
+def n_prompts(f: Entry) -> int:
+    """The prompts of every size, the same for all."""
+    (n,) = {count(m.residual_gain_all) for m in f.models}
+    return n
+
+
+def size_gain(f: Entry) -> dict[str, float]:
+    """r and p of the logarithm of the parameters with the gains."""
+    n_params = [m.n_params for m in f.of(MLP_SCALING).models]
+    return pearson(np.log10(n_params), np.array([gain(m) for m in f.models]))._asdict()
+
+
+def n_under_1(f: Entry) -> int:
+    """The sizes whose gain behind the final norm is under 1."""
+    return sum(final_gain(m) < 1 for m in f.models)
+
+
+def all_under_1(f: Entry) -> str:
+    """Whether those are all of them, in words."""
+    n = n_under_1(f)
+    return "all models" if n == len(f.models) else f"{n} of {len(f.models)} models"
+
+
+def consistency(f: Entry) -> str:
+    """Whether all sizes lie on one side of 1."""
+    return "consistent" if len({damps(m) for m in f.models}) == 1 else "both damp and expand"
+
+
+def outside_axis(f: Entry) -> int:
+    """Gains of single prompts outside the axis of figure A4."""
+    low, high = AXIS
+    return sum(not low <= one <= high for m in f.models for one in m.residual_gain_all)
+
+
+def n_interior_expanding(f: Entry) -> int:
+    """The sizes whose inner blocks together expand."""
+    return sum(float(np.prod(m.all_layer_gains[1:-1])) > 1 for m in f.models)
+
+
+def total_bound(f: Entry) -> float:
+    """What the bound allows all blocks together; ten, whatever the depth."""
+    return max(depth_bound(m.n_layers) ** m.n_layers for m in f.models)
+
+
+def bound_of_means(f: Entry, without: str = "") -> str:
+    """Whether the mean gains keep the bound, without one size."""
+    return bound((gain(m), m.n_layers) for m in f.models if m.model != without)
+
+
+def bound_of_inner_blocks(f: Entry) -> str:
+    """Whether every inner block's gain keeps it."""
+    return bound((one, m.n_layers) for m in f.models for one in m.all_layer_gains[1:-1])
 
 
 def is_above_bound(m: Entry) -> bool:
@@ -63,8 +111,8 @@ def sides(f: Entry, *names: str) -> str:
     return "alike" if len(damping) == 1 else "on two sides of 1"
 
 
-OF_SIZE = {
-    "n_layers": lambda m: len(m.all_layer_gains[:]),
+OF_SIZE: Rules = {
+    "n_layers": lambda m: count(m.all_layer_gains),
     "residual_gain_mean": gain,
     "residual_gain_std": lambda m: np.std(m.residual_gain_all),
     "gain_with_ln_mean": final_gain,
@@ -72,46 +120,29 @@ OF_SIZE = {
     "is_dampening": damps,
     "class": lambda m: "dampener" if damps(m) else "expander",
 }
-OVER_SIZES = {
-    "n_models": lambda f: len([gain(m) for m in f.models]),
-    "n_prompts": lambda f: only(len(m.residual_gain_all[:]) for m in f.models),
+OVER_SIZES: Rules = {
+    "n_models": lambda f: count(f.models, gain),
+    "n_prompts": n_prompts,
     "depth_gain/depth": lambda f: correlation(f.models, float),
     "depth_gain/inverse_depth": lambda f: correlation(f.models, lambda n: 1 / n),
     "depth_gain/bound": lambda f: correlation(f.models, depth_bound),
     "depth_gain/final_norm": lambda f: correlation(f.models, float, final_gain),
     # blocks whose own gain is under 1, of the sizes that damp: the last, behind the norm, left out
     "damping_blocks": damping_blocks,
-    "size_gain": lambda f: pearson(
-        np.log10([m.n_params for m in f.of(MLP_SCALING).models]),
-        np.array([gain(m) for m in f.models]),
-    )._asdict(),
+    "size_gain": size_gain,
     "smallest_and_largest": lambda f: sides(f, "pythia-160m", "pythia-12b"),
-    "consistency": lambda f: (
-        "consistent" if len({damps(m) for m in f.models}) == 1 else "both damp and expand"
-    ),
-    "final_norm/all_damp": lambda f: (
-        "all models"
-        if (n := sum(final_gain(m) < 1 for m in f.models)) == len(f.models)
-        else f"{n} of {len(f.models)} models"
-    ),
-    "final_norm/n_under_1": lambda f: sum(final_gain(m) < 1 for m in f.models),
-    "figure_a4/outside": lambda f: sum(
-        not AXIS[0] <= one <= AXIS[1] for m in f.models for one in m.residual_gain_all
-    ),
+    "consistency": consistency,
+    "final_norm/all_damp": all_under_1,
+    "final_norm/n_under_1": n_under_1,
+    "figure_a4/outside": outside_axis,
     "figure_a4/n_dampening": lambda f: sum(map(damps, f.models)),
-    "bound/word": lambda f: bound((gain(m), m.n_layers) for m in f.models),
-    "bound/word_without_1b": lambda f: bound(
-        (gain(m), m.n_layers) for m in f.models if m.model != EXCEPTION
-    ),
-    "bound/word_inner_blocks": lambda f: bound(
-        (one, m.n_layers) for m in f.models for one in m.all_layer_gains[1:-1]
-    ),
+    "bound/word": bound_of_means,
+    "bound/word_without_1b": partial(bound_of_means, without=EXCEPTION),
+    "bound/word_inner_blocks": bound_of_inner_blocks,
     "bound/above": above_bound,
     "drawn/above_bound": drawn_above_bound,
-    "bound/n_interior_expanding": lambda f: sum(
-        float(np.prod(m.all_layer_gains[1:-1])) > 1 for m in f.models
-    ),
-    "bound/total": lambda f: max(depth_bound(m.n_layers) ** m.n_layers for m in f.models),
+    "bound/n_interior_expanding": n_interior_expanding,
+    "bound/total": total_bound,
 }
 
 
@@ -121,9 +152,9 @@ def final_range(f: Entry) -> list[float]:
     return [min(found), max(found)]
 
 
-OF_OWN = {
+OF_OWN: Rules = {
     **{key: rule for key, rule in OF_SIZE.items() if key not in ("bound", "class")},
-    "n_prompts": lambda m: len(m.residual_gain_all),
+    "n_prompts": lambda m: count(m.residual_gain_all),
     "d_head": lambda m: m.d_model // m.n_heads,  # of the notebooks; Gemma's heads are wider
     "rho": density,
     "gain_with_ln_std": lambda m: np.std(m.readings.final_norm.all),

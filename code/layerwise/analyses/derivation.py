@@ -4,18 +4,21 @@ A rule is a function of an `Entry` (or, in a document over several files, of the
 gives a number, a label, a list or an object of them; or a table of further rules, where the keys
 are known only when it looks at the entry. The same tables serve published numbers, measured ones
 and those of a reader's own model.
+
+What a statistic rests on is what its rule reads. So a rule reads every number that can change its
+result, also where the first of them decides: `count`, `any_of` and `all_of` do.
 """
 
 import copy
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from operator import getitem
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from layerwise.analyses.evidence import Evidence
+from layerwise.analyses.evidence import Evidence, Recording
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Cell, NotMeasured, Published, leaves, pointer, split_pointer
 from layerwise.statistics.bootstrap import Draws
@@ -23,6 +26,8 @@ from layerwise.statistics.bootstrap import Draws
 Rule = Callable[[Any], Any]
 Rules = Mapping[str, Rule]
 EVERY = "*"
+# Numbers; constants that the methods typed, and no number; names of entries alone; nothing read.
+RestsOn = Literal["numbers", "settings", "names", "nothing"]
 
 
 def each(groups: Callable[[Any], Mapping[str, Any]], rule: Rule) -> Rule:
@@ -33,6 +38,40 @@ def each(groups: Callable[[Any], Mapping[str, Any]], rule: Rule) -> Rule:
 def together(rules: Rules) -> Rule:
     """Several rules as one, each by its key."""
     return lambda entry: {name: partial(rule, entry) for name, rule in rules.items()}
+
+
+def count(
+    entries: Iterable[Any],
+    of: Callable[[Any], Any] | None = None,
+    *,
+    named: Callable[[Any], Any] | None = None,
+) -> int:
+    """How many entries there are: a count that rests on a number of each.
+
+    The length of a list says how long the published one is, not how much of it was measured.
+
+    Arguments:
+        of: reads the number; entries that are numbers themselves need none.
+        named: the name of an entry; those of one name count once.
+    """
+    n, names = 0, set()
+    for entry in entries:
+        n += 1
+        if of is not None:
+            of(entry)
+        if named is not None:
+            names.add(named(entry))
+    return n if named is None else len(names)
+
+
+def any_of(flags: Iterable[Any]) -> bool:
+    """Whether some are true, with all of them read: `any` stops at the first."""
+    return any(list(flags))
+
+
+def all_of(flags: Iterable[Any]) -> bool:
+    """Whether every one is true, with all of them read: `all` stops at the first that is not."""
+    return all(list(flags))
 
 
 @dataclass(frozen=True)
@@ -86,6 +125,16 @@ class Document:
 Table = Mapping[str, Document] | Callable[[Evidence], Mapping[str, Document]]
 
 
+@dataclass(frozen=True)
+class Evaluated:
+    """A statistic: what its rule gave, and what it read for it."""
+
+    key: str
+    value: Any
+    inputs: list[str]
+    rests_on: RestsOn
+
+
 @dataclass
 class Derivation:
     """The documents of one analysis.
@@ -109,36 +158,45 @@ class Derivation:
 def derive(table: Table, evidence: Evidence) -> Derivation:
     """Every statistic of one analysis.
 
-    Over measured numbers a statistic stays out that needs one which was not measured, or that
-    counts names alone; a constant of the method (nothing read) is there where anything else of its
-    document is; one that these numbers do not have (a test of an empty group, say) is undefined.
+    A count of names alone is none. Over measured numbers a statistic stays out that needs one
+    which was not measured; a constant of the method (no number was read) is there where anything
+    else of its document is; one that these numbers do not have (a test of an empty group, say) is
+    undefined.
     """
     found = Derivation()
     for name, document in documents_of(table, evidence).items():
         found.documents[name] = _shown(document, evidence, name, found.given)
-        constants: list[tuple[str, Any]] = []
+        constants: list[Evaluated] = []
         n_before = len(found.derived)
-        for key, value, inputs, names in _evaluated(document, evidence, name, found):
-            if inputs or not (names or evidence.measured):
-                _put(found, name, key, value, inputs)
-            elif not names:
-                constants.append((key, value))
+        for one in _evaluated(document, evidence, name, found):
+            if one.rests_on == "names":  # how many entries a file lists is no statistic
+                continue
+            if one.rests_on == "numbers" or not evidence.measured:
+                _put(found, name, one)
+            else:
+                constants.append(one)
         if len(found.derived) > n_before:
-            for key, value in constants:
-                _put(found, name, key, value, [])
+            for one in constants:
+                _put(found, name, one)
     return found
 
 
 def rule_at(document: Document, evidence: Evidence, key: str) -> Callable[[], Any] | None:
     """The bound rule that gives what stands at a JSON Pointer; None for what no rule derives."""
-    for start, compute in document.thunks(evidence):
-        if f"{key}/".startswith(f"{start}/"):
-            for name in split_pointer(key[len(start) :]):
-                value = compute()
-                below = value[int(name)] if isinstance(value, list) else value[name]
-                compute = below if callable(below) else partial(_part, compute, pointer(name))
-            return compute
-    return None
+    found = {
+        start: compute
+        for start, compute in document.thunks(evidence)
+        if f"{key}/".startswith(f"{start}/")
+    }
+    if not found:
+        return None
+    start = max(found, key=len)  # a table of rules may have a rule of its own beside it
+    compute = found[start]
+    for name in split_pointer(key[len(start) :]):
+        value = compute()
+        below = value[int(name)] if isinstance(value, list) else value[name]
+        compute = below if callable(below) else partial(_part, compute, pointer(name))
+    return compute
 
 
 def documents_of(table: Table, evidence: Evidence) -> Mapping[str, Document]:
@@ -148,7 +206,8 @@ def documents_of(table: Table, evidence: Evidence) -> Mapping[str, Document]:
 
 def _evaluated(
     document: Document, evidence: Evidence, name: str, found: Derivation
-) -> Iterator[tuple[str, Any, list[str], bool]]:
+) -> Iterator[Evaluated]:
+    """Every statistic of a document that has a value; of the others, `found` is told why not."""
     pending = list(document.thunks(evidence))
     while pending:
         key, compute = pending.pop(0)
@@ -169,8 +228,14 @@ def _evaluated(
         if isinstance(value, Mapping) and value and all(map(callable, value.values())):
             pending[:0] = [(key + pointer(of), rule) for of, rule in value.items()]
             continue
-        only_settings = bool(read.cells) and read.cells <= evidence.cells.kept
-        yield key, plain(value), read.inputs, read.names if not read.cells else only_settings
+        yield Evaluated(key, plain(value), read.inputs, _rests_on(read, evidence))
+
+
+def _rests_on(read: Recording, evidence: Evidence) -> RestsOn:
+    """What a rule read, by the kind that decides where its statistic may stand."""
+    if read.cells:
+        return "settings" if read.cells <= evidence.cells.kept else "numbers"
+    return "names" if read.names else "nothing"
 
 
 def _not_a_number(evidence: Evidence, cells: Collection[Cell]) -> LayerwiseError | None:
@@ -214,9 +279,9 @@ def _shown(document: Document, evidence: Evidence, name: str, given: dict[str, s
     return shown
 
 
-def _put(found: Derivation, name: str, key: str, value: Any, inputs: list[str]) -> None:
-    _set(found.documents[name], key, value)
-    found.derived[f"{name}:{key}"] = inputs
+def _put(found: Derivation, name: str, one: Evaluated) -> None:
+    _set(found.documents[name], one.key, one.value)
+    found.derived[f"{name}:{one.key}"] = one.inputs
 
 
 def _set(document: Any, key: str, value: Any) -> None:

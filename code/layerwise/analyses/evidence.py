@@ -58,7 +58,7 @@ class Evidence:
 
     def __getitem__(self, file: str) -> Entry:
         """The entry of a whole file."""
-        if not self.cells.keys(file):
+        if file not in self:
             raise LayerwiseError(
                 f"published/: no numbers of {file!r}; check the name, or transcribe that file with "
                 "`python -m layerwise.steps.transcribe`"
@@ -66,6 +66,10 @@ class Evidence:
         return Entry(self, file, "", self._document(file))
 
     of = __getitem__  # as an entry says it of the other files of its source
+
+    def __contains__(self, file: str) -> bool:
+        """Whether there is such a file, measured or not."""
+        return bool(self.cells.keys(file))
 
     def part(self, file: str, key: str) -> Any:
         """What stands at a JSON Pointer, not recorded; None for what was not measured."""

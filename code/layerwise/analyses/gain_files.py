@@ -100,8 +100,8 @@ class Rows:
         return np.array(self._column(column), dtype=np.float64)
 
     def _column(self, column: str) -> list[Any]:
-        labels = self.labels.items()
-        return [row[column] for row in self.table if all(row[n] == of for n, of in labels)]
+        rows = [row for row in self.table if {n: row[n] for n in self.labels} == self.labels]
+        return [row[column] for row in rows]
 
 
 def rows_of(file: str, **labels: str) -> Callable[[Evidence], Rows]:

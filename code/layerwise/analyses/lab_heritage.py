@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy  # and of it `stats`, half a second, where it is used
 
-from layerwise.analyses.derivation import Document, Rules, each, together
+from layerwise.analyses.derivation import Document, Rules, count, each, together
 from layerwise.analyses.evidence import Entry, measured_among
 from layerwise.analyses.gain_files import (
     Rows,
@@ -54,8 +54,18 @@ def others(f: Entry) -> Models:
     return [m for lab, some in labs(f).items() if lab != ELEUTHER for m in some]
 
 
+def n_models(some: Models) -> int:
+    """How many have a gain."""
+    return count(some, gain)
+
+
 def mean(some: Models) -> float:
     return float(np.mean(gains_of(some)))
+
+
+def spread(some: Models) -> float:
+    """Population SD of the gains; of a single model 0, whatever the gain is."""
+    return float(np.std(gains_of(some))) if len(some) > 1 else 0.0
 
 
 def expand_percent(found: Sequence[float], decimals: int | None = None) -> int | float:
@@ -81,7 +91,33 @@ def signature(some: Models) -> str:
     return "EXPANDER" if mean(some) > 1.05 else "NEUTRAL"
 
 
+def validated(f: Entry) -> str:
+    """The hunt's word: whether the labs have more than one signature."""
+    signatures = {signature(some) for some in labs(f).values()}
+    return "VALIDATED" if len(signatures) > 1 else "FALSIFIED"
+
+
 # --- EleutherAI against the other labs ---
+
+
+def damp_percent(some: Models) -> int | float:
+    """Percent of the models that damp."""
+    return percent([damps(m) for m in some])
+
+
+def damp_percent_pooled(f: Entry) -> int | float:
+    """The same of EleutherAI's models, the sweep's among them."""
+    return damp_percent([*labs(f)[ELEUTHER], *only_swept(f)])
+
+
+def n_others_undecided(f: Entry) -> int:
+    """How many of the other labs' models that damp are not told from 1."""
+    return sum(undecided(m) for m in others(f) if damps(m))
+
+
+def only_eleuther_below_1(f: Entry) -> bool:
+    """Whether EleutherAI's mean gain damps, and no other lab's."""
+    return [lab for lab, some in labs(f).items() if dampens(mean(some))] == [ELEUTHER]
 
 
 def signs(
@@ -92,7 +128,7 @@ def signs(
 ) -> np.ndarray:
     """[damping, expanding] of EleutherAI (and of more models) and of the other labs."""
     groups = [*labs(f)[ELEUTHER], *more], others(f)
-    damping = [sum([dampens(of(m), decimals) for m in group]) for group in groups]
+    damping = [sum(dampens(of(m), decimals) for m in group) for group in groups]
     return np.array([[n, len(group) - n] for n, group in zip(damping, groups, strict=True)])
 
 
@@ -165,10 +201,9 @@ def standard_error(some: Models) -> float | None:
 
 def gpt2_gain(f: Entry) -> float:
     """Mean gain of GPT-2 over the hunt's prompts."""
-    try:
-        return float(np.mean(f.of(OURS).gpt2.gains.penultimate[:]))
-    except LayerwiseError as error:
-        raise NotMeasured("no run of the papers measured GPT-2 on the hunt's prompts") from error
+    if OURS not in f.evidence or "gpt2" not in f.of(OURS):
+        raise NotMeasured("no run of the papers measured GPT-2 on the hunt's prompts")
+    return float(np.mean(f.of(OURS).gpt2.gains.penultimate[:]))
 
 
 # --- GPT-2 and GPT-J over the prompts ---
@@ -204,35 +239,28 @@ OF_MODEL: Rules = {
 }
 OF_LAB: Rules = {
     "mean_gain": mean,
-    # of a single model it is 0, whatever the gain is
-    "std_gain": lambda some: np.std(gains_of(some)) if len(some) > 1 else 0.0,
+    "std_gain": spread,
     "dampen_pct": lambda some: 100.0 * share([damps(m) for m in some]),
     "signature": signature,
-    "n_models": lambda some: float(len(gains_of(some))),
+    "n_models": lambda some: float(n_models(some)),
 }
 OF_COLUMN: Rules = {"gains": gains_of, "mean": mean, "se": standard_error}
 OVER_MODELS: Rules = {
     "h26_lab_signatures": each(labs, together(OF_LAB)),
-    "h26_verdict": lambda f: (
-        "VALIDATED" if len({signature(some) for some in labs(f).values()}) > 1 else "FALSIFIED"
-    ),
-    "n_models": each(labs, len),
+    "h26_verdict": validated,
+    "n_models": each(labs, n_models),
     "expand_pct": each(labs, lambda some: expand_percent(gains_of(some))),
     "expand_pct_rounded": each(labs, lambda some: expand_percent(gains_of(some), 2)),
-    "dampen_pct": lambda f: percent([damps(m) for m in labs(f)[ELEUTHER]]),
-    "dampen_pct_of": each(labs, lambda some: percent([damps(m) for m in some])),
-    "dampen_pct_pooled": lambda f: percent(
-        [damps(m) for m in [*labs(f)[ELEUTHER], *only_swept(f)]]
-    ),
-    "dampen_pct_swept": lambda f: percent([damps(m) for m in f.of(SWEEP).models]),
+    "dampen_pct": lambda f: damp_percent(labs(f)[ELEUTHER]),
+    "dampen_pct_of": each(labs, damp_percent),
+    "dampen_pct_pooled": damp_percent_pooled,
+    "dampen_pct_swept": lambda f: damp_percent(f.of(SWEEP).models),
     "expand_pct_others": lambda f: expand_percent(gains_of(others(f))),
-    "n_others_undecided": lambda f: sum(undecided(m) for m in others(f) if damps(m)),
+    "n_others_undecided": n_others_undecided,
     "expand_pct_others_rounded": lambda f: expand_percent(gains_of(others(f)), 2),
     "expand_pct_meta_openai": lambda f: expand_percent(with_gpt2(f)),
     "expand_pct_meta_openai_rounded": lambda f: expand_percent(with_gpt2(f), 2),
-    "only_eleuther_below_1": lambda f: (
-        [lab for lab, some in labs(f).items() if dampens(mean(some))] == [ELEUTHER]
-    ),
+    "only_eleuther_below_1": only_eleuther_below_1,
     "fisher/hunt": lambda f: p_text(fisher_p(signs(f))),
     "fisher/p": lambda f: fisher_p(signs(f)),
     "fisher/rounded": lambda f: p_text(fisher_p(signs(f, 2))),

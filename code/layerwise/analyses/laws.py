@@ -1,28 +1,37 @@
 """The three laws of Paper 3 side by side, and its equation 4."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 import numpy as np
 from scipy.special import softmax
 
 from layerwise.analyses import depth_gain, lab_heritage, spectral_norms
-from layerwise.analyses.derivation import Document, Rules
+from layerwise.analyses.derivation import Document, Rules, all_of, count
 from layerwise.analyses.evidence import Evidence
-from layerwise.analyses.gain_files import gains_of
+from layerwise.analyses.gain_files import gain
 from layerwise.measures import sheaf
 from layerwise.places.result_files import HUNT, SPECTRAL, SWEEP
 
 LEVEL = 0.05
 TOKENS, HIDDEN = 8, 16  # of the attention that stands for any in equation 4
 ROUNDING = 1e-9  # of the norm: a smaller trace is none
-
-
 P_VALUES: dict[str, Callable[[Evidence], float]] = {
     "depth_gain": lambda e: depth_gain.correlation(e[SWEEP].models, float)["p"],
     "lab_heritage": lambda e: lab_heritage.fisher_p(lab_heritage.signs(e[HUNT])),
     "spectral_norms": lambda e: spectral_norms.lab_test(e)[1],
 }
+FIRST_TWO = ("depth_gain", "lab_heritage")
+
+
+def below_level(e: Evidence, law: str) -> bool:
+    """Whether the p of a law's test is significant."""
+    return P_VALUES[law](e) < LEVEL
+
+
+def all_below_level(e: Evidence, laws: Iterable[str] = tuple(P_VALUES)) -> bool:
+    """Whether those of all of these laws are."""
+    return all_of(below_level(e, law) for law in laws)
 
 
 def equation4(e: Evidence, mass: Callable[[np.ndarray], np.ndarray]) -> str:
@@ -38,16 +47,16 @@ def equation4(e: Evidence, mass: Callable[[np.ndarray], np.ndarray]) -> str:
 
 def behind(e: Evidence) -> str:
     """Models behind each law: the sweep's, the hunt's, those whose matrices were decomposed."""
-    decomposed = [m.W_V_spectral_norm[:] for m in e[SPECTRAL].results]
-    first, second = (len(gains_of(group)) for group in (e[SWEEP].models, e[HUNT].tested_results))
-    return f"{first}, {second} and {len(decomposed)} models"
+    swept, hunted = (count(group, gain) for group in (e[SWEEP].models, e[HUNT].tested_results))
+    decomposed = count(e[SPECTRAL].results, lambda m: m.W_V_spectral_norm[:])
+    return f"{swept}, {hunted} and {decomposed} models"
 
 
 LAWS: Rules = {
-    **{f"below/{law}": partial(lambda p, e: p(e) < LEVEL, p) for law, p in P_VALUES.items()},
+    **{f"below/{law}": partial(below_level, law=law) for law in P_VALUES},
     "n_models": behind,
-    "below/all": lambda e: all(p(e) < LEVEL for p in P_VALUES.values()),
-    "below/first_two": lambda e: all(p(e) < LEVEL for p in list(P_VALUES.values())[:2]),
+    "below/all": all_below_level,
+    "below/first_two": partial(all_below_level, laws=FIRST_TWO),
     "equation4/printed": lambda e: equation4(e, sheaf.excess_mass),
     "equation4/coded": lambda e: equation4(e, sheaf.off_diagonal_mass),
 }

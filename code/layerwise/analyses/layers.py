@@ -32,6 +32,18 @@ def no_sign_change(r: dict[int, float]) -> str | None:
     return "POSITIVE" if min(r.values()) > 0 else "unclear"
 
 
+def band(strategy: Entry) -> str | None:
+    """The notebook's word for an r; None where there is no r."""
+    r = strategy.correlation
+    return None if r is None else curves.under(r, BANDS, "ALIGNED (strong positive)")
+
+
+def p_value(strategy: Entry) -> float | None:
+    """p of an r over the categories; None where there is no r."""
+    r = strategy.correlation
+    return None if r is None else p_over_categories(strategy, r)
+
+
 def pooling_verdict(strategies: Entry) -> str | None:
     """Does the last token correlate `more`, `less` or about as the mean (`minimal` difference)?
 
@@ -49,21 +61,12 @@ def pooling_verdict(strategies: Entry) -> str | None:
 RULES: dict[str, Rules] = {
     "": {
         "n_layers": depth,
-        "summary/bands": each(
-            lambda f: f.strategies,
-            lambda s: (
-                None
-                if s.correlation is None
-                else curves.under(s.correlation, BANDS, "ALIGNED (strong positive)")
-            ),
-        ),
+        "summary/bands": each(lambda f: f.strategies, band),
         "summary/sign_changes": lambda f: curves.sign_changes(curve(f), depth(f)),
         "summary/no_sign_change": lambda f: no_sign_change(curve(f)),
         "summary/pooling_verdict": lambda f: pooling_verdict(f.strategies),
     },
-    "strategies/*": {
-        "p_value": lambda s: None if s.correlation is None else p_over_categories(s, s.correlation)
-    },
+    "strategies/*": {"p_value": p_value},
 }
 # the states of the last layer are those that the file on UA is about
 LAST: Rules = {"correlation": lambda strategy: r_over_categories(strategy.of(UA_FILES[SLUG]))}

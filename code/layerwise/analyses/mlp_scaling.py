@@ -5,7 +5,7 @@ import math
 import numpy as np
 import scipy  # and of it `stats`, half a second, where it is used
 
-from layerwise.analyses.derivation import Document, Rules
+from layerwise.analyses.derivation import Document, Rules, all_of, count
 from layerwise.analyses.evidence import Entry
 from layerwise.analyses.gain_files import contracting_percent
 from layerwise.places.result_files import MLP_SCALING, MODULES
@@ -42,8 +42,28 @@ def interval(f: Entry, level: float = 0.95) -> list[float]:
     return [float(line.slope - half), float(line.slope + half)]
 
 
-def log_gain(line: Line, n_params: float) -> float:
-    return line.intercept + line.slope * math.log10(n_params)
+def predicted(f: Entry) -> dict[str, float]:
+    """Last MLP gain of the models that were not measured, by the line."""
+    line = law(f)
+    return {
+        name: float(10 ** (line.intercept + line.slope * math.log10(n_params)))
+        for name, n_params in PREDICTED.items()
+    }
+
+
+def one_error(f: Entry) -> list[float]:
+    """The exponent, one standard error to either side."""
+    return [float(law(f).slope + law(f).slope_error * sign) for sign in (-1, 1)]
+
+
+def mean_contracting(f: Entry) -> float:
+    """Mean over the sizes of the share of attention modules that contract, percent."""
+    return float(np.mean([contracting_percent(m.attn_gains[:]) for m in f.models]))
+
+
+def within_one_error(f: Entry) -> str:
+    """Whether the expected exponent is nearer than a standard error; the file holds a word."""
+    return str(miss(f) < law(f).slope_error)
 
 
 OF_SIZE: Rules = {
@@ -54,25 +74,20 @@ OF_SIZE: Rules = {
     "max_mlp_layer": lambda m: np.argmax(m.mlp_gains[:]),
 }
 OVER_SIZES: Rules = {
-    "n_models": lambda f: len([m.n_params for m in f.models]),
+    "n_models": lambda f: count(f.models, lambda m: m.n_params),
     "scaling_law/exponent_alpha": lambda f: law(f).slope,
     "scaling_law/exponent_std_err": lambda f: law(f).slope_error,
     "scaling_law/intercept": lambda f: law(f).intercept,
     "scaling_law/r_squared": lambda f: law(f).r ** 2,
     "scaling_law/p_value": lambda f: law(f).p,
     "interval": interval,
-    "one_error": lambda f: [float(law(f).slope + law(f).slope_error * sign) for sign in (-1, 1)],
-    "predicted": lambda f: {
-        name: float(10 ** log_gain(law(f), n)) for name, n in PREDICTED.items()
-    },
-    "mean_attn_contracting_pct": lambda f: np.mean(
-        [contracting_percent(m.attn_gains[:]) for m in f.models]
-    ),
+    "one_error": one_error,
+    "predicted": predicted,
+    "mean_attn_contracting_pct": mean_contracting,
     "n_last_expanding": lambda f: sum(m.mlp_gains[-1] > 1 for m in f.models),
     "hypothesis_test/measured_alpha": lambda f: law(f).slope,
     "hypothesis_test/difference": miss,
-    # the file holds the word, not a boolean
-    "hypothesis_test/within_1_std_err": lambda f: str(miss(f) < law(f).slope_error),
+    "hypothesis_test/within_1_std_err": within_one_error,
 }
 OF_MODULE: Rules = {
     "min_gain": lambda module: np.min(module.gains[:]),
@@ -92,7 +107,7 @@ HYPOTHESIS: Rules = {
     **COMBINED,
     "hypothesis_test/attention_contracts": contracts,
     "hypothesis_test/mlp_expands": expands,
-    "hypothesis_test/hypothesis_confirmed": lambda f: contracts(f) and expands(f),
+    "hypothesis_test/hypothesis_confirmed": lambda f: all_of([contracts(f), expands(f)]),
 }
 DOCUMENTS = {
     "family": Document(MLP_SCALING, {"": OVER_SIZES, "models/*": OF_SIZE}),

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float32
 
-from layerwise.analyses.derivation import Document, Rules
+from layerwise.analyses.derivation import Document, Rules, all_of, count
 from layerwise.analyses.evidence import Entry
 from layerwise.errors import LayerwiseError
 from layerwise.places.result_files import CONTROL
@@ -47,6 +47,18 @@ def of_pair(pair: Entry) -> float:
     return float(abs(a - b))
 
 
+def verdict(f: Entry) -> str:
+    """The notebook's word: political pairs differ significantly, and by half again as much."""
+    confirmed = all_of([test(f)[1] < 0.05, ratio(f) > 1.5])
+    return "CONFIRMED" if confirmed else "INCONCLUSIVE"
+
+
+def n_exact_zeros(f: Entry) -> int:
+    """Cosines that are exactly zero, of either side of a pair."""
+    groups = f.neutral_results, f.political_results
+    return sum(int(np.sum(similarities(group) == 0)) for group in groups)
+
+
 def unrelated(f: Entry) -> str:
     """How many neutral pairs, but the one that is called parallel, lie as near to zero as it."""
     others = np.delete(asymmetries(f.neutral_results), CAPITALS)
@@ -62,16 +74,12 @@ RULES: Rules = {
     "summary_stats/effect_ratio": ratio,
     "summary_stats/t_statistic": lambda f: test(f)[0],
     "summary_stats/p_value": lambda f: test(f)[1],
-    "summary_stats/verdict": lambda f: (
-        "CONFIRMED" if test(f)[1] < 0.05 and ratio(f) > 1.5 else "INCONCLUSIVE"
-    ),
-    "n/neutral": lambda f: len(asymmetries(f.neutral_results)),
-    "n/political": lambda f: len(asymmetries(f.political_results)),
+    "summary_stats/verdict": verdict,
+    "n/neutral": lambda f: count(f.neutral_results, of_pair),
+    "n/political": lambda f: count(f.political_results, of_pair),
     "pairs/first": lambda f: of_pair(f.neutral_results[0]),
     "pairs/capitals": lambda f: of_pair(f.neutral_results[CAPITALS]),
     "pairs/unrelated": unrelated,
-    "exact_zero_sims": lambda f: np.sum(
-        [np.sum(similarities(group) == 0) for group in (f.neutral_results, f.political_results)]
-    ),
+    "exact_zero_sims": n_exact_zeros,
 }
 DOCUMENTS = {"mistral": Document(CONTROL, {"": RULES})}

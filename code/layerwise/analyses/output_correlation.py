@@ -1,13 +1,13 @@
 """Paper 1's supplement: UA against the preference of the outputs, over categories and models."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from layerwise.analyses.categories import asymmetry
-from layerwise.analyses.derivation import Document, Rules
+from layerwise.analyses.derivation import Document, Rule, Rules, all_of
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.places.categories import FACTS, NUMERIC
 from layerwise.places.result_files import (
@@ -88,13 +88,55 @@ def preferring_b(f: Entry) -> str:
 def in_regime(f: Entry, category: str, regime: str) -> str:
     """In how many models a category has a label."""
     found = [row.classification == regime for row in f if row.category == category]
-    return "all models" if all(found) else f"{sum(found)} of {len(found)} models"
+    return "all models" if all_of(found) else f"{sum(found)} of {len(found)} models"
+
+
+def n_in_regime(f: Entry, regime: str) -> int:
+    """How many categories of how many models have a label."""
+    return sum(row.classification == regime for row in f)
+
+
+def total_divergence(row: Entry) -> float:
+    """How far the models differ on a category: the deviations of UA and of preference."""
+    return over_models(row, ua, np.std) + over_models(row, preference, np.std)
 
 
 def over_the_next(f: Entry) -> float:
     """The largest total divergence of a category over the next one's."""
-    found = sorted(over_models(row, ua, np.std) + over_models(row, preference, np.std) for row in f)
+    found = sorted(total_divergence(row) for row in f)
     return found[-1] / found[-2]
+
+
+def gap(of_model: Entry) -> float:
+    """UA and preference on scientific facts, both by size and UA scaled: the difference."""
+    model = of_model.called
+    return SCALE * abs(ua(of_model, model, FACTS)) - abs(preference(of_model, model, FACTS))
+
+
+def without_numeric(of_model: Entry) -> float:
+    """What r gains when the numeric truths go."""
+    return correlation(of_model, NUMERIC)[0] - correlation(of_model)[0]
+
+
+def parts(f: Entry, model: str) -> dict[str, Rule]:
+    """A rule per category: its part of the sum."""
+    return {name: partial(contribution, f, model, name) for name in categories(f)}
+
+
+def numeric_share(f: Entry, model: str) -> float:
+    """The numeric truths' part of the sum of all, percent."""
+    return 100 * contribution(f, model, NUMERIC) / sum(contributions(f, model))
+
+
+def mean_part(f: Entry, model: str, names: Sequence[str]) -> float:
+    """Mean part of these categories."""
+    return float(np.mean(contributions(f, model, names)))
+
+
+def largest_difference(f: Entry, model: str) -> float:
+    """Of a category's UA between Paper 1's run and the supplement's."""
+    first = f.of(PAPER1[model])
+    return max(abs(ua(f, model, name) - asymmetry(first[name])) for name in categories(f))
 
 
 SPLIT: Rules = {
@@ -105,62 +147,44 @@ SPLIT: Rules = {
     "full_p": p_value,
     "r_without_numeric": lambda m: correlation(m, NUMERIC)[0],
     "p_without_numeric": lambda m: p_value(m, NUMERIC),
-    "delta_r": lambda m: correlation(m, NUMERIC)[0] - correlation(m)[0],
-}
-GAP: Rules = {  # on scientific facts
-    "gap": lambda m: SCALE * abs(ua(m, m.called, FACTS)) - abs(preference(m, m.called, FACTS))
+    "delta_r": without_numeric,
 }
 OF_CATEGORY: Rules = {
     "ua_std": lambda row: over_models(row, ua, np.std),
     "ua_range": lambda row: over_models(row, ua, np.ptp),
     "pref_std": lambda row: over_models(row, preference, np.std),
     "pref_range": lambda row: over_models(row, preference, np.ptp),
-    "total_divergence": lambda row: (
-        over_models(row, ua, np.std) + over_models(row, preference, np.std)
-    ),
+    "total_divergence": total_divergence,
 }
-REGIME_COUNTS: Rules = {
-    regime: partial(lambda regime, f: sum(row.classification == regime for row in f), regime)
-    for regime in REGIMES
-}
+REGIME_COUNTS: Rules = {regime: partial(n_in_regime, regime=regime) for regime in REGIMES}
 REGIMES_OF: Rules = {
     f"of/{category}/{regime}": partial(in_regime, category=category, regime=regime)
     for category in (NUMERIC, "business", "lifestyle")
     for regime in REGIMES
+}
+OF_MODEL: Mapping[str, Callable[..., Any]] = {
+    "preference/facts": partial(preference, category=FACTS),
+    "preference/numeric": partial(preference, category=NUMERIC),
+    "parts": parts,
+    "total": lambda f, model: sum(contributions(f, model)),
+    "numeric_share": numeric_share,
+    "numeric_share_of_covariance": lambda f, model: centred(f, model)[NUMERIC],
+    "ymyl": partial(mean_part, names=YMYL),
+    "not_ymyl": lambda f, model: mean_part(f, model, categories(f, *YMYL)),
 }
 OF_PARTS: Rules = {
     "preferring_b": preferring_b,
     **{
         f"{model}/{name}": partial(rule, model=model)
         for model in PAPER1
-        for name, rule in {
-            "preference/facts": lambda f, model: preference(f, model, FACTS),
-            "preference/numeric": lambda f, model: preference(f, model, NUMERIC),
-            "parts": lambda f, model: {
-                name: partial(contribution, f, model, name) for name in categories(f)
-            },
-            "total": lambda f, model: sum(contributions(f, model)),
-            "numeric_share": lambda f, model: (
-                100 * contribution(f, model, NUMERIC) / sum(contributions(f, model))
-            ),
-            "numeric_share_of_covariance": lambda f, model: centred(f, model)[NUMERIC],
-            "ymyl": lambda f, model: np.mean(contributions(f, model, YMYL)),
-            "not_ymyl": lambda f, model: np.mean(contributions(f, model, categories(f, *YMYL))),
-        }.items()
+        for name, rule in OF_MODEL.items()
     },
 }
-# largest difference of a category's UA between Paper 1's run and the supplement's
-NOISE: Rules = {
-    model: partial(
-        lambda model, f: max(
-            abs(ua(f, model, name) - asymmetry(f.of(PAPER1[model])[name])) for name in categories(f)
-        ),
-        model,
-    )
-    for model in PAPER1
-}
+NOISE: Rules = {model: partial(largest_difference, model=model) for model in PAPER1}
 DOCUMENTS = {
-    "correlation": Document(OUTPUT_CORRELATION, {"numeric_split/*": SPLIT, "rlhf_masking/*": GAP}),
+    "correlation": Document(
+        OUTPUT_CORRELATION, {"numeric_split/*": SPLIT, "rlhf_masking/*": {"gap": gap}}
+    ),
     "divergence": Document(DIVERGENCE, {"*": OF_CATEGORY}),
     "divergence_ratio": Document(DIVERGENCE, {"": {"over_the_next": over_the_next}}, {}),
     "classification": Document(CLASSES, {"": {**REGIME_COUNTS, **REGIMES_OF}}, {}),

@@ -1,9 +1,10 @@
 """r of five measures of single pairs and preference, over all pairs (pair-level notebook)."""
 
 from collections.abc import Collection
+from functools import partial
 
 from layerwise.analyses.categories import OVER_PAIRS, includes_zero
-from layerwise.analyses.derivation import Document, Rule, Rules
+from layerwise.analyses.derivation import Document, Rules, count
 from layerwise.analyses.evidence import Entry, by_layer
 from layerwise.places.models import SLUG
 from layerwise.places.result_files import PAIRS
@@ -16,14 +17,24 @@ def best(row: Entry) -> Entry:
     return max(measures, key=lambda measure: abs(measure.r))
 
 
-def n_significant(layers: Collection[int] | None = None) -> Rule:
-    """Tests whose interval excludes zero: of all layers, or of those that a notebook fixed."""
-    return lambda f: sum(
-        not includes_zero(test)
+def tests(f: Entry, layers: Collection[int] | None) -> list[Entry]:
+    """Those of all layers, or of some."""
+    return [
+        test
         for layer, of_layer in f.results.items()
         if layers is None or int(layer) in layers
         for test in of_layer.values()
-    )
+    ]
+
+
+def n_tests(f: Entry) -> int:
+    """Measures times layers."""
+    return count(tests(f, None), lambda test: test.r)
+
+
+def n_significant(f: Entry, layers: Collection[int] | None = None) -> int:
+    """Tests whose interval excludes zero: of all layers, or of those that a notebook fixed."""
+    return sum(not includes_zero(test) for test in tests(f, layers))
 
 
 def turning(f: Entry) -> list[str]:
@@ -39,10 +50,10 @@ OF_BEST: Rules = {
     "excludes_zero": lambda row: not includes_zero(best(row)),
 }
 SUMMARY: Rules = {
-    "summary/total_tests": lambda f: len([t.r for of in f.results.values() for t in of.values()]),
-    "summary/significant_tests": n_significant(),
-    "summary/mid_layer_significant": n_significant(curves.MID_LAYERS),
-    "summary/late_layer_significant": n_significant(curves.LATE_LAYERS),
+    "summary/total_tests": n_tests,
+    "summary/significant_tests": n_significant,
+    "summary/mid_layer_significant": partial(n_significant, layers=curves.MID_LAYERS),
+    "summary/late_layer_significant": partial(n_significant, layers=curves.LATE_LAYERS),
 }
 DRAWN: Rules = {"drawn/turning": turning}
 READER = Document(PAIRS, {"": SUMMARY, "results/*/*": OVER_PAIRS, "best_per_layer/*": OF_BEST})

@@ -12,7 +12,15 @@ import numpy as np
 
 from layerwise.analyses.calibration import only
 from layerwise.analyses.categories import includes_zero, n_categories, total_pairs
-from layerwise.analyses.derivation import Document, Rule, Rules, each, together
+from layerwise.analyses.derivation import (
+    Document,
+    Rule,
+    Rules,
+    all_of,
+    count,
+    each,
+    together,
+)
 from layerwise.analyses.evidence import Entry, Evidence, measured_among
 from layerwise.analyses.pair_curves import (
     APERTUS_CURVE,
@@ -65,6 +73,16 @@ def stars_at(curve: PairCurve, layer: int) -> str:
     return stars(curve, curve.tests[layer].r)
 
 
+def structured_by_layer(curve: PairCurve) -> str:
+    """Whether a curve begins above zero on average and some late layer inverts."""
+    return "Yes" if all_of([curve.mean("early") > 0, some_late(curve)]) else "No"
+
+
+def structured_by_signs(curve: PairCurve) -> str:
+    """Whether it begins above zero on average and ends below."""
+    return "Yes" if all_of([curve.mean("early") > 0, curve.mean("late") < 0]) else "No"
+
+
 OF_PHASE: Mapping[str, Callable[..., Any]] = {
     "partition": lambda curve, phase: phases.span(curve.phase(phase)),
     "partition_by_depth": lambda curve, phase: phases.span(curve.phase_by_depth(phase)),
@@ -83,10 +101,8 @@ OF_CURVE: Rules = {
     "structured_of_printed": lambda c: phases.structured(
         c.printed_mean("early"), c.printed_mean("late"), some_late(c)
     ),
-    "structured_by_layer": lambda curve: (
-        "Yes" if curve.mean("early") > 0 and some_late(curve) else "No"
-    ),
-    "structured_by_signs": lambda c: "Yes" if c.mean("early") > 0 > c.mean("late") else "No",
+    "structured_by_layer": structured_by_layer,
+    "structured_by_signs": structured_by_signs,
     "transition": lambda curve: phases.transition(curve.r()),
     "transition_if_inverted": lambda c: phases.transition(c.r() if some_late(c) else {}),
     "first_not_positive": lambda curve: phases.first_not_positive(curve.r()),
@@ -120,7 +136,7 @@ def on(curve: PairCurve, statement: Rule) -> Rule:
 
 def of_four(rule: Callable[[PairCurve], bool]) -> Rule:
     """In how many of the four models a rule holds."""
-    return lambda e: f"{sum([rule(curve.of(e)) for curve in FOUR])}/{len(FOUR)}"
+    return lambda e: f"{sum(rule(curve.of(e)) for curve in FOUR)}/{len(FOUR)}"
 
 
 def three(e: Evidence) -> list[PairCurve]:
@@ -138,7 +154,7 @@ def drawn_late_means(e: Evidence) -> list[float]:
 
 def of_three(rule: Callable[[PairCurve], bool], yes: str, no: str) -> Rule:
     """Whether a rule holds in the three models, in words."""
-    return lambda e: yes if all(map(rule, three(e))) else no
+    return lambda e: yes if all_of(map(rule, three(e))) else no
 
 
 def p_bound(e: Entry | Evidence, *r: float) -> str:
@@ -153,14 +169,114 @@ def pattern(tests: Entry, significant: Callable[[Entry], bool]) -> str:
     return f"significant at {layers}" if layers else "no significant pattern"
 
 
+def category_tests(e: Evidence) -> list[Entry]:
+    """Those of Pythia's layers, over the categories."""
+    tests: list[Entry] = e[BOOTSTRAP].layer_results.values()
+    return tests
+
+
+def category_pattern(e: Evidence) -> str:
+    """Their pattern, by intervals that exclude zero."""
+    return pattern(e[BOOTSTRAP].layer_results, lambda test: not includes_zero(test))
+
+
+def category_pattern_of_llama(e: Evidence) -> str:
+    """Llama's, by p."""
+    return pattern(e[LLAMA].category_level_results, lambda test: test.p_value < SIGNIFICANT)
+
+
+def category_transition_of_llama(e: Evidence) -> str | None:
+    """Where r over Llama's categories changes its sign."""
+    tests = e[LLAMA].category_level_results
+    return phases.transition({int(layer): test.r for layer, test in tests.items()})
+
+
+def constant_resamples(e: Evidence) -> list[int]:
+    """How many resamples draw a single category, by layer."""
+    n_layers = len(e[BOOTSTRAP].layer_results)
+    return phases.constant_resamples(n_categories(e), e.draws.n_resamples, n_layers, e.draws.seed)
+
+
+def n_models(e: Evidence) -> int:
+    """The models in the consolidated table, base and instruction-tuned as one."""
+    rows = [row for row in e[CONSOLIDATED] if "Instruct" not in row.model]
+    return count(rows, lambda row: row.r, named=lambda row: row.model)
+
+
+def significance_rate(e: Evidence) -> float:
+    """Percent of all tests over the pairs, of layers and measures, that exclude zero."""
+    tests = [test for of_layer in e[PAIRS].results.values() for test in of_layer.values()]
+    return float(100 * np.mean([not includes_zero(test) for test in tests]))
+
+
+def lowest_late(curve: PairCurve) -> float:
+    """The smallest r of a late layer."""
+    return min(curve.r(curve.phase("late")).values())
+
+
+def p_of_mean(curve: PairCurve, phase: str) -> float:
+    """p of a phase mean, taken as one r over all pairs."""
+    return float(pearson_p(curve.mean(phase), curve.n_pairs))
+
+
+def early_mean_significant(curve: PairCurve) -> bool:
+    """Whether the early mean is positive and, as one r over all pairs, significant."""
+    return all_of([curve.mean("early") > 0, p_of_mean(curve, "early") < SIGNIFICANT])
+
+
+def same_models_by_means(e: Evidence) -> bool:
+    """Whether the models whose late mean is negative are the three that are said to invert."""
+    return [curve for curve in FOUR if curve.of(e).mean("late") < 0] == list(THREE)
+
+
+def interval_of_late_mean(curve: PairCurve) -> str:
+    """Whether Fisher's interval of the late mean, as one r over all pairs, includes zero."""
+    interval = phases.fisher_interval(curve.mean("late"), curve.n_pairs)
+    return LATE[curves.includes_zero(interval)]
+
+
+def signs_of_mid(curve: PairCurve) -> str:
+    """Whether r is positive at every layer of the middle third of the depth."""
+    lowest = min(curve.r(curve.phase_by_depth("mid")).values())
+    return "positive mid-layers" if lowest > 0 else "mid-layers of both signs"
+
+
+def zero_from_last_mid_layer(curve: PairCurve) -> str:
+    """Whether every interval from the last layer of that third on includes zero."""
+    covered = covers_zero(curve, curve.phase_by_depth("mid")[-1])
+    return "all overlap zero" if covered else "not all overlap zero"
+
+
+def zero_at_last_layer(curve: PairCurve) -> str:
+    """Whether that of the last layer does."""
+    return f"CI {'overlaps' if covers_zero(curve, curve.layers[-1]) else 'excludes'} zero"
+
+
+def late_inversion_in_words(curve: PairCurve) -> str:
+    """Whether some late layer's r is negative with an interval without zero."""
+    return f"{'a' if some_late(curve) else 'no'} significant late-layer inversion"
+
+
+def intervals_of_table(curve: PairCurve) -> list[list[float]]:
+    """The intervals that the consolidated table has, layer by layer."""
+    rows = map(curve.row, curve.layers)
+    return [[row.ci_lo, row.ci_hi] for row in rows]
+
+
+def labels(curve: PairCurve) -> list[str]:
+    """What the three notebooks' rules call one curve."""
+    rules = phases.thirds_label, phases.template_label, phases.llama_label
+    return [label(*curve.means()) for label in rules]
+
+
 def every(curve: PairCurve, layers: Collection[int]) -> bool:
     """Whether each of the layers has a negative r and an interval that excludes zero."""
-    return all(curve.inverted([layer]) for layer in layers)
+    return all_of(curve.inverted([layer]) for layer in layers)
 
 
 def covers_zero(curve: PairCurve, first: int) -> bool:
     layers = [layer for layer in curve.layers if layer >= first]
-    return all(map(curves.includes_zero, curve.ends(layers).values()))
+    return all_of(map(curves.includes_zero, curve.ends(layers).values()))
 
 
 def nears_zero(curve: PairCurve, bound: float | None = None) -> bool:
@@ -214,76 +330,31 @@ STATEMENTS: Rules = {
     "gemma_step": on(GEMMA_CURVE, lambda c: only([int(n) for n in np.diff(c.layers)])),
     "n_pairs": total_pairs,
     "n_categories": n_categories,
-    # base and instruction-tuned as one
-    "n_models": lambda e: len(
-        {row.model: row.r for row in e[CONSOLIDATED] if "Instruct" not in row.model}
-    ),
-    "significance_rate": lambda e: (
-        100
-        * np.mean([not includes_zero(t) for of in e[PAIRS].results.values() for t in of.values()])
-    ),
-    # how many resamples draw a single category, by layer
-    "constant_resamples": lambda e: phases.constant_resamples(
-        n_categories(e), e.draws.n_resamples, len(e[BOOTSTRAP].layer_results), e.draws.seed
-    ),
+    "n_models": n_models,
+    "significance_rate": significance_rate,
+    "constant_resamples": constant_resamples,
     "inverted_models": of_four(some_late),
-    "inverted_models_by_any": of_four(lambda c: min(c.r(c.phase("late")).values()) < 0),
+    "inverted_models_by_any": of_four(lambda curve: lowest_late(curve) < 0),
     "inverted_models_by_printed": of_four(lambda c: c.printed_mean("late") < -phases.BOUND),
     "inverted_models_by_bound": of_four(lambda curve: curve.mean("late") < -phases.BOUND),
     "inverted_models_by_sign": of_four(lambda curve: curve.mean("late") < 0),
-    "same_models_by_means": lambda e: (
-        [curve for curve in FOUR if curve.of(e).mean("late") < 0] == list(THREE)
-    ),
-    # a mean taken as one r over all pairs
-    "early_means_significant": lambda e: all(
-        c.mean("early") > 0 and pearson_p(c.mean("early"), c.n_pairs) < SIGNIFICANT
-        for c in three(e)
-    ),
-    "late_interval_of_weak_end": on(
-        PYTHIA_CURVE,
-        lambda c: LATE[curves.includes_zero(phases.fisher_interval(c.mean("late"), c.n_pairs))],
-    ),
+    "same_models_by_means": same_models_by_means,
+    "early_means_significant": lambda e: all_of(map(early_mean_significant, three(e))),
+    "late_interval_of_weak_end": on(PYTHIA_CURVE, interval_of_late_mean),
     "late_p": on(PYTHIA_CURVE, lambda c: p_bound(c.source, c.mean("late"))),
-    "late_p_value": on(PYTHIA_CURVE, lambda c: float(pearson_p(c.mean("late"), c.n_pairs))),
+    "late_p_value": on(PYTHIA_CURVE, lambda c: p_of_mean(c, "late")),
     "late_p_of_printed": on(PYTHIA_CURVE, lambda c: p_bound(c.source, c.printed_mean("late"))),
-    "late_p_of_strongest_layers": lambda e: p_bound(
-        e, *(min(c.r(c.phase("late")).values()) for c in three(e))
-    ),
+    "late_p_of_strongest_layers": lambda e: p_bound(e, *map(lowest_late, three(e))),
     "late_interval": of_three(some_late, *LATE),
     "late_interval_of_every_layer": of_three(lambda c: every(c, c.phase("late")), *LATE),
-    "category_pattern": lambda e: pattern(
-        e[BOOTSTRAP].layer_results, lambda test: not includes_zero(test)
-    ),
-    "category_pattern_is_none": lambda e: (
-        not any(not includes_zero(test) for test in e[BOOTSTRAP].layer_results.values())
-    ),
-    "category_pattern_of_llama": lambda e: pattern(
-        e[LLAMA].category_level_results, lambda test: test.p_value < SIGNIFICANT
-    ),
-    "category_transition_of_llama": lambda e: phases.transition(
-        {int(layer): test.r for layer, test in e[LLAMA].category_level_results.items()}
-    ),
-    "gemma_mid": on(
-        GEMMA_CURVE,
-        lambda c: (
-            "positive mid-layers"
-            if min(c.r(c.phase_by_depth("mid")).values()) > 0
-            else "mid-layers of both signs"
-        ),
-    ),
-    "gemma_from_12": on(
-        GEMMA_CURVE,
-        lambda c: (
-            f"{'' if covers_zero(c, c.phase_by_depth('mid')[-1]) else 'not '}all overlap zero"
-        ),
-    ),
-    "gemma_last": on(
-        GEMMA_CURVE,
-        lambda c: f"CI {'overlaps' if covers_zero(c, c.layers[-1]) else 'excludes'} zero",
-    ),
-    "gemma_late": on(
-        GEMMA_CURVE, lambda c: f"{'a' if some_late(c) else 'no'} significant late-layer inversion"
-    ),
+    "category_pattern": category_pattern,
+    "category_pattern_is_none": lambda e: all_of(map(includes_zero, category_tests(e))),
+    "category_pattern_of_llama": category_pattern_of_llama,
+    "category_transition_of_llama": category_transition_of_llama,
+    "gemma_mid": on(GEMMA_CURVE, signs_of_mid),
+    "gemma_from_12": on(GEMMA_CURVE, zero_from_last_mid_layer),
+    "gemma_last": on(GEMMA_CURVE, zero_at_last_layer),
+    "gemma_late": on(GEMMA_CURVE, late_inversion_in_words),
     "template_uniform": on(
         WITH, lambda c: "uniformly negative" if every(c, c.layers) else "not all negative"
     ),
@@ -292,16 +363,8 @@ STATEMENTS: Rules = {
     "mid_transition": of_three(nears_zero, *MID),
     "mid_transition_strict": of_three(partial(nears_zero, bound=NEAR_ZERO), *MID),
     "intervals": on(PYTHIA_CURVE, lambda c: [list(ends) for ends in c.ends().values()]),
-    "intervals_of_table": on(
-        PYTHIA_CURVE, lambda c: [[c.row(n).ci_lo, c.row(n).ci_hi] for n in c.layers]
-    ),
-    "pythia_labels": on(
-        PYTHIA_CURVE,
-        lambda c: [
-            label(*c.means())
-            for label in (phases.thirds_label, phases.template_label, phases.llama_label)
-        ],
-    ),
+    "intervals_of_table": on(PYTHIA_CURVE, intervals_of_table),
+    "pythia_labels": on(PYTHIA_CURVE, labels),
 }
 DOCUMENTS = {
     slug: Document(

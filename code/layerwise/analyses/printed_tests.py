@@ -47,6 +47,13 @@ def of_rank_sum(u: float, n: Numbers) -> float:
     return min(1.0, 2 * float(np.mean(np.array(ways) >= larger - EXACT)))
 
 
+def of_shares(values: Numbers, n: Numbers) -> float:
+    """Fisher's exact p of shares in percent of two groups' members."""
+    counts = [round(share * size / 100) for share, size in zip(values, n, strict=True)]
+    table = [[one, size - one] for one, size in zip(counts, n, strict=True)]
+    return float(scipy.stats.fisher_exact(table).pvalue)
+
+
 # p of the printed values (whose last digits are uncertain) with the printed numbers of points
 KINDS: Mapping[str, Callable[[Numbers, Numbers], float]] = {
     "r": lambda values, n: float(pearson_p(values[0], int(n[0]))),
@@ -57,12 +64,7 @@ KINDS: Mapping[str, Callable[[Numbers, Numbers], float]] = {
     "slope": lambda values, n: float(2 * scipy.stats.t.sf(abs(values[0] / values[1]), n[0] - 2)),
     "means": of_means,
     "rank_sum": lambda values, n: of_rank_sum(values[0], n),
-    # shares in percent of two groups' members
-    "fisher": lambda values, n: float(
-        scipy.stats.fisher_exact(
-            [[round(v * k / 100), k - round(v * k / 100)] for v, k in zip(values, n, strict=True)]
-        ).pvalue
-    ),
+    "fisher": of_shares,
 }
 
 

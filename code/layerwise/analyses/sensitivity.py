@@ -49,17 +49,21 @@ def bell_before_norm(m: Entry) -> dict[str, Any] | None:
     }
 
 
+def before_norm(m: Entry) -> dict[str, float]:
+    """r over the categories at the last layer, before the final norm and behind it."""
+    r = m.before_norm.r
+    p = p_over_categories(m, r)
+    return {"r": r, "p_value": p, "r_after_norm": m.categories.published.r}
+
+
+def all_tokens(m: Entry) -> dict[str, Any]:
+    """r over the categories by layer, of all tokens and without the first."""
+    return tested(m, m.all_tokens, lambda layer: {"r_without_first": m.by_layer[layer].r})
+
+
 OF_MODEL: Rules = {
-    # r over the categories at the last layer, before the final norm and behind it
-    "before_norm": lambda m: {
-        "r": m.before_norm.r,
-        "p_value": p_over_categories(m, m.before_norm.r),
-        "r_after_norm": m.categories.published.r,
-    },
-    # of all tokens, and without the first
-    "all_tokens": lambda m: tested(
-        m, m.all_tokens, lambda layer: {"r_without_first": m.by_layer[layer].r}
-    ),
+    "before_norm": before_norm,
+    "all_tokens": all_tokens,
     "holm": at_once,
     "anisotropy_before_norm": bell_before_norm,
     "rows": lambda m: rows(m.evidence),

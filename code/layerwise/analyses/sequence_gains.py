@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from layerwise.analyses.derivation import Document, Rules
+from layerwise.analyses.derivation import Document, Rules, all_of
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.gain_files import contracting_percent
 from layerwise.errors import LayerwiseError
@@ -61,7 +61,7 @@ def whole_sequence(e: Evidence) -> float:
 
 def quantified(found: list[bool]) -> str:
     """`all`, or of how many it is true."""
-    return "all" if all(found) else f"{sum(found)} of {len(found)}"
+    return "all" if all_of(found) else f"{sum(found)} of {len(found)}"
 
 
 def order(e: Evidence) -> str:
@@ -69,6 +69,27 @@ def order(e: Evidence) -> str:
     found = {name: last_gain(e[FOUR].results[of]) for name, of in BENCHMARKED.items()}
     found["Mistral-7B"] = last_gain(mistral(e))
     return " < ".join(sorted(found, key=found.__getitem__))
+
+
+def texts_contracting(e: Evidence) -> str:
+    """On how many texts the last block contracts."""
+    return quantified([text.gains[-1] < 1 for text in e[INPUTS].results.values()])
+
+
+def last_expanding(e: Evidence) -> str:
+    """In how many of the models the last block expands."""
+    streams = *e[FOUR].results.values(), mistral(e)
+    return quantified([last_gain(m) > 1 for m in streams])
+
+
+def cumulative(m: Entry) -> float:
+    """The product of all gains, as the notebook took it."""
+    return float(np.exp(np.cumsum(np.log(ratios(m) + OFFSET))[-1]))
+
+
+def of_rounded(e: Evidence) -> float:
+    """The two last gains over each other, both rounded first."""
+    return round(whole_tokens(e), 2) / round(whole_sequence(e), 2)
 
 
 STREAM: Rules = {
@@ -81,25 +102,20 @@ FULL: Rules = {
     **STREAM,
     "initial_gain": lambda m: ratios(m, slice(2))[0],
     "expanding_pct": lambda m: 100 - contracting_percent(ratios(m)),
-    # the product of all, as the notebook took it
-    "final_cumulative": lambda m: np.exp(np.cumsum(np.log(ratios(m) + OFFSET))[-1]),
+    "final_cumulative": cumulative,
 }
 STUDY: Rules = {
     "correlation/pearson_r": lambda e: of_texts(e, pearson).r,
     "correlation/pearson_p": lambda e: of_texts(e, pearson).p,
     "correlation/spearman_r": lambda e: of_texts(e, spearman).r,
     "correlation/spearman_p": lambda e: of_texts(e, spearman).p,
-    "expansion_ratio/of_rounded": lambda e: round(whole_tokens(e), 2) / round(whole_sequence(e), 2),
+    "expansion_ratio/of_rounded": of_rounded,
     "expansion_ratio/unrounded": lambda e: whole_tokens(e) / whole_sequence(e),
     "order": order,
     "pangram": lambda e: e[INPUTS].results["5_Original_Test"].gains[-1],
     "other_metric": whole_tokens,
-    "texts_contracting": lambda e: quantified(
-        [t.gains[-1] < 1 for t in e[INPUTS].results.values()]
-    ),
-    "last_expanding": lambda e: quantified(
-        [last_gain(m) > 1 for m in (*e[FOUR].results.values(), mistral(e))]
-    ),
+    "texts_contracting": texts_contracting,
+    "last_expanding": last_expanding,
     "swiglu_comparison/ratio": lambda e: (
         whole_sequence(e) / e[FOUR].mistral_reference.last_layer_gain
     ),

@@ -1,12 +1,14 @@
 """Traces of the sheaf Laplacian and the restriction maps (Paper 3, section 5.2)."""
 
 import math
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from layerwise.analyses.derivation import Document, Rules
+from layerwise.analyses.derivation import Document, Rule, Rules
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.gain_files import row_of
 from layerwise.places.result_files import EXTENDED, MAPS, V1, V2
@@ -59,6 +61,27 @@ def expand_over_dampen(e: Evidence, series: str) -> float:
     return float(above / below)
 
 
+def gpt2_over_opt(e: Evidence) -> float:
+    """Mean trace by heads of GPT-2 over that of OPT-125m, which the paper compares."""
+    gpt2, opt = (mean(row_of(V2, model)(e), "multihead") for model in ("gpt2", "opt-125m"))
+    return gpt2 / opt
+
+
+def mean_layer_error(e: Evidence) -> float:
+    """Mean distance of the a-priori L* from that of the trace."""
+    return float(np.mean([abs(prior(m) - trace_layer(m)) for m in e[V2].results]))
+
+
+def ratio_sd(e: Evidence) -> float:
+    """Population SD over the models of the trace by heads over the single-slice trace."""
+    return float(np.std([mean(m, "multihead") / mean(m, "full") for m in e[V2].results]))
+
+
+def first_mean_depth(e: Evidence) -> float:
+    """Mean relative depth of the first run's L*."""
+    return float(np.mean([gap_layer(m) / m.n_layers for m in e[V1].results]))
+
+
 SECOND_RUN: Rules = {
     "mean_trace_full": lambda m: mean(m, "full"),
     "mean_trace_multihead": lambda m: mean(m, "multihead"),
@@ -78,16 +101,14 @@ FIRST_RUN: Rules = {
     "spectral_gap_at_half": lambda m: m.spectral_gaps[len(m.spectral_gaps) // 2],
 }
 STUDY: Rules = {
-    "gpt2_over_opt": lambda e: (
-        mean(row_of(V2, "gpt2")(e), "multihead") / mean(row_of(V2, "opt-125m")(e), "multihead")
-    ),
+    "gpt2_over_opt": gpt2_over_opt,
     "expand_over_dampen/full": lambda e: expand_over_dampen(e, "full"),
     "expand_over_dampen/multihead": lambda e: expand_over_dampen(e, "multihead"),
     "discriminates/full": lambda e: expand_over_dampen(e, "full") > FACTOR,
     "discriminates/multihead": lambda e: expand_over_dampen(e, "multihead") > FACTOR,
-    "mean_layer_error": lambda e: np.mean([abs(prior(m) - trace_layer(m)) for m in e[V2].results]),
-    "ratio_sd": lambda e: np.std([mean(m, "multihead") / mean(m, "full") for m in e[V2].results]),
-    "first_mean_depth": lambda e: np.mean([gap_layer(m) / m.n_layers for m in e[V1].results]),
+    "mean_layer_error": mean_layer_error,
+    "ratio_sd": ratio_sd,
+    "first_mean_depth": first_mean_depth,
 }
 
 
@@ -103,6 +124,12 @@ def halves(f: Entry) -> tuple[float, float]:
     return float(np.mean(before)) if len(before) else np.nan, float(np.mean(after))
 
 
+def draft_ratio_to_first(f: Entry) -> float:
+    """The draft's layer over the first."""
+    found = f.restriction_maps.contraction_ratios
+    return found[DRAFT_LAYER] / found[0]
+
+
 RATIOS: Rules = {
     "restriction_maps/L_star_min_contraction": lambda f: np.argmin(ratios(f)),
     "restriction_maps/L_star_inflection": lambda f: sharpest(bend_sizes, ratios(f)),
@@ -111,19 +138,20 @@ RATIOS: Rules = {
     "nan_layers": lambda f: np.sum(np.isnan(ratios(f))),
     "all_below_1": lambda f: np.nanmax(ratios(f)) < 1,
     "draft_ratio": lambda f: f.restriction_maps.contraction_ratios[DRAFT_LAYER],
-    "draft_ratio_to_first": lambda f: (
-        f.restriction_maps.contraction_ratios[DRAFT_LAYER]
-        / f.restriction_maps.contraction_ratios[0]
-    ),
+    "draft_ratio_to_first": draft_ratio_to_first,
 }
+
+
+def beside(m: Entry, row: Callable[[Entry], Entry], rule: Rule) -> Any:
+    """What a rule gives of a row that stands in another file."""
+    return rule(row(m))
 
 
 def traced(model: str) -> Document:
     """A model of the two trace scripts."""
     first, second = row_of(V1, model), row_of(V2, model)
     of_first = {
-        f"first/{name}": partial(lambda rule, m: rule(first(m)), rule)
-        for name, rule in FIRST_RUN.items()
+        f"first/{name}": partial(beside, row=first, rule=rule) for name, rule in FIRST_RUN.items()
     }
     return Document(
         second,
@@ -133,12 +161,15 @@ def traced(model: str) -> Document:
     )
 
 
+def mean_or_nan(m: Entry) -> float | str:
+    """Mean trace by heads, or the word that the file has for none."""
+    found = mean(m, "mh")
+    return "NaN" if np.isnan(found) else found
+
+
 def packed(model: str, name: str) -> Document:
     """A model of the extended run."""
-    rules: Rules = {
-        "L_star": extended_layer,
-        name: lambda m: "NaN" if np.isnan(mean(m, "mh")) else mean(m, "mh"),
-    }
+    rules: Rules = {"L_star": extended_layer, name: mean_or_nan}
     return Document(row_of(EXTENDED, model, "extended_results"), {"": rules}, shows=False)
 
 

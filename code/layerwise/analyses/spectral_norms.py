@@ -89,6 +89,18 @@ def lab_test(e: Evidence) -> tuple[float, float]:
     return mann_whitney(over(e, moment, "eleuther"), over(e, moment, "others"))
 
 
+def clusters(e: Evidence) -> str:
+    """Whether EleutherAI's smallest mean W_V norm is above the largest of the others."""
+    lowest, highest = min(over(e, moment, "eleuther")), max(over(e, moment, "others"))
+    return "clusters high" if lowest > highest else "overlaps the others"
+
+
+def frobenius_ratio(e: Evidence) -> float:
+    """W_V of GPT-2 over that of OPT-125m, mean Frobenius norms of the OPT investigation."""
+    of = e[OPT].W_V_analysis
+    return of["gpt2"].mean_frobenius / of["facebook/opt-125m"].mean_frobenius
+
+
 def prediction(e: Evidence) -> Correlation:
     """Of the ratio with the mean gain of the second-last block, in sweep or hunt."""
     gained = models(e[HUNT]) | models(e[SWEEP])
@@ -121,11 +133,7 @@ OF_ATTENTION: Rules = {
     "mean_sparsity": lambda m: attention_mean(m, "sparsity"),
 }
 STUDY: Rules = {
-    "clusters": lambda e: (
-        "clusters high"
-        if min(over(e, moment, "eleuther")) > max(over(e, moment, "others"))
-        else "overlaps the others"
-    ),
+    "clusters": clusters,
     "value_ratio": quotient(moment, "eleuther", "meta"),
     "value_to_output_ratio": quotient(ratio, "pythia", "meta"),
     "value_to_output_ratio_of_labs": quotient(ratio, "eleuther", "meta"),
@@ -138,10 +146,7 @@ STUDY: Rules = {
     "late_square_ratio/meta": quotient(late_square, "pythia", "meta"),
     "drawn/n_models": lambda e: len(measured_ratios(e)),
     "drawn/n_value_larger": lambda e: sum(one > 1 for one in measured_ratios(e)),
-    "frobenius_ratio": lambda e: (
-        e[OPT].W_V_analysis["gpt2"].mean_frobenius
-        / e[OPT].W_V_analysis["facebook/opt-125m"].mean_frobenius
-    ),
+    "frobenius_ratio": frobenius_ratio,
 }
 
 READER = Document(SPECTRAL, {"": {**OF_NORMS, "W_V_over_W_O": ratio}})

@@ -6,17 +6,18 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float32
 
-from layerwise.analyses.derivation import Document, Rules, each, together
+from layerwise.analyses.derivation import Document, Rules, count, each, together
 from layerwise.analyses.gain_files import Rows, rows_of
 from layerwise.inputs.published import pointer
 from layerwise.places.result_files import BENCHMARK, BENCHMARK_ROWS
-from layerwise.statistics.correlation import pearson
+from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.samples import pooled_d, pooled_t, spearman
 
 MODELS = ("Pythia-6.9B", "Gemma-7B", "Mistral-7B", "LLaMA-3.1-8B")
 PYTHIA = "Pythia-6.9B"
 BY_ENTROPY = ("Cliche", "Factual", "Syntactic", "Novel", "Nonsense")  # as the pages order them
 LARGE = 0.8  # of |d|, as usual
+LEVEL = 0.05
 CATEGORIES = ("Factual", "Syntactic", "Cliche", "Novel", "Nonsense")
 
 Prompts = Float32[np.ndarray, " prompt"]
@@ -79,6 +80,58 @@ def above_base(m: Rows, category: str) -> bool:
     return means(m, "Last_Gain")[category] > float(np.mean(m["Last_Gain"]))
 
 
+def n_above_base(rows: Rows, category: str) -> str:
+    """In how many models it is."""
+    return n_models(rows, partial(above_base, category=category))
+
+
+def highest_gain(m: Rows) -> str:
+    """The category of the largest mean gain."""
+    found = means(m, "Last_Gain")
+    return max(found, key=found.__getitem__)
+
+
+def entropy_order(m: Rows) -> list[str]:
+    """The categories by mean entropy, the smallest first."""
+    found = means(m, "Entropy")
+    return sorted(found, key=found.__getitem__)
+
+
+def significant(rows: Rows, correlation: Callable[..., Correlation]) -> list[str]:
+    """The models whose entropies correlate with their gains, p under 0.05."""
+    return [
+        model
+        for model, m in by_model(rows).items()
+        if correlation(single(m), m["Last_Gain"]).p < LEVEL
+    ]
+
+
+def pythia_direction(rows: Rows) -> str:
+    """What more entropy goes with in Pythia."""
+    m = rows.where(Model=PYTHIA)
+    r = pearson(single(m), m["Last_Gain"]).r
+    return "lower gain" if r < 0 else "higher gain"
+
+
+def llama_expanding(rows: Rows) -> int:
+    """Prompts that LLaMA's last block expands."""
+    return int(np.sum(rows.where(Model="LLaMA-3.1-8B")["Last_Gain"] > 1))
+
+
+def by_mean_gain(rows: Rows) -> str:
+    """The models by mean gain, the smallest first."""
+    found = {model: float(np.mean(m["Last_Gain"])) for model, m in by_model(rows).items()}
+    return " < ".join(sorted(found, key=found.__getitem__))
+
+
+def difference_percent(m: Rows, decimals: int | None = None) -> float:
+    """Mean entropy of clichés over that of novel prompts; of rounded ones, where decimals are."""
+    cliche, novel = (float(one.mean()) for one in compared(m))
+    if decimals is not None:
+        cliche, novel = round(cliche, decimals), round(novel, decimals)
+    return percent_change(cliche, novel)
+
+
 OF_CATEGORY: Rules = {
     "gain": lambda c: np.mean(c["Last_Gain"]),
     "dev": lambda c: np.mean(distance(c)),
@@ -98,10 +151,8 @@ OF_MODEL: Rules = {
     "expands": lambda m: bool(np.mean(m["Last_Gain"]) > 1),
     "mean_distance": lambda m: np.mean(distance(m)),
     "distance_of_mean": lambda m: abs(np.mean(m["Last_Gain"]) - 1),
-    "p3/difference_pct": lambda m: percent_change(*(float(one.mean()) for one in compared(m))),
-    "p3/difference_pct_rounded": lambda m: percent_change(
-        *(round(float(one.mean()), 2) for one in compared(m))
-    ),
+    "p3/difference_pct": difference_percent,
+    "p3/difference_pct_rounded": partial(difference_percent, decimals=2),
     "distance_r": lambda m: pearson(single(m), distance(m)).r,
     # the shortest decimals of the single-precision means
     "p3/Cliche_mean": lambda m: float(str(entropies(m, "Cliche").mean())),
@@ -114,45 +165,22 @@ OF_MODEL: Rules = {
     ),
 }
 SAID: Rules = {  # of the four models together, on the pages beside the paper
-    "nonsense_highest": lambda rows: n_models(
-        rows, lambda m: max(g := means(m, "Last_Gain"), key=g.__getitem__) == "Nonsense"
-    ),
-    "cliche_lowest_entropy": lambda rows: n_models(
-        rows, lambda m: min(h := means(m, "Entropy"), key=h.__getitem__) == "Cliche"
-    ),
-    "entropy_order": lambda rows: n_models(
-        rows,
-        lambda m: sorted(h := means(m, "Entropy"), key=h.__getitem__) == list(BY_ENTROPY),
-    ),
-    "cliche_significant": lambda rows: n_models(rows, lambda m: pooled_t(*compared(m))[1] < 0.05),
+    "nonsense_highest": lambda rows: n_models(rows, lambda m: highest_gain(m) == "Nonsense"),
+    "cliche_lowest_entropy": lambda rows: n_models(rows, lambda m: entropy_order(m)[0] == "Cliche"),
+    "entropy_order": lambda rows: n_models(rows, lambda m: entropy_order(m) == list(BY_ENTROPY)),
+    "cliche_significant": lambda rows: n_models(rows, lambda m: pooled_t(*compared(m))[1] < LEVEL),
     "cliche_large": lambda rows: n_models(rows, lambda m: abs(pooled_d(*compared(m))) > LARGE),
-    "significant_by_spearman": lambda rows: [
-        model for model, m in by_model(rows).items() if spearman(single(m), m["Last_Gain"]).p < 0.05
-    ],
-    "significant_by_pearson": lambda rows: [
-        model for model, m in by_model(rows).items() if pearson(single(m), m["Last_Gain"]).p < 0.05
-    ],
-    "pythia_direction": lambda rows: (
-        "lower gain"
-        if pearson(single(p := rows.where(Model=PYTHIA)), p["Last_Gain"]).r < 0
-        else "higher gain"
-    ),
-    "llama_expanding": lambda rows: int(np.sum(rows.where(Model="LLaMA-3.1-8B")["Last_Gain"] > 1)),
+    "significant_by_spearman": partial(significant, correlation=spearman),
+    "significant_by_pearson": partial(significant, correlation=pearson),
+    "pythia_direction": pythia_direction,
+    "llama_expanding": llama_expanding,
     "ranks": ranks,
-    **{
-        f"above_base/{name}": partial(
-            lambda rows, name: n_models(rows, partial(above_base, category=name)), name=name
-        )
-        for name in CATEGORIES
-    },
+    **{f"above_base/{name}": partial(n_above_base, category=name) for name in CATEGORIES},
 }
 STUDY: Rules = {
     **SAID,
-    "n_measurements": lambda rows: len(rows["Last_Gain"]),
-    # by mean gain, the smallest first
-    "order": lambda rows: " < ".join(
-        sorted(MODELS, key=lambda model: np.mean(rows.where(Model=model)["Last_Gain"]))
-    ),
+    "n_measurements": lambda rows: count(rows["Last_Gain"]),
+    "order": by_mean_gain,
 }
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from layerwise.analyses.derivation import Document, Rules
+from layerwise.analyses.derivation import Document, Rules, all_of, count
 from layerwise.analyses.gain_files import Rows, rows_of
 from layerwise.places.result_files import TWIN_ROWS, TWINS
 from layerwise.statistics.correlation import pearson_r
@@ -44,6 +44,11 @@ def prompts_turned(family: Rows) -> int:
     return int(np.sum(sides[0] != sides[1]))
 
 
+def largest_change(rows: Rows) -> float:
+    """The largest change of a family's mean gain by tuning, percent."""
+    return max(100 * abs(1 - tuned(f) / base(f)) for f in rows.by("Family").values())
+
+
 OF_FAMILY: Rules = {
     "base/std_gain": lambda f: np.std(f.where(Variant="base")["Last_Gain"]),
     "instruct/std_gain": lambda f: np.std(f.where(Variant="instruct")["Last_Gain"]),
@@ -55,15 +60,13 @@ OF_FAMILY: Rules = {
     "Same_Sign": same_side,
 }
 STUDY: Rules = {
-    "n_total_measurements": lambda rows: len(rows["Last_Gain"]),
-    "sign_kept": lambda rows: all(map(same_side, rows.by("Family").values())),
+    "n_total_measurements": lambda rows: count(rows["Last_Gain"]),
+    "sign_kept": lambda rows: all_of(map(same_side, rows.by("Family").values())),
     "n_damping_bases": lambda rows: sum(base(f) < 1 for f in rows.by("Family").values()),
     "base_tuned_r": base_tuned,
     "criterion": lambda rows: "above 0.8" if base_tuned(rows) > 0.8 else "0.8 or less",
     "n_prompts_turned": lambda rows: sum(map(prompts_turned, rows.by("Family").values())),
-    "largest_change_pct": lambda rows: max(
-        100 * abs(1 - tuned(f) / base(f)) for f in rows.by("Family").values()
-    ),
+    "largest_change_pct": largest_change,
 }
 DOCUMENTS = {
     family: Document(

@@ -3,10 +3,18 @@
 import math
 
 from layerwise.analyses.derivation import Document
+from layerwise.analyses.evidence import Entry
 from layerwise.analyses.sequence_gains import PROJECTED, PROJECTOR
 from layerwise.places.result_files import HYPOTHESES, MISTRAL
 
 MODEL = "mistral-7b"
+
+
+def unembedding_over_embedding(f: Entry) -> float:
+    """The Frobenius norms of the two."""
+    of = f.unembedding_analysis[MODEL]
+    return of.unembedding.frobenius_norm / of.embedding.frobenius_norm
+
 
 OF_MODEL = {
     # the notebook typed the last gain
@@ -14,10 +22,7 @@ OF_MODEL = {
     "spectral_per_sqrt_vocab": lambda m: m.spectral_norm / math.sqrt(m.vocab_size),
 }
 OF_MISTRAL = {
-    "matrices/wu_we_ratio": lambda f: (
-        f.unembedding_analysis[MODEL].unembedding.frobenius_norm
-        / f.unembedding_analysis[MODEL].embedding.frobenius_norm
-    ),
+    "matrices/wu_we_ratio": unembedding_over_embedding,
     "output/effective_vocab": lambda f: math.exp(f.entropy_analysis[MODEL].entropy),
 }
 DOCUMENTS = {

@@ -1,6 +1,6 @@
 """Uniformity asymmetry and output preference over the categories, last layer (notebook 003)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from layerwise.analyses.categories import (
     total_pairs,
 )
 from layerwise.analyses.derivation import Document, Rule, Rules, each
-from layerwise.analyses.evidence import Entry
+from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.output_correlation import preference
 from layerwise.inputs.published import pointer
 from layerwise.places.categories import FACTS
@@ -60,6 +60,12 @@ def key_question(ua: float, preference: float) -> str:
     return "NO" if abs(ua) > 0.05 else "UNCLEAR"
 
 
+def interval(f: Entry) -> list[float]:
+    """Of the mean UA: categories drawn with replacement, the stream begun anew."""
+    draws = f.draws
+    return list(mean_interval(asymmetries(f), draws.n_resamples, draws.level, draws.seed))
+
+
 OF_CATEGORY: Rules = {
     "n_pairs": lambda m: n_pairs(m, m.called),
     "pct_prefer_a": share,
@@ -69,9 +75,7 @@ GLOBAL: Rules = {
     "total_pairs": total_pairs,
     "mean_asymmetry": lambda f: np.mean(asymmetries(f)),
     "std_asymmetry": lambda f: np.std(asymmetries(f)),
-    "bootstrap_95ci": lambda f: list(
-        mean_interval(asymmetries(f), f.draws.n_resamples, f.draws.level, f.draws.seed)
-    ),
+    "bootstrap_95ci": interval,
     "cohens_d": lambda f: cohens_d(asymmetries(f)),
     "ua_output_correlation": r_over_categories,
     "mean_output_preference": lambda f: np.mean(preferences(f)),
@@ -107,14 +111,20 @@ def weakest(f: Entry) -> dict[str, Any]:
     return {"category": name, **found[name], "significant": found[name]["p"] < LEVEL}
 
 
+def ua_of_facts(e: Evidence, model: str) -> float:
+    """UA of the scientific facts in a model of Paper 1."""
+    return asymmetry(e[PAPER1[model]][FACTS])
+
+
 # what notebook 003 typed of Paper 1's models: UA and mean preference of the facts
+OF_FACTS: Mapping[str, Callable[..., float]] = {
+    "ua": ua_of_facts,
+    "pref": partial(preference, category=FACTS),
+}
 REFERENCE: Rules = {
-    f"{model}/{name}": partial(rule, model)
+    f"{model}/{name}": partial(rule, model=model)
     for model in PAPER1
-    for name, rule in {
-        "ua": lambda model, e: asymmetry(e[PAPER1[model]][FACTS]),
-        "pref": lambda model, e: preference(e, model, FACTS),
-    }.items()
+    for name, rule in OF_FACTS.items()
 }
 OF_PRINT: Rules = {"_without_one": without_one, "_weakest": weakest}
 DOCUMENTS = {

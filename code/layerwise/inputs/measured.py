@@ -9,9 +9,9 @@ what they call their models, and the constants that the notebooks typed are left
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final, NotRequired
+from typing import Any, Final, Literal, NotRequired
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, write_json
@@ -88,6 +88,29 @@ def read_places(path: Path) -> Published:
     return Published({(file, key): value for file in found for key, value in found[file].items()})
 
 
+Fate = Literal["kept", "gone", "measured"]
+
+
+def fate(file: str, key: str, places: Collection[str]) -> Fate:
+    """What becomes of a published cell where these places of its file were measured.
+
+    |                   | in no measured place | in one   | in one, inside a list |
+    |-------------------|----------------------|----------|-----------------------|
+    | a name, a setting | kept                 | kept     | measured              |
+    | a number          | gone                 | measured | measured              |
+
+    `kept`: it stands as published. `gone`: its place is there, and reading it is an error.
+    `measured`: what was measured stands there alone, and nothing where that is less than print; so
+    an entry that was measured keeps its name, while of a list that got shorter no name is left.
+    """
+    below = [key.removeprefix(place) for place in places if f"{key}/".startswith(f"{place}/")]
+    is_known = is_identity(key) or is_setting(file, key)
+    if not below:
+        return "kept" if is_known else "gone"
+    in_a_list = any(name.isdigit() for path in below for name in path.split("/"))
+    return "kept" if is_known and not in_a_list else "measured"
+
+
 def measured(published: Published, fragments: Fragments) -> Published:
     """Tables of the published structure with the measured numbers in their places.
 
@@ -95,27 +118,24 @@ def measured(published: Published, fragments: Fragments) -> Published:
     """
     cells: dict[Cell, Value] = {}
     unmeasured: set[Cell] = set()
-    constant: set[Cell] = set()
+    kept: set[Cell] = set()
     places = {file: tuple(parts) for file, parts in fragments.items()}
     for (file, key), value in published.cells.items():
-        kept = is_identity(key) or is_setting(file, key)
-        below = [
-            key.removeprefix(place)
-            for place in places.get(file, ())
-            if f"{key}/".startswith(f"{place}/")
-        ]
-        # an entry that was measured keeps its name; a list in it may have got shorter
-        in_list = any(name.isdigit() for path in below for name in path.split("/"))
-        if below and (in_list or not kept):
-            continue
-        cells[file, key] = value if kept else None
-        (constant if kept else unmeasured).add((file, key))
+        match fate(file, key, places.get(file, ())):
+            case "kept":
+                cells[file, key] = value
+                kept.add((file, key))
+            case "gone":
+                cells[file, key] = None
+                unmeasured.add((file, key))
+            case "measured":
+                pass
     for file, parts in fragments.items():
         for place, part in parts.items():
             for key, value in leaves(place, part):
                 cells[file, key] = value
                 unmeasured.discard((file, key))
-    return Published(cells, unmeasured=frozenset(unmeasured), kept=frozenset(constant))
+    return Published(cells, unmeasured=frozenset(unmeasured), kept=frozenset(kept))
 
 
 def alone(documents: Mapping[str, Any]) -> Published:

@@ -25,6 +25,15 @@ class Provenance(Loose):
     runs: NotRequired[list[str]]
 
 
+class Reading(Loose):
+    """What another reading of a claim's words gives, and the cells that it was computed from."""
+
+    text: str
+    value: Printed
+    gives: bool
+    inputs: list[str]
+
+
 class Record(Loose):
     """One judged claim."""
 
@@ -41,7 +50,7 @@ class Record(Loose):
     verdict: Literal[tuple(VERDICTS)]  # type: ignore[valid-type]
     tolerance: Literal[tuple(TOLERANCES)]  # type: ignore[valid-type]
     cause: str | None
-    readings: list[dict[str, Any]]
+    readings: list[Reading]
     provenance: Provenance
 
 
@@ -65,6 +74,11 @@ class Judged(Loose):
     runs: NotRequired[dict[str, dict[str, Any]]]
     failed: NotRequired[dict[str, Absent]]
     left_out: NotRequired[dict[str, Absent]]
+
+
+def judged(source: str, results: Path) -> dict[str, Any]:
+    """The judged claims of a source, of the folder of all results."""
+    return read_judged(results / source / "claims.json", source)
 
 
 def read_judged(path: Path, source: str, statistics: Path | None = None) -> dict[str, Any]:

@@ -193,11 +193,7 @@ def judge(
         verdict, cause = _judge_published(claim, value, statistics)
     else:
         verdict, cause, beside = _judge_measured(claim, value, statistics, replicates, draws)
-    values = {text: select(claim, statistics, of) for text, of in claim.readings.items()}
-    readings = [
-        {"text": text, "value": one, "gives": gives(claim.printed, one, digits(claim))}
-        for text, one in values.items()
-    ]
+    readings = [_reading(claim, statistics, text, of) for text, of in claim.readings.items()]
     if verdict == "differs":  # the values say how; the cause says why, where that is known
         giving = " and ".join(reading["text"] for reading in readings if reading["gives"])
         known = (cause, f"{giving} would give what is printed" if giving else None, claim.why)
@@ -221,6 +217,18 @@ def judge(
             "inputs": inputs,
             **({"runs": origins.runs(inputs)} if origins else {}),
         },
+    }
+
+
+def _reading(claim: Claim, statistics: Statistics, text: str, statistic: str) -> dict[str, Any]:
+    """What another reading of a claim's words gives, and from which cells."""
+    value = select(claim, statistics, statistic)
+    there = value is not None or statistics.derived_from(statistic) is not None
+    return {
+        "text": text,
+        "value": value,
+        "gives": gives(claim.printed, value, digits(claim)),
+        "inputs": statistics.inputs(statistic) if there else [],
     }
 
 

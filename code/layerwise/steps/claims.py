@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 from layerwise.errors import LayerwiseError
 from layerwise.files import revealed
 from layerwise.inputs.shapes import require_shape
-from layerwise.ledger.records import read_judged
+from layerwise.ledger.records import judged
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.records import analysis_of, grades, view
 from layerwise.pages.search import found
@@ -35,11 +35,6 @@ class Asked(TypedDict):
     verdict: Literal[tuple(VERDICTS)] | None  # type: ignore[valid-type]
     paper: Literal[1, 2, 3] | None
     search: str | None
-
-
-def judged(source: str, results: Path) -> dict[str, Any]:
-    """`results/<source>/claims.json`."""
-    return read_judged(results / source / "claims.json", source)
 
 
 def list_claims(

@@ -46,6 +46,14 @@ def read_statistics(
     return Statistics(source, documents, **parts, origins=origins, published=published)
 
 
+def files_behind(records: list[dict[str, Any]]) -> set[str]:
+    """The published files that claims and their other readings rest on."""
+    readings = [reading for record in records for reading in record["readings"]]
+    of_claims = [cell for record in records for cell in record["provenance"]["inputs"]]
+    of_readings = [cell for reading in readings for cell in reading["inputs"]]
+    return {cell.partition("#")[0] for cell in (*of_claims, *of_readings)}
+
+
 def input_hashes(files: set[str], published: Path) -> dict[str, str]:
     """SHA-256 of the published files that claims rest on, as pinned.
 
@@ -87,8 +95,7 @@ def run(
         "statistics": {path.name: sha256_of(path) for path in sorted(statistics.glob("*.json"))},
     }
     if origins is None:
-        cells = (cell for record in records for cell in record["provenance"]["inputs"])
-        document["inputs"] = input_hashes({cell.partition("#")[0] for cell in cells}, published)
+        document["inputs"] = input_hashes(files_behind(records), published)
     else:
         document |= origins.document(records, numbers)
     random = [draw.documents for draw in draws]

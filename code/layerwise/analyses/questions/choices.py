@@ -93,7 +93,7 @@ def measured_entry(evidence: Evidence, file: str, *names: str) -> Any:
         NotMeasured: where nothing does.
     """
     cell = file, pointer(*names)
-    if not evidence.cells.keys(file):
+    if file not in evidence:
         raise NotMeasured(f"{cell[1]!r} of {file} was not measured", cell)
     entry: Any = evidence[file]
     for name in names:
@@ -109,4 +109,4 @@ def experiment_file(experiment: str) -> str:
 
 def is_of_reader(evidence: Evidence) -> bool:
     """Whether the numbers are those of a reader's own model, in the first model's places."""
-    return bool(evidence.cells.keys(CHOICES_FILE)) and READER in evidence[CHOICES_FILE]
+    return CHOICES_FILE in evidence and READER in evidence[CHOICES_FILE]

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from layerwise.analyses.crowding import LIMIT, PAIR
-from layerwise.analyses.derivation import Rule
+from layerwise.analyses.derivation import Rule, all_of
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.gain_files import (
     Rows,
@@ -136,7 +136,7 @@ def pooled(e: Evidence) -> dict[str, Model]:
 def single_models(e: Evidence) -> dict[str, Model]:
     """Every model with gains, or the reader's."""
     if is_of_reader(e):
-        return {READER: Model(READER, e[SWEEP], READER)} if e.cells.keys(SWEEP) else {}
+        return {READER: Model(READER, e[SWEEP], READER)} if SWEEP in e else {}
     return pooled(e)
 
 
@@ -356,9 +356,9 @@ def sides(
     estimates = [m.reading(reading) for m in found]
     words = [word(one, BELOW_ONE) for one in estimates]
     return Sides(
-        sum([one == "yes" for one in words]),
-        sum([one not in ("yes", "no") for one in words]),
-        sum([dampens(one.value, decimals) for one in estimates]),
+        sum(one == "yes" for one in words),
+        sum(one not in ("yes", "no") for one in words),
+        sum(dampens(one.value, decimals) for one in estimates),
         len(estimates),
     )
 
@@ -381,7 +381,7 @@ def fisher(
 
 
 def of_sides(groups: Sequence[Sides], n_tests: int = 1) -> Estimate:
-    if not all(of.n for of in groups):
+    if not all_of(of.n for of in groups):
         raise NotMeasured("a lab is left without models")
 
     def p(first: int, second: int) -> float:
@@ -402,9 +402,9 @@ def with_gpt2(e: Evidence) -> Estimate:
     tests = [of_mean(rows["Last_Gain"], "prompts") for rows in Rows(e[GPT2]).by("Model").values()]
     words = [word(one, BELOW_ONE) for one in tests]
     joined = Sides(
-        others.sure + sum([one == "yes" for one in words]),
-        others.undecided + sum([one not in ("yes", "no") for one in words]),
-        others.by_value + sum([dampens(one.value) for one in tests]),
+        others.sure + sum(one == "yes" for one in words),
+        others.undecided + sum(one not in ("yes", "no") for one in words),
+        others.by_value + sum(dampens(one.value) for one in tests),
         others.n + len(tests),
     )
     return of_sides([eleuther, joined])
@@ -419,8 +419,11 @@ def difference(found: Models, n_tests: int = 1) -> Estimate:
 def share(found: Iterable[Model], *, damping: bool, reading: str = "penultimate") -> Estimate:
     """Share of a group that damps, or expands, and its range as the undecided are counted."""
     of = sides(found, reading)
-    counted = partial(lambda n, n_damping: n_damping / n, of.n)
-    found_share = of_counts(counted, [(of.sure, of.undecided)], [of.by_value], of.n)
+
+    def of_group(n_damping: int) -> float:
+        return n_damping / of.n
+
+    found_share = of_counts(of_group, [(of.sure, of.undecided)], [of.by_value], of.n)
     if damping:
         return found_share
     ends = 1 - found_share.high, 1 - found_share.low

@@ -63,8 +63,8 @@ class Profile:
 
 def profiles(e: Evidence) -> dict[str, Profile]:
     if is_of_reader(e):
-        there = e.cells.keys(PROFILES[SLUG])
-        return {READER: Profile(READER, e[PROFILES[SLUG]])} if there else {}
+        file = PROFILES[SLUG]
+        return {READER: Profile(READER, e[file])} if file in e else {}
     return {slug: Profile(slug, e[file]) for slug, file in PROFILES.items()}
 
 
@@ -130,7 +130,7 @@ class Norms:
 
 def normed(e: Evidence) -> dict[str, Norms]:
     if is_of_reader(e):
-        return {READER: Norms(READER, e[SPECTRAL])} if e.cells.keys(SPECTRAL) else {}
+        return {READER: Norms(READER, e[SPECTRAL])} if SPECTRAL in e else {}
     return {m.model.rpartition("/")[2]: Norms(m.model.rpartition("/")[2], m)
             for m in e[SPECTRAL].results}  # fmt: skip
 
