@@ -10,6 +10,8 @@ from judged import analysed
 from layerwise.analyses import drawn
 from layerwise.analyses.lab_heritage import FIGURE2
 from layerwise.analyses.questions.table import as_many_by_chance, words, words_of_others
+from layerwise.figures.drawing import draw
+from layerwise.figures.numbers import OWN, Numbers
 from layerwise.files import read_json
 from layerwise.inputs.measured import measured
 from layerwise.inputs.published import Published
@@ -157,6 +159,33 @@ def test_a_result_file_is_stated_beside_its_own_keys() -> None:
     np.testing.assert_allclose(
         found["validation"]["_without_one"]["b/~c"]["r"], np.corrcoef(np.transpose(others))[0, 1]
     )
+
+
+@pytest.mark.parametrize(
+    ("shares", "half", "said"),
+    [
+        ([0.2, 0.9, 0.5, 0.4, 0.3], 3, "is down to half at layer 3"),
+        ([0.2, 0.9, 0.5, 0.4], 3, "stays over half of it, and behind the final norm is 0.400"),
+        ([0.2, 0.9, 0.5, 0.6], None, "stays over half of it"),
+        ([0.2, 0.4, 0.9], None, "stays over half of it"),
+    ],
+)
+def test_a_share_falls_to_half_or_does_not(
+    shares: list[float], half: int | None, said: str
+) -> None:
+    document = {"intrinsic_dim_ratio": shares, "n_layers": len(shares) - 1, "n_prompts": 9}
+    document["L_star_anisotropy"] = shares.index(0.9)
+    found = drawn.of_model({"anisotropy": document})
+    assert found["anisotropy"]["drawn"] == {"half_layer": half}
+    one = draw("anisotropy", Numbers(OWN, {"anisotropy": {"m": found["anisotropy"]}}, {"m": "M"}))
+    assert one.title.endswith(said), one.reason
+
+
+def test_spectra_that_were_measured_are_shares_of_their_sum(published: Published) -> None:
+    shares = {"/intrinsic_dim_ratio": [0.1] * 33, "/spectra": {"0": [3.0, 1.0], "32": [9.0, 1.0]}}
+    numbers = measured(published, {files.ANISOTROPY: shares})
+    found = analysed("anisotropy", numbers).documents[SLUG]
+    assert found["drawn"]["spectra"] == {"0": [0.75, 0.25], "32": [0.9, 0.1]}
 
 
 def test_several_models_are_stated_without_those_that_lack_a_number() -> None:

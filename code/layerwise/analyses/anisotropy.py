@@ -10,6 +10,7 @@ from layerwise.analyses.categories import includes_zero
 from layerwise.analyses.derivation import Document, Rules, count
 from layerwise.analyses.evidence import Entry, by_layer
 from layerwise.errors import LayerwiseError
+from layerwise.inputs.published import NotMeasured
 from layerwise.places.models import SLUG
 from layerwise.places.result_files import (
     ANISOTROPY,
@@ -111,6 +112,8 @@ def half_layer(f: Entry) -> int | None:
 
 def spectra_shares(f: Entry) -> dict[str, list[float]]:
     """The eigenvalues kept of each layer, divided by their sum."""
+    if "spectra" not in f:
+        raise NotMeasured("the notebook plotted its spectra and saved none")
     spectra = {layer: of[:] for layer, of in by_layer(f.spectra).items()}
     return {str(layer): (values / values.sum()).tolist() for layer, values in spectra.items()}
 
@@ -157,8 +160,7 @@ OF_GEMMA: Rules = {
     "gauge_theory_test/gemma_profile_range": spread,
     "gauge_theory_test/is_flatter": lambda f: spread(f) < f.gauge_theory_test.pythia_profile_range,
 }
-DRAWN: Rules = {"drawn/half_layer": half_layer}
-SPECTRA: Rules = {"drawn/spectra": spectra_shares}  # published of no model
+DRAWN: Rules = {"drawn/half_layer": half_layer, "drawn/spectra": spectra_shares}
 DOCUMENTS = {
     SLUG: Document(ANISOTROPY, {"": {**PROFILE, **OF_PAPER_2, **DRAWN}}),
     "gemma-2b": Document(GEMMA_ANISOTROPY, {"": {**OF_GEMMA, **DRAWN}}),

@@ -37,7 +37,7 @@ OF_MODEL: Mapping[str, tuple[str, Rules]] = {
     "validation": (UA_FILES[SLUG], {"_without_one": without_one}),
     "category_bootstrap": (BOOTSTRAP, category_bootstrap.DRAWN),
     "pairs": (PAIRS, pairs.DRAWN),
-    "anisotropy": (ANISOTROPY, {**anisotropy.DRAWN, **anisotropy.SPECTRA}),
+    "anisotropy": (ANISOTROPY, anisotropy.DRAWN),
 }
 
 

@@ -23,7 +23,7 @@ def anisotropy(numbers: Numbers) -> Figure:
 
     Red: L*, the layer of the largest share of the first principal component.
     """
-    keys = ("n_layers", "n_prompts", "L_star_anisotropy", SHARE, "drawn")
+    keys = ("n_layers", "n_prompts", "L_star_anisotropy", SHARE)
     model, document = numbers.model("anisotropy", *keys)
     peak, shares = document["L_star_anisotropy"], document[SHARE]
     title = f"The share of the first component peaks at layer {peak} of {document['n_layers']}"
