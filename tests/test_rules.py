@@ -7,6 +7,7 @@ import pytest
 
 from layerwise.analyses.derivation import Document, all_of, any_of, count, derive
 from layerwise.analyses.evidence import Evidence
+from layerwise.errors import LayerwiseError
 from layerwise.inputs.measured import alone
 from layerwise.statistics.bootstrap import Draws
 
@@ -85,3 +86,11 @@ def test_what_the_helpers_say_rests_on_every_entry(rule, value) -> None:
     found = derive({"it": Document("gains", {"": {"statistic": rule}})}, evidence)
     assert found.documents["it"]["statistic"] == value
     assert found.derived == {"it:/statistic": EVERY_GAIN}
+
+
+def test_names_are_not_counted_for_numbers_iv() -> None:
+    """Of a list that lacks a number, or an object, an entry would give names."""
+    evidence = Evidence(alone({"gains": {"of": {"a": 1.0, "b": 2.0}}}), Draws(100, 0.95, 42))
+    with pytest.raises(LayerwiseError, match="gains: nothing stands at /of/0; there are a, b"):
+        count(evidence["gains"]["of"])
+    assert count(evidence["gains"]["of"].values()) == 2

@@ -81,6 +81,12 @@ def as_foretold(f: Entry, high: bool) -> float:
     return share([damps(m) == high for m in everyone(f) if (density(m) >= LIMIT) == high])
 
 
+def density_ratio(f: Entry) -> float:
+    """How much denser the heads of the one model of the pair are than those of the other."""
+    one, other = (density(models(f)[name]) for name in PAIR)
+    return one / other
+
+
 def density_rule(select: Callable[[Any], list[Entry]]) -> Rules:
     """How right the density rule is on some models."""
     rules: Rules = {
@@ -105,7 +111,7 @@ OF_HUNT: Rules = {
     **density_rule(everyone),
     "h25_accuracy": accuracy,
     "h25_verdict": verdict,
-    "density_ratio": lambda f: density(models(f)[PAIR[0]]) / density(models(f)[PAIR[1]]),
+    "density_ratio": density_ratio,
     "rho_gain": lambda f: correlation(f)._asdict(),
 }
 OF_HUNTED: Rules = {**OF_MODEL, "h25_prediction_correct": lambda m: foretold([m])[0]}

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from layerwise.analyses.evidence import Evidence, Recording
+from layerwise.analyses.evidence import Entry, Evidence, Recording
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Cell, NotMeasured, Published, leaves, pointer, split_pointer
 from layerwise.statistics.bootstrap import Draws
@@ -54,6 +54,8 @@ def count(
         of: reads the number; entries that are numbers themselves need none.
         named: the name of an entry; those of one name count once.
     """
+    if isinstance(entries, Entry):
+        entries = entries[:]  # as a list: an object would give its names, and no number
     n, names = 0, set()
     for entry in entries:
         n += 1
@@ -166,17 +168,11 @@ def derive(table: Table, evidence: Evidence) -> Derivation:
     found = Derivation()
     for name, document in documents_of(table, evidence).items():
         found.documents[name] = _shown(document, evidence, name, found.given)
-        constants: list[Evaluated] = []
-        n_before = len(found.derived)
-        for one in _evaluated(document, evidence, name, found):
-            if one.rests_on == "names":  # how many entries a file lists is no statistic
-                continue
-            if one.rests_on == "numbers" or not evidence.measured:
-                _put(found, name, one)
-            else:
-                constants.append(one)
-        if len(found.derived) > n_before:
-            for one in constants:
+        evaluated = list(_evaluated(document, evidence, name, found))
+        is_there = not evidence.measured or any(one.rests_on == "numbers" for one in evaluated)
+        for one in evaluated:
+            is_constant = one.rests_on in ("settings", "nothing")
+            if one.rests_on == "numbers" or (is_constant and is_there):
                 _put(found, name, one)
     return found
 

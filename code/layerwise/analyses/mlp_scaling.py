@@ -42,13 +42,15 @@ def interval(f: Entry, level: float = 0.95) -> list[float]:
     return [float(line.slope - half), float(line.slope + half)]
 
 
+def log_gain(line: Line, n_params: float) -> float:
+    """What the line gives for that many parameters."""
+    return line.intercept + line.slope * math.log10(n_params)
+
+
 def predicted(f: Entry) -> dict[str, float]:
     """Last MLP gain of the models that were not measured, by the line."""
     line = law(f)
-    return {
-        name: float(10 ** (line.intercept + line.slope * math.log10(n_params)))
-        for name, n_params in PREDICTED.items()
-    }
+    return {name: float(10 ** log_gain(line, n)) for name, n in PREDICTED.items()}
 
 
 def one_error(f: Entry) -> list[float]:

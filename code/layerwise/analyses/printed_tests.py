@@ -29,6 +29,17 @@ def of_t(t: float, n: Numbers) -> float:
     return float(2 * scipy.stats.t.sf(abs(t), sum(n) - len(n)))
 
 
+def of_d(values: Numbers, n: Numbers) -> float:
+    """Of Cohen's d of two groups."""
+    return of_t(values[0] * math.sqrt(n[0] * n[1] / (n[0] + n[1])), n)
+
+
+def of_slope(values: Numbers, n: Numbers) -> float:
+    """Of a slope and its standard error, two degrees of freedom less than points."""
+    slope, error = values
+    return float(2 * scipy.stats.t.sf(abs(slope / error), n[0] - 2))
+
+
 def of_means(values: Numbers, n: Numbers) -> float:
     """Of two means and population SDs: Student's t, variances pooled."""
     (first, sd1, second, sd2), (n1, n2) = values, n
@@ -60,8 +71,8 @@ KINDS: Mapping[str, Callable[[Numbers, Numbers], float]] = {
     "r_squared": lambda values, n: float(pearson_p(math.sqrt(values[0]), int(n[0]))),
     "t": lambda values, n: of_t(values[0], n),
     "t_less": lambda values, n: float(scipy.stats.t.cdf(values[0], n[0] - 1)),
-    "d": lambda values, n: of_t(values[0] * math.sqrt(n[0] * n[1] / (n[0] + n[1])), n),
-    "slope": lambda values, n: float(2 * scipy.stats.t.sf(abs(values[0] / values[1]), n[0] - 2)),
+    "d": of_d,
+    "slope": of_slope,
     "means": of_means,
     "rank_sum": lambda values, n: of_rank_sum(values[0], n),
     "fisher": of_shares,
