@@ -208,6 +208,14 @@ def _fewest(measurements: Measurements, beside: str) -> int:
     return min((len(one[beside]) for one in measurements.values() if one.get(beside)), default=0)
 
 
+def sides(measurements: Measurements) -> dict[str, Measurements]:
+    """The measurements, and beside them replicates and draws, by the folder of their statistics."""
+    found = {"": measurements}
+    for folder, others in ((NOISE, replicates(measurements)), (CONTROL, controls(measurements))):
+        found |= {f"{folder}/{number}": side for number, side in enumerate(others)}
+    return found
+
+
 def failures(one: Mapping[str, Any]) -> dict[str, str]:
     """What is absent of a model, and of replicates and controls of runs that are there: why."""
     of_others = {
