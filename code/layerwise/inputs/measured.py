@@ -236,6 +236,14 @@ def by_reason(absent: Mapping[str, str]) -> dict[str, list[str]]:
     return found
 
 
+def said_of(document: Mapping[str, Any], place: Path) -> str:
+    """What was measured of a model and written to a place, and what failed, by the reason."""
+    counts = f"{len(document['runs'])} runs in {place}, {len(document['absent'])} absent"
+    reasons = by_reason(failures(document)).items()
+    why = "".join(f"\n  {', '.join(names)}: {reason}" for reason, names in reasons)
+    return f"{document['model']}: {counts}{why}"
+
+
 def is_random(measurements: Measurements) -> bool:
     return any(run.get(RANDOM) for one in measurements.values() for run in one["runs"].values())
 
