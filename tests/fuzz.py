@@ -322,7 +322,9 @@ def use_document(folder: Path, file: str = "") -> None:
     from layerwise.inputs.models import read_models
     from layerwise.inputs.texts import read_pairs, read_prompts
     from layerwise.inputs.upstream import read_registry
-    from layerwise.steps import analyse, claims, draw, judge, list_models, page, run, scaling, trace
+    from layerwise.ledger.records import read_judged
+    from layerwise.pages.run_summary import summary
+    from layerwise.steps import analyse, claims, draw, judge, list_models, page, scaling, trace
 
     os.chdir(folder)
     results = Path("results")
@@ -333,7 +335,7 @@ def use_document(folder: Path, file: str = "") -> None:
         claims.as_table(claims.list_claims("published", results, search="-0.17"))
         claims.headlines_as_text(claims.judged("published", results)["headlines"])
         trace.as_text(trace.trace(CLAIM, "published", results))
-        run.summary("published")
+        summary(read_judged(judged["claims"], "published"))
     if first in ("", "claims", "results") and file != str(judged["claims"]):
         judge.run("published", judged["statistics"], out / "claims.json")
     if first == "results":
