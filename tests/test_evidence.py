@@ -188,6 +188,13 @@ def test_a_constant_is_there_with_any_number_of_its_document(fragments, there):
     assert "it:/n" not in found.derived  # names alone are not counted as measured
 
 
+def test_a_document_has_its_parts_in_the_order_of_its_rules_whatever_they_read():
+    """A constant too, though over measured numbers it is there for the others' sake."""
+    document = Document("gains", {"": {"bound": lambda f: 0.05, "top": lambda f: f.largest}})
+    for evidence in (in_print(), weighed({"gains": {"/largest": 4.0}})):
+        assert list(derived(document, evidence).derived) == ["it:/bound", "it:/top"]
+
+
 def test_names_alone_are_no_statistic_in_print_either():
     names = Document("gains", {"": {"n": lambda f: len({m.model for m in f.models})}})
     assert derived(names, in_print()).derived == {}

@@ -116,16 +116,11 @@ def derive(table: Table, evidence: Evidence) -> Derivation:
     found = Derivation()
     for name, document in documents_of(table, evidence).items():
         found.documents[name] = _shown(document, evidence, name, found.given)
-        constants: list[tuple[str, Any]] = []
-        n_before = len(found.derived)
-        for key, value, inputs, names in _evaluated(document, evidence, name, found):
-            if inputs or not (names or evidence.measured):
+        evaluated = list(_evaluated(document, evidence, name, found))
+        is_there = not evidence.measured or any(inputs for _, _, inputs, _ in evaluated)
+        for key, value, inputs, names in evaluated:
+            if inputs or (is_there and not names):
                 _put(found, name, key, value, inputs)
-            elif not names:
-                constants.append((key, value))
-        if len(found.derived) > n_before:
-            for key, value in constants:
-                _put(found, name, key, value, [])
     return found
 
 
