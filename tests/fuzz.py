@@ -323,8 +323,9 @@ def use_document(folder: Path, file: str = "") -> None:
     from layerwise.inputs.texts import read_pairs, read_prompts
     from layerwise.inputs.upstream import read_registry
     from layerwise.ledger.records import read_judged
+    from layerwise.pages.claim_list import as_table, headlines_as_text, list_claims
     from layerwise.pages.run_summary import summary
-    from layerwise.steps import analyse, claims, draw, judge, list_models, page, scaling, trace
+    from layerwise.steps import analyse, draw, judge, list_models, page, scaling, trace
 
     os.chdir(folder)
     results = Path("results")
@@ -332,8 +333,8 @@ def use_document(folder: Path, file: str = "") -> None:
     judged = {"statistics": of / "statistics", "claims": of / "claims.json"}
     first = file.partition("/")[0]
     if first in ("", "params.yaml", "claims.json") or file == str(judged["claims"]):
-        claims.as_table(claims.list_claims("published", results, search="-0.17"))
-        claims.headlines_as_text(claims.judged("published", results)["headlines"])
+        as_table(list_claims("published", results, search="-0.17"))
+        headlines_as_text(read_judged(judged["claims"], "published")["headlines"])
         trace.as_text(trace.trace(CLAIM, "published", results))
         summary(read_judged(judged["claims"], "published"))
     if first in ("", "claims", "results") and file != str(judged["claims"]):

@@ -75,12 +75,14 @@ def results(tmp_path):
     return tmp_path / "results"
 
 
-def test_reading_imports_neither_numpy_nor_torch(results):
-    """`trace`, `claims` and every help are there at once."""
+@pytest.mark.parametrize("form", [[], ["--json"], ["--csv"]])
+def test_reading_imports_neither_numpy_nor_torch(results, form):
+    """`trace`, `claims` and every help are there at once, and know no reader's model."""
+    dear = {"numpy", "torch", "matplotlib", "layerwise.pages.own_model", "layerwise.reader"}
     code = (
         "import sys; from layerwise.cli import main; "
-        f"assert main(['claims', '--results', {str(results)!r}]) == 0; "
-        "print(sorted({'numpy', 'torch', 'matplotlib'} & set(sys.modules)))"
+        f"assert main(['claims', '--results', {str(results)!r}, *{form}]) == 0; "
+        f"print(sorted({dear} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"

@@ -33,7 +33,8 @@ from layerwise.inputs.published import Published
 from layerwise.inputs.texts import read_pairs, read_prompts
 from layerwise.pages.own_model import figures, page, require_templates, sections
 from layerwise.pages.own_model.cautions import cautions, share_of_two
-from layerwise.pages.own_model.tables import Section, Table
+from layerwise.pages.own_model.tables import Section
+from layerwise.pages.tables import Table
 from layerwise.pages.typeset import build_pdf
 from layerwise.statistics.bootstrap import mean_interval
 from layerwise.statistics.correlation import MIN_POINTS

@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from layerwise.errors import LayerwiseError
-    from layerwise.pages.own_model.tables import Table
+    from layerwise.pages.claim_list import claims
+    from layerwise.pages.tables import Table
     from layerwise.steps.analyze import analyze
-    from layerwise.steps.claims import claims
     from layerwise.steps.results import Result
     from layerwise.steps.scaling import compare
 
@@ -39,9 +39,9 @@ __all__ = ["LayerwiseError", "Result", "Table", "analyze", "claims", "compare"]
 _AT = {
     "analyze": "steps.analyze",
     "compare": "steps.scaling",
-    "claims": "steps.claims",
+    "claims": "pages.claim_list",
     "Result": "steps.results",
-    "Table": "pages.own_model.tables",
+    "Table": "pages.tables",
     "LayerwiseError": "errors",
 }
 

@@ -13,7 +13,7 @@ from layerwise.files import dated, together, write_json
 from layerwise.pages.html import seen
 from layerwise.pages.own_model import figures
 from layerwise.pages.own_model.page import Own, answer, write
-from layerwise.pages.own_model.tables import Table
+from layerwise.pages.tables import Table
 
 if TYPE_CHECKING:  # matplotlib is for who looks at figures
     from layerwise.figures.drawing import Drawn

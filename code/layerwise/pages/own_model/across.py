@@ -11,7 +11,8 @@ from layerwise.analyses.questions.answers import Answer, Results, answers, over_
 from layerwise.analyses.scaling import READER
 from layerwise.pages.own_model.figures import display_name
 from layerwise.pages.own_model.page import Own, number
-from layerwise.pages.own_model.tables import Section, Table, Value
+from layerwise.pages.own_model.tables import Section
+from layerwise.pages.tables import Table, Value
 
 PEAKS = {
     "n_layers": ("blocks", None),

@@ -21,8 +21,9 @@ from layerwise.pages import latex
 from layerwise.pages.html import fill, inlined, policy
 from layerwise.pages.own_model import HTML, LATEX, ROOT, STYLES
 from layerwise.pages.own_model.figures import display_name
-from layerwise.pages.own_model.tables import Section, Table, Value, significant
+from layerwise.pages.own_model.tables import Section
 from layerwise.pages.pictures import Picture
+from layerwise.pages.tables import Table, Value, significant
 from layerwise.statistics.estimates import Estimate
 
 LONGEST_FLOAT = 40  # rows: more do not fit on one page

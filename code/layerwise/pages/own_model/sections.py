@@ -6,7 +6,8 @@ from typing import Any
 from layerwise.analyses.categories import decisive_category, without_a_category
 from layerwise.analyses.layers import PREFIX
 from layerwise.analyses.questions.choices import READINGS
-from layerwise.pages.own_model.tables import Document, Section, Table, Value, facts
+from layerwise.pages.own_model.tables import Document, Section
+from layerwise.pages.tables import Table, Value, facts
 from layerwise.places.matrices import MATRICES
 from layerwise.statistics.correlation import MIN_POINTS
 
