@@ -1,5 +1,7 @@
 """Rules over recorded numbers: what they read, what is derived from what, and what stays out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -28,13 +30,18 @@ FAMILY = Document(
 )
 
 
+def printed():
+    """The tables of what is in print: nothing of it was measured."""
+    return replace(alone(PRINT), kept=frozenset())
+
+
 def in_print():
-    return Evidence(alone(PRINT), DRAWS)
+    return Evidence(printed(), DRAWS)
 
 
 def weighed(fragments, **documents):
     """Evidence of these measurements in the places of what is in print."""
-    return evidence_of(measured(alone(PRINT), fragments), DRAWS, {"analysis": documents})
+    return evidence_of(measured(printed(), fragments), DRAWS, {"analysis": documents})
 
 
 def derived(document, evidence):
@@ -212,3 +219,8 @@ def test_what_has_no_value_is_undefined_over_measured_numbers_alone():
     assert "it:/models/0/mean" in found.derived
     with pytest.raises(LayerwiseError, match="does not exist"):
         derived(document, in_print())
+    # of a reader's model each is measured, and a document is whole or none
+    with pytest.raises(LayerwiseError, match="a mean of 2 numbers does not exist"):
+        derived(document, Evidence(alone(PRINT), DRAWS)).whole()
+    family = derived(Document("gains", {"models/*": OF_MODEL}), Evidence(alone(PRINT), DRAWS))
+    assert family.whole() == family.documents

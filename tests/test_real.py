@@ -19,7 +19,7 @@ from matplotlib.text import Text
 from layerwise.analyses import depth_curves
 from layerwise.analyses.categories import decisive_category, without_a_category
 from layerwise.analyses.evidence import Evidence
-from layerwise.analyses.questions.answers import answers
+from layerwise.analyses.questions.answers import answers, in_print
 from layerwise.errors import LayerwiseError
 from layerwise.figures import style
 from layerwise.pages.own_model import figures, sections
@@ -113,7 +113,7 @@ def test_the_record_is_of_the_trained_model_and_holds_no_statement(root: Path) -
 
 def test_the_readme_says_what_was_recorded(root: Path, evidence: Evidence) -> None:
     readme = (root / "README.md").read_text(encoding="utf-8")
-    assert f'"{answer(answers(RECORDED, evidence))}"' in " ".join(readme.split())
+    assert f'"{answer(answers(RECORDED, in_print(evidence)))}"' in " ".join(readme.split())
     validation = RECORDED["validation"]
     r, deciding = (
         validation["_global_stats"]["ua_output_correlation"],
@@ -192,7 +192,9 @@ def test_one_page_says_one_number_for_one_ratio(
 ) -> None:
     (drawn,) = figures.draw({"model": documents}, ["spectral"])
     (asked,) = [
-        one for one in answers(documents, evidence) if one.question.name == "spectral_norms"
+        one
+        for one in answers(documents, in_print(evidence))
+        if one.question.name == "spectral_norms"
     ]
     assert drawn.title.endswith(f" is {asked.estimate.value:.3f} in model")
     assert asked.estimate.value == pytest.approx(documents["spectral"]["W_V_over_W_O"], rel=1e-6)

@@ -127,7 +127,7 @@ def compare(layers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     rows = [{"model": display} for display in models]
     cells = alone({SCALING: {**question, "models": models, "summary": rows}})
     nothing_is_drawn = Draws(N_RESAMPLES, LEVEL, SEED)
-    return derive({"": READER}, Evidence(cells, nothing_is_drawn)).documents[""]
+    return derive({"": READER}, Evidence(cells, nothing_is_drawn)).whole()[""]
 
 
 def _curve_of(display: str, document: Mapping[str, Any]) -> dict[str, Any]:

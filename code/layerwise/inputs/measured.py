@@ -119,13 +119,17 @@ def measured(published: Published, fragments: Fragments) -> Published:
 
 
 def alone(documents: Mapping[str, Any]) -> Published:
-    """The tables of one model that has no published place: whole files, texts included."""
+    """The tables of one model that has no published place: whole files, texts included.
+
+    They are measured numbers, so names and settings are kept apart as in `measured`.
+    """
     cells = {
         (file, key): value
         for file, document in documents.items()
         for key, value in leaves("", document, texts=True)
     }
-    return Published(cells, documents=documents)
+    kept = frozenset(cell for cell in cells if is_identity(cell[1]) or is_setting(*cell))
+    return Published(cells, kept=kept, documents=documents)
 
 
 def is_identity(key: str) -> bool:

@@ -12,7 +12,7 @@ import layerwise
 from layerwise import workers
 from layerwise.analyses import depth_curves, of_reader
 from layerwise.analyses.evidence import Evidence
-from layerwise.analyses.questions.answers import answers
+from layerwise.analyses.questions.answers import answers, in_print
 from layerwise.analyses.questions.beside import CONTROL, REPLICATES, controlled, replicated
 from layerwise.errors import LayerwiseError
 from layerwise.experiments import own_weights
@@ -63,14 +63,15 @@ def analyzed(
     published = read_published(PUBLISHED)
     measuring = Measuring(pairs, texts, pairs_name, layers, seed, published)
     found = measuring.of(checkpoint, folder, without)
-    in_print = Evidence(published, measuring.draws)
-    documents, answered = found.documents, answers(found.documents, in_print)
+    papers = Evidence(published, measuring.draws)
+    printed = in_print(papers)
+    documents, answered = found.documents, answers(found.documents, printed)
     noisy = range(replicates if rounds(checkpoint.dtype) else 0)
     again = [measuring.again(checkpoint, number, folder) for number in noisy]
     drawn = [measuring.drawn(checkpoint, number, folder, without) for number in range(control)]
     beside = {
-        REPLICATES: replicated(answered, [answers(of, in_print) for of in again]),
-        CONTROL: controlled(answered, [answers(of, in_print) for of in drawn]),
+        REPLICATES: replicated(answered, [answers(of, printed) for of in again]),
+        CONTROL: controlled(answered, [answers(of, printed) for of in drawn]),
     }
     documents |= {name: document for name, document in beside.items() if document}
     warned = cautions(found.values, found.filled, found.prompt_tokens, measuring.draws)
@@ -89,7 +90,7 @@ def analyzed(
         random_weights=is_random,
     )
     models = {checkpoint.display: documents}
-    return Result(models, documents, own, depth_curves.published(in_print))
+    return Result(models, documents, own, depth_curves.published(papers))
 
 
 @dataclass(frozen=True)

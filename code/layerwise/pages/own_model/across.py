@@ -3,12 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
-from layerwise.analyses import depth_curves
-from layerwise.analyses.derivation import derive
+from layerwise.analyses import analyse, depth_curves
 from layerwise.analyses.evidence import Evidence
 from layerwise.analyses.questions import QUESTIONS
-from layerwise.analyses.questions.answers import Answer, Results, answers, over_models
-from layerwise.analyses.scaling import READER
+from layerwise.analyses.questions.answers import (
+    Answer,
+    Printed,
+    Results,
+    answers,
+    in_print,
+    over_models,
+)
 from layerwise.pages.own_model.figures import display_name
 from layerwise.pages.own_model.page import Own, number
 from layerwise.pages.own_model.tables import Section
@@ -39,8 +44,9 @@ def page_of(
         evidence: the published numbers.
         curves: of the papers' models.
     """
-    printed = derive({"": READER}, evidence).documents[""]
-    peaks = _peaks(models, comparison, printed)
+    family = analyse("scaling", evidence).documents["family"]
+    printed = in_print(evidence)
+    peaks = _peaks(models, comparison, family)
     about = (
         "At which layer does the correlation of asymmetry and preference peak, where does it end, "
         "and does that move with size? Below the own models the papers’."
@@ -55,17 +61,17 @@ def page_of(
         [],
         {},
         [Section("scaling", "The correlation across models", about, [peaks])],
-        answers=over_models(models, evidence),
-        matrix=_matrix(models, evidence),
+        answers=over_models(models, printed),
+        matrix=_matrix(models, printed),
         further=[_curves(models, curves)],
         lead=lead,
     )
 
 
-def _matrix(models: Mapping[str, Results], evidence: Evidence) -> Table | None:
+def _matrix(models: Mapping[str, Results], printed: Printed) -> Table | None:
     """Claims by model: outcome, value and interval."""
     found = {
-        name: {one.question.name: one for one in answers(of, evidence)}
+        name: {one.question.name: one for one in answers(of, printed)}
         for name, of in models.items()
     }
     rows = []
