@@ -26,7 +26,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.experiments.reduction import measure
 from layerwise.figures import style
 from layerwise.figures.categories import MOST_NAMED
-from layerwise.figures.drawing import draw
+from layerwise.figures.drawing import draw, draw_all
 from layerwise.figures.numbers import OWN, Numbers
 from layerwise.inputs.measured import alone
 from layerwise.inputs.published import Published
@@ -193,7 +193,8 @@ def test_the_tables_are_typeset_with_the_packages_they_name(tmp_path: Path) -> N
 
 
 def test_hostile_names_are_words_in_figures(results: Any, tmp_path: Path) -> None:
-    drawn = {one.name: one.figure for one in figures.draw({MODEL: results}) if one.figure}
+    numbers = figures.numbers_of({MODEL: results})
+    drawn = {one.name: one.figure for one in draw_all(numbers, FIGURES) if one.figure}
     assert list(drawn) == FIGURES[:-2]  # no weights were measured
     assert cbook.is_math_text("$x$")
     for name, figure in drawn.items():
@@ -341,7 +342,7 @@ def test_the_papers_curves_lie_behind_an_own_one_and_only_there(
     curves = depth_curves.published(Evidence(published, DRAWS))
     pairs = {"m": {"pairs": results["pairs"]}}
     for beside in (curves, {}):
-        (drawn,) = figures.draw(pairs, ["pairs"], beside=beside)
+        drawn = draw("pairs", figures.numbers_of(pairs, beside=beside))
         assert drawn.figure is not None
         first, last = drawn.figure.axes[0], drawn.figure.axes[4]
         named = {text.get_text() for text in first.texts}
