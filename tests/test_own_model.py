@@ -32,11 +32,10 @@ from layerwise.inputs.measured import alone
 from layerwise.inputs.published import Published
 from layerwise.inputs.texts import read_pairs, read_prompts
 from layerwise.pages.own_model import figures, page, require_templates, sections
-from layerwise.pages.own_model.cautions import cautions, share_of_two
-from layerwise.pages.own_model.tables import Section
+from layerwise.pages.own_model.cautions import cautions
 from layerwise.pages.tables import Table
 from layerwise.pages.typeset import build_pdf
-from layerwise.statistics.bootstrap import mean_interval
+from layerwise.statistics.bootstrap import mean_interval, share_of_two_points
 from layerwise.statistics.correlation import MIN_POINTS
 from layerwise.steps.analyze import analyze
 from layerwise.steps.results import Result
@@ -47,6 +46,7 @@ from tiny_checkpoints import EXAMPLE, twin_folder
 
 CHECKPOINT = twin_folder("gpt_neox", 5)
 FIGURES = [*figures.OF_ONE]
+NAMES = [section.name for section in sections.SECTIONS]
 HOSTILE = (MARKUP[0], MARKUP[6], TEX[0], TEX[5], "$x^2$ & $\\frac{$", "größe 語 \u2588")
 
 
@@ -76,7 +76,7 @@ def leaves(document: Any) -> Iterator[float]:
             yield from leaves(one)
 
 
-@pytest.mark.parametrize("name", sections.SECTIONS)
+@pytest.mark.parametrize("name", NAMES)
 def test_every_number_of_a_table_is_in_the_json_file_beside_it(out: Path, name: str) -> None:
     document = json.loads((out / f"{name}.json").read_text())
     cells = cells_of((out / "index.html").read_text(), name)
@@ -96,7 +96,7 @@ def test_the_page_asks_for_nothing_and_links_what_is_there(out: Path) -> None:
     files = {one for one in found.links if not one.startswith(("#", "data:"))}
     written = [*out.glob("tables*"), *(out / "tables").iterdir()]
     names = {path.relative_to(out).as_posix() for path in written if path.is_file()}
-    assert names | {f"{name}.json" for name in sections.SECTIONS} <= files
+    assert names | {f"{name}.json" for name in NAMES} <= files
     assert all((out / one).is_file() and ".." not in one for one in files)
     assert any(one.startswith("default-src 'none'; img-src data:; ") for _, one in found.values)
     assert found.scripts == []
@@ -105,7 +105,7 @@ def test_the_page_asks_for_nothing_and_links_what_is_there(out: Path) -> None:
     kinds = Counter(path.suffix for path in (out / "figures").iterdir())
     assert kinds == dict.fromkeys((".pdf", ".svg"), len(FIGURES))
     order = re.findall(r'<section id="(\w+)"', text)
-    assert order == ["answers", "figures", *sections.SECTIONS, "data"]
+    assert order == ["answers", "figures", *NAMES, "data"]
     words = "\n".join(found.words)
     index = json.loads((out / "hidden_states" / "index.json").read_text())
     measured = [str(index[key]) for key in ("model", "revision", "dtype", "device", "torch")]
@@ -224,7 +224,8 @@ def test_a_reading_without_r_says_why(results: Any) -> None:
     assert ["first token", None, None] in table.rows
     assert table.notes[0].startswith("No r for the first token: it has the same state")
     assert len(table.notes) == len(sections.layers(results["layers"])[0].notes) + 1
-    own = page.Own("m", [], [], {}, [Section("layers", "t", "a", [table])])
+    section = sections.Section("layers", "t", "q", sections.layers)
+    own = page.Own("m", [], [], {}, {section: [table]})
     cells = cells_of(page.html(own, []), "layers")
     assert cells[(at := cells.index("first token")) + 1 : at + 3] == ["–", "–"]
     assert "first token & -- & --" in page.tex(own)
@@ -283,7 +284,8 @@ def test_csv_has_every_digit_and_the_page_those_that_count() -> None:
 @pytest.mark.parametrize("n", [3, 4, 5, 6])
 def test_share_of_resamples_of_two_points_by_counting(n: int) -> None:
     every = list(itertools.product(range(n), repeat=n))
-    assert share_of_two(n) == pytest.approx(sum(len(set(one)) <= 2 for one in every) / len(every))
+    counted = sum(len(set(one)) <= 2 for one in every) / len(every)
+    assert share_of_two_points(n) == pytest.approx(counted)
 
 
 THREE = "There are 3 categories: 77.8% of their resamples"

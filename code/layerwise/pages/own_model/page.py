@@ -21,7 +21,7 @@ from layerwise.pages import latex
 from layerwise.pages.html import fill, inlined, policy
 from layerwise.pages.own_model import HTML, LATEX, ROOT, STYLES
 from layerwise.pages.own_model.figures import display_name
-from layerwise.pages.own_model.tables import Section
+from layerwise.pages.own_model.sections import Section
 from layerwise.pages.pictures import Picture
 from layerwise.pages.tables import Table, Value, significant
 from layerwise.statistics.estimates import Estimate
@@ -42,7 +42,7 @@ class Own:
     settings: Sequence[tuple[str, str]]
     cautions: Sequence[str]
     absent: Mapping[str, str]
-    sections: Sequence[Section]
+    sections: Mapping[Section, Sequence[Table]]
     answers: Sequence[Answer] = ()
     beside: Mapping[str, Any] = field(default_factory=dict)  # of replicates and random weights
     matrix: Table | None = None  # the claims by model, of several
@@ -56,7 +56,7 @@ class Own:
     @property
     def tables(self) -> list[Table]:
         """Of the page, and those beside it."""
-        of_page = [table for section in self.sections for table in section.tables]
+        of_page = [table for tables in self.sections.values() for table in tables]
         asked = [claims(self.answers)] if self.answers else []
         asked += [self.matrix] if self.matrix else []
         return [*asked, *of_page, *self.further]

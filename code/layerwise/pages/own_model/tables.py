@@ -1,24 +1,8 @@
-"""Tables of a reader's own models: a section of them, and that of the pairs."""
-
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+"""The table of the pairs of a reader's own model."""
 
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import Values
 from layerwise.pages.tables import Table
-
-Document = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Section:
-    """The tables of one analysis; its JSON file is `name`.json."""
-
-    name: str
-    title: str
-    about: str
-    tables: Sequence[Table]
 
 
 def by_pair(values: Values) -> Table:
