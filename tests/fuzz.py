@@ -217,7 +217,7 @@ def use_checkpoint(folder: Path) -> None:
     from layerwise.extraction.hidden_states import extract
     from layerwise.extraction.load import load_model
     from layerwise.inputs.texts import read_pairs
-    from layerwise.steps.plan import plan
+    from layerwise.reader.plan import plan
 
     token_ids.SECONDS = 2
     asked = {
@@ -325,7 +325,8 @@ def use_document(folder: Path, file: str = "") -> None:
     from layerwise.ledger.records import read_judged
     from layerwise.pages.claim_list import as_table, headlines_as_text, list_claims
     from layerwise.pages.run_summary import summary
-    from layerwise.steps import analyse, draw, judge, list_models, page, scaling, trace
+    from layerwise.reader.compare import compare
+    from layerwise.steps import analyse, draw, judge, list_models, page, trace
 
     os.chdir(folder)
     results = Path("results")
@@ -351,7 +352,7 @@ def use_document(folder: Path, file: str = "") -> None:
         page.run("published", **judged, figures=Path("figures"), out=out,
                  templates=ROOT / "report/templates")  # fmt: skip
     if first in ("", "one"):
-        scaling.compare([Path("one"), Path("two")], out)
+        compare([Path("one"), Path("two")], out)
     if first in ("", "measured"):
         analyse.run("measured", out / "again", numbers=Path("measured"))
     if first in ("", "pairs.json", "prompts.json"):

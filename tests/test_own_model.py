@@ -20,7 +20,7 @@ from matplotlib import cbook
 from matplotlib.text import Text
 
 from hostile import MARKUP, TEX
-from layerwise.analyses import depth_curves, of_reader
+from layerwise.analyses import OF_READER, depth_curves, of_reader
 from layerwise.analyses.evidence import Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.experiments.reduction import measure
@@ -35,10 +35,10 @@ from layerwise.pages.own_model import figures, page, require_templates, sections
 from layerwise.pages.own_model.cautions import cautions
 from layerwise.pages.tables import Table
 from layerwise.pages.typeset import build_pdf
+from layerwise.reader.analyze import analyze
+from layerwise.reader.result import Result
 from layerwise.statistics.bootstrap import mean_interval, share_of_two_points
 from layerwise.statistics.correlation import MIN_POINTS
-from layerwise.steps.analyze import analyze
-from layerwise.steps.results import Result
 from parsed_page import Page
 from random_states import DRAWS, FEW, numbers_of, results_of, some_pairs, write_states
 from test_paper import document, needs_latex
@@ -159,6 +159,15 @@ def test_a_model_without_known_slices_is_told_so(out: Path, tmp_path: Path) -> N
     assert "There is no spectral.json: falcon is known" in "".join(page_of.words)
     assert "spectral.json" not in page_of.links
     assert "gains.json" in page_of.links
+
+
+def test_a_section_per_result_document_and_their_titles_are_told_apart() -> None:
+    """But for the answers, which the page begins with."""
+    assert [name for name in OF_READER if name != "sensitivity"] == NAMES
+    for said in ("title", "question"):
+        texts = [getattr(section, said) for section in sections.SECTIONS]
+        assert len(set(texts)) == len(texts)
+    assert all(section.question.endswith((".", "?")) for section in sections.SECTIONS)
 
 
 def test_a_package_without_its_repository_iv(tmp_path: Path) -> None:

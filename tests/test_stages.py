@@ -17,8 +17,8 @@ from layerwise.files import sha256_of
 from layerwise.inputs.shapes import read_choices
 from layerwise.pages.claim_list import as_table, claims, found, list_claims
 from layerwise.places.result_files import BOOTSTRAP, UA_FILES
+from layerwise.reader.compare import compare
 from layerwise.steps import analyse
-from layerwise.steps.scaling import compare
 from layerwise.steps.trace import as_text, trace
 
 CLAIM = "p2.nb003.6.9b.global.ci_lower"

@@ -13,6 +13,7 @@ experiments  which text, model, dtype and measure fill which place of the publis
 ledger       claims and statistics -> verdicts and findings
 figures      statistics -> figures
 pages        verdicts, statistics, figures -> the HTML page, the LaTeX paper, a reader's own page
+reader       a reader's own model, taken through the same steps as the papers'
 doctor       what can run on this machine
 rehearsal    the measured pipeline on random weights, in a scratch copy
 steps        the stages of the pipeline: read, call one of the above, write
@@ -30,17 +31,17 @@ if TYPE_CHECKING:
     from layerwise.errors import LayerwiseError
     from layerwise.pages.claim_list import claims
     from layerwise.pages.tables import Table
-    from layerwise.steps.analyze import analyze
-    from layerwise.steps.results import Result
-    from layerwise.steps.scaling import compare
+    from layerwise.reader.analyze import analyze
+    from layerwise.reader.compare import compare
+    from layerwise.reader.result import Result
 
 __version__ = "0.1.0"
 __all__ = ["LayerwiseError", "Result", "Table", "analyze", "claims", "compare"]
 _AT = {
-    "analyze": "steps.analyze",
-    "compare": "steps.scaling",
+    "analyze": "reader.analyze",
+    "compare": "reader.compare",
     "claims": "pages.claim_list",
-    "Result": "steps.results",
+    "Result": "reader.result",
     "Table": "pages.tables",
     "LayerwiseError": "errors",
 }

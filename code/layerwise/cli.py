@@ -167,7 +167,7 @@ def analyze(
                              "layers": layers, "seed": seed, "without": left_out,
                              "replicates": replicates, "control": control}  # fmt: skip
     if dry_run:
-        return module("steps.plan").plan(model, pairs, prompts, asked)
+        return module("reader.plan").plan(model, pairs, prompts, asked)
     return layerwise.analyze(model, pairs, prompts, **asked).summary
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import escape
 
 from layerwise.analyses.depth_curves import Curves
+from layerwise.figures.numbers import Numbers
 from layerwise.files import dated, together, write_json
 from layerwise.pages.html import seen
 from layerwise.pages.own_model import figures
@@ -17,7 +18,6 @@ from layerwise.pages.tables import Table
 
 if TYPE_CHECKING:  # matplotlib is for who looks at figures
     from layerwise.figures.drawing import Drawn
-    from layerwise.figures.numbers import Numbers
 
 Document = Mapping[str, Any]
 # Where figures and tables are, and the page.
@@ -102,7 +102,7 @@ class Result:
         return replace(self, folder=folder)
 
     @property
-    def _numbers(self) -> "Numbers":
+    def _numbers(self) -> Numbers:
         """What the figures read."""
         return figures.numbers_of(
             self.models, random_weights=self.page.random_weights, beside=self.beside
