@@ -22,6 +22,7 @@ from matplotlib.text import Text
 from hostile import MARKUP, TEX
 from layerwise.analyses import OF_READER, depth_curves, of_reader
 from layerwise.analyses.evidence import Evidence
+from layerwise.analyses.questions.answers import Answer
 from layerwise.errors import LayerwiseError
 from layerwise.experiments.reduction import measure
 from layerwise.figures import style
@@ -39,6 +40,7 @@ from layerwise.reader.analyze import analyze
 from layerwise.reader.result import Result
 from layerwise.statistics.bootstrap import mean_interval, share_of_two_points
 from layerwise.statistics.correlation import MIN_POINTS
+from layerwise.statistics.estimates import Estimate
 from parsed_page import Page
 from random_states import DRAWS, FEW, numbers_of, results_of, some_pairs, write_states
 from test_paper import document, needs_latex
@@ -168,6 +170,17 @@ def test_a_section_per_result_document_and_their_titles_are_told_apart() -> None
         texts = [getattr(section, said) for section in sections.SECTIONS]
         assert len(set(texts)) == len(texts)
     assert all(section.question.endswith((".", "?")) for section in sections.SECTIONS)
+
+
+def test_the_table_of_claims_has_the_words_of_the_answers(analyzed: Result) -> None:
+    """Those of the result file, by the rule that knew p; an estimate alone does not say p."""
+    rows = analyzed.documents["sensitivity"]["rows"]
+    own = [row for row in analyzed.tables["claims"].records if row["outcome"] is not None]
+    assert [row["outcome"] for row in own] == [row["word"] for row in rows]
+    (first, *_) = analyzed.page.answers
+    certain = Estimate(0.9, 0.8, 1.0, 6, "categories")
+    asked = Answer(first.question, certain, {"spearman": certain}, {}, {"spearman": "no"}, "yes")
+    assert [row["outcome"] for row in page.claims([asked]).records] == ["yes", "no"]
 
 
 def test_a_package_without_its_repository_iv(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from layerwise.analyses.questions.answers import Answer
 from layerwise.analyses.questions.beside import CONTROL, REPLICATES, again, share
 from layerwise.analyses.questions.choices import text
-from layerwise.analyses.questions.question import MEANINGS, NO, TOO_FEW, UNDECIDED, WORDS, YES, word
+from layerwise.analyses.questions.question import MEANINGS, NO, TOO_FEW, UNDECIDED, WORDS, YES
 from layerwise.figures.printed import Printed
 from layerwise.files import write_text
 from layerwise.pages import latex
@@ -221,11 +221,10 @@ def claims(answers: Sequence[Answer]) -> Table:
     """Every claim as the papers asked it, under every other choice, and on the papers' models."""
     rows: list[list[Value]] = []
     for one in answers:
-        asked = {"as the papers did": one.estimate}
-        asked |= {text(choice): of for choice, of in one.others.items()}
-        for how, of in asked.items():
+        asked = [("as the papers did", one.estimate, one.word)]
+        asked += [(text(choice), of, one.words[choice]) for choice, of in one.others.items()]
+        for how, of, said in asked:
             ends = [end if math.isfinite(end) else None for end in (of.low, of.high)]
-            said = word(of, one.question.within)
             rows.append([one.question.says, how, of.value, *ends, of.n, said])
         for model, value in one.published.items():
             rows.append([one.question.says, f"papers: {display_name(model)}", value, *[None] * 4])
