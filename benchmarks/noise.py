@@ -20,12 +20,14 @@ import numpy as np
 import typer
 from scipy.special import stdtrit
 
+from layerwise.analyses import of_reader
+from layerwise.experiments.of_own_model import Measured, Measuring
 from layerwise.extraction.load import load_model
 from layerwise.inputs.published import read_published
 from layerwise.inputs.texts import read_pairs, read_prompts
 from layerwise.inputs.upstream import PUBLISHED
+from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 from layerwise.statistics.noise import COVERED
-from layerwise.steps.own_model import Measuring
 
 LEFT_OUT = ("sensitivity", "spectral")  # choices of the others; matrices carry no noise
 
@@ -54,26 +56,28 @@ def main(
     dtypes: Annotated[str, typer.Option()] = "float16,bfloat16",
 ) -> None:
     """Print a table: a row per dtype and result file."""
-    measuring = Measuring(
-        read_pairs("papers"), read_prompts("papers"), "papers", None, 42, read_published(PUBLISHED)
-    )
+    draws = Draws(N_RESAMPLES, LEVEL, SEED)
+    texts = read_pairs("papers"), read_prompts("papers")
+    published = read_published(PUBLISHED)
+    measuring = Measuring(*texts, "papers", None, draws, published, ["spectral"])
+
+    def of_model(found: Measured) -> dict[str, float]:
+        return of_files(of_reader(found.numbers, draws))
+
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
 
         def measured(dtype: str) -> tuple[Any, dict[str, float]]:
             loaded = load_model(checkpoint, dtype, "cpu")
-            found = measuring.of(loaded, base / dtype / "hidden_states", ["spectral"])
-            return loaded, of_files(found.documents)
+            return loaded, of_model(measuring.of(loaded, base / dtype / "hidden_states"))
 
         _, exact = measured("float32")
         print("dtype     file                numbers  covered  by sqrt(2)  width / d")
         for dtype in dtypes.split(","):
             loaded, rounded = measured(dtype)
-            again = [
-                of_files(measuring.again(loaded, k, base / dtype / "hidden_states"))
-                for k in range(replicates)
-            ]
-            tell(dtype, exact, rounded, again)
+            folder_of_states = base / dtype / "hidden_states"
+            noisy = measuring.replicates(loaded, replicates, folder_of_states)
+            tell(dtype, exact, rounded, list(map(of_model, noisy)))
 
 
 def tell(

@@ -31,12 +31,12 @@ import psutil
 # The parts: functions that are timed, none inside another, where they are called by this name.
 PARTS = {
     "load the model": "layerwise.extraction.load:load_model",
-    "forward passes": "layerwise.steps.own_model:extract",
-    "measures of states": "layerwise.steps.own_model:measure",
+    "forward passes": "layerwise.experiments.of_own_model:extract",
+    "measures of states": "layerwise.experiments.of_own_model:measure",
     "intervals": "layerwise.experiments.of_pairs.reader:numbers",
     "gains": "layerwise.experiments.own_weights:gains",
     "wait for spectral norms": "layerwise.experiments.own_weights:spectral",
-    "figures, page, tables": "layerwise.steps.results:write",
+    "figures, page, tables": "layerwise.reader.result:write",
 }
 PASSES, START = "forward passes", "interpreter, imports, checks"
 HERE = Path(__file__).parent

@@ -132,7 +132,7 @@ def analyzed(once):
 @pytest.fixture
 def quick(monkeypatch):
     """`analyze` draws few resamples and one of its figures, where neither is what is tested."""
-    monkeypatch.setattr("layerwise.steps.own_model.N_RESAMPLES", 200)
+    monkeypatch.setattr("layerwise.reader.of_checkpoint.N_RESAMPLES", 200)
     monkeypatch.setattr("layerwise.pages.own_model.figures.OF_ONE", ("layers",))
 
 

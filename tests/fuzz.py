@@ -217,7 +217,7 @@ def use_checkpoint(folder: Path) -> None:
     from layerwise.extraction.hidden_states import extract
     from layerwise.extraction.load import load_model
     from layerwise.inputs.texts import read_pairs
-    from layerwise.steps.plan import plan
+    from layerwise.reader.plan import plan
 
     token_ids.SECONDS = 2
     asked = {
@@ -322,7 +322,11 @@ def use_document(folder: Path, file: str = "") -> None:
     from layerwise.inputs.models import read_models
     from layerwise.inputs.texts import read_pairs, read_prompts
     from layerwise.inputs.upstream import read_registry
-    from layerwise.steps import analyse, claims, draw, judge, list_models, page, run, scaling, trace
+    from layerwise.ledger.records import read_judged
+    from layerwise.pages.claim_list import as_table, headlines_as_text, list_claims
+    from layerwise.pages.run_summary import summary
+    from layerwise.reader.compare import compare
+    from layerwise.steps import analyse, draw, judge, list_models, page, trace
 
     os.chdir(folder)
     results = Path("results")
@@ -330,10 +334,10 @@ def use_document(folder: Path, file: str = "") -> None:
     judged = {"statistics": of / "statistics", "claims": of / "claims.json"}
     first = file.partition("/")[0]
     if first in ("", "params.yaml", "claims.json") or file == str(judged["claims"]):
-        claims.as_table(claims.list_claims("published", results, search="-0.17"))
-        claims.headlines_as_text(claims.judged("published", results)["headlines"])
+        as_table(list_claims("published", results, search="-0.17"))
+        headlines_as_text(read_judged(judged["claims"], "published")["headlines"])
         trace.as_text(trace.trace(CLAIM, "published", results))
-        run.summary("published")
+        summary(read_judged(judged["claims"], "published"))
     if first in ("", "claims", "results") and file != str(judged["claims"]):
         judge.run("published", judged["statistics"], out / "claims.json")
     if first == "results":
@@ -348,7 +352,7 @@ def use_document(folder: Path, file: str = "") -> None:
         page.run("published", **judged, figures=Path("figures"), out=out,
                  templates=ROOT / "report/templates")  # fmt: skip
     if first in ("", "one"):
-        scaling.compare([Path("one"), Path("two")], out)
+        compare([Path("one"), Path("two")], out)
     if first in ("", "measured"):
         analyse.run("measured", out / "again", numbers=Path("measured"))
     if first in ("", "pairs.json", "prompts.json"):

@@ -16,10 +16,10 @@ import layerwise
 from claim_records import judged, record
 from layerwise import cli
 from layerwise.errors import LayerwiseError
+from layerwise.experiments import of_own_model
 from layerwise.files import write_json
 from layerwise.places.result_files import ANISOTROPY, BINS, BOOTSTRAP, LAYERS, PAIRS, UA_FILES
-from layerwise.steps import own_model
-from layerwise.steps.results import Result
+from layerwise.reader.result import Result
 from tiny_checkpoints import EXAMPLE, contents, twin_folder
 
 CHECKPOINT = twin_folder("gpt_neox", 5)
@@ -75,12 +75,14 @@ def results(tmp_path):
     return tmp_path / "results"
 
 
-def test_reading_imports_neither_numpy_nor_torch(results):
-    """`trace`, `claims` and every help are there at once."""
+@pytest.mark.parametrize("form", [[], ["--json"], ["--csv"]])
+def test_reading_imports_neither_numpy_nor_torch(results, form):
+    """`trace`, `claims` and every help are there at once, and know no reader's model."""
+    dear = {"numpy", "torch", "matplotlib", "layerwise.pages.own_model", "layerwise.reader"}
     code = (
         "import sys; from layerwise.cli import main; "
-        f"assert main(['claims', '--results', {str(results)!r}]) == 0; "
-        "print(sorted({'numpy', 'torch', 'matplotlib'} & set(sys.modules)))"
+        f"assert main(['claims', '--results', {str(results)!r}, *{form}]) == 0; "
+        f"print(sorted({dear} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
@@ -131,7 +133,7 @@ def test_exit_codes(capsys, monkeypatch, raised, code, message):
     def stop(folders, out):
         raise raised
 
-    monkeypatch.setattr("layerwise.steps.scaling.compare", stop)
+    monkeypatch.setattr("layerwise.reader.compare.compare", stop)
     assert run(capsys, "scaling", "a", "b") == (code, "", message)
 
 
@@ -302,7 +304,7 @@ def test_interrupt_leaves_a_run_to_go_on_from(capsys, tmp_path, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("layerwise.steps.own_model.measure", stop)
+    monkeypatch.setattr("layerwise.experiments.of_own_model.measure", stop)
     code, _, err = analyze(capsys, tmp_path / "out")
     assert code == 130
     assert "interrupted; run it again" in err
@@ -316,7 +318,7 @@ def test_interrupt_leaves_a_run_to_go_on_from(capsys, tmp_path, monkeypatch):
 @pytest.mark.usefixtures("quick")
 def test_a_second_run_is_refused_and_leaves_the_first_ones_work(capsys, tmp_path, monkeypatch):
     """Also where the first has made nothing yet when the second looks at the folder."""
-    work, extract = tmp_path / "out" / "hidden_states.partial" / "batch", own_model.extract
+    work, extract = tmp_path / "out" / "hidden_states.partial" / "batch", of_own_model.extract
 
     def after_the_first_began(*arguments):
         work.parent.mkdir()
@@ -325,7 +327,7 @@ def test_a_second_run_is_refused_and_leaves_the_first_ones_work(capsys, tmp_path
 
     (tmp_path / "out").mkdir()
     with FileLock(tmp_path / "out" / "hidden_states.lock"), monkeypatch.context() as patch:
-        patch.setattr(own_model, "extract", after_the_first_began)
+        patch.setattr(of_own_model, "extract", after_the_first_began)
         code, _, err = analyze(capsys, tmp_path / "out")
         assert (code, "one run at a time writes" in err) == (2, True)
         assert work.exists() == work.parent.exists()

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from layerwise.steps import duration
-from layerwise.steps.duration import Duration, matrix_rate
+from layerwise.reader import duration
+from layerwise.reader.duration import Duration, matrix_rate
 
 CONFIG = {"num_attention_heads": 8, "num_key_value_heads": 8}
 

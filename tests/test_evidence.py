@@ -1,5 +1,7 @@
 """Rules over recorded numbers: what they read, what is derived from what, and what stays out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -28,13 +30,18 @@ FAMILY = Document(
 )
 
 
+def printed():
+    """The tables of what is in print: nothing of it was measured."""
+    return replace(alone(PRINT), kept=frozenset())
+
+
 def in_print():
-    return Evidence(alone(PRINT), DRAWS)
+    return Evidence(printed(), DRAWS)
 
 
 def weighed(fragments, **documents):
     """Evidence of these measurements in the places of what is in print."""
-    return evidence_of(measured(alone(PRINT), fragments), DRAWS, {"analysis": documents})
+    return evidence_of(measured(printed(), fragments), DRAWS, {"analysis": documents})
 
 
 def derived(document, evidence):
@@ -208,6 +215,13 @@ def test_a_number_of_settings_alone_is_a_constant(there):
         assert found.derived["it:/half"] == ["runs#/known_gain"]
 
 
+def test_a_document_has_its_parts_in_the_order_of_its_rules_whatever_they_read():
+    """A constant too, though over measured numbers it is there for the others' sake."""
+    document = Document("gains", {"": {"bound": lambda f: 0.05, "top": lambda f: f.largest}})
+    for evidence in (in_print(), weighed({"gains": {"/largest": 4.0}})):
+        assert list(derived(document, evidence).derived) == ["it:/bound", "it:/top"]
+
+
 def test_names_alone_are_no_statistic_in_print_either():
     names = Document("gains", {"": {"n": lambda f: len({m.model for m in f.models})}})
     assert derived(names, in_print()).derived == {}
@@ -225,3 +239,8 @@ def test_what_has_no_value_is_undefined_over_measured_numbers_alone():
     assert "it:/models/0/mean" in found.derived
     with pytest.raises(LayerwiseError, match="does not exist"):
         derived(document, in_print())
+    # of a reader's model each is measured, and a document is whole or none
+    with pytest.raises(LayerwiseError, match="a mean of 2 numbers does not exist"):
+        derived(document, Evidence(alone(PRINT), DRAWS)).whole()
+    family = derived(Document("gains", {"models/*": OF_MODEL}), Evidence(alone(PRINT), DRAWS))
+    assert family.whole() == family.documents

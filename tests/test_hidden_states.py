@@ -15,7 +15,7 @@ from layerwise.extraction.forward import forward, mean_token_nll
 from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint, attention_kernel, load_model
 from layerwise.extraction.store import BEFORE_NORM, POOLINGS, HiddenStates
-from layerwise.steps.results import Result
+from layerwise.reader.result import Result
 from tiny_checkpoints import (
     EVERY_KIND,
     EXAMPLE,

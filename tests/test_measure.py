@@ -68,8 +68,8 @@ def step(twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         loaded.append(dtype)
         return load_model(twin, dtype, device)
 
-    monkeypatch.setattr(measure, "load_registered", load)
-    monkeypatch.setattr(measure, "fetch", lambda *of_model: None)
+    monkeypatch.setattr(of_model, "load_registered", load)
+    monkeypatch.setattr(of_model, "fetch", lambda *of_model: None)
     monkeypatch.setattr(measure.upstream, "verify_data", lambda folder: None)
     data, params = tmp_path / "data", tmp_path / "params.yaml"
     data.mkdir()
@@ -158,7 +158,7 @@ def test_a_model_that_cannot_be_loaded_says_why_and_its_stage_ends_well_iv(
     def fail(*_: Any, **__: Any) -> None:
         raise error
 
-    monkeypatch.setattr(measure, "load_registered", fail)
+    monkeypatch.setattr(of_model, "load_registered", fail)
     choices = {"measure": CHOICES | {"replicates": 2, "control": 2}, "analyse": DRAWS}
     (step.folder / "params.yaml").write_text(yaml.safe_dump(choices))
     said = step.run(code=1)  # DVC does not call it done
@@ -235,6 +235,22 @@ def test_a_run_that_fails_leaves_the_others_alone(measured_with: Any) -> None:
     assert found["absent"]["hunt"] == "it needs 80 GiB, 40 GiB are there"
 
 
+def test_the_matrices_of_a_model_are_looked_up_once_per_dtype(
+    measured_with: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not for every experiment: each reads the headers of all files."""
+    looked_up: list[str] = []
+    weights_of = Weights.of
+
+    def of(checkpoint: Any) -> Any:
+        looked_up.append(checkpoint.dtype)
+        return weights_of(checkpoint)
+
+    monkeypatch.setattr(Weights, "of", of)
+    measured_with({})
+    assert looked_up == ["float16", "float32"]
+
+
 def test_a_run_that_is_done_is_not_computed_again_after_a_kill(
     measured_with: Any, twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -291,7 +307,7 @@ def test_what_the_hub_refuses_is_asked_for_once(step: Any, monkeypatch: Any) -> 
         raise LayerwiseError("it is gated: accept its licence")
 
     with monkeypatch.context() as patch:
-        patch.setattr(measure, "fetch", fetch)
+        patch.setattr(of_model, "fetch", fetch)
         assert step.run(code=1).count("it is gated") == 1
     assert (len(asked), step.loaded) == (1, [])
     found = read_measurements(step.folder / "models")[SLUG]

@@ -20,26 +20,28 @@ from matplotlib import cbook
 from matplotlib.text import Text
 
 from hostile import MARKUP, TEX
-from layerwise.analyses import depth_curves, of_reader
+from layerwise.analyses import OF_READER, depth_curves, of_reader
 from layerwise.analyses.drawn import of_model
 from layerwise.analyses.evidence import Evidence
+from layerwise.analyses.questions.answers import Answer
 from layerwise.errors import LayerwiseError
 from layerwise.experiments.reduction import measure
 from layerwise.figures import style
 from layerwise.figures.categories import MOST_NAMED
-from layerwise.figures.drawing import draw
+from layerwise.figures.drawing import draw, draw_all
 from layerwise.figures.numbers import OWN, Numbers
 from layerwise.inputs.measured import alone
 from layerwise.inputs.published import Published
 from layerwise.inputs.texts import read_pairs, read_prompts
 from layerwise.pages.own_model import figures, page, require_templates, sections
-from layerwise.pages.own_model.cautions import cautions, share_of_two
-from layerwise.pages.own_model.tables import Section, Table
+from layerwise.pages.own_model.cautions import cautions
+from layerwise.pages.tables import Table
 from layerwise.pages.typeset import build_pdf
-from layerwise.statistics.bootstrap import mean_interval
+from layerwise.reader.analyze import analyze
+from layerwise.reader.result import Result
+from layerwise.statistics.bootstrap import mean_interval, share_of_two_points
 from layerwise.statistics.correlation import MIN_POINTS
-from layerwise.steps.analyze import analyze
-from layerwise.steps.results import Result
+from layerwise.statistics.estimates import Estimate
 from parsed_page import Page
 from random_states import DRAWS, FEW, numbers_of, results_of, some_pairs, write_states
 from test_paper import document, needs_latex
@@ -47,6 +49,7 @@ from tiny_checkpoints import EXAMPLE, twin_folder
 
 CHECKPOINT = twin_folder("gpt_neox", 5)
 FIGURES = [*figures.OF_ONE]
+NAMES = [section.name for section in sections.SECTIONS]
 HOSTILE = (MARKUP[0], MARKUP[6], TEX[0], TEX[5], "$x^2$ & $\\frac{$", "größe 語 \u2588")
 
 
@@ -76,7 +79,7 @@ def leaves(document: Any) -> Iterator[float]:
             yield from leaves(one)
 
 
-@pytest.mark.parametrize("name", sections.SECTIONS)
+@pytest.mark.parametrize("name", NAMES)
 def test_every_number_of_a_table_is_in_the_json_file_beside_it(out: Path, name: str) -> None:
     document = json.loads((out / f"{name}.json").read_text())
     cells = cells_of((out / "index.html").read_text(), name)
@@ -96,7 +99,7 @@ def test_the_page_asks_for_nothing_and_links_what_is_there(out: Path) -> None:
     files = {one for one in found.links if not one.startswith(("#", "data:"))}
     written = [*out.glob("tables*"), *(out / "tables").iterdir()]
     names = {path.relative_to(out).as_posix() for path in written if path.is_file()}
-    assert names | {f"{name}.json" for name in sections.SECTIONS} <= files
+    assert names | {f"{name}.json" for name in NAMES} <= files
     assert all((out / one).is_file() and ".." not in one for one in files)
     assert any(one.startswith("default-src 'none'; img-src data:; ") for _, one in found.values)
     assert found.scripts == []
@@ -105,7 +108,7 @@ def test_the_page_asks_for_nothing_and_links_what_is_there(out: Path) -> None:
     kinds = Counter(path.suffix for path in (out / "figures").iterdir())
     assert kinds == dict.fromkeys((".pdf", ".svg"), len(FIGURES))
     order = re.findall(r'<section id="(\w+)"', text)
-    assert order == ["answers", "figures", *sections.SECTIONS, "data"]
+    assert order == ["answers", "figures", *NAMES, "data"]
     words = "\n".join(found.words)
     index = json.loads((out / "hidden_states" / "index.json").read_text())
     measured = [str(index[key]) for key in ("model", "revision", "dtype", "device", "torch")]
@@ -161,6 +164,26 @@ def test_a_model_without_known_slices_is_told_so(out: Path, tmp_path: Path) -> N
     assert "gains.json" in page_of.links
 
 
+def test_a_section_per_result_document_and_their_titles_are_told_apart() -> None:
+    """But for the answers, which the page begins with."""
+    assert [name for name in OF_READER if name != "sensitivity"] == NAMES
+    for said in ("title", "question"):
+        texts = [getattr(section, said) for section in sections.SECTIONS]
+        assert len(set(texts)) == len(texts)
+    assert all(section.question.endswith((".", "?")) for section in sections.SECTIONS)
+
+
+def test_the_table_of_claims_has_the_words_of_the_answers(analyzed: Result) -> None:
+    """Those of the result file, by the rule that knew p; an estimate alone does not say p."""
+    rows = analyzed.documents["sensitivity"]["rows"]
+    own = [row for row in analyzed.tables["claims"].records if row["outcome"] is not None]
+    assert [row["outcome"] for row in own] == [row["word"] for row in rows]
+    (first, *_) = analyzed.page.answers
+    certain = Estimate(0.9, 0.8, 1.0, 6, "categories")
+    asked = Answer(first.question, certain, {"spearman": certain}, {}, {"spearman": "no"}, "yes")
+    assert [row["outcome"] for row in page.claims([asked]).records] == ["yes", "no"]
+
+
 def test_a_package_without_its_repository_iv(tmp_path: Path) -> None:
     require_templates()
     with pytest.raises(LayerwiseError, match=r"are part of the repository, .* pip install -e \."):
@@ -193,7 +216,8 @@ def test_the_tables_are_typeset_with_the_packages_they_name(tmp_path: Path) -> N
 
 
 def test_hostile_names_are_words_in_figures(results: Any, tmp_path: Path) -> None:
-    drawn = {one.name: one.figure for one in figures.draw({MODEL: results}) if one.figure}
+    numbers = figures.numbers_of({MODEL: results})
+    drawn = {one.name: one.figure for one in draw_all(numbers, FIGURES) if one.figure}
     assert list(drawn) == FIGURES[:-2]  # no weights were measured
     assert cbook.is_math_text("$x$")
     for name, figure in drawn.items():
@@ -223,7 +247,8 @@ def test_a_reading_without_r_says_why(results: Any) -> None:
     assert ["first token", None, None] in table.rows
     assert table.notes[0].startswith("No r for the first token: it has the same state")
     assert len(table.notes) == len(sections.layers(results["layers"])[0].notes) + 1
-    own = page.Own("m", [], [], {}, [Section("layers", "t", "a", [table])])
+    section = sections.Section("layers", "t", "q", sections.layers)
+    own = page.Own("m", [], [], {}, {section: [table]})
     cells = cells_of(page.html(own, []), "layers")
     assert cells[(at := cells.index("first token")) + 1 : at + 3] == ["–", "–"]
     assert "first token & -- & --" in page.tex(own)
@@ -282,7 +307,8 @@ def test_csv_has_every_digit_and_the_page_those_that_count() -> None:
 @pytest.mark.parametrize("n", [3, 4, 5, 6])
 def test_share_of_resamples_of_two_points_by_counting(n: int) -> None:
     every = list(itertools.product(range(n), repeat=n))
-    assert share_of_two(n) == pytest.approx(sum(len(set(one)) <= 2 for one in every) / len(every))
+    counted = sum(len(set(one)) <= 2 for one in every) / len(every)
+    assert share_of_two_points(n) == pytest.approx(counted)
 
 
 THREE = "There are 3 categories: 77.8% of their resamples"
@@ -343,7 +369,7 @@ def test_the_papers_curves_lie_behind_an_own_one_and_only_there(
     curves = depth_curves.published(Evidence(published, DRAWS))
     pairs = {"m": {"pairs": results["pairs"]}}
     for beside in (curves, {}):
-        (drawn,) = figures.draw(pairs, ["pairs"], beside=beside)
+        drawn = draw("pairs", figures.numbers_of(pairs, beside=beside))
         assert drawn.figure is not None
         first, last = drawn.figure.axes[0], drawn.figure.axes[4]
         named = {text.get_text() for text in first.texts}

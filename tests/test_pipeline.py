@@ -21,6 +21,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.experiments.reduction import measure
 from layerwise.extraction.hidden_states import extract
 from layerwise.files import write_text
+from layerwise.pages import pdfs
 from layerwise.rehearsal import scratch
 from layerwise.steps import places, run
 from processes import program, running_in
@@ -237,9 +238,9 @@ def small(tmp_path, monkeypatch):
     (tmp_path / "models.yaml").write_text("models: {one: {}, two: {}}\n")
     (tmp_path / "write.py").write_text(WRITE)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(run, "summary", lambda source: f"the answer of {source}")
+    monkeypatch.setattr(run, "summary", lambda document: f"the answer of {document['source']}")
     monkeypatch.setattr(run, "typeset", lambda source: None)
-    monkeypatch.setattr(run, "judged", lambda source: {})
+    monkeypatch.setattr(run, "read_judged", lambda path, source: {"source": source})
     monkeypatch.setattr(run, "MEASURED", "report/{}/index.html")
     monkeypatch.setattr(run, "estimated", lambda stages: dict.fromkeys(stages, 1.0))
     return tmp_path
@@ -313,7 +314,8 @@ def test_ctrl_c_ends_the_stage_at_hand_and_leaves_nothing_running(small):
 def test_what_failed_is_no_success_and_is_taken_up_by_the_next_run(small, monkeypatch, capfd):
     """The page is made of what is there; plain `dvc repro` takes it up too."""
     one, two, page = measured(small)
-    monkeypatch.setattr(run, "judged", lambda source: {"failed": {"one": {}}})
+    judged = {"failed": {"one": {}}}
+    monkeypatch.setattr(run, "read_judged", lambda path, source: {"source": source, **judged})
     (small / "failed-one").touch()
     said = ("the answer of published\nthe answer of measured", 1)
 
@@ -348,17 +350,17 @@ def test_the_pdf_follows_its_latex(tmp_path, monkeypatch, capsys):
     (tex.parent / "supplement.tex").write_text("more")
     with monkeypatch.context() as patch:
         patch.setenv("PATH", "")
-        run.typeset("published", tmp_path)
+        pdfs.typeset("published", tmp_path)
     said = capsys.readouterr().out
     assert re.fullmatch(f"layerwise: no {pdf}: .* no latexmk .*; install it: .*\n", said)
     assert not pdf.exists()
-    monkeypatch.setattr(run, "build_pdf", build)
-    run.typeset("published", tmp_path)
+    monkeypatch.setattr(pdfs, "build_pdf", build)
+    pdfs.typeset("published", tmp_path)
     assert pdf.read_text() == "old"
     tex.write_text("new")
     for modified, expected in ((0, "old"), (2**32, "new")):
         os.utime(tex, (modified, modified))
-        run.typeset("published", tmp_path)
+        pdfs.typeset("published", tmp_path)
         assert pdf.read_text() == expected
     assert sorted(path.name for path in tex.parent.iterdir()) == ["report.tex", "supplement.tex"]
     assert (tmp_path / "paper" / "published-supplement.pdf").read_text() == "more"

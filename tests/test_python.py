@@ -71,7 +71,7 @@ def test_an_empty_path_is_the_folder_one_is_in(
 def test_a_notebook_shows_the_outcome_first_and_names_as_text(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("layerwise.pages.own_model.tables.SHOWN", 4)
+    monkeypatch.setattr("layerwise.pages.tables.SHOWN", 4)
     pairs = read_json(EXAMPLE["pairs"])
     pairs["<b>x</b>"] = pairs.pop("kitchen")
     found = layerwise.analyze(twin_folder("gpt_neox"), pairs, without=["spectral"])

@@ -23,8 +23,9 @@ from layerwise.figures.numbers import read_numbers
 from layerwise.figures.style import as_files
 from layerwise.inputs.models import read_models
 from layerwise.inputs.texts import read_pairs, read_prompts
+from layerwise.ledger.records import read_judged
+from layerwise.pages.run_summary import summary
 from layerwise.rehearsal.scratch import place
-from layerwise.steps.run import summary
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -56,7 +57,8 @@ def commands(text: str, *languages: str) -> list[list[str]]:
 
 
 def test_the_table_of_verdicts_is_the_output_now(results: Path) -> None:
-    shown = summary("published", results.parent).strip("\n")
+    document = read_judged(results / "published" / "claims.json", "published")
+    shown = summary(document, results.parent).strip("\n")
     *table, nothing, answer = shown.splitlines()
     assert nothing == ""
     assert f"```\n{chr(10).join(table)}\n```" in README

@@ -19,9 +19,10 @@ from matplotlib.text import Text
 from layerwise.analyses import depth_curves
 from layerwise.analyses.categories import decisive_category, without_a_category
 from layerwise.analyses.evidence import Evidence
-from layerwise.analyses.questions.answers import answers
+from layerwise.analyses.questions.answers import answers, in_print
 from layerwise.errors import LayerwiseError
 from layerwise.figures import style
+from layerwise.figures.drawing import draw, draw_all
 from layerwise.pages.own_model import figures, sections
 from layerwise.pages.own_model.cautions import of_documents
 from layerwise.pages.own_model.page import answer
@@ -113,7 +114,7 @@ def test_the_record_is_of_the_trained_model_and_holds_no_statement(root: Path) -
 
 def test_the_page_on_own_models_says_what_was_recorded(root: Path, evidence: Evidence) -> None:
     page = (root / "docs" / "own-model.md").read_text(encoding="utf-8")
-    assert f'"{answer(answers(RECORDED, evidence))}"' in " ".join(page.split())
+    assert f'"{answer(answers(RECORDED, in_print(evidence)))}"' in " ".join(page.split())
     validation = RECORDED["validation"]
     r, deciding = (
         validation["_global_stats"]["ua_output_correlation"],
@@ -175,7 +176,8 @@ def test_no_text_of_a_figure_runs_into_another(
     models = dict.fromkeys(("SmolLM2-135M-Instruct-Q4_1", "SmolLM2-1.7B-Instruct-Q4_1")[:n])
     models = dict.fromkeys(models, documents)
     names = figures.OF_ONE if n == 1 else figures.ACROSS
-    drawn = figures.draw(models, names, beside=depth_curves.published(evidence))
+    numbers = figures.numbers_of(models, beside=depth_curves.published(evidence))
+    drawn = list(draw_all(numbers, names))
     assert [one.name for one in drawn if one.figure is None] == []
     with style.house_style():
         said = {one.name: collisions(one.figure) for one in drawn if one.figure is not None}
@@ -190,9 +192,11 @@ def test_no_text_of_a_figure_runs_into_another(
 def test_one_page_says_one_number_for_one_ratio(
     documents: dict[str, Any], evidence: Evidence
 ) -> None:
-    (drawn,) = figures.draw({"model": documents}, ["spectral"])
+    drawn = draw("spectral", figures.numbers_of({"model": documents}))
     (asked,) = [
-        one for one in answers(documents, evidence) if one.question.name == "spectral_norms"
+        one
+        for one in answers(documents, in_print(evidence))
+        if one.question.name == "spectral_norms"
     ]
     assert drawn.title.endswith(f" is {asked.estimate.value:.3f} in model")
     assert asked.estimate.value == pytest.approx(documents["spectral"]["W_V_over_W_O"], rel=1e-6)
@@ -216,7 +220,7 @@ def test_what_makes_the_numbers_is_said_beside_them(
 
 
 def drawn_title(documents: dict[str, Any], name: str) -> str:
-    return figures.draw({"model": documents}, [name])[0].title
+    return draw(name, figures.numbers_of({"model": documents})).title
 
 
 def test_other_bytes_are_refused(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from layerwise.files import sha256_of, write_json
 from layerwise.inputs import upstream
 from layerwise.inputs.mirrors import Pin
 from layerwise.places.result_files import LAYERS
-from layerwise.steps import page, paper, scaling, sentences
+from layerwise.reader.compare import compare
+from layerwise.steps import page, paper, sentences
 from tiny_checkpoints import EXAMPLE, twin_folder
 
 
@@ -92,7 +93,7 @@ def test_what_the_system_refuses_is_a_sentence_and_leaves_nothing(
     commands = {
         "page": lambda out: page.run("published", **few, out=out),
         "paper": lambda out: paper.run("published", **few, out=out),
-        "scaling": lambda out: scaling.compare(curves, out),
+        "scaling": lambda out: compare(curves, out),
         "fetch": lambda out: upstream.fetch(out, mirror),
     }
     (base := tmp_path / "base").mkdir()

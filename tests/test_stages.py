@@ -18,10 +18,11 @@ from layerwise.cli import main
 from layerwise.errors import LayerwiseError
 from layerwise.files import sha256_of
 from layerwise.inputs.shapes import read_choices
+from layerwise.pages.claim_list import as_table, claims, found, list_claims
 from layerwise.pages.trace import recompute
 from layerwise.places.result_files import BOOTSTRAP, SWEEP, UA_FILES
-from layerwise.steps import analyse, scaling
-from layerwise.steps.claims import as_table, claims, found, list_claims
+from layerwise.reader.compare import compare
+from layerwise.steps import analyse
 from layerwise.steps.trace import as_text, trace
 
 CLAIM = "p2.nb003.6.9b.global.ci_lower"
@@ -74,7 +75,7 @@ def test_scaling_iv(tmp_path, text, folders, message):
     if text is not None:
         (tmp_path / "layers.json").write_text(text)
     with pytest.raises(LayerwiseError, match=message):
-        scaling.compare([tmp_path] * folders, tmp_path / "out")
+        compare([tmp_path] * folders, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 

@@ -13,6 +13,7 @@ experiments  which text, model, dtype and measure fill which place of the publis
 ledger       claims and statistics -> verdicts and findings
 figures      statistics -> figures
 pages        verdicts, statistics, figures -> the HTML page, the LaTeX paper, a reader's own page
+reader       a reader's own model, taken through the same steps as the papers'
 doctor       what can run on this machine
 rehearsal    the measured pipeline on random weights, in a scratch copy
 steps        the stages of the pipeline: read, call one of the above, write
@@ -28,20 +29,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from layerwise.errors import LayerwiseError
-    from layerwise.pages.own_model.tables import Table
-    from layerwise.steps.analyze import analyze
-    from layerwise.steps.claims import claims
-    from layerwise.steps.results import Result
-    from layerwise.steps.scaling import compare
+    from layerwise.pages.claim_list import claims
+    from layerwise.pages.tables import Table
+    from layerwise.reader.analyze import analyze
+    from layerwise.reader.compare import compare
+    from layerwise.reader.result import Result
 
 __version__ = "0.1.0"
 __all__ = ["LayerwiseError", "Result", "Table", "analyze", "claims", "compare"]
 _AT = {
-    "analyze": "steps.analyze",
-    "compare": "steps.scaling",
-    "claims": "steps.claims",
-    "Result": "steps.results",
-    "Table": "pages.own_model.tables",
+    "analyze": "reader.analyze",
+    "compare": "reader.compare",
+    "claims": "pages.claim_list",
+    "Result": "reader.result",
+    "Table": "pages.tables",
     "LayerwiseError": "errors",
 }
 

@@ -79,9 +79,9 @@ def verb(group: str) -> Callable[[Run], Run]:
     return made
 
 
-def stage(name: str) -> Any:
-    """A module of `steps`, imported when its verb runs: reading a claim needs no torch."""
-    return import_module(f"layerwise.steps.{name}")
+def module(name: str) -> Any:
+    """A module of the package, imported when its verb runs: reading a claim needs no torch."""
+    return import_module(f"layerwise.{name}")
 
 
 def _layers(text: str) -> list[int]:
@@ -96,7 +96,7 @@ def _layers(text: str) -> list[int]:
 def _completed(incomplete: str) -> list[str]:
     """Ids of claims, for the shell."""
     with contextlib.suppress(LayerwiseError):  # the ledger was not judged yet
-        records = stage("claims").list_claims("published", Path("results"))
+        records = module("pages.claim_list").list_claims("published", Path("results"))
         return [one["id"] for one in records if one["id"].startswith(incomplete)]
     return []
 
@@ -167,8 +167,8 @@ def analyze(
                              "layers": layers, "seed": seed, "without": left_out,
                              "replicates": replicates, "control": control}  # fmt: skip
     if dry_run:
-        return stage("plan").plan(model, pairs, prompts, asked)
-    return stage("analyze").analyze(model, pairs, prompts, **asked).summary
+        return module("reader.plan").plan(model, pairs, prompts, asked)
+    return layerwise.analyze(model, pairs, prompts, **asked).summary
 
 
 @verb(OWN)
@@ -178,7 +178,7 @@ def scaling(
     as_json: Json = False,
 ) -> str:
     """Compare the layer curves of several `analyze` folders."""
-    result = stage("scaling").compare(folders, out)
+    result = layerwise.compare(folders, out)
     return _json(result.documents["scaling"]) if as_json else result.summary
 
 
@@ -196,12 +196,12 @@ def claims(
     """List the claims: quantity, place, printed, recomputed, verdict."""
     if as_csv and as_json:
         raise typer.BadParameter("a list is printed as JSON or as CSV, found --json and --csv")
-    step = stage("claims")
-    asked = {"verdict": verdict, "paper": paper, "analysis": analysis, "search": search}
+    asked: Any = {"verdict": verdict, "paper": paper, "analysis": analysis, "search": search}
     if as_csv:
-        return step.claims(source, results, **asked).csv.rstrip("\n")
-    found = step.list_claims(source, results, **asked)
-    return _json(found) if as_json else step.as_table(found)
+        return layerwise.claims(source, results, **asked).csv.rstrip("\n")
+    listed = module("pages.claim_list")
+    found = listed.list_claims(source, results, **asked)
+    return _json(found) if as_json else listed.as_table(found)
 
 
 @verb(NUMBERS)
@@ -209,8 +209,9 @@ def headlines(
     source: Of = "published", results: Results = Path("results"), as_json: Json = False
 ) -> str:
     """The papers' central claims: what holds, what does not, and why."""
-    graded = stage("claims").judged(source, results)["headlines"]
-    return _json(graded) if as_json else stage("claims").headlines_as_text(graded)
+    judged = module("ledger.records").read_judged(results / source / "claims.json", source)
+    graded = judged["headlines"]
+    return _json(graded) if as_json else module("pages.claim_list").headlines_as_text(graded)
 
 
 @verb(NUMBERS)
@@ -223,8 +224,9 @@ def trace(
     as_json: Json = False,
 ) -> str:
     """Say where one number comes from: method, inputs, verdict; and compute it again."""
-    record = stage("trace").trace(claim, source, results)
-    return _json(record) if as_json else stage("trace").as_text(record)
+    step = module("steps.trace")
+    record = step.trace(claim, source, results)
+    return _json(record) if as_json else step.as_text(record)
 
 
 @verb(HERE)
@@ -234,7 +236,7 @@ def models(
     as_json: Json = False,
 ) -> str:
     """List the papers' models: memory, gate, revision, cached or not."""
-    return stage("list_models").run(registry, as_json, tflops)
+    return module("steps.list_models").run(registry, as_json, tflops)
 
 
 @verb(HERE)
@@ -243,7 +245,7 @@ def doctor(as_json: Json = False) -> tuple[str, int]:
 
     Exit code 0: `make reproduce` can run here; 2: it cannot.
     """
-    return stage("doctor").run(as_json)
+    return module("steps.doctor").run(as_json)
 
 
 @verb(HERE)
@@ -255,7 +257,7 @@ def fetch(
     out: Annotated[Path, Option(help="The folder of the pairs and prompts.")] = Path("data"),
 ) -> str:
     """Download the statement pairs and prompts, checked by sha256."""
-    return stage("fetch").run(out, mirror)
+    return module("steps.fetch").run(out, mirror)
 
 
 def _json(document: Any) -> str:

@@ -50,10 +50,21 @@ def analyse_all(evidence: Evidence) -> dict[str, Derivation]:
     return {name: analyse(name, evidence) for name in TABLES}
 
 
+def documents_of_reader(evidence: Evidence) -> dict[str, Document]:
+    """The documents of a reader's own model: those whose numbers were measured."""
+    return {
+        name: document
+        for name, document in READER.items()
+        if evidence.cells.keys(str(document.of).partition("#")[0])
+    }
+
+
 def of_reader(numbers: Published, draws: Draws) -> dict[str, dict[str, Any]]:
     """`{result file: document}` of a reader's own model, by the rules of the published files.
 
     What was not measured, say gains where there are no prompts, has no document.
+
+    Raises:
+        LayerwiseError: if a statistic of a document that is there has no value.
     """
-    there = {name: of for name, of in READER.items() if numbers.keys(str(of.of).partition("#")[0])}
-    return derive(there, Evidence(numbers, draws)).documents
+    return derive(documents_of_reader, Evidence(numbers, draws)).whole()

@@ -1,5 +1,6 @@
 """Anisotropy profiles: Pythia-6.9B (notebook 004) and Gemma-2B (supplement of Paper 3)."""
 
+from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -22,6 +23,7 @@ from layerwise.places.result_files import (
 )
 from layerwise.statistics import curves
 
+FILLED = 0.99  # share of the first component above which nothing else is seen
 BELL = ("is_bell_curve", "phase1_slope", "phase1_r", "phase2_slope", "phase2_r")
 
 
@@ -43,6 +45,11 @@ def bell_numbers(f: Entry, last: int) -> dict[str, Any]:
 def peak(f: Entry) -> int:
     """The layer of the largest share."""
     return bell(f).l_star
+
+
+def filled_by_one_direction(f: Entry | Mapping[str, Any]) -> list[int]:
+    """The layers at which the first component holds nearly all of the variance."""
+    return [layer for layer, share in enumerate(f["intrinsic_dim_ratio"]) if share > FILLED]
 
 
 def n_layers(f: Entry) -> int:

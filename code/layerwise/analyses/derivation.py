@@ -156,6 +156,16 @@ class Derivation:
     undefined: dict[str, str] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
 
+    def whole(self) -> dict[str, Any]:
+        """The documents, where a gap would have no page to be explained on.
+
+        Raises:
+            LayerwiseError: with the reason, if a statistic was measured and is without a value.
+        """
+        for reason in self.undefined.values():
+            raise LayerwiseError(reason)
+        return self.documents
+
 
 def derive(table: Table, evidence: Evidence) -> Derivation:
     """Every statistic of one analysis.

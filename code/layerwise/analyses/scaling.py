@@ -132,7 +132,7 @@ DOCUMENTS = {
 
 def compare(layers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The document of several readers' models, from their `layers` documents by name."""
-    return derive({"": READER}, together(layers)).documents[""]
+    return derive({"": READER}, together(layers)).whole()[""]
 
 
 def together(layers: Mapping[str, Mapping[str, Any]]) -> Evidence:

@@ -1,7 +1,8 @@
 """Spectral norms of the attention projections (Paper 3, section 4.3) and the OPT investigation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float64
@@ -35,6 +36,11 @@ def moment(
 
 def single(norms: Norms, of: Callable[[np.ndarray], np.floating] = np.mean) -> float:
     return float(of(np.asarray(norms, dtype=np.float32)))
+
+
+def mean_over_blocks(m: Entry | Mapping[str, Any], series: str) -> float:
+    """Of norms or ranks that are taken in double precision."""
+    return float(np.mean(m[series][:]))
 
 
 def mean_over_mean(norms: Norms, others: Norms) -> float:
@@ -126,7 +132,7 @@ OF_MODEL: Rules = {
     # of the layer means as figure 3 prints them
     "ratio_of_rounded": lambda m: round(moment(m), 2) / round(moment(m, "W_O"), 2),
     "mean_of_ratios": lambda m: np.mean(m.W_V_spectral_norm[:] / m.W_O_spectral_norm[:]),
-    "W_V_mean_frobenius": lambda m: np.mean(m.W_V_frobenius_norm[:]),
+    "W_V_mean_frobenius": partial(mean_over_blocks, series="W_V_frobenius_norm"),
 }
 OF_ATTENTION: Rules = {
     "mean_entropy": lambda m: attention_mean(m, "entropy"),

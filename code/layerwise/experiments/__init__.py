@@ -4,7 +4,8 @@
 An experiment looks at one model and gives fragments: numbers by file and JSON Pointer, as
 published. It fills the lowest level alone: what follows from other numbers of a file is left to
 `analyses`. Read `table` first, then the modules it takes its measures from; `of_pairs` fills Papers
-1 and 2, `of_model` runs all of it on one model.
+1 and 2, `of_model` runs all of it on one model. `of_own_model` is the same for a reader's model, of
+which `own_weights` measures Paper 3's part.
 """
 
 import re

@@ -1,4 +1,8 @@
-"""All that is measured on one model: each dtype loaded once, states, traces and matrices; noise."""
+"""All that is measured on one model: each dtype loaded once, states, traces and matrices; noise.
+
+`measure_registered` is what a stage calls: the model of the registry, and draws of random weights
+in its place. It calls `measure_model` for each.
+"""
 
 import gc
 import math
@@ -6,7 +10,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +25,18 @@ from layerwise.experiments.table import measure_experiment
 from layerwise.extraction import tracing
 from layerwise.extraction.batches import is_out_of_memory
 from layerwise.extraction.hidden_states import extract
-from layerwise.extraction.load import Checkpoint
+from layerwise.extraction.hub import fetch
+from layerwise.extraction.load import Checkpoint, load_registered
 from layerwise.extraction.projections import Weights
 from layerwise.extraction.provenance import commit_of_code, describe, describe_environment, smi
 from layerwise.extraction.replicates import disturbed
 from layerwise.extraction.rounding import rounds
-from layerwise.inputs.measured import NOISE, Runs
+from layerwise.files import read_json
+from layerwise.inputs import upstream
+from layerwise.inputs.measured import CONTROL, NOISE, Runs
 from layerwise.inputs.models import PACKED, Model
 from layerwise.inputs.published import Published, leaves
-from layerwise.inputs.texts import StatementPairs
+from layerwise.inputs.texts import StatementPairs, read_pairs, read_prompts
 from layerwise.progress import Advance, meter, say
 from layerwise.statistics.bootstrap import Draws
 
@@ -44,6 +51,68 @@ class Texts:
     pairs: StatementPairs
     prompts: tuple[str, ...]  # whose token states an extraction keeps
     sets: Mapping[str, Any]  # {set: {"prompts": ...}}, as fetched
+
+
+def read_texts(data: Path) -> Texts:
+    """The papers' statement pairs and prompts, as fetched into a folder."""
+    pairs, prompts = data / upstream.DATASET, data / upstream.PROMPTS
+    return Texts(read_pairs(pairs), read_prompts(prompts), read_json(prompts))
+
+
+def measure_registered(
+    model: Model,
+    texts: Texts,
+    published: Published,
+    scratch: Path,
+    *,
+    choices: Mapping[str, Any],
+    draws: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The document of a model of the registry: its runs, why others are absent, noise and control.
+
+    `control` is the same of several draws of random weights in the same architecture: what these
+    give too says nothing of the model. A model that is left out, or that the hub does not give, has
+    no runs.
+
+    Args:
+        published, scratch, draws: as for `measure_model`.
+        choices: `device`, `replicates`, `control`, and those of `measure_model`.
+    """
+
+    def measured(folder: Path, replicates: int = 0, draw: int | None = None) -> Runs:
+        return measure_model(
+            model,
+            lambda dtype: load_registered(model, dtype, device=choices["device"], draw=draw),
+            texts,
+            published,
+            folder,
+            choices=choices,
+            draws=draws,
+            replicates=replicates,
+            label="" if draw is None else f"random weights, draw {draw}",
+        )
+
+    control: list[Runs] = []
+    if reason := model.skipped or _out_of_reach(model):
+        absent = dict.fromkeys((*model.extractions, *model.experiments), reason)
+        found: Runs = {"runs": {}, "absent": absent, NOISE: []}
+    else:
+        found = measured(scratch, choices["replicates"])
+    if found["runs"]:
+        control = [
+            measured(scratch / f"{CONTROL}-{draw}", draw=draw) for draw in range(choices[CONTROL])
+        ]
+    return {"model": model.slug, "hub": model.hub, **found, CONTROL: control}
+
+
+def _out_of_reach(model: Model) -> str | None:
+    """Why the hub does not give a model; it is asked once, not for every dtype."""
+    try:
+        if model.revision is not None:
+            fetch(model.hub, model.revision, model)
+    except Exception as error:
+        return why(error)
+    return None
 
 
 def measure_model(
@@ -165,10 +234,15 @@ class _Measuring:
     ) -> None:
         """Add the runs, or why they failed."""
         dtype, slug = checkpoint.dtype, self.model.slug
+        # its headers are read once, when the first experiment asks for a matrix
+        weights = cache(partial(Weights.of, checkpoint))
         for name in wanted:
             advance(0, f"{name} in {dtype}")
             try:
-                run = self._run(name, checkpoint, into.scratch)
+                if name in self.model.extractions:
+                    run = self._of_pairs(name, checkpoint, into.scratch / name)
+                else:
+                    run = self._of_prompts(name, checkpoint, weights())
                 require_finite(f"{name} of {slug} in {dtype}", run["fragments"])
                 into.kept.put(name, run)
                 into.runs[name] = run
@@ -178,16 +252,13 @@ class _Measuring:
             advance()
             gc.collect()
 
-    def _run(self, name: str, checkpoint: Checkpoint, scratch: Path) -> Any:
-        if name in self.model.extractions:
-            found = self._of_pairs(name, checkpoint, scratch / name)
-        else:
-            trace = partial(tracing.trace, checkpoint)
-            weights = Weights.of(checkpoint)
-            subject = Subject(self.model, trace, weights, self.texts.sets, self.published)
-            is_replicate = checkpoint.rounding is not None
-            found = {"fragments": measure_experiment(name, subject, of_texts_alone=is_replicate)}
-        return describe(checkpoint) | {"commit": commit_of_code()} | found
+    def _of_prompts(self, name: str, checkpoint: Checkpoint, weights: Weights) -> dict[str, Any]:
+        """An experiment of Paper 3: traces of prompts and matrices, in the published places."""
+        trace = partial(tracing.trace, checkpoint)
+        subject = Subject(self.model, trace, weights, self.texts.sets, self.published)
+        is_replicate = checkpoint.rounding is not None
+        fragments = measure_experiment(name, subject, of_texts_alone=is_replicate)
+        return {**_how(checkpoint), "fragments": fragments}
 
     def _of_pairs(self, name: str, checkpoint: Checkpoint, folder: Path) -> dict[str, Any]:
         """Hidden states of the statement pairs, reduced to values, in the published places."""
@@ -203,7 +274,13 @@ class _Measuring:
         sampling = {"layer_step": extraction.layer_step, "seed": choices["seed"], **choices["bins"]}
         values = measure(states, self.texts.pairs, **sampling)
         fragments = fill.fragments(self.model, name, values, self.published, Draws(**self.draws))
-        return {**{of: states.index[of] for of in HOW}, "fragments": fragments}
+        of_states = {of: states.index[of] for of in HOW}
+        return {**_how(checkpoint), **of_states, "fragments": fragments}
+
+
+def _how(checkpoint: Checkpoint) -> dict[str, Any]:
+    """What measured a number: model, device, versions, and the commit of this code."""
+    return {**describe(checkpoint), "commit": commit_of_code()}
 
 
 def _fingerprint(

@@ -139,13 +139,17 @@ def measured(published: Published, fragments: Fragments) -> Published:
 
 
 def alone(documents: Mapping[str, Any]) -> Published:
-    """The tables of one model that has no published place: whole files, texts included."""
+    """The tables of one model that has no published place: whole files, texts included.
+
+    They are measured numbers, so names and settings are kept apart as in `measured`.
+    """
     cells = {
         (file, key): value
         for file, document in documents.items()
         for key, value in leaves("", document, texts=True)
     }
-    return Published(cells, documents=documents)
+    kept = frozenset(cell for cell in cells if is_identity(cell[1]) or is_setting(*cell))
+    return Published(cells, kept=kept, documents=documents)
 
 
 def is_identity(key: str) -> bool:
@@ -228,6 +232,14 @@ def _fewest(measurements: Measurements, beside: str) -> int:
     return min((len(one[beside]) for one in measurements.values() if one.get(beside)), default=0)
 
 
+def sides(measurements: Measurements) -> dict[str, Measurements]:
+    """The measurements, and beside them replicates and draws, by the folder of their statistics."""
+    found = {"": measurements}
+    for folder, others in ((NOISE, replicates(measurements)), (CONTROL, controls(measurements))):
+        found |= {f"{folder}/{number}": side for number, side in enumerate(others)}
+    return found
+
+
 def failures(one: Mapping[str, Any]) -> dict[str, str]:
     """What is absent of a model, and of replicates and controls of runs that are there: why."""
     of_others = {
@@ -246,6 +258,14 @@ def by_reason(absent: Mapping[str, str]) -> dict[str, list[str]]:
     for name, reason in absent.items():
         found.setdefault(reason, []).append(name)
     return found
+
+
+def said_of(document: Mapping[str, Any], place: Path) -> str:
+    """What was measured of a model and written to a place, and what failed, by the reason."""
+    counts = f"{len(document['runs'])} runs in {place}, {len(document['absent'])} absent"
+    reasons = by_reason(failures(document)).items()
+    why = "".join(f"\n  {', '.join(names)}: {reason}" for reason, names in reasons)
+    return f"{document['model']}: {counts}{why}"
 
 
 def is_random(measurements: Measurements) -> bool:

@@ -9,5 +9,6 @@ headlines the papers' central claims, graded: `headlines(records, documents, rea
           them in results/SOURCE/claims.json as `headlines`
 findings  what does not stand, one Finding(id, paper, title, weight, headline, caveat, claims,
           places, printed, recomputed, gives, follows) per fact; kept beside them as `findings`
+judging   all of these over the statistics of one source
 records   that file as it is read: its shape, and the statistics it was judged by
 """

@@ -8,6 +8,7 @@ equal has no r: it is NaN, and no interval rests on it.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -140,6 +141,12 @@ def resamples(stream: np.random.RandomState, n: int, n_resamples: int) -> Iterat
     step = max(1, CHUNK // n)
     for start in range(0, n_resamples, step):
         yield stream.randint(0, n, size=(min(step, n_resamples - start), n))
+
+
+def share_of_two_points(n: int) -> float:
+    """Share of the resamples of n points that hold at most two different ones."""
+    of_one, of_two = n, comb(n, 2) * (2**n - 2)
+    return (of_one + of_two) / n**n
 
 
 def ends(

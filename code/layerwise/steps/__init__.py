@@ -1,7 +1,9 @@
-"""The pipeline's stages and the reader's verbs: each reads files, calls one noun, writes files.
+"""The pipeline's stages, and verbs that print: each reads files, calls one noun, writes files.
 
 A stage is `python -m layerwise.steps.NAME`, with the arguments of its `run`; those that are
-annotated `Place` are given by name. The stage `run` starts all others. No room imports this one.
+annotated `Place` are given by name. The stage `run` starts all others. Nothing but the command
+line imports this folder, and no step imports a step: what two of them need, and what one computes,
+stands elsewhere.
 """
 
 import contextlib

@@ -8,12 +8,13 @@ import typer
 from layerwise.errors import LayerwiseError
 from layerwise.files import locked, read_json
 from layerwise.inputs.texts import read_pairs, read_prompts
+from layerwise.pages.pdfs import typeset
+from layerwise.pages.run_summary import absences
 from layerwise.progress import track
 from layerwise.rehearsal import default_folder, scratch
 from layerwise.rehearsal.outcome import outcome, silent
 from layerwise.rehearsal.running import run_stages
 from layerwise.steps import program
-from layerwise.steps.run import absences, typeset
 
 
 def run(folder: Annotated[Path | None, typer.Option(help="of the copy")] = None) -> str:

@@ -2,11 +2,9 @@
 
 import contextlib
 import re
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,20 +13,14 @@ import typer
 from dvc.exceptions import DvcException
 from dvc.repo import Repo
 from dvc.repo.reproduce import plan_repro
-from tabulate import tabulate
 
 from layerwise.doctor.dvc_files import protected, under_way
+from layerwise.doctor.time_left import TimeLeft, estimated
 from layerwise.errors import LayerwiseError
-from layerwise.files import atomic_path
-from layerwise.inputs.measured import by_reason
 from layerwise.ledger.records import read_judged
-from layerwise.ledger.verdicts import VERDICTS
-from layerwise.pages.paper import DOCUMENTS, REPORT
-from layerwise.pages.records import answer
-from layerwise.pages.typeset import NoLatexError, build_pdf
-from layerwise.progress import meter
+from layerwise.pages.pdfs import typeset
+from layerwise.pages.run_summary import summary
 from layerwise.steps import Source, program
-from layerwise.steps.time_left import TimeLeft, estimated
 
 BEGUN = re.compile(r"(Running stage|Stage) '(.+?)'")
 FAILED = re.compile(  # 'a', or stages: 'a', 'b' and 'c'; and perhaps why
@@ -41,10 +33,6 @@ OF_DVC = re.compile(
 REASON, OTHERS = "WARNING: ", re.compile(r"WARNING: (failed to run: |Stages? '.* will be skipped)")
 BUSY = re.compile(r"is busy, it is being blocked by:\s+\((PID \d+)\): (.+)")
 MEASURED = "results/measured/models/{}/measured.json"  # what a model's stage leaves
-NEXT = """\
-  once a reason is gone: make reproduce-full, which takes up what failed and nothing else
-  to leave a model out, or to try another dtype: say so in its entry of models.yaml (`skip: why`,
-  or the dtype under `experiments` or `extractions`), then make reproduce-full; others stay"""
 
 
 class StageError(LayerwiseError):
@@ -85,8 +73,9 @@ def run(
                 rest = [name for name in stages if name not in error.stages]
                 _repro(["--single-item", *rest], stages, done, clock)
             typeset(source)
-    said = "\n".join(map(summary, sources))
-    return (said, 1) if what == "all" and judged("measured").get("failed") else said
+    documents = [read_judged(Path(f"results/{source}/claims.json"), source) for source in sources]
+    said = "\n".join(map(summary, documents))
+    return (said, 1) if any(document.get("failed") for document in documents) else said
 
 
 def _has_measured(stage: str) -> bool:
@@ -173,75 +162,6 @@ def _stop(dvc: subprocess.Popen[str]) -> None:
             stage.terminate()
         process.kill()
         psutil.wait_procs(stages, 20)
-
-
-def typeset(source: Source, root: Path = Path()) -> None:
-    """Bring `paper/SOURCE.pdf` and its supplement up to date with their LaTeX.
-
-    No stage has them: their bytes are those of a TeX. Where there is none, one sentence says so.
-
-    Raises:
-        LayerwiseError: if LaTeX stops, or a reference stays undefined.
-    """
-    tex = root / "paper" / "generated" / source
-    pdfs = {
-        name: root / "paper" / f"{source}{'' if name == REPORT else f'-{name}'}.pdf"
-        for name in DOCUMENTS.values()
-    }
-    stale = {
-        name: pdf
-        for name, pdf in pdfs.items()
-        if not pdf.is_file() or pdf.stat().st_mtime < (tex / f"{name}.tex").stat().st_mtime
-    }
-
-    def made(name: str) -> None:
-        with atomic_path(stale[name]) as part:
-            shutil.move(build_pdf(tex, name), part)
-
-    if not stale:
-        return
-    with meter(f"typesetting in {tex}"), ThreadPoolExecutor() as pool:
-        for name, job in {name: pool.submit(made, name) for name in stale}.items():
-            try:
-                job.result()
-            except NoLatexError as error:
-                print(f"layerwise: no {stale[name]}: {error}", flush=True)
-                return
-
-
-def summary(source: Source, root: Path = Path()) -> str:
-    """What was not measured; counts of verdicts, a column per paper; page and paper; the answer."""
-    document = judged(source, root)
-    counts = document["counts"]
-    used = [verdict for verdict in VERDICTS if any(verdict in count for count in counts.values())]
-    rows = [[verdict, *(count.get(verdict, 0) for count in counts.values())] for verdict in used]
-    table = tabulate(rows, headers=["", *counts], tablefmt="plain")
-    lines = [
-        *absences(document),
-        f"\n{len(document['claims'])} claims, source {source}",
-        *(f"  {line}" for line in table.splitlines()),
-    ]
-    places = (Path("report") / source / "index.html", Path("paper") / f"{source}.pdf")
-    lines += [f"  {place}" for place in places if (root / place).is_file()]
-    return "\n".join([*lines, "", answer(document["headlines"])])
-
-
-def judged(source: Source, root: Path = Path()) -> Mapping[str, Any]:
-    """The judged claims of a source."""
-    return read_judged(root / "results" / source / "claims.json", source)
-
-
-def absences(document: Mapping[str, Any]) -> list[str]:
-    """What failed and what was left out, by model and reason; how many claims wait; what to do."""
-    lines = []
-    for kind, title in (("failed", "could not be measured"), ("left_out", "left out")):
-        found = document.get(kind) or {}
-        lines += [f"\n{title}, of {len(found)} models:"] if found else []
-        for slug, one in found.items():
-            lines.append(f"  {slug} ({one['claims']} claims wait for it)")
-            for reason, names in by_reason(one["reasons"]).items():
-                lines.append(f"    {', '.join(names)}: {reason}")
-    return [*lines, NEXT] if document.get("failed") else lines
 
 
 if __name__ == "__main__":

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from layerwise.analyses.derivation import derive
 from layerwise.analyses.evidence import Evidence
 from layerwise.analyses.questions.question import OVER_MODELS, PUBLISHED, Question
-from layerwise.analyses.questions.table import QUESTIONS, answered
-from layerwise.errors import LayerwiseError
+from layerwise.analyses.questions.table import QUESTIONS, cells, documents, rows
 from layerwise.inputs.measured import alone
 from layerwise.inputs.shapes import Loose, require_shape
 from layerwise.places.result_files import SWEEP
@@ -15,6 +15,8 @@ from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 from layerwise.statistics.estimates import Estimate, without_interval
 
 Results = Mapping[str, Mapping[str, Any]]  # the result documents of one model, by analysis
+Printed = Mapping[str, Mapping[str, float]]  # by question, then by the papers' model
+THEIRS = "the papers' models"  # of a number that is about all of them at once
 AGAIN = "run `layerwise analyze` for this model again"
 
 
@@ -44,40 +46,33 @@ class Answer:
     word: str  # of the papers' way
 
 
-def answers(results: Results, evidence: Evidence) -> list[Answer]:
-    """Every question that the result files of one model answer, in the papers' order.
-
-    Arguments:
-        evidence: the published numbers.
-    """
-    rows = results.get("sensitivity", {}).get("rows", [])
-    require_shape("sensitivity.json: rows", list[Row], rows, AGAIN)
-    return _answers(rows, evidence)
+def answers(results: Results, printed: Printed) -> list[Answer]:
+    """Every question that the result files of one model answer, in the papers' order."""
+    answered = results.get("sensitivity", {}).get("rows", [])
+    require_shape("sensitivity.json: rows", list[Row], answered, AGAIN)
+    return _answers(answered, printed)
 
 
-def over_models(models: Mapping[str, Results], evidence: Evidence) -> list[Answer]:
+def over_models(models: Mapping[str, Results], printed: Printed) -> list[Answer]:
     """The question of depth and gain, of several models that have gains."""
     gains = [{**of["gains"], "model": name} for name, of in models.items() if "gains" in of]
     if not gains:
         return []
     draws = Draws(N_RESAMPLES, LEVEL, SEED)  # nothing is drawn
     several = Evidence(alone({SWEEP: {"models": gains}}), draws)
-    asked = QUESTIONS["depth_gain"].rules(several)
-    rows = [{"question": "depth_gain", "choice": choice, **of} for choice, of in answered(asked)]
-    return _answers(rows, evidence)
+    return _answers(rows(several, ["depth_gain"]), printed)
 
 
-def _answers(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> list[Answer]:
+def _answers(answered: Sequence[Mapping[str, Any]], printed: Printed) -> list[Answer]:
     found = []
     for name, question in QUESTIONS.items():
-        of = {row["choice"]: row for row in rows if row["question"] == name}
+        of = {row["choice"]: row for row in answered if row["question"] == name}
         asked = of.pop(PUBLISHED, None)
         if asked is not None:
             estimates = {choice: _estimate(row) for choice, row in of.items()}
             words = {choice: row["word"] for choice, row in of.items()}
-            published = in_print(question, evidence)
             found.append(
-                Answer(question, _estimate(asked), estimates, published, words, asked["word"])
+                Answer(question, _estimate(asked), estimates, printed[name], words, asked["word"])
             )
     return found
 
@@ -89,13 +84,13 @@ def _estimate(row: Mapping[str, Any]) -> Estimate:
     return Estimate(row["value"], *ends, row["n"], row["unit"], where=row["where"])
 
 
-def in_print(question: Question, evidence: Evidence) -> dict[str, float]:
-    """The same number of the papers' models, as the papers took it."""
-    found = {}
-    for model, entry in question.models(evidence).items():
-        try:
-            value = question.rules(entry)[PUBLISHED]()["value"]
-        except LayerwiseError:
-            continue
-        found["the papers' models" if model == OVER_MODELS else model] = value
-    return found
+def in_print(evidence: Evidence) -> dict[str, dict[str, float]]:
+    """By question, the same number of the papers' models, as the papers took it."""
+    return {
+        name: {
+            THEIRS if model == OVER_MODELS else model: answer["value"]
+            for model, choice, answer in cells(document)
+            if choice == PUBLISHED
+        }
+        for name, document in derive(documents, evidence).documents.items()
+    }

@@ -1,15 +1,14 @@
 """All questions, their documents, and the answers of one source as rows."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from layerwise.analyses.derivation import Document, Rule
+from layerwise.analyses.derivation import Document, Rule, derive
 from layerwise.analyses.evidence import Evidence
 from layerwise.analyses.questions import of_gains, of_pairs, of_weights
 from layerwise.analyses.questions.choices import text
-from layerwise.analyses.questions.question import PUBLISHED, YES, Asked, Question
-from layerwise.errors import LayerwiseError
+from layerwise.analyses.questions.question import PUBLISHED, YES, Question
 
 QUESTIONS: dict[str, Question] = {
     one.name: one for one in (*of_pairs.QUESTIONS, *of_gains.QUESTIONS, *of_weights.QUESTIONS)
@@ -91,27 +90,14 @@ def base(choice: str) -> str:
     return choice.partition("/")[0]
 
 
-def rows(evidence: Evidence) -> list[Row]:
-    """Every answer that these numbers give, as a reader's result file holds them."""
+def rows(evidence: Evidence, names: Iterable[str] = tuple(QUESTIONS)) -> list[Row]:
+    """The cells of the questions' documents, as a reader's result file holds them."""
+    asked = {name: document(QUESTIONS[name], evidence) for name in names}
     return [
         {"question": name, "choice": choice, **answer}
-        for name, question in QUESTIONS.items()
-        for entry in question.models(evidence).values()
-        for choice, answer in answered(question.rules(entry))
+        for name, answers in derive(asked, evidence).documents.items()
+        for _, choice, answer in cells(answers)
     ]
-
-
-def answered(asked: Mapping[str, Asked]) -> Iterator[tuple[str, Row]]:
-    """Choice and answer, of what has one."""
-    for choice, rule in asked.items():
-        try:
-            found = rule()
-        except LayerwiseError:  # not measured, or undefined: a constant series, say
-            continue
-        if "word" in found:
-            yield choice, found
-        else:
-            yield from ((f"{choice}/{part}", answer) for part, answer in answered(found))
 
 
 DOCUMENTS = documents

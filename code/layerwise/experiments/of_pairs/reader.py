@@ -41,42 +41,49 @@ def numbers(values: Values, draws: Draws, published: Published) -> documents.Fil
     """
     drawn = documents.of_layers(values, draws)
     name = {"model": values.model, "model_display": values.display}
-    texts: dict[str, dict[str, Any]] = {
-        BINS: {"method": "Option A: Random Bins (same metric)"},
-        PAIRS: {
-            "method": "Option B: Pair-Level Analysis (EXPERIMENTAL)",
-            "best_per_layer": [{"layer": layer} for layer in values.layers],
-            "caveat": "Pair-level metrics are not category-level UA: read them differently.",
-        },
-    }
     counts = np.bincount(values.category_of_pair).tolist()
-    files = {
-        DATASET: {
-            category: {"n_pairs": count}
-            for category, count in zip(values.categories, counts, strict=True)
-        },
+    sizes = zip(values.categories, counts, strict=True)
+    files: dict[str, dict[str, Any]] = {
+        DATASET: {category: {"n_pairs": count} for category, count in sizes},
         PROMPTS: {"anisotropy": {"n_prompts": values.n_prompts}},
-        UA_FILES[SLUG]: {
-            **documents.of_categories(values, documents.OF_LAST_LAYER),
-            "_metadata": {
-                **name,
-                "n_bootstrap": draws.n_resamples,
-                "random_seed": draws.seed,
-                "purpose": "uniformity asymmetry and output preference by category",
-            },
-            "_reference": {
-                model: {**of, "interpretation": INTERPRETATIONS[model]}
-                for model, of in published.document(TYPED_MODELS)["reference_models"].items()
-            },
-        },
+        UA_FILES[SLUG]: _of_categories(values, draws, name, published),
         SCALING: {"models": {OWN: {"n_layers": values.n_layers}}},
-        **{
-            file: document
-            if file == TYPED_INTERVALS
-            else {**name, **document, **texts.get(file, {})}
-            for file, document in drawn.files.items()
-        },
         TYPED_LAYER: published.document(TYPED_LAYER),
         CHOICES_FILE: {READER: {**name, **choices.document(values, draws)}},
     }
+    for file, document in drawn.files.items():
+        is_a_result = file != TYPED_INTERVALS  # that one is what a notebook typed
+        files[file] = {**name, **document, **_texts(file, values)} if is_a_result else document
     return documents.Filled(files, drawn.by_category, drawn.by_bins)
+
+
+def _of_categories(
+    values: Values, draws: Draws, name: dict[str, str], published: Published
+) -> dict[str, Any]:
+    """The file on UA, with what a notebook typed of other models."""
+    typed = published.document(TYPED_MODELS)["reference_models"]
+    return {
+        **documents.of_categories(values, documents.OF_LAST_LAYER),
+        "_metadata": {
+            **name,
+            "n_bootstrap": draws.n_resamples,
+            "random_seed": draws.seed,
+            "purpose": "uniformity asymmetry and output preference by category",
+        },
+        "_reference": {
+            model: {**of, "interpretation": INTERPRETATIONS[model]} for model, of in typed.items()
+        },
+    }
+
+
+def _texts(file: str, values: Values) -> dict[str, Any]:
+    """What the published file says beside its numbers."""
+    if file == BINS:
+        return {"method": "Option A: Random Bins (same metric)"}
+    if file == PAIRS:
+        return {
+            "method": "Option B: Pair-Level Analysis (EXPERIMENTAL)",
+            "best_per_layer": [{"layer": layer} for layer in values.layers],
+            "caveat": "Pair-level metrics are not category-level UA: read them differently.",
+        }
+    return {}

@@ -3,17 +3,23 @@
 from collections.abc import Mapping
 from typing import Any
 
-from layerwise.analyses import depth_curves
-from layerwise.analyses.derivation import derive
+from layerwise.analyses import analyse, depth_curves
 from layerwise.analyses.evidence import Evidence
 from layerwise.analyses.questions import QUESTIONS
-from layerwise.analyses.questions.answers import Answer, Results, answers, over_models
-from layerwise.analyses.scaling import READER
+from layerwise.analyses.questions.answers import (
+    Answer,
+    Printed,
+    Results,
+    answers,
+    in_print,
+    over_models,
+)
 from layerwise.pages.own_model.figures import display_name
 from layerwise.pages.own_model.page import Own, number
-from layerwise.pages.own_model.tables import Section, Table, Value
+from layerwise.pages.own_model.sections import Section
+from layerwise.pages.tables import Table, Value
 
-PEAKS = {
+OF_PEAKS = {
     "n_layers": ("blocks", None),
     "max_pos_r": ("largest r", 3),
     "max_pos_pct": ("at (% of depth)", 0),
@@ -38,12 +44,8 @@ def page_of(
         evidence: the published numbers.
         curves: of the papers' models.
     """
-    printed = derive({"": READER}, evidence).documents[""]
-    peaks = _peaks(models, comparison, printed)
-    about = (
-        "At which layer does the correlation of asymmetry and preference peak, where does it end, "
-        "and does that move with size? Below the own models the papers’."
-    )
+    family = analyse("scaling", evidence).documents["family"]
+    printed = in_print(evidence)
     lead = (
         "Several models, each analysed by itself, and the models of the papers (in grey, and "
         "below the others in tables) from the numbers published with them."
@@ -53,18 +55,18 @@ def page_of(
         [(name, of["layers"]["model"]) for name, of in models.items()],
         [],
         {},
-        [Section("scaling", "The correlation across models", about, [peaks])],
-        answers=over_models(models, evidence),
-        matrix=_matrix(models, evidence),
+        {PEAKS: PEAKS.build(models, comparison, family)},
+        answers=over_models(models, printed),
+        matrix=_matrix(models, printed),
         further=[_curves(models, curves)],
         lead=lead,
     )
 
 
-def _matrix(models: Mapping[str, Results], evidence: Evidence) -> Table | None:
+def _matrix(models: Mapping[str, Results], printed: Printed) -> Table | None:
     """Claims by model: outcome, value and interval."""
     found = {
-        name: {one.question.name: one for one in answers(of, evidence)}
+        name: {one.question.name: one for one in answers(of, printed)}
         for name, of in models.items()
     }
     rows = []
@@ -88,9 +90,10 @@ def _cell(answer: Answer | None) -> str | None:
     return f"{said} ({answer.estimate.where})" if answer.estimate.where else said
 
 
-def _peaks(
+def peaks(
     models: Mapping[str, Results], comparison: Mapping[str, Any], printed: Mapping[str, Any]
-) -> Table:
+) -> list[Table]:
+    """Largest, smallest and last r of the own models, and below them of the papers'."""
     rows = []
     for document in (comparison, printed):
         for row in document["summary"]:
@@ -100,14 +103,23 @@ def _peaks(
             ends = (last.get(key) for key in ("ci_lower", "ci_upper", "p_value"))
             n = of.get("category_bootstrap", {}).get("n_categories")
             whose = "own" if document is comparison else "papers'"
-            rows.append([row["model"], whose, *(row[key] for key in PEAKS), *ends, n])
+            rows.append([row["model"], whose, *(row[key] for key in OF_PEAKS), *ends, n])
     columns = {"low": 3, "high": 3, "p": 4, "n": None}
     caption = (
         "r of UA and preference over the categories: its largest and smallest value over the "
         "sampled layers, and that of the last with its 95% interval."
     )
-    names = {"model": None, "whose": None, **dict(PEAKS.values()), **columns}
-    return Table("peaks", caption, names, rows, ["No intervals were published by family."])
+    names = {"model": None, "whose": None, **dict(OF_PEAKS.values()), **columns}
+    return [Table("peaks", caption, names, rows, ["No intervals were published by family."])]
+
+
+PEAKS = Section(
+    "scaling",
+    "The correlation across models",
+    "At which layer does the correlation of asymmetry and preference peak, where does it end, and "
+    "does that move with size? Below the own models the papers’.",
+    peaks,
+)
 
 
 def _curves(models: Mapping[str, Results], printed: depth_curves.Curves) -> Table:

@@ -1,19 +1,14 @@
 """The figures of readers' own models, their names made harmless for matplotlib."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from layerwise import workers
 from layerwise.analyses import drawn
 from layerwise.analyses.depth_curves import Curves
 from layerwise.figures.numbers import OWN, Numbers
-from layerwise.figures.printed import Printed
 from layerwise.inputs.models import read_models
 from layerwise.pages.own_model import ROOT
-
-if TYPE_CHECKING:  # and matplotlib, for those who draw
-    from layerwise.figures.drawing import Drawn
 
 OF_ONE = ("validation", "layers", "bins", "pairs", "anisotropy", "anisotropy_spectra", "gains",
           "spectral")  # fmt: skip
@@ -61,25 +56,19 @@ def display_name(name: str) -> str:
     return _displays().get(name.lower(), name)
 
 
-def draw(
+def numbers_of(
     models: Mapping[str, Mapping[str, Mapping[str, Any]]],
-    names: Sequence[str] = OF_ONE,
     *,
     random_weights: bool = False,
     beside: Curves | None = None,
-) -> "list[Drawn]":
-    """The figures of these names, or the reason why the result documents do not allow them.
+) -> Numbers:
+    """What figures read of readers' models.
 
     Arguments:
         models: by display name, then by analysis, as the JSON files hold them.
         random_weights: mark each: its numbers mean nothing.
         beside: the papers' curves.
-
-    Raises:
-        LayerwiseError: for a document that a figure cannot draw.
     """
-    from layerwise.figures.drawing import draw_all
-
     statistics: dict[str, dict[str, Mapping[str, Any]]] = {
         drawn.OVER_MODELS: drawn.over_models(models)
     }
@@ -87,33 +76,13 @@ def draw(
         for analysis, document in drawn.of_model(documents).items():
             named = _validation(document) if analysis == "validation" else document
             statistics.setdefault(analysis, {})[display] = named
-    displays = labels(list(models))
     in_grey = {
         quantity: {display_name(name): curve for name, curve in of.items()}
         for quantity, of in (beside or {}).items()
     }
-    numbers = Numbers(OWN, statistics, displays, random_weights=random_weights, beside=in_grey)
-    return list(draw_all(numbers, names))
-
-
-def print_all(
-    models: Mapping[str, Mapping[str, Mapping[str, Any]]],
-    names: Sequence[str],
-    random_weights: bool,
-    beside: Curves,
-) -> Iterator[Printed]:
-    """The same as files, by other processes."""
-    return workers.each(_printed, ((name, models, random_weights, beside) for name in names))
-
-
-def _printed(
-    name: str,
-    models: Mapping[str, Mapping[str, Mapping[str, Any]]],
-    random_weights: bool,
-    beside: Curves,
-) -> Printed:
-    (one,) = draw(models, [name], random_weights=random_weights, beside=beside)
-    return one.printed
+    return Numbers(
+        OWN, statistics, labels(list(models)), random_weights=random_weights, beside=in_grey
+    )
 
 
 def _validation(document: Mapping[str, Any]) -> dict[str, Any]:

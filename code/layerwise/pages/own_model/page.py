@@ -14,15 +14,16 @@ from markupsafe import Markup
 from layerwise.analyses.questions.answers import Answer
 from layerwise.analyses.questions.beside import CONTROL, REPLICATES, again, share
 from layerwise.analyses.questions.choices import text
-from layerwise.analyses.questions.question import MEANINGS, NO, TOO_FEW, UNDECIDED, WORDS, YES, word
+from layerwise.analyses.questions.question import MEANINGS, NO, TOO_FEW, UNDECIDED, WORDS, YES
 from layerwise.figures.printed import Printed
 from layerwise.files import write_text
 from layerwise.pages import latex
 from layerwise.pages.html import fill, inlined, policy
 from layerwise.pages.own_model import HTML, LATEX, ROOT, STYLES
 from layerwise.pages.own_model.figures import display_name
-from layerwise.pages.own_model.tables import Section, Table, Value, significant
+from layerwise.pages.own_model.sections import Section
 from layerwise.pages.pictures import Picture
+from layerwise.pages.tables import Table, Value, significant
 from layerwise.statistics.estimates import Estimate
 
 LONGEST_FLOAT = 40  # rows: more do not fit on one page
@@ -41,7 +42,7 @@ class Own:
     settings: Sequence[tuple[str, str]]
     cautions: Sequence[str]
     absent: Mapping[str, str]
-    sections: Sequence[Section]
+    sections: Mapping[Section, Sequence[Table]]
     answers: Sequence[Answer] = ()
     beside: Mapping[str, Any] = field(default_factory=dict)  # of replicates and random weights
     matrix: Table | None = None  # the claims by model, of several
@@ -55,7 +56,7 @@ class Own:
     @property
     def tables(self) -> list[Table]:
         """Of the page, and those beside it."""
-        of_page = [table for section in self.sections for table in section.tables]
+        of_page = [table for tables in self.sections.values() for table in tables]
         asked = [claims(self.answers)] if self.answers else []
         asked += [self.matrix] if self.matrix else []
         return [*asked, *of_page, *self.further]
@@ -220,11 +221,10 @@ def claims(answers: Sequence[Answer]) -> Table:
     """Every claim as the papers asked it, under every other choice, and on the papers' models."""
     rows: list[list[Value]] = []
     for one in answers:
-        asked = {"as the papers did": one.estimate}
-        asked |= {text(choice): of for choice, of in one.others.items()}
-        for how, of in asked.items():
+        asked = [("as the papers did", one.estimate, one.word)]
+        asked += [(text(choice), of, one.words[choice]) for choice, of in one.others.items()]
+        for how, of, said in asked:
             ends = [end if math.isfinite(end) else None for end in (of.low, of.high)]
-            said = word(of, one.question.within)
             rows.append([one.question.says, how, of.value, *ends, of.n, said])
         for model, value in one.published.items():
             rows.append([one.question.says, f"papers: {display_name(model)}", value, *[None] * 4])

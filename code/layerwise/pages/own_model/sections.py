@@ -1,25 +1,68 @@
-"""The result documents of one model as tables, a section per analysis."""
+"""The result documents of one model as tables, a section per analysis.
+
+`SECTIONS` at the end declares them: a name, the printed title and question, and what builds the
+tables of a document.
+"""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from layerwise.analyses.anisotropy import FILLED, filled_by_one_direction
 from layerwise.analyses.categories import decisive_category, without_a_category
 from layerwise.analyses.layers import PREFIX
 from layerwise.analyses.questions.choices import READINGS
-from layerwise.pages.own_model.tables import Document, Section, Table, Value, facts
+from layerwise.analyses.spectral_norms import mean_over_blocks
+from layerwise.pages.tables import Table, Value, facts
 from layerwise.places.matrices import MATRICES
 from layerwise.statistics.correlation import MIN_POINTS
 
-FILLED = 0.99  # share of the first component above which nothing else is seen
+Document = Mapping[str, Any]
+Columns = Mapping[str, int | None]  # {heading: decimals}
+
+
+@dataclass(frozen=True)
+class Section:
+    """The tables of one analysis.
+
+    Attributes:
+        name: of the result document: its JSON file is `name`.json.
+        title: printed above it.
+        question: printed below the title: what the tables answer.
+        build: gives the tables, from what they show.
+    """
+
+    name: str
+    title: str
+    question: str
+    build: Callable[..., list[Table]]
+
+
 PAPERS_DEPTH = 32  # blocks of Pythia-6.9B, whose layer numbers the notebooks typed in
 POOLINGS = {
     "mean_pooled": "mean over tokens",
     "last_token": "last token",
     "first_token": "first token",
 }
-INTERVAL: Mapping[str, int | None] = {
-    "r": 3, "low": 3, "high": 3, "p": 4, "excludes zero": None
-}  # fmt: skip
+INTERVAL: Columns = {"r": 3, "low": 3, "high": 3, "p": 4, "excludes zero": None}
+# of a category in validation.json: (heading, decimals)
+OF_CATEGORY: Mapping[str, tuple[str, int | None]] = {
+    "n_pairs": ("pairs", None),
+    "uniformity_a": ("uniformity A", 4),
+    "uniformity_b": ("uniformity B", 4),
+    "asymmetry": ("UA", 4),
+    "output_preference": ("preference (nats)", 4),
+    "pct_prefer_a": ("prefers A (%)", 1),
+}
+# of the file of gains
+OF_GAINS = {
+    "gain of the second-last block": "residual_gain_mean",
+    "gain of the last block and the final norm": "gain_with_ln_mean",
+    "heads": "n_heads",
+    "hidden size": "d_model",
+    "heads over head size": "rho",
+}
+SPREAD: Columns = {"mean": 4, "SD": 4}
 
 
 def interval(result: Document) -> list[Value]:
@@ -29,39 +72,33 @@ def interval(result: Document) -> list[Value]:
 
 
 def validation(document: Document) -> list[Table]:
-    """Are the states of one side of the pairs closer together than those of the other, and does
-    that go with what the model prefers to say? States of the last layer, behind the final norm.
-    """
     categories = {name: of for name, of in document.items() if not name.startswith("_")}
-    keys = {
-        "n_pairs": ("pairs", None),
-        "uniformity_a": ("uniformity A", 4),
-        "uniformity_b": ("uniformity B", 4),
-        "asymmetry": ("UA", 4),
-        "output_preference": ("preference (nats)", 4),
-        "pct_prefer_a": ("prefers A (%)", 1),
-    }
-    found = document["_global_stats"]
     return [
         Table(
             "categories",
             "Mean pairwise cosine of each side's states, their difference (UA), and what the model "
             "prefers, by category.",
-            {"category": None, **dict(keys.values())},
-            [[name, *(of[key] for key in keys)] for name, of in categories.items()],
+            {"category": None, **dict(OF_CATEGORY.values())},
+            [[name, *(of[key] for key in OF_CATEGORY)] for name, of in categories.items()],
         ),
-        facts("over-categories", "Over the categories, each with the same weight.", {
-            "pairs": found["total_pairs"],
-            "mean UA": found["mean_asymmetry"],
-            "lower end of its 95% interval": found["bootstrap_95ci"][0],
-            "upper end of its 95% interval": found["bootstrap_95ci"][1],
-            "population SD of UA": found["std_asymmetry"],
-            "Cohen's d of UA against zero": found["cohens_d"],
-            "mean preference (nats)": found["mean_output_preference"],
-            "r of UA and preference": found["ua_output_correlation"],
-        }),
+        _over_categories(document["_global_stats"]),
         *_without_one(document),
-    ]  # fmt: skip
+    ]
+
+
+def _over_categories(found: Document) -> Table:
+    low, high = found["bootstrap_95ci"]
+    statistics = {
+        "pairs": found["total_pairs"],
+        "mean UA": found["mean_asymmetry"],
+        "lower end of its 95% interval": low,
+        "upper end of its 95% interval": high,
+        "population SD of UA": found["std_asymmetry"],
+        "Cohen's d of UA against zero": found["cohens_d"],
+        "mean preference (nats)": found["mean_output_preference"],
+        "r of UA and preference": found["ua_output_correlation"],
+    }
+    return facts("over-categories", "Over the categories, each with the same weight.", statistics)
 
 
 def _without_one(document: Document) -> list[Table]:
@@ -87,19 +124,14 @@ def made_by(category: str, r: float, without: float) -> str:
 
 
 def layers(document: Document) -> list[Table]:
-    """Does the relation of asymmetry and preference change along the depth of the model? The first
-    three readings are of the last layer.
-    """
-    strategies, changes = document["strategies"], document["summary"]["sign_changes"]
+    strategies = document["strategies"]
     notes = [
         f"No r for the {POOLINGS[name]}: it has the same state in every statement, as where the "
         "tokenizer puts the same token before each text."
         for name, found in strategies.items()
         if found["correlation"] is None
     ]
-    where = ", ".join(f"{change['layer_before']} and {change['layer_after']}" for change in changes)
-    notes.append(f"The sign of r changes between layers {where}." if changes
-                 else "The sign of r does not change over the sampled layers.")  # fmt: skip
+    notes.append(_said_of_signs(document["summary"]["sign_changes"]))
     rows = [
         [POOLINGS.get(name, f"layer {name.removeprefix(PREFIX)}"), of["correlation"], of["p_value"]]
         for name, of in strategies.items()
@@ -108,8 +140,14 @@ def layers(document: Document) -> list[Table]:
     return [Table("layers", caption, {"reading": None, "r": 4, "p": 4}, rows, notes)]
 
 
+def _said_of_signs(changes: list[Document]) -> str:
+    if not changes:
+        return "The sign of r does not change over the sampled layers."
+    where = ", ".join(f"{change['layer_before']} and {change['layer_after']}" for change in changes)
+    return f"The sign of r changes between layers {where}."
+
+
 def category_bootstrap(document: Document) -> list[Table]:
-    """How far can the correlation be trusted when each category is one point?"""
     caption = (
         f"Correlation over {document['n_categories']} categories with its "
         f"{document['ci_level']:.0%} interval from {document['n_bootstrap']} resamples of them."
@@ -119,9 +157,6 @@ def category_bootstrap(document: Document) -> list[Table]:
 
 
 def bins(document: Document) -> list[Table]:
-    """Do more points, the pairs thrown into bins at random, tell more than the categories? They
-    answer another question: bins cut across the categories.
-    """
     rows, scarce = [], []
     for layer, found in document["bootstrap_results"].items():
         cells = interval(found)
@@ -129,10 +164,12 @@ def bins(document: Document) -> list[Table]:
             scarce.append(layer)
             cells = [None] * len(cells)
         rows.append([int(layer), *cells, found["n_bins"]])
-    notes = [
-        f"No r where fewer than {MIN_POINTS} bins hold two pairs (layer {', '.join(scarce)}); the "
-        "JSON file has the notebook's placeholders there, r = 0 in [-1, 1]."
-    ] * bool(scarce)
+    notes = []
+    if scarce:
+        notes.append(
+            f"No r where fewer than {MIN_POINTS} bins hold two pairs (layer {', '.join(scarce)}); "
+            "the JSON file has the notebook's placeholders there, r = 0 in [-1, 1]."
+        )
     caption = f"Correlation over {document['k_bins']} random bins with its interval."
     stable = Table("bins", caption, {"layer": None, **INTERVAL, "bins": None}, rows, notes)
     return [stable, _sweep(document, "r"), _sweep(document, "p")]
@@ -141,10 +178,13 @@ def bins(document: Document) -> list[Table]:
 def _sweep(document: Document, what: str) -> Table:
     by_k = document["results_by_k"]
     empty = [k for k in by_k if not all(of["n_valid"] for of in by_k[k].values())]
-    notes = [
-        f"No value for k = {', '.join(sorted(empty, key=int))}: no binning left {MIN_POINTS} bins "
-        "with two pairs; the JSON file has the notebook's placeholders there, r = 0 and p = 1."
-    ] * bool(empty)
+    notes = []
+    if empty:
+        notes.append(
+            f"No value for k = {', '.join(sorted(empty, key=int))}: no binning left {MIN_POINTS} "
+            "bins with two pairs; the JSON file has the notebook's placeholders there, r = 0 and "
+            "p = 1."
+        )
     rows: list[list[Value]] = []
     for layer in document["bootstrap_results"]:
         of_k = [of[layer] for of in by_k.values()]
@@ -155,7 +195,6 @@ def _sweep(document: Document, what: str) -> Table:
 
 
 def pairs(document: Document) -> list[Table]:
-    """Does a measure of a single pair go with the model's preference in that pair?"""
     counts = document["summary"]
     notes = [
         f"{counts['significant_tests']} of {counts['total_tests']} intervals exclude zero. Nothing "
@@ -171,23 +210,36 @@ def pairs(document: Document) -> list[Table]:
 
 
 def anisotropy(document: Document) -> list[Table]:
-    """Do the states of the prompts' tokens crowd into few directions, and at which layer most?"""
+    return [_bell(document), _profile(document)]
+
+
+def _bell(document: Document) -> Table:
+    """The bell test; a slope needs two layers, so one on this side of an end is none."""
     l_star, n_layers = document["L_star_anisotropy"], document["n_layers"]
     before, after = l_star >= 2, l_star < n_layers
-    said = {
-        "No slope before the peak: a line needs two layers.": not before,
-        "No slope from the peak on: it is the last layer, and a line needs two.": not after,
-        "anisotropy.json compares the peak with a layer of Pythia-6.9B, as the notebook does "
-        f"(L_star_paper2, gap, match_verdict); that says nothing of a model of {n_layers} "
-        "blocks.": n_layers != PAPERS_DEPTH,
-    }
-    bell = facts("bell", "The bell test of the first component's share.", {
+    notes = []
+    if not before:
+        notes.append("No slope before the peak: a line needs two layers.")
+    if not after:
+        notes.append("No slope from the peak on: it is the last layer, and a line needs two.")
+    if n_layers != PAPERS_DEPTH:
+        notes.append(
+            "anisotropy.json compares the peak with a layer of Pythia-6.9B, as the notebook does "
+            f"(L_star_paper2, gap, match_verdict); that says nothing of a model of {n_layers} "
+            "blocks."
+        )
+    statistics = {
         "layer of the largest share": l_star,
         "notebook's bell test, by the two slopes' signs alone": document["is_bell_curve"],
         "slope before it": document["phase1_slope"] if before else None,
         "slope from it on": document["phase2_slope"] if after else None,
         "layer of the smallest effective rank": document["effective_rank_min_layer"],
-    }, [note for note, holds in said.items() if holds])  # fmt: skip
+    }
+    return facts("bell", "The bell test of the first component's share.", statistics, notes)
+
+
+def _profile(document: Document) -> Table:
+    n_layers = document["n_layers"]
     series = (document[key] for key in ("intrinsic_dim_ratio", "effective_rank", "avg_cos_sim"))
     caption = (
         "Share of the first principal component, effective rank, and mean cosine to the mean of "
@@ -195,100 +247,148 @@ def anisotropy(document: Document) -> list[Table]:
     )
     columns = {"layer": None, "first-PC share": 4, "effective rank": 2, "mean cosine": 4}
     rows = list(zip(range(n_layers + 1), *series, strict=True))
-    return [bell, Table("profile", caption, columns, rows, _one_direction(document))]
+    return Table("profile", caption, columns, rows, _one_direction(document))
 
 
 def _one_direction(document: Document) -> list[str]:
     """A note on the layers that a single direction fills."""
-    shares, variances = document["intrinsic_dim_ratio"], document.get("eigenvalue_variance")
-    filled = [layer for layer, share in enumerate(shares) if share > FILLED]
+    filled = filled_by_one_direction(document)
     if not filled:
         return []
+    variances = document.get("eigenvalue_variance")
     most = f" (their variance is {max(variances):.0e} at most)" if variances else ""
     return [
-        f"At {len(filled)} of {len(shares)} layers ({filled[0]} to {filled[-1]}) one direction "
-        f"holds more than {FILLED:.0%} of the variance of the token states, as where single tokens "
-        f"have massive activations. It makes the eigenvalues{most}; share, effective rank and the "
-        "slopes tell of that direction alone there."
+        f"At {len(filled)} of {len(document['intrinsic_dim_ratio'])} layers ({filled[0]} to "
+        f"{filled[-1]}) one direction holds more than {FILLED:.0%} of the variance of the token "
+        f"states, as where single tokens have massive activations. It makes the eigenvalues{most}; "
+        "share, effective rank and the slopes tell of that direction alone there."
     ]
 
 
 def gains(document: Document) -> list[Table]:
-    """Does a block lengthen the residual stream (gain above 1) or damp it? A gain is the norm
-    behind the block over the norm before it.
-    """
     over = f"over {document['n_prompts']} prompts"
+    of_model = {heading: document[key] for heading, key in OF_GAINS.items()}
     readings = [
         [READINGS[name], found["mean"], found["std"]]
         for name, found in document["readings"].items()
     ]
     series = document["all_layer_gains"], document["all_layer_gains_std"]
     by_block = list(zip(range(document["n_layers"]), *series, strict=True))
-    spread = {"mean": 4, "SD": 4}
     return [
-        facts("gain", f"Paper 3's gain {over}, and the shape it is set against.", {
-            "gain of the second-last block": document["residual_gain_mean"],
-            "gain of the last block and the final norm": document["gain_with_ln_mean"],
-            "heads": document["n_heads"],
-            "hidden size": document["d_model"],
-            "heads over head size": document["rho"],
-        }),
-        Table("readings", f"The last gain in every reading of Paper 3: mean and population SD "
-              f"{over}.", {"reading": None, **spread}, readings),
-        Table("gain-by-block", f"Gain of the last token by block: mean and population SD {over}.",
-              {"block": None, **spread}, by_block,
-              ["The last block's gain has the final norm in it."]),
-    ]  # fmt: skip
+        facts("gain", f"Paper 3's gain {over}, and the shape it is set against.", of_model),
+        Table(
+            "readings",
+            f"The last gain in every reading of Paper 3: mean and population SD {over}.",
+            {"reading": None, **SPREAD},
+            readings,
+        ),
+        Table(
+            "gain-by-block",
+            f"Gain of the last token by block: mean and population SD {over}.",
+            {"block": None, **SPREAD},
+            by_block,
+            ["The last block's gain has the final norm in it."],
+        ),
+    ]
 
 
 def spectral(document: Document) -> list[Table]:
-    """How much can each projection stretch a state? Without biases, of the rows that the model
-    computes with.
-    """
-    names = {name: name.replace("_", " ") for name in MATRICES}
+    names = {matrix: matrix.replace("_", " ") for matrix in MATRICES}
     means = [
         [
             called,
-            document[f"{name}_mean_spectral"],
-            document[f"{name}_std_spectral"],
-            *(
-                sum(document[f"{name}_{of}"]) / document["n_layers"]
-                for of in ("frobenius_norm", "effective_rank")
-            ),
+            document[f"{matrix}_mean_spectral"],
+            document[f"{matrix}_std_spectral"],
+            mean_over_blocks(document, f"{matrix}_frobenius_norm"),
+            mean_over_blocks(document, f"{matrix}_effective_rank"),
         ]
-        for name, called in names.items()
+        for matrix, called in names.items()
     ]
-    norms = (document[f"{name}_spectral_norm"] for name in names)
+    norms = (document[f"{matrix}_spectral_norm"] for matrix in names)
     by_block = list(zip(range(document["n_layers"]), *norms, strict=True))
     columns = {"spectral norm": 3, "SD": 3, "Frobenius norm": 3, "effective rank": 2}
     return [
-        Table("projections", "Means over the blocks.", {"matrix": None, **columns}, means,
-              ["The papers' notebooks cut the fused matrices of GPT-NeoX and BLOOM at other rows: "
-               "published norms of such models are of those."]),
-        Table("projections-by-block", "Spectral norm by block.",
-              {"block": None, **dict.fromkeys(names.values(), 3)}, by_block),
-    ]  # fmt: skip
+        Table(
+            "projections",
+            "Means over the blocks.",
+            {"matrix": None, **columns},
+            means,
+            [
+                "The papers' notebooks cut the fused matrices of GPT-NeoX and BLOOM at other rows: "
+                "published norms of such models are of those."
+            ],
+        ),
+        Table(
+            "projections-by-block",
+            "Spectral norm by block.",
+            {"block": None, **dict.fromkeys(names.values(), 3)},
+            by_block,
+        ),
+    ]
 
 
-# A section per analysis: the function is called as its JSON file, its docstring is the question.
-TITLES: Mapping[Callable[[Document], list[Table]], str] = {
-    validation: "Asymmetry and preference",
-    layers: "The correlation, layer by layer",
-    category_bootstrap: "Intervals over the categories",
-    bins: "Random bins instead of categories",
-    pairs: "Five measures per pair",
-    anisotropy: "Anisotropy over depth",
-    gains: "Residual gains",
-    spectral: "Spectral norms of the attention projections",
-}
-SECTIONS = [build.__name__ for build in TITLES]
+SECTIONS = (
+    Section(
+        "validation",
+        "Asymmetry and preference",
+        "Are the states of one side of the pairs closer together than those of the other, and does "
+        "that go with what the model prefers to say? States of the last layer, behind the final "
+        "norm.",
+        validation,
+    ),
+    Section(
+        "layers",
+        "The correlation, layer by layer",
+        "Does the relation of asymmetry and preference change along the depth of the model? The "
+        "first three readings are of the last layer.",
+        layers,
+    ),
+    Section(
+        "category_bootstrap",
+        "Intervals over the categories",
+        "How far can the correlation be trusted when each category is one point?",
+        category_bootstrap,
+    ),
+    Section(
+        "bins",
+        "Random bins instead of categories",
+        "Do more points, the pairs thrown into bins at random, tell more than the categories? They "
+        "answer another question: bins cut across the categories.",
+        bins,
+    ),
+    Section(
+        "pairs",
+        "Five measures per pair",
+        "Does a measure of a single pair go with the model's preference in that pair?",
+        pairs,
+    ),
+    Section(
+        "anisotropy",
+        "Anisotropy over depth",
+        "Do the states of the prompts' tokens crowd into few directions, and at which layer most?",
+        anisotropy,
+    ),
+    Section(
+        "gains",
+        "Residual gains",
+        "Does a block lengthen the residual stream (gain above 1) or damp it? A gain is the norm "
+        "behind the block over the norm before it.",
+        gains,
+    ),
+    Section(
+        "spectral",
+        "Spectral norms of the attention projections",
+        "How much can each projection stretch a state? Without biases, of the rows that the model "
+        "computes with.",
+        spectral,
+    ),
+)
 
 
-def sections_of(results: Mapping[str, Mapping[str, Any]]) -> list[Section]:
-    """A section per result document, in the papers' order."""
-    return [
-        Section(build.__name__, title, " ".join((build.__doc__ or "").split()),
-                build(results[build.__name__]))
-        for build, title in TITLES.items()
-        if build.__name__ in results
-    ]  # fmt: skip
+def sections_of(results: Mapping[str, Document]) -> dict[Section, list[Table]]:
+    """The tables of every result document that there is, in the papers' order."""
+    return {
+        section: section.build(results[section.name])
+        for section in SECTIONS
+        if section.name in results
+    }

@@ -1,40 +1,20 @@
-"""The papers' analyses of a user's own model, pairs and prompts: from Python and as a verb."""
+"""The papers' analyses of a reader's own model, pairs and prompts: `layerwise.analyze`."""
 
 import contextlib
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
-
-from typing_extensions import TypedDict
+from typing import TYPE_CHECKING, Any
 
 from layerwise import workers
-from layerwise.errors import LayerwiseError, TextError
-from layerwise.extraction.checkpoint_folder import check_folder
+from layerwise.errors import LayerwiseError
 from layerwise.files import from_environment, is_first_process, locked
-from layerwise.inputs.models import Dtype
-from layerwise.inputs.shapes import Device, Seed, Times, converted
-from layerwise.inputs.texts import StatementPairs, place_of, read_pairs, read_prompts
-from layerwise.pages.own_model import require_templates
 from layerwise.places.folders import AGAIN, STATES
+from layerwise.reader.request import requested
 
-if TYPE_CHECKING:  # what draws is imported once the inputs are right
-    from layerwise.steps.results import Result
-
-
-class Choices(TypedDict):
-    """What a caller is left to choose, as `analyze` explains it."""
-
-    out: Path | None
-    revision: str | None
-    dtype: Dtype | None
-    device: Device | None
-    layers: list[int] | None
-    seed: Seed
-    without: list[Literal["gains", "spectral"]]
-    replicates: Times
-    control: Times
+if TYPE_CHECKING:  # torch, and what draws, are imported once the inputs are right
+    from layerwise.reader.result import Result
 
 
 def analyze(
@@ -98,83 +78,44 @@ def analyze(
         "replicates": replicates,
         "control": control,
     }
-    statement_pairs, texts, chosen = checked(model, pairs, prompts, asked)
+    request = requested(model, pairs, prompts, asked)
     with contextlib.ExitStack() as stack:
-        if chosen["out"] is None:
-            if from_environment("WORLD_SIZE", 1, 2**16) not in (None, 1):
-                raise LayerwiseError(
-                    "several processes work in one folder, found none; give `out`, the same in all"
-                )
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="layerwise-")))
-        else:
-            folder = chosen["out"]
-        if writes := chosen["out"] is not None and is_first_process():
+        folder = stack.enter_context(_folder(request.choices["out"]))
+        writes = request.choices["out"] is not None and is_first_process()
+        if writes:
             stack.enter_context(_alone(folder))
             workers.start("layerwise.figures.drawing")  # while this process computes
         # and with it torch, now that the inputs are right
         from layerwise.extraction.load import from_memory, load_model
-        from layerwise.steps.own_model import analyzed
+        from layerwise.reader.of_checkpoint import analyze_checkpoint
 
-        with blamed(statement_pairs, prompts):
+        with request.blamed():
             if is_loaded:
                 was_training = getattr(model, "training", False)
                 checkpoint = from_memory(model, tokenizer)
                 stack.callback(model.train, was_training)
             else:
-                checkpoint = load_model(str(model), **how(chosen, statement_pairs, texts))
-            result = analyzed(
-                checkpoint, statement_pairs, texts, folder / STATES, named(pairs),
-                layers=chosen["layers"], seed=chosen["seed"], without=chosen["without"],
-                replicates=chosen["replicates"], control=chosen["control"],
-            )  # fmt: skip
-        return result.save(folder) if writes else result
-
-
-def how(chosen: Choices, pairs: StatementPairs, texts: Sequence[str]) -> dict[str, Any]:
-    """How the model is loaded, and the texts that it is to take."""
-    return {
-        "dtype": chosen["dtype"] or "float32",
-        "device": chosen["device"] or "cpu",
-        "revision": chosen["revision"],
-        "texts": {"statements": pairs.statements, "prompts": texts},
-    }
+                checkpoint = load_model(str(model), **request.loading)
+            written_to = folder if writes else None
+            return analyze_checkpoint(checkpoint, request, folder / STATES, written_to)
 
 
 @contextlib.contextmanager
-def blamed(pairs: StatementPairs, prompts: Any) -> Iterator[None]:
-    """Inside the block, an error about a text says where that text stands."""
-    try:
-        yield
-    except TextError as error:
-        is_pair = error.kind == "statements"
-        place = place_of(pairs, error.number) if is_pair else named(prompts)
-        raise LayerwiseError(f"{place}: {error}") from None
-
-
-def named(given: Any) -> str:
-    """What errors call the pairs or prompts that were given."""
-    return str(given) if isinstance(given, str | Path) else f"the given {type(given).__name__}"
-
-
-def checked(
-    model: Any, pairs: Any, prompts: Any, asked: dict[str, Any]
-) -> tuple[StatementPairs, tuple[str, ...], Choices]:
-    """The texts and the choices, if all that can be checked before a forward pass is right.
+def _folder(out: Path | None) -> Iterator[Path]:
+    """Where hidden states and results go: a folder for the time of the block where none is given.
 
     Raises:
-        LayerwiseError: if it is not; torch is not imported for that.
+        LayerwiseError: for several processes, which must be given one.
     """
-    chosen: Choices = converted("analyze", Choices, asked)
-    found = read_pairs(pairs), () if prompts is None else read_prompts(prompts)
-    if isinstance(model, str | Path) and Path(model).exists():
-        check_folder(Path(model))
-    if (out := chosen["out"]) is not None:
-        if out.exists() and not out.is_dir():
-            raise LayerwiseError(
-                f"{out}: --out must be a folder, found a file; choose another place"
-            )
-        require_templates()
-    return *found, chosen
+    if out is not None:
+        yield out
+        return
+    if from_environment("WORLD_SIZE", 1, 2**16) not in (None, 1):
+        raise LayerwiseError(
+            "several processes work in one folder, found none; give `out`, the same in all"
+        )
+    with tempfile.TemporaryDirectory(prefix="layerwise-") as folder:
+        yield Path(folder)
 
 
 @contextlib.contextmanager

@@ -1,12 +1,10 @@
 """The judged claims as a reader asks for them: filtered, searched, in a table; the headlines."""
 
-from __future__ import annotations
-
 import shutil
 import textwrap
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from tabulate import tabulate
 from typing_extensions import TypedDict
@@ -18,10 +16,7 @@ from layerwise.ledger.records import judged
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.pages.records import analysis_of, grades, view
 from layerwise.pages.search import found
-from layerwise.steps import Source
-
-if TYPE_CHECKING:  # numpy is not imported to list claims
-    from layerwise.pages.own_model.tables import Table
+from layerwise.pages.tables import Table
 
 Record = dict[str, Any]
 COLUMNS = ("quantity", "where", "printed", "recomputed", "verdict")
@@ -31,7 +26,7 @@ OF_CSV = ("id", "paper", "where", "quantity", "model", "unit", "published", "rec
 class Asked(TypedDict):
     """Which claims are wanted."""
 
-    source: Source
+    source: Literal["published", "measured"]
     verdict: Literal[tuple(VERDICTS)] | None  # type: ignore[valid-type]
     paper: Literal[1, 2, 3] | None
     search: str | None
@@ -90,8 +85,6 @@ def claims(
     Raises:
         LayerwiseError: if the ledger was not judged yet, or for an unknown verdict or analysis.
     """
-    from layerwise.pages.own_model.tables import Table
-
     folder = Path(__file__).parents[3] / "results" if results is None else Path(results)
     records = list_claims(source, folder, verdict, paper, analysis, search)
     rows = [[record[name] for name in OF_CSV] for record in records]

@@ -1,4 +1,4 @@
-"""Tables of a reader's own models: what the page, the LaTeX file and the CSV files print."""
+"""Tables as a reader gets them: records in Python, CSV with every digit, cells of a page."""
 
 import csv
 import io
@@ -11,13 +11,10 @@ from typing import Any
 from markupsafe import escape
 
 from layerwise.errors import LayerwiseError
-from layerwise.measures.pairwise import METRICS
-from layerwise.measures.values import Values
 from layerwise.pages.html import seen
 from layerwise.pages.values import rounded, shown
 
 Value = str | bool | int | float | None  # None: does not exist, which a note explains
-Document = Mapping[str, Any]
 LONG = 24  # characters: a column with a longer text is broken into lines
 SHOWN = 20  # rows in a notebook
 SIGNIFICANT = 4  # digits, where a column has no decimals of its own
@@ -98,16 +95,6 @@ class Table:
         return out.getvalue()
 
 
-@dataclass(frozen=True)
-class Section:
-    """The tables of one analysis; its JSON file is `name`.json."""
-
-    name: str
-    title: str
-    about: str
-    tables: Sequence[Table]
-
-
 def _kind(column: Sequence[Value]) -> str:
     if any(isinstance(value, int | float) and not isinstance(value, bool) for value in column):
         return "number"
@@ -129,19 +116,3 @@ def significant(value: float | int, digits: int = SIGNIFICANT) -> str:
 def facts(name: str, caption: str, of: Mapping[str, Value], notes: Sequence[str] = ()) -> Table:
     """A table of single statistics."""
     return Table(name, caption, {"statistic": None, "value": None}, list(of.items()), notes)
-
-
-def by_pair(values: Values) -> Table:
-    """A row per pair: what the statements themselves gave; their texts stay where they are."""
-    last = values.pair_metrics[-1]
-    first: dict[int, int] = {}
-    rows = []
-    for pair, category in enumerate(values.category_of_pair.tolist()):
-        number = pair - first.setdefault(category, pair)
-        nll = values.nll[:, pair].tolist()
-        of_pair = [*nll, float(values.preferences[pair]), *last[:, pair].tolist()]
-        rows.append([values.categories[category], number, *of_pair])
-    columns = ("category", "pair", "NLL A (nats)", "NLL B (nats)", "preference (nats)")
-    metrics = [f"{name.replace('_', ' ')} (layer {values.layers[-1]})" for name in METRICS]
-    caption = "Every pair, numbered from 0 within its category as in the file of the pairs."
-    return Table("by-pair", caption, dict.fromkeys((*columns, *metrics)), rows)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import escape
 
 from layerwise.analyses.depth_curves import Curves
+from layerwise.figures.numbers import Numbers
 from layerwise.files import dated, together, write_json
 from layerwise.pages.html import seen
 from layerwise.pages.own_model import figures
 from layerwise.pages.own_model.page import Own, answer, write
-from layerwise.pages.own_model.tables import Table
+from layerwise.pages.tables import Table
 
 if TYPE_CHECKING:  # matplotlib is for who looks at figures
     from layerwise.figures.drawing import Drawn
@@ -74,13 +75,13 @@ class Result:
     @cached_property
     def figures(self) -> "dict[str, Drawn]":
         """Every figure that the documents allow, by name: `.figure` is matplotlib's."""
-        drawn = figures.draw(
-            self.models, self._names, random_weights=self.page.random_weights, beside=self.beside
-        )
+        from layerwise.figures.drawing import draw_all
+
+        drawn = draw_all(self._numbers, self._figures)
         return {one.name: one for one in drawn if one.figure is not None}
 
     def save(self, folder: str | Path) -> "Result":
-        """Write the result files, figures, tables and the page, all or none of them.
+        """Draw the figures; write the result files, figures, tables and page, all or none of them.
 
         Returns:
             The same result, with its folder.
@@ -88,21 +89,27 @@ class Result:
         Raises:
             LayerwiseError: if the package is installed without its repository.
         """
+        from layerwise.figures.drawing import print_all
+
         folder = Path(folder)
         part, index = ONE if self.is_one else ACROSS
         with together(folder) as new:
             for name, document in self.documents.items():
                 write_json(new / f"{name}.json", dated(dict(document)))
-            drawn = figures.print_all(
-                self.models, self._names, self.page.random_weights, self.beside
-            )
-            write(self.page, drawn, new, part, index)
+            write(self.page, print_all(self._numbers, self._figures), new, part, index)
         for name in self.page.absent:  # an earlier run may have had them
             (folder / f"{name}.json").unlink(missing_ok=True)
         return replace(self, folder=folder)
 
     @property
-    def _names(self) -> Sequence[str]:
+    def _numbers(self) -> Numbers:
+        """What the figures read."""
+        return figures.numbers_of(
+            self.models, random_weights=self.page.random_weights, beside=self.beside
+        )
+
+    @property
+    def _figures(self) -> Sequence[str]:
         return figures.OF_ONE if self.is_one else figures.ACROSS
 
     def _repr_html_(self) -> str:

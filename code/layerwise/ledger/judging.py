@@ -1,0 +1,106 @@
+"""The ledger against the statistics of one source: every claim judged, headlines graded, findings.
+
+Beside the statistics stand those of replicates with rounding noise and of draws of random weights,
+where there are any: a verdict on a measured number rests on all three.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Required
+
+from layerwise.files import numbered, read_json, sha256_of
+from layerwise.inputs.measured import CONTROL, NOISE
+from layerwise.inputs.published import TYPED, Published
+from layerwise.inputs.shapes import Loose, require_shape
+from layerwise.inputs.upstream import read_registry
+from layerwise.ledger.claims import read_ledger
+from layerwise.ledger.findings import findings, read_findings
+from layerwise.ledger.headlines import headlines, read_headlines
+from layerwise.ledger.origins import Origins
+from layerwise.ledger.verdicts import Statistics, judge
+
+
+class Analysed(Loose, total=False):
+    """A file of statistics."""
+
+    documents: Required[dict[str, Any]]
+    derived: dict[str, list[str]]
+    given: dict[str, str]
+    undefined: dict[str, str]
+    missing: dict[str, str]
+
+
+PARTS = ("derived", "given", "undefined", "missing")  # of a statistics file, by statistic
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The statistics of one source, and the same of its replicates and draws."""
+
+    results: Statistics
+    replicates: Sequence[Statistics]
+    draws: Sequence[Statistics]
+
+
+def read_sides(source: str, folder: Path, published: Published, origins: Origins | None) -> Sides:
+    """The statistics in a folder, and those in the numbered folders beside them."""
+    replicates, draws = (
+        [read_statistics(source, side, published) for side in numbered(folder / beside)]
+        for beside in (NOISE, CONTROL)
+    )
+    return Sides(read_statistics(source, folder, published, origins), replicates, draws)
+
+
+def read_statistics(
+    source: str, folder: Path, published: Published, origins: Origins | None = None
+) -> Statistics:
+    """The statistics of one source, every analysis of the folder."""
+    documents: dict[str, Any] = {}
+    parts: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
+    for path in sorted(folder.glob("*.json")):
+        result = require_shape(path, Analysed, read_json(path), "analyse again")
+        documents[path.stem] = result["documents"]
+        for part, found in parts.items():
+            found |= {f"{path.stem}:{key}": value for key, value in result.get(part, {}).items()}
+    return Statistics(source, documents, **parts, origins=origins, published=published)
+
+
+def judge_ledger(claims: Path, sides: Sides, published: Published) -> dict[str, Any]:
+    """The record of every claim, and the `headlines` and `findings` that rest on them."""
+    records = [
+        judge(claim, sides.results, sides.replicates, sides.draws)
+        for claim in read_ledger(claims, published)
+    ]
+    random = [draw.documents for draw in sides.draws]
+    graded = headlines(records, sides.results.documents, read_headlines(claims), random)
+    facts = findings(
+        records,
+        read_findings(claims),
+        [headline.id for headline in graded],
+        argued=sides.results.source == "published",
+    )
+    return {
+        "headlines": [asdict(headline) for headline in graded],
+        "findings": [asdict(finding) for finding in facts],
+        "claims": records,
+    }
+
+
+def files_behind(records: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The published files that claims and their other readings rest on."""
+    files = set()
+    for record in records:
+        rests_on = [record["provenance"], *record["readings"]]
+        files |= {cell.partition("#")[0] for one in rests_on for cell in one["inputs"]}
+    return files
+
+
+def input_hashes(records: Iterable[Mapping[str, Any]], published: Path) -> dict[str, str]:
+    """SHA-256 of the published files that claims rest on, as pinned.
+
+    What a notebook typed into its cells is held by a table of ours; it has that table's hash.
+    """
+    files = files_behind(records)
+    pins, typed = read_registry(published).pins, sha256_of(published / TYPED)
+    return {file: pins[file].sha256 if file in pins else typed for file in sorted(files)}

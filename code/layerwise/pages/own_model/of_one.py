@@ -1,0 +1,88 @@
+"""What the page of one model says: how it was measured, warnings, answers, sections."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import layerwise
+from layerwise.analyses.questions.answers import Answer
+from layerwise.experiments.of_own_model import Measured
+from layerwise.extraction.load import Checkpoint
+from layerwise.figures.numbers import RANDOM
+from layerwise.inputs.texts import StatementPairs
+from layerwise.measures.pairwise import METRICS
+from layerwise.measures.values import Values
+from layerwise.pages.own_model.cautions import cautions, of_documents
+from layerwise.pages.own_model.page import Own
+from layerwise.pages.own_model.sections import sections_of
+from layerwise.pages.tables import Table
+from layerwise.statistics.bootstrap import Draws
+
+
+def page_of(
+    checkpoint: Checkpoint,
+    measured: Measured,
+    documents: Mapping[str, Mapping[str, Any]],
+    answered: Sequence[Answer],
+    beside: Mapping[str, Any],
+    pairs: StatementPairs,
+    draws: Draws,
+) -> Own:
+    """The page of one model.
+
+    Arguments:
+        documents: the result documents, by analysis.
+        answered: the papers' questions on this model.
+        beside: the documents of replicates and of random weights.
+    """
+    is_random = checkpoint.has_random_weights
+    warned = [f"{RANDOM.capitalize()}."] if is_random else []
+    n_prompt_tokens = sum(measured.index["prompt_lengths"])
+    warned += cautions(measured.values, measured.drawn, n_prompt_tokens, draws)
+    has_template = bool(getattr(checkpoint.tokenizer, "chat_template", None))
+    warned += of_documents(documents, chat_template=has_template)
+    return Own(
+        checkpoint.display,
+        settings(measured.values, measured.index, pairs, draws),
+        warned,
+        measured.absent,
+        sections_of(documents),
+        answers=answered,
+        beside=beside,
+        further=[by_pair(measured.values)],
+        random_weights=is_random,
+    )
+
+
+def settings(
+    values: Values, index: Mapping[str, Any], pairs: StatementPairs, draws: Draws
+) -> list[tuple[str, str]]:
+    """What was measured, and how."""
+    by_category = zip(pairs.categories, np.bincount(pairs.category_of_pair), strict=True)
+    return [
+        *((name, index[name]) for name in ("model", "revision", "dtype", "device")),
+        ("pairs", "; ".join(f"{name}: {count}" for name, count in by_category)),
+        ("prompts", str(index["n_prompts"])),
+        ("layers", ", ".join(map(str, values.layers))),
+        ("seed", str(values.seed)),
+        ("resamples", f"{draws.n_resamples} for an interval of {draws.level:.0%}"),
+        ("layerwise", layerwise.__version__),
+        *((name, index[name]) for name in ("torch", "transformers")),
+    ]
+
+
+def by_pair(values: Values) -> Table:
+    """A row per pair: what the statements themselves gave; their texts stay where they are."""
+    last = values.pair_metrics[-1]
+    first: dict[int, int] = {}
+    rows = []
+    for pair, category in enumerate(values.category_of_pair.tolist()):
+        number = pair - first.setdefault(category, pair)
+        nll = values.nll[:, pair].tolist()
+        of_pair = [*nll, float(values.preferences[pair]), *last[:, pair].tolist()]
+        rows.append([values.categories[category], number, *of_pair])
+    columns = ("category", "pair", "NLL A (nats)", "NLL B (nats)", "preference (nats)")
+    metrics = [f"{name.replace('_', ' ')} (layer {values.layers[-1]})" for name in METRICS]
+    caption = "Every pair, numbered from 0 within its category as in the file of the pairs."
+    return Table("by-pair", caption, dict.fromkeys((*columns, *metrics)), rows)

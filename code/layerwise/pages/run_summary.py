@@ -1,0 +1,45 @@
+"""What a run of the pipeline ends with, on the terminal."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tabulate import tabulate
+
+from layerwise.inputs.measured import by_reason
+from layerwise.ledger.verdicts import VERDICTS
+from layerwise.pages.records import answer
+
+NEXT = """\
+  once a reason is gone: make reproduce-full, which takes up what failed and nothing else
+  to leave a model out, or to try another dtype: say so in its entry of models.yaml (`skip: why`,
+  or the dtype under `experiments` or `extractions`), then make reproduce-full; others stay"""
+
+
+def summary(document: Mapping[str, Any], root: Path = Path()) -> str:
+    """What was not measured; counts of verdicts, a column per paper; page and paper; the answer."""
+    source, counts = document["source"], document["counts"]
+    used = [verdict for verdict in VERDICTS if any(verdict in count for count in counts.values())]
+    rows = [[verdict, *(count.get(verdict, 0) for count in counts.values())] for verdict in used]
+    table = tabulate(rows, headers=["", *counts], tablefmt="plain")
+    lines = [
+        *absences(document),
+        f"\n{len(document['claims'])} claims, source {source}",
+        *(f"  {line}" for line in table.splitlines()),
+    ]
+    places = (Path("report") / source / "index.html", Path("paper") / f"{source}.pdf")
+    lines += [f"  {place}" for place in places if (root / place).is_file()]
+    return "\n".join([*lines, "", answer(document["headlines"])])
+
+
+def absences(document: Mapping[str, Any]) -> list[str]:
+    """What failed and what was left out, by model and reason; how many claims wait; what to do."""
+    lines = []
+    for kind, title in (("failed", "could not be measured"), ("left_out", "left out")):
+        found = document.get(kind) or {}
+        lines += [f"\n{title}, of {len(found)} models:"] if found else []
+        for slug, one in found.items():
+            lines.append(f"  {slug} ({one['claims']} claims wait for it)")
+            for reason, names in by_reason(one["reasons"]).items():
+                lines.append(f"    {', '.join(names)}: {reason}")
+    return [*lines, NEXT] if document.get("failed") else lines

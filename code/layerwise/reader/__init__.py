@@ -1,0 +1,9 @@
+"""A reader's own model, taken through the same steps as the papers' models: the public API.
+
+request        what a reader gives: texts and choices, checked before torch is imported
+analyze        `layerwise.analyze`: where it runs, what it leaves behind, how the model is loaded
+of_checkpoint  the steps in order: fill, analyse, ask, draw, page
+result         what comes of it: documents, tables, figures, a page, and files of all of them
+compare        `layerwise.compare`: the result files of several models
+plan           the dry run: everything but the passes; `duration` says how long these will take
+"""
