@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOMS = ("figures", "pages")
-# A reader's own page still makes tables of its documents: not held yet.
+# A reader's page counts the reader's own pairs, which is no statistic of a document.
 EXEMPT = "pages/own_model/"
 # names of NumPy, of an array's methods, of Python's own, whatever they are called of
 STATISTICS = frozenset((
