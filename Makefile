@@ -23,6 +23,9 @@ setup:  ## make .venv from the hash-checked lock, if it is not there (TORCH=cpu|
 doctor: setup  ## what can run here, and what to do about what cannot
 	@layerwise doctor
 
+# Bytecode is kept whatever the environment says: without it every worker rewrites all assertions.
+test test-docs: export PYTHONDONTWRITEBYTECODE :=
+
 test: setup  ## run the tests; skipped ones are listed with their reason
 	@OMP_NUM_THREADS=1 pytest -n auto --maxprocesses 4 --dist worksteal -rs -m "not docs"
 

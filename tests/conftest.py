@@ -44,6 +44,14 @@ def pytest_collection_finish(session):
     gc.freeze()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def collected():
+    """And off what a module leaves to the session, once its garbage is gone."""
+    yield
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_collection_modifyitems(config, items):
     """Leave out what reads upstream's own texts or real models, unless a variable says where."""
     missing = {name for name, place in ELSEWHERE.items() if place is None}

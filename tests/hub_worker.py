@@ -1,9 +1,10 @@
 """A process with the hub's real client, which reads HF_ENDPOINT when it is imported.
 
-    HF_ENDPOINT=... HF_HOME=... python hub_worker.py MODELS.yaml      all its models at once
+    HF_ENDPOINT=... HF_HOME=... python hub_worker.py MODELS.yaml WORDS...    all its models at once
 
-prints, as JSON, what `look_up` and `fetch` gave for each slug, or their errors. A slug that begins
-with `reader` is fetched as nobody's declaration. The client's waits between tries are cut short.
+prints, as JSON, what `look_up` and `fetch` gave for each slug, or their errors, and before it what
+`layerwise WORDS...` says. A slug that begins with `reader` is fetched as nobody's declaration. The
+client's waits between tries are cut short.
 """
 
 import json
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import transformers
 
+from layerwise.cli import main
 from layerwise.errors import LayerwiseError
 from layerwise.extraction import hub
 from layerwise.inputs.models import Model, read_models
@@ -40,6 +42,7 @@ def outcome(action: Callable[[], object]) -> object:
 
 if __name__ == "__main__":
     time.sleep = lambda seconds: really_sleep(seconds / 50)
+    assert main(sys.argv[2:]) == 0
     models = read_models(Path(sys.argv[1]))
     with ThreadPoolExecutor(32) as pool:
         found = pool.map(outcomes, models.values())

@@ -12,8 +12,10 @@ import torch
 
 from layerwise.extraction import needs
 from layerwise.extraction.hidden_states import extract
+from layerwise.extraction.load import load_model
 from layerwise.inputs.models import read_models
-from tiny_checkpoints import TEXTS, twin_checkpoint
+from layerwise.inputs.texts import read_pairs, read_prompts
+from tiny_checkpoints import EXAMPLE, TEXTS, twin_checkpoint, twin_folder
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
@@ -98,7 +100,9 @@ def test_loops_compute_what_the_extraction_stores(tmp_path: Path) -> None:
 
 def test_the_whole_is_told_part_by_part(capfd) -> None:
     """Each is timed once, in the process that runs it, and the estimate stands beside them."""
-    subprocess.run([sys.executable, BENCHMARKS / "whole.py", "--quick"], check=True)
+    texts = [f"--{name}={path}" for name, path in EXAMPLE.items()]
+    command = [sys.executable, BENCHMARKS / "whole.py", twin_folder("gpt_neox"), *texts]
+    subprocess.run(command, check=True)
     said = capfd.readouterr().out
     assert re.match(r"\d+ cores; foretold: time +about \d+ s: start", said)
     rows = dict(re.findall(r"^([a-z ,]+?) +(\d+\.\d\d) s .*%$", said, re.MULTILINE))
@@ -106,3 +110,16 @@ def test_the_whole_is_told_part_by_part(capfd) -> None:
     parts = [float(seconds) for seconds in rows.values()]
     assert sum(parts[:-1]) == pytest.approx(parts[-1], abs=0.1)
     assert "times the passes on the clock" in said
+
+
+def test_the_whole_has_a_model_and_texts_where_none_are_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What its own process would write, written here: it would import torch for this alone."""
+    monkeypatch.setattr(whole.subprocess, "run", lambda command, **_: exec(command[2]))
+    model, pairs, prompts = map(Path, whole.stand_in(tmp_path, "tiny"))
+    checkpoint = load_model(model, device="cpu")
+    read = read_pairs(pairs)
+    assert (len(read.categories), len(read.statements)) == (6, 2 * 230)
+    states = extract(checkpoint, read.statements[:4], read_prompts(prompts), tmp_path / "states")
+    assert states.pooled(3).shape == (4, extraction.SHAPES["tiny"][0])

@@ -9,13 +9,13 @@ import safetensors
 import torch
 
 import layerwise.extraction.hidden_states as module
+from layerwise import analyze
 from layerwise.errors import LayerwiseError
 from layerwise.extraction import forward as passing
 from layerwise.extraction.forward import forward, mean_token_nll
 from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint, attention_kernel, load_model
 from layerwise.extraction.store import BEFORE_NORM, POOLINGS, HiddenStates
-from layerwise.reader.result import Result
 from tiny_checkpoints import (
     EVERY_KIND,
     EXAMPLE,
@@ -139,7 +139,10 @@ from pathlib import Path
 from layerwise.cli import main
 from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import load_model
+from layerwise.pages.own_model import figures
+from layerwise.steps import own_model
 from tiny_checkpoints import TEXTS
+own_model.N_RESAMPLES, figures.OF_ONE = 200, ("layers",)  # as `quick` does
 checkpoint, out = load_model(Path(sys.argv[1]), device="cpu"), Path(sys.argv[2])
 prompts = ("The river rises", "An owl")
 extract(checkpoint, TEXTS * 2, prompts, out / "two", tokens_per_batch=8)
@@ -154,7 +157,8 @@ except OSError as error:  # in every process, not a wait for the one that failed
 """
 
 
-def test_two_processes_as_one(tmp_path: Path, analyzed: Result) -> None:
+@pytest.mark.usefixtures("quick")
+def test_two_processes_as_one(tmp_path: Path) -> None:
     """Two processes on gloo: an extraction, and the whole of `analyze` from the command line.
 
     They share the batches; the first alone writes and speaks. Both refuse what one of them cannot.
@@ -165,6 +169,7 @@ def test_two_processes_as_one(tmp_path: Path, analyzed: Result) -> None:
     (tmp_path / "run.py").write_text(SCRIPT)
     path = os.pathsep.join((str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")))
     given = {"model": twin_folder("gpt_neox", 5), **EXAMPLE}
+    alone = analyze(**given, out=tmp_path / "alone").folder
     said = [f"--{name}={place}" for name, place in given.items()]
     done = subprocess.run(
         [sys.executable, *TWO_PROCESSES, tmp_path / "run.py", checkpoint.folder, tmp_path, *said],
@@ -179,8 +184,8 @@ def test_two_processes_as_one(tmp_path: Path, analyzed: Result) -> None:
     assert contents(tmp_path / "two") == contents(one.folder)
     assert not (tmp_path / "two.partial").exists()
     assert done.stdout.count("gains.json") == 1
-    assert analyzed.folder is not None
-    assert without_states(tmp_path / "analyzed") == without_states(analyzed.folder)
+    assert alone is not None
+    assert without_states(tmp_path / "analyzed") == without_states(alone)
 
 
 def without_states(folder: Path) -> dict[str, bytes]:

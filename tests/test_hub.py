@@ -26,9 +26,10 @@ from layerwise.extraction.pickles import write_safetensors
 from layerwise.files import read_json
 from layerwise.rehearsal.scratch import keep
 from stand_in_hub import COMMIT, FAULTS, STATUS, TOKEN, stand_in_hub
-from tiny_checkpoints import contents, twin_folder, twinned_model
+from tiny_checkpoints import EXAMPLE, contents, twin_folder, twinned_model
 
 AT = rf"at {COMMIT}"
+DRY = "org/dry"  # of which a dry run is asked
 TWIN = twin_of(twinned_model("opt"))  # whose output embeddings are its input embeddings
 SILENT = TWIN.shape.model_copy(update={"adds_bos": False})
 OTHER = TWIN.shape.model_copy(update={"n_layers": 4})
@@ -110,15 +111,22 @@ def seen(models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> S
     shutil.copy(twin_folder("opt") / "config.json", known)
     left = work / "home" / "hub" / "models--org--x.pickles" / "converted" / ".layerwise-a.part"
     (left / COMMIT).mkdir(parents=True)
-    with stand_in_hub({names[slug]: folder for slug, folder in models.items()}) as server:
+    served = {names[slug]: folder for slug, folder in models.items()} | {DRY: twin_folder("opt")}
+    command = [Path(__file__).with_name("hub_worker.py"), registry, "analyze", "--dry-run"]
+    command += [f"--model={DRY}", f"--pairs={EXAMPLE['pairs']}", f"--revision={COMMIT}"]
+    with stand_in_hub(served) as server:
         done = subprocess.run(
-            [sys.executable, Path(__file__).with_name("hub_worker.py"), registry],
+            [sys.executable, *command, f"--out={work / 'out'}"],
             env=environment(server.address, work / "home"),
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
-    found, place = json.loads(done.stdout), models["pickles-code"].parent / "run"
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    dry_run, found = done.stdout.rstrip().rsplit("\n", 1)
+    place = models["pickles-code"].parent / "run"
     return SimpleNamespace(
-        found=found,  # by slug: of `look_up`, of `fetch`
+        dry_run=dry_run,
+        found=json.loads(found),  # by slug: of `look_up`, of `fetch`
         asked=server.asked,
         errors=done.stderr,
         home=work / "home" / "hub",
@@ -204,18 +212,14 @@ def test_weights_are_listed_before_any_of_them_is_asked_for(seen: SimpleNamespac
     assert f"GET /org/x.bos/resolve/{COMMIT}/tokenizer.json" in seen.asked
 
 
-def test_a_dry_run_fetches_config_and_tokenizer(tmp_path: Path, root: Path) -> None:
+def test_a_dry_run_fetches_config_and_tokenizer(seen: SimpleNamespace) -> None:
     """All of them, and says what the weights are; the run with weights says the same of it."""
-    analyze = [sys.executable, "-m", "layerwise.cli", "analyze", "--dry-run", "--model=org/x"]
-    analyze += [f"--pairs={root / 'examples' / 'pairs.json'}", f"--revision={COMMIT}", "--out=out"]
-    with stand_in_hub({"org/x": twin_folder("opt")}) as server:
-        env = environment(server.address, tmp_path)
-        done = subprocess.run(analyze, env=env, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "model    org/x: opt, 3 blocks, hidden size 16" in done.stdout
-    assert re.search(r"fetch    0\.\d+ MiB of weights from the hub", done.stdout)
-    assert "tokenizer and texts are right, the weights are checked once they are" in done.stdout
-    assert not [line for line in server.asked if ".safetensors" in line]
+    assert f"model    {DRY}: opt, 3 blocks, hidden size 16" in seen.dry_run
+    assert re.search(r"fetch    0\.\d+ MiB of weights from the hub", seen.dry_run)
+    assert "tokenizer and texts are right, the weights are checked once they are" in seen.dry_run
+    of_it = [line for line in seen.asked if f"/{DRY}/" in line]
+    assert {line.rpartition("/")[2] for line in of_it} >= {"config.json", "tokenizer.json"}
+    assert not [line for line in of_it if ".safetensors" in line]
 
 
 FETCH = """\

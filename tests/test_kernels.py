@@ -33,8 +33,14 @@ out = Path(sys.argv[1])
 from layerwise.steps import analyse
 analyse.run("published", out / "statistics")
 """
+# Of the many figures that one function draws, one for each question, two are enough.
 ALL = f"""{ANALYSE}
+from functools import partial
+from layerwise.figures import drawing, questions
 from layerwise.steps import draw, judge, page
+many = [curve.__name__ for curve in questions.CURVES[1:-1]]
+names = [name for name in drawing.FIGURES if name not in many]
+drawing.print_all = partial(drawing.print_all, names=names)
 judge.run("published", out / "statistics", out / "claims.json")
 draw.run("published", out / "statistics", out / "claims.json", out / "figures")
 page.run("published", out / "claims.json", out / "statistics", out / "figures", out / "page")

@@ -24,7 +24,7 @@ from layerwise.files import write_text
 from layerwise.pages import pdfs
 from layerwise.rehearsal import scratch
 from layerwise.steps import places, run
-from processes import program, running_in
+from processes import commands_in, program, running_in
 
 ROOT = Path(__file__).resolve().parent.parent
 CODE = ROOT / "code"
@@ -309,6 +309,46 @@ def test_ctrl_c_ends_the_stage_at_hand_and_leaves_nothing_running(small):
         assert b"KeyboardInterrupt" in process.communicate(timeout=60)[1]
         assert process.returncode
         assert running_in(small) == []
+
+
+# Takes no notice of Ctrl-C, as DVC; its stage tidies up when it is told to end.
+OF_DVC = """import signal, subprocess, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+for stage in ("first", "next"):
+    subprocess.run([sys.executable, "stage.py", stage])
+"""
+OF_STAGE = """import pathlib, signal, sys, time
+def tidy_up(*_):
+    time.sleep(0.2)
+    pathlib.Path("tidied up").touch()
+    sys.exit()
+signal.signal(signal.SIGTERM, tidy_up)
+pathlib.Path(sys.argv[1]).touch()
+time.sleep(99)
+"""
+
+
+def test_ctrl_c_ends_a_dvc_that_would_go_on_and_waits_for_its_stage(tmp_path, monkeypatch):
+    """Another program by the name of DVC: whether DVC itself stops depends on its version."""
+    (tmp_path / "dvc.py").write_text(OF_DVC)
+    (tmp_path / "stage.py").write_text(OF_STAGE)
+    monkeypatch.chdir(tmp_path)
+
+    def interrupted(*_):
+        while not (tmp_path / "first").exists():
+            time.sleep(0.02)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "_follow", interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run._repro([], {}, [])
+        assert commands_in(tmp_path) == []
+    finally:
+        for left in running_in(tmp_path):
+            left.kill()
+    assert (tmp_path / "tidied up").exists()
+    assert not (tmp_path / "next").exists()
 
 
 def test_what_failed_is_no_success_and_is_taken_up_by_the_next_run(small, monkeypatch, capfd):

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import resource
 import subprocess
 
@@ -121,7 +122,7 @@ ASCII = {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
         (ASCII, "layerwise claims --help", ""),
         (ASCII, "layerwise models", ""),
         ({"SOURCE_DATE_EPOCH": "abc"}, "layerwise scaling {0} {1} --out x", "must be a whole num"),
-        ({}, "ulimit -f 1; " + ANALYZE + "{pairs}", "File too large; make room, or name a place"),
+        ({}, "ulimit -f 1; layerwise scaling {0} {1} --out x", "File too large; make room, or"),
         ({}, ANALYZE + "/dev/zero", "a device or a pipe"),
         ({}, ANALYZE + "pipe", "a device or a pipe"),
     ],
@@ -141,6 +142,15 @@ def test_the_terminal_the_environment_a_full_disk_and_endless_files(
     assert message in done.stderr
     assert done.stderr.count("\n") == bool(message), done.stderr
     assert list(tmp_path.glob("x/*.json")) == []  # states of batches that are done may stay
+
+
+def test_a_disk_that_is_full_when_states_are_written(tmp_path, capsys):
+    with pytest.raises(SystemExit) as ended, sentences("it"), full_disk(tmp_path / "x") as out:
+        analyze(twin_folder("gpt_neox"), **EXAMPLE, out=out)
+    said = capsys.readouterr().err.splitlines()
+    assert ended.value.code == 2
+    assert re.fullmatch("it: .*hidden_states.*: File too large; make room, or name .*", said[-1])
+    assert list(tmp_path.glob("x/*.json")) == []
 
 
 def test_a_number_of_processes_that_is_none_is_refused(tmp_path, monkeypatch):

@@ -160,7 +160,7 @@ def claims(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[st
     """Of the twins of a few models, measured as the pipeline does it."""
     work = tmp_path_factory.mktemp("few")
     params = work / "params.yaml"
-    params.write_text(few_draws(copy, 300, replicates=2, control=2))
+    params.write_text(few_draws(copy, 300, replicates=2, control=1))
     models = read_models(copy / "models.yaml")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
