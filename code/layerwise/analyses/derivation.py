@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.analyses.evidence import Evidence
+from layerwise.analyses.evidence import Broken, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Cell, NotMeasured, Published, leaves, pointer, split_pointer
 from layerwise.statistics.bootstrap import Draws
@@ -95,7 +95,7 @@ class Derivation:
         derived: {"document:/pointer": [published file and key, ...]}, what was recomputed; of a
             list or an object as a whole.
         given: {"document:/pointer": "file#/pointer"}: what is shown from there on.
-        undefined: {"document:/pointer": reason}: measured, and without a value.
+        undefined: {"document:/pointer": reason}: all that it needs is there, and gives no value.
         missing: {"document:/pointer": "file#/pointer"}: what was not measured and is needed.
     """
 
@@ -111,7 +111,8 @@ def derive(table: Table, evidence: Evidence) -> Derivation:
 
     Over measured numbers a statistic stays out that needs one which was not measured, or that
     counts names alone; a constant of the method (nothing read) is there where anything else of its
-    document is; one that these numbers do not have (a test of an empty group, say) is undefined.
+    document is. One that the numbers do not have (a test of an empty group, say) is undefined, and
+    what was published in its place is not shown.
     """
     found = Derivation()
     for name, document in documents_of(table, evidence).items():
@@ -126,6 +127,10 @@ def derive(table: Table, evidence: Evidence) -> Derivation:
         if len(found.derived) > n_before:
             for key, value in constants:
                 _put(found, name, key, value, [])
+        for place in found.undefined:
+            of, _, key = place.partition(":")
+            if of == name and not evidence.measured:
+                _blank(found.documents[name], key)
     return found
 
 
@@ -160,12 +165,15 @@ def _evaluated(
                 found.missing[f"{name}:{key}"] = "#".join(error.cell)
             continue
         except LayerwiseError as error:
-            if not evidence.measured:
+            if isinstance(error, Broken) and not evidence.measured:
                 raise
             found.undefined[f"{name}:{key}"] = str(error)
             continue
-        except (TypeError, ValueError) as error:
-            raise _not_a_number(evidence, read.cells) or error from error
+        except (ArithmeticError, TypeError, ValueError) as error:
+            if isinstance(error, TypeError) or "convert" in str(error):  # text for a number
+                raise _not_a_number(evidence, read.cells) or error from error
+            found.undefined[f"{name}:{key}"] = f"it cannot be computed ({error})"
+            continue
         if isinstance(value, Mapping) and value and all(map(callable, value.values())):
             pending[:0] = [(key + pointer(of), rule) for of, rule in value.items()]
             continue
@@ -225,6 +233,18 @@ def _set(document: Any, key: str, value: Any) -> None:
     for one in path:
         node = node[int(one)] if isinstance(node, list) else node.setdefault(one, {})
     node[int(last) if isinstance(node, list) else last] = value
+
+
+def _blank(document: Any, key: str) -> None:
+    """Nothing in place of what was published there."""
+    *path, last = split_pointer(key)
+    node = document
+    for name in path:
+        node = node[int(name)] if isinstance(node, list) else node.get(name, {})
+    if isinstance(node, list):
+        node[int(last)] = None
+    elif last in node:
+        node[last] = None
 
 
 def evidence_of(cells: Published, draws: Draws, analyses: Mapping[str, Table]) -> Evidence:
