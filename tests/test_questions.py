@@ -289,7 +289,8 @@ def test_a_reader_is_asked_the_same_questions(results: Any, published: Published
     rows = results["sensitivity"]["rows"]
     assert json.loads(json.dumps(rows, allow_nan=False)) == rows
     found = {one.question.name: one for one in answers(results, Evidence(published, DRAWS))}
-    of_pairs = [name for name, question in QUESTIONS.items() if question.paper < 3]
+    of_print = {"word_parity", "positive_before", "negative_after"}  # of the papers' own promises
+    of_pairs = [name for name, of in QUESTIONS.items() if of.paper < 3 and name not in of_print]
     assert list(found) == [*of_pairs, "rise", "fall"]
     late = results["pairs"]["results"]
     r = {layer: late[layer]["centroid_asymmetry"]["r"] for layer in ("8", "10")}
