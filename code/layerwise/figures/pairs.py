@@ -5,6 +5,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from layerwise.analyses.questions.question import PUBLISHED, YES
 from layerwise.figures import style
 from layerwise.figures.numbers import Numbers
 from layerwise.places.curves import METRIC
@@ -74,6 +75,9 @@ def layer_curves(numbers: Numbers) -> Figure:
     means = {name: document["means"]["late"] for name, document in late.items()}
     negative = sum(mean < 0 for mean in means.values())
     title = f"Mean r of the late layers is negative in {negative} of {len(means)} models"
+    asked = numbers.statistics.get("questions", {}).get("late", {}).get("models", {})
+    words = [asked.get(name, {}).get(PUBLISHED, {}).get("word") for name in means]
+    title += f", told from zero in {sum(word == YES for word in words)}" if any(words) else ""
     first = next(iter(means))
     title += f"; in {numbers.names[first]} it is {means[first]:+.3f}"
     shape: dict[str, Any] = {"n": len(there), "columns": 2, "sharey": True}
