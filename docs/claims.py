@@ -66,9 +66,11 @@ def headlines(document: dict) -> str:
     rows = [f"**{answer(document['headlines'])}**", f"{'; '.join(meanings)}.", ""]
     rows += ["| paper | says | what its numbers say |", "|---|---|---|"]
     for headline in document["headlines"]:
+        graded = f"**{headline['grade'].capitalize()}**, {headline['numbers']}."
+        caveats = [f"*The paper: {' '.join(headline['caveats'])}*"]
         cells = (
-            headline["says"],
-            f"**{headline['grade'].capitalize()}**, {headline['numbers']}. {headline['reason']}",
+            " ".join([headline["says"], *(caveats if headline["caveats"] else [])]),
+            f"{graded} {headline['reason']}",
         )
         rows += [
             f"| {headline['paper']} | {' | '.join(c.replace('|', chr(92) + '|') for c in cells)} |"

@@ -15,6 +15,7 @@ from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.findings import findings, read_findings
 from layerwise.ledger.headlines import headlines, read_headlines
 from layerwise.ledger.origins import Origins
+from layerwise.ledger.story import read_story, story
 from layerwise.ledger.verdicts import Statistics, counted, judge
 from layerwise.steps import Place, Source, program
 
@@ -92,7 +93,9 @@ def run(
     else:
         document |= origins.document(records, numbers)
     random = [draw.documents for draw in draws]
-    graded = headlines(records, results.documents, read_headlines(claims), random)
+    graded = headlines(
+        records, results.documents, read_headlines(claims), random, results.undefined
+    )
     facts = findings(
         records,
         read_findings(claims),
@@ -101,6 +104,8 @@ def run(
     )
     document["headlines"] = [asdict(headline) for headline in graded]
     document["findings"] = [asdict(finding) for finding in facts]
+    told = story(records, results.documents, graded, read_story(claims))
+    document["story"] = [asdict(paragraph) for paragraph in told]
     with together(out.parent) as part:
         write_json(part / out.name, {**document, "claims": records})
         grades = Counter(headline.grade for headline in graded)
