@@ -338,10 +338,12 @@ def test_a_paragraph_iv(root, records):
 
 
 def test_power_is_told_of_what_is_not_answered_as_claimed():
-    def power(word, units="230 pairs", **fields):
+    def power(word, told_of="230 pairs tell r from 0", **fields):
         documents = {
             "questions": {"late": {"models": {"m": {"published": answer(word)}}}},
-            "power": {"late": {"models": {"m": {"published": {"units": units, "smallest": 0.18}}}}},
+            "power": {
+                "late": {"models": {"m": {"published": {"told": told_of, "smallest": 0.18}}}}
+            },
         }
         return power_of([{"question": "late", **fields}], documents)
 

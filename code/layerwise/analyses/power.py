@@ -40,6 +40,12 @@ def unit(asked: Asked) -> str:
     return f"{found.n} {found.unit}"
 
 
+def told(question: Question, asked: Asked) -> str:
+    """What the units tell, in words: 230 pairs tell r from 0."""
+    number = "r from 0" if question.effect == OF_R else f"{question.number} from its bound"
+    return f"{unit(asked)} tell {number}"
+
+
 def of_question(question: Question, evidence: Evidence) -> Document:
     rules: dict[str, Rule] = {}
     for model, entry in question.models(evidence).items():
@@ -48,6 +54,7 @@ def of_question(question: Question, evidence: Evidence) -> Document:
                 place = f"models/{model}/{choice}"
                 rules[f"{place}/smallest"] = _of(partial(smallest, question, asked))
                 rules[f"{place}/units"] = _of(partial(unit, asked))
+                rules[f"{place}/told"] = _of(partial(told, question, asked))
                 if question.effect == OF_R:
                     rules[f"{place}/needed"] = _of(partial(needed, asked))
     return Document(None, {"": rules})

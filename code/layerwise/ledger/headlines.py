@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Required
 
-from layerwise.analyses.questions import QUESTIONS
-from layerwise.analyses.questions.question import OF_R
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import pointer
 from layerwise.inputs.shapes import Strict
@@ -319,24 +317,17 @@ def power_of(asks: Sequence[Mapping[str, Any]], documents: Mapping[str, Any]) ->
 
     Of several models with as many units it is one range.
     """
-    found: dict[tuple[str, str], list[float]] = {}
+    found: dict[str, list[float]] = {}
     for ask in asks:
-        question = QUESTIONS.get(ask["question"])
         models = documents.get("questions", {}).get(ask["question"], {}).get("models", {})
         for model in ask.get("of", models):
             cell = models.get(model, {}).get(PUBLISHED)
-            told = at(documents, f"power:{ask['question']}:{pointer('models', model, PUBLISHED)}")
-            if question is None or cell is None or told is None or told["smallest"] is None:
+            power = at(documents, f"power:{ask['question']}:{pointer('models', model, PUBLISHED)}")
+            if cell is None or power is None or power["smallest"] is None:
                 continue
             if cell["word"] not in (ask.get("answer", YES), TOO_FEW):
-                number = (
-                    "r from 0" if question.effect == OF_R else f"{question.number} from its bound"
-                )
-                found.setdefault((told["units"], number), []).append(told["smallest"])
-    said_of = [
-        f"{units} tell {number} at a distance of {_range(sizes)}"
-        for (units, number), sizes in found.items()
-    ]
+                found.setdefault(power["told"], []).append(power["smallest"])
+    said_of = [f"{told} at a distance of {_range(sizes)}" for told, sizes in found.items()]
     return f"With 80 % power at 5 %, {'; '.join(said_of)}." if said_of else ""
 
 
