@@ -64,6 +64,7 @@ def page(document: dict) -> str:
 def answers(document: dict) -> str:
     """The text of docs/answers.md: every central claim with its grade and the reasons."""
     lines = [ANSWERS, f"**{answer(document['headlines'])}**\n"]
+    lines += [f"**{paragraph['title']}.** {paragraph['text']}\n" for paragraph in document["story"]]
     for word, meaning in grades(document["headlines"]).items():
         lines += [f"- *{word}*: {meaning}."]
     for headline in document["headlines"]:
@@ -72,6 +73,11 @@ def answers(document: dict) -> str:
         lines += [
             f"### {headline['short']}\n",
             f"Claimed ({headline['where']}): {headline['says']}\n",
+            *(
+                [f"The paper itself: {' '.join(headline['caveats'])}\n"]
+                if headline["caveats"]
+                else []
+            ),
             f"**{headline['grade'].capitalize()}**; {headline['numbers']}. {headline['reason']}\n",
         ]
     return "\n".join(lines).rstrip() + "\n"

@@ -61,7 +61,7 @@ def judged(records: list[dict[str, Any]], source: str = "published", **fields: A
     for entry in records:
         counts.setdefault(f"paper{entry['paper']}", Counter())[entry["verdict"]] += 1
     document = {"source": source, "counts": counts, "statistics": {}, "inputs": {}}
-    return document | {"headlines": [], "findings": [], "claims": records} | fields
+    return document | {"headlines": [], "findings": [], "story": [], "claims": records} | fields
 
 
 def note_statistics(claims: Path, folder: Path) -> None:
@@ -77,6 +77,7 @@ def headline(name: str, grade: str = "stands", **fields: Any) -> dict[str, Any]:
     """A graded headline of Paper 2."""
     texts = {"short": "r falls", "says": "r falls.", "where": "abstract", "reason": "It does."}
     rests = {"parts": [], "choices": {}, "asked": [], "without": {}, "as_random": False}
+    rests |= {"caveats": [], "power": ""}
     texts["numbers"] = "1 of 1 as printed"
     return {"id": name, "paper": 2, "grade": grade, **texts, **rests} | fields
 

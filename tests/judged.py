@@ -30,6 +30,7 @@ def judged(root, numbers, works):
         {analysis: work.documents for analysis, work in works.items()},
         {f"{a}:{key}": cells for a, work in works.items() for key, cells in work.derived.items()},
         {f"{a}:{key}": cell for a, work in works.items() for key, cell in work.given.items()},
+        {f"{a}:{key}": why for a, work in works.items() for key, why in work.undefined.items()},
         published=numbers,
     )
     return {claim.id: judge(claim, statistics) for claim in read_ledger(root / "claims", numbers)}

@@ -16,7 +16,9 @@ from layerwise.analyses.evidence import Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published
 from layerwise.ledger.claims import read_ledger
-from layerwise.places.result_files import CLASSES, CONTROL, PAPER1, SWEEP, UA_FILES
+from layerwise.ledger.findings import findings, read_findings
+from layerwise.ledger.headlines import headlines, read_headlines
+from layerwise.places.result_files import CLASSES, CONTROL, PAIRS, PAPER1, SWEEP, UA_FILES
 
 # The statistics that are not what the file says: the notebook typed its L*, where the stated rule
 # finds the inversion four layers later; a flag and a late mean of Paper 2's tables.
@@ -48,7 +50,7 @@ def same(value, printed):
 
 
 # what is asked of other numbers, and what is held of files and of print itself
-WITHOUT_COUNTERPART = {"sensitivity", "questions", "laws", "sources", "printed_tests"}
+WITHOUT_COUNTERPART = {"sensitivity", "questions", "power", "laws", "sources", "printed_tests"}
 
 
 def test_derived_statistics_against_published(published):
@@ -140,7 +142,7 @@ def test_a_reading_names_what_its_own_statistic_read(works, records, root, publi
 
 
 # A smooth statistic moves with the slightest change, an extreme or a rank only with a large one in
-# the right direction, a count when a bound is crossed; refusing the number is a reaction as well.
+# the right direction, a count when a bound is crossed; to have no value is a reaction as well.
 CHANGES = (
     lambda x: x * (1 + 1e-3),
     lambda x: x + 1e3,
@@ -176,9 +178,8 @@ def test_a_statistic_changes_with_a_number_if_and_only_if_it_names_it(
             continue
         unmoved = {of for of in smooth if name in names[of]}
         for change in CHANGES:
-            try:
-                after = analysed(analysis, changed(published, {cell: change(value)}))
-            except LayerwiseError:
+            after = analysed(analysis, changed(published, {cell: change(value)}))
+            if after.undefined:
                 unmoved = set()
                 break
             moved = {of for of in names if str(at(after, of)) != before[of]}
@@ -261,10 +262,57 @@ FACTS = {f"/scientific_facts/uniformity_{side}": 0.5 for side in "ab"}
          "a similarity of /?neutral_results is not a number"),
         ("output_correlation", CLASSES, {"/0/category": "other"},
          "must have model 'gemma', category 'ground_truth_numeric', 0 have"),
-        ("calibration", PAPER1["gemma"], FACTS, "a ratio to gemma does not exist"),
-        ("crowding", SWEEP, {"/models/2/n_heads": 1}, "no limit separates damping densities"),
     ],
 )  # fmt: skip
-def test_what_a_rule_cannot_take_iv(published, analysis, file, cells, said):
+def test_a_broken_document_iv(published, analysis, file, cells, said):
     with pytest.raises(LayerwiseError, match=said):
         analysed(analysis, changed(published, {(file, key): of for key, of in cells.items()}))
+
+
+@pytest.mark.parametrize(
+    ("analysis", "file", "cells", "statistic", "why"),
+    [
+        ("calibration", PAPER1["gemma"], FACTS, "models:/apertus/facts_ratios",
+         "a ratio to gemma does not exist"),
+        ("crowding", SWEEP, {"/models/2/n_heads": 1}, "family:/separating_interval",
+         "no limit separates damping densities"),
+        ("pairs", PAIRS, {"/best_per_layer/3/layer": 13}, "pythia-6p9b:/best_per_layer/3/r",
+         "a row must be of a sampled layer"),
+    ],
+)  # fmt: skip
+def test_what_a_number_leaves_without_value_is_undefined(
+    published, analysis, file, cells, statistic, why
+):
+    numbers = changed(published, {(file, key): of for key, of in cells.items()})
+    work = analysed(analysis, numbers)
+    assert why in work.undefined[statistic]
+    assert at(work, statistic) is None
+    assert not analysed(analysis, published).undefined
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of numbers that no run would give
+@pytest.mark.parametrize("seed", range(4))
+def test_no_number_stops_the_ledger(published, root, seed):
+    """Zero, the other sign, half, more, far too large: in a hundred random cells at once."""
+    rng = random.Random(seed)
+    numeric = [
+        cell for cell, value in published.cells.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    ]  # fmt: skip
+    ways = (lambda x: 0, lambda x: -x, lambda x: 0.5 * x, lambda x: 1.3 * x, lambda x: 1e9)
+    cells = {}
+    for cell in rng.sample(numeric, 100):
+        value = published.cells[cell]
+        cells[cell] = type(value)(rng.choice(ways)(value))
+    numbers = changed(published, cells)
+    works = everything(numbers)
+    judged_again = judged(root, numbers, works)
+    documents = {analysis: work.documents for analysis, work in works.items()}
+    graded = headlines([*judged_again.values()], documents, read_headlines(root / "claims"))
+    order = [one.id for one in graded]
+    assert findings([*judged_again.values()], read_findings(root / "claims"), order)
+    undefined = {f"{a}:{key}": why for a, of in works.items() for key, why in of.undefined.items()}
+    for record in judged_again.values():
+        statistic = record["provenance"]["statistic"]
+        if statistic in undefined and record["verdict"] == "differs":
+            assert undefined[statistic] in record["cause"]

@@ -229,18 +229,46 @@ def test_names_alone_are_no_statistic_in_print_either():
     assert derived(read, in_print()).documents["it"]["n"] == 2
 
 
-def test_what_has_no_value_is_undefined_over_measured_numbers_alone():
+@pytest.mark.parametrize("numbers", [lambda: weighed(ONE), lambda: in_print()])
+def test_what_has_no_value_is_undefined_and_stops_nothing(numbers):
     def none(f):
         raise LayerwiseError(f"a mean of {len(f.models[0].gains[:])} numbers does not exist")
 
-    document = Document("gains", {"": {"largest": none}, "models/*": OF_MODEL})
-    found = derived(document, weighed(ONE))
-    assert found.undefined == {"it:/largest": "a mean of 2 numbers does not exist"}
+    def of_zero(f):
+        return f.models[0].gains[0] / 0
+
+    document = Document("gains", {"": {"largest": none, "by_zero": of_zero}, "models/*": OF_MODEL})
+    found = derived(document, numbers())
+    assert found.undefined == {
+        "it:/largest": "a mean of 2 numbers does not exist",
+        "it:/by_zero": "it cannot be computed (float division by zero)",
+    }
     assert "it:/models/0/mean" in found.derived
-    with pytest.raises(LayerwiseError, match="does not exist"):
-        derived(document, in_print())
     # of a reader's model each is measured, and a document is whole or none
     with pytest.raises(LayerwiseError, match="a mean of 2 numbers does not exist"):
         derived(document, Evidence(alone(PRINT), DRAWS)).whole()
     family = derived(Document("gains", {"models/*": OF_MODEL}), Evidence(alone(PRINT), DRAWS))
     assert family.whole() == family.documents
+
+
+def test_what_was_published_is_not_shown_in_place_of_what_is_undefined():
+    def none(f):
+        raise LayerwiseError("no such mean")
+
+    found = derived(Document("gains", {"models/*": {"mean": none}}), in_print())
+    assert found.undefined.keys() >= {"it:/models/0/mean"}
+    assert found.documents["it"]["models"][0]["mean"] is None
+    assert in_print().cells.document("gains")["models"][0]["mean"] is not None
+
+
+@pytest.mark.parametrize(
+    ("rule", "error"),
+    [
+        (lambda f: f.models[0].nothing, LayerwiseError),
+        (lambda f: f.of("none"), LayerwiseError),
+        (lambda f: f.models[0].model + 1, TypeError),
+    ],
+)
+def test_a_broken_document_of_print_stops(rule, error):
+    with pytest.raises(error):
+        derived(Document("gains", {"": {"x": rule}}), in_print())

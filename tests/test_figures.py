@@ -173,7 +173,7 @@ def test_the_stage_writes_all_figures_or_nothing(
     write_json(few / "bins.json", bins)
     write_json(few / "depth_gain.json", gains)
     said = stage.run("published", few, claims, out, MODELS)
-    assert said.startswith(f"4 figures in {out}\n  without question_calibration: questions")
+    assert said.startswith(f"4 figures in {out}\n  without question_word_parity: questions")
     index = read_json(out / INDEX)
     found = {entry["name"]: entry for entry in index["figures"] if entry["left_out"] is None}
     assert list(found) == ["overview", "agreement", "bins", "depth_gain"]

@@ -5,6 +5,7 @@ import hashlib
 import math
 import random
 import re
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -22,10 +23,14 @@ from layerwise.ledger.headlines import (
     NOT,
     STANDS,
     UNDECIDED,
+    counted,
     headlines,
+    power_of,
     read_headlines,
+    unanswered,
 )
 from layerwise.ledger.sentences import Said, Value, fill
+from layerwise.ledger.story import read_story, story
 from layerwise.ledger.verdicts import FALLS, at
 
 
@@ -35,7 +40,10 @@ def answer(word, in_range=True):
 
 def headline(verdicts=(), answers=None, control=None, reason=(), **fields):
     """A headline that concludes in all of these verdicts and asks one question of these models."""
-    records = [record(f"p2.{n}", verdict=word) for n, word in enumerate(verdicts or ["agrees"])]
+    records = [
+        record(f"p2.{n}", verdict=word, statistic=f"layers:m:/{n}")
+        for n, word in enumerate(verdicts or ["agrees"])
+    ]
     claims = {f"c{n}": one["id"] for n, one in enumerate(records)}
     entry = {"id": "p2.h", "paper": 2, "where": "abstract", "claims": claims}
     entry |= {"short": "So", "says": "So."}
@@ -102,6 +110,31 @@ def test_numbers_and_claim_are_said_apart():
     assert found.parts[1] == {"claim": "p2.1", "verdict": "differs", "concludes": True}
     assert found.parts[-1] == {"question": "q", "word": "yes"}
     assert found.asked == ["q"]
+
+
+def test_a_number_in_several_places_counts_once():
+    alike = [record(f"p2.{n}", verdict="agrees", statistic="layers:m:/r") for n in range(3)]
+    other_print = record("p2.3", verdict="differs", statistic="layers:m:/r", published=0.5)
+    without_rule = [record(f"p2.{n}", verdict="contradicted", statistic=None) for n in (4, 5)]
+    assert counted(alike) == "1 of 1 as printed"
+    assert counted([*alike, other_print, *without_rule]) == "1 of 4 as printed"
+    assert counted([]) == "no number in print"
+    assert counted([record("p2.6", verdict="needs weights")]) == "none could be compared"
+
+
+def test_an_answer_that_the_numbers_do_not_give_is_told_with_its_reason():
+    entry = {"asks": [{"question": "q", "of": ["m"]}, {"question": "all"}]}
+    undefined = {
+        "questions:q:/models/m/published": "r of a constant",
+        "questions:q:/models/m/spearman": "ranks of a constant",
+        "questions:q:/models/other/published": "not asked",
+        "questions:all:/models/a.b/published": "no models",
+    }
+    assert unanswered(entry, undefined) == [
+        "q of m has no answer: r of a constant.",
+        "all of a.b has no answer: no models.",
+    ]
+    assert unanswered(entry, {}) == []
 
 
 def test_what_random_weights_answer_too_confirms_nothing():
@@ -176,11 +209,12 @@ def test_a_finding_is_a_fact_and_a_caveat_is_always_there():
 
 def test_committed_entries_quote_numbers_and_type_none(root):
     entries, facts = read_headlines(root / "claims"), read_findings(root / "claims")
-    assert 12 <= len(entries) <= 18
+    assert 18 <= len(entries) <= 24
     assert [entry["paper"] for entry in entries] == sorted(entry["paper"] for entry in entries)
     texts = [entry["says"] for entry in entries]
     texts += [sentence["text"] for entry in entries for sentence in entry["reason"]]
     texts += [entry.get(part, "") for entry in facts for part in ("title", "gives", "follows")]
+    texts += [one["text"] for entry in read_story(root / "claims") for one in entry["sentences"]]
     for text in texts:
         words = re.sub(r"\{[^}]*\}|\w+-[\d.]+\w*", "", text)
         assert not re.search(r"\d[.,]\d|\d ?%|[-+]\d", words), text
@@ -241,6 +275,98 @@ def test_each_input_of_each_headline_moves_its_sentences(root, records, works):
             (after,) = headlines([*records.values()], moved, [entry])
             still += [(entry["id"], name)] if after.reason == before.reason else []
     assert still == []
+
+
+def told(records, documents, entry, graded):
+    """The text of one paragraph; empty where it has nothing to say."""
+    paragraphs = story([*records.values()], documents, graded, [entry])
+    return paragraphs[0].text if paragraphs else ""
+
+
+def test_each_input_of_the_story_moves_its_sentences(root, records, works):
+    """A grade, a claim or a statistic that changes changes what is said, or unsays it."""
+    documents = {analysis: work.documents for analysis, work in works.items()}
+    graded = headlines([*records.values()], documents, read_headlines(root / "claims"))
+    entries, still = read_story(root / "claims"), []
+    assert len(entries) == len({entry["id"] for entry in entries}) >= 4
+    for entry in entries:
+        before = told(records, documents, entry, graded)
+        assert before, entry["id"]
+        assert "no value" not in before
+        for name, headline_id in entry.get("grades", {}).items():
+            moved = [
+                replace(one, grade=UNDECIDED if one.grade == STANDS else STANDS)
+                if one.id == headline_id
+                else one
+                for one in graded
+            ]
+            same = told(records, documents, entry, moved) == before
+            still += [(entry["id"], name)] if same else []
+        for alias, claim in entry["claims"].items():
+            one = records[claim]
+            changed_to = {
+                "recomputed": other(one["recomputed"]),
+                "published": other(one["published"]),
+            }
+            after = told(records | {claim: one | changed_to}, documents, entry, graded)
+            still += [(entry["id"], alias)] if after == before else []
+        for name, statistic in entry.get("values", {}).items():
+            moved = copy.deepcopy(documents)
+            put(moved, statistic, other(at(documents, statistic)))
+            after = told(records, moved, entry, graded)
+            still += [(entry["id"], name)] if after == before else []
+    assert still == []
+
+
+def test_no_sentence_of_the_story_outlives_what_it_says(root, records, works):
+    """Without grades and numbers there is no paragraph at all."""
+    for entry in read_story(root / "claims"):
+        nothing = {name: one | {"recomputed": None} for name, one in records.items()}
+        grades = [headline(id=one, reason=()) for one in entry.get("grades", {}).values()]
+        unknown = [replace(one, grade="none of them") for one in grades]
+        empty = {analysis: {} for analysis in works}
+        sentences = [one for one in entry["sentences"] if "is not 'stands'" not in one["when"]]
+        assert told(nothing, empty, entry | {"sentences": sentences}, unknown) == "", entry["id"]
+
+
+def test_a_paragraph_iv(root, records):
+    entry = {"id": "p", "title": "T", "claims": {"a": "p9"}, "sentences": []}
+    with pytest.raises(LayerwiseError, match=r"paragraph p: 'p9'; correct story\.yaml"):
+        story([], {}, [], [entry])
+    twice = entry | {"claims": {}, "values": {"a": "x:y:/z"}, "grades": {"a": "p2.h"}}
+    with pytest.raises(LayerwiseError, match="a name may stand for one thing"):
+        story([], {}, [headline()], [twice])
+
+
+def test_power_is_told_of_what_is_not_answered_as_claimed():
+    def power(word, told_of="230 pairs tell r from 0", **fields):
+        documents = {
+            "questions": {"late": {"models": {"m": {"published": answer(word)}}}},
+            "power": {
+                "late": {"models": {"m": {"published": {"told": told_of, "smallest": 0.18}}}}
+            },
+        }
+        return power_of([{"question": "late", **fields}], documents)
+
+    assert power("undecided") == (
+        "With 80 % power at 5 %, 230 pairs tell r from 0 at a distance of 0.18."
+    )
+    assert power("no") == power("undecided")
+    assert power("yes") == power("too few") == ""
+    assert power("no", answer="no") == "" != power("yes", answer="no")
+    assert power("undecided", of=["other"]) == ""
+
+
+def test_caveats_of_the_papers_stand_with_their_places(root):
+    entries = {entry["id"]: entry for entry in read_headlines(root / "claims")}
+    for name, entry in entries.items():
+        if name != "p3.bound":  # the paper says none
+            assert entry["caveats"], name
+    for caveat in (one for entry in entries.values() for one in entry.get("caveats", [])):
+        quoted = re.findall(r"'([^']+)'", caveat["says"])
+        assert all(len(quote.split()) <= 12 for quote in quoted)  # a phrase at most
+        assert caveat["says"].endswith(".")
+        assert caveat["where"]
 
 
 def put(documents, statistic, value):

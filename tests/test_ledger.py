@@ -459,3 +459,18 @@ def test_a_curve_without_what_is_printed_differs(known, word, cause):
 def test_judge_iv(change, value, message):
     with pytest.raises(LayerwiseError, match=rf"claim p2\.x: .*{message}"):
         judge(replace(CLAIM, **change), published(value))
+
+
+@pytest.mark.parametrize(
+    ("known", "cause"),
+    [
+        ({"derived": {"layers:m:/changes": ["f#/r"]}}, "/changes has 0 entries"),
+        ({"undefined": {"layers:m:/changes/0": "no sign change"}}, "no sign change"),
+    ],
+)
+def test_print_that_the_method_does_not_give_differs_with_the_reason(known, cause):
+    claim = replace(CLAIM, statistic="layers:m:/changes/0/layer", decimals=None)
+    statistics = Statistics("published", {"layers": {"m": {"changes": []}}}, **known)
+    record = judge(claim, statistics)
+    assert (record["verdict"], record["recomputed"]) == ("differs", None)
+    assert cause in record["cause"]

@@ -145,15 +145,17 @@ def test_findings_come_by_weight_and_slips_last():
     assert [one.id for one in findings(records, entries, [])] == ["one", "two", "slip"]
 
 
-@pytest.mark.parametrize("lacks", ["gives", "among"])
+@pytest.mark.parametrize("lacks", ["gives", "among", "tried"])
 def test_what_gives_a_value_says_among_which_alternatives(lacks):
     entry = {"id": "f", "weight": 1, "title": "So.", "claims": {"x": "p1.0"}}
-    entry |= {"gives": "The mean.", "among": "three means"}
+    entry |= {"gives": "The mean.", "among": "means of other layers", "tried": 3}
     records = [record("p1.0", verdict="differs")]
     (found,) = findings(records, [entry], [])
-    assert found.gives == "The mean. Tried: three means."
+    assert found.gives == (
+        "The mean. This is a guess: 3 alternatives were tried, means of other layers."
+    )
     del entry[lacks]
-    with pytest.raises(LayerwiseError, match="`gives` and `among` go together"):
+    with pytest.raises(LayerwiseError, match="`gives`, `among` and `tried` go together"):
         findings(records, [entry], [])
 
 

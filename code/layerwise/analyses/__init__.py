@@ -17,7 +17,7 @@ from layerwise.statistics.bootstrap import Draws
 # A module per analysis: `DOCUMENTS` of the papers; `READER`, if a reader's own model has it too.
 NAMES = (
     "critical_layer", "layers", "category_bootstrap", "bins", "pairs", "anisotropy", "scaling",
-    "questions", "depth_gain", "lab_heritage", "crowding", "mlp_scaling",
+    "questions", "power", "depth_gain", "lab_heritage", "crowding", "mlp_scaling",
     "laws", "sequence_gains", "thermodynamic_benchmark", "unembedding", "neutral_control",
     "sheaf_trace", "spectral_norms", "calibration", "output_correlation", "cross_model",
     "phases", "consolidated", "twins", "validation", "sources",

@@ -152,6 +152,7 @@ PROFILE: Rules = {
 }
 OF_PAPER_2: Rules = {
     "L_star_paper2": inversion_layer,
+    "gap_of_pairs": lambda f: abs(inversion_layer(f) - peak(f)),
     # another reading: the first layer whose r over the categories is stably negative
     "category_inversion": category_inversion,
     # the last layer stands behind the final norm

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from layerwise.analyses.evidence import Entry, Evidence, Recording
+from layerwise.analyses.evidence import Broken, Entry, Evidence, Recording
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Cell, NotMeasured, Published, leaves, pointer, split_pointer
 from layerwise.statistics.bootstrap import Draws
@@ -146,7 +146,7 @@ class Derivation:
         derived: {"document:/pointer": [published file and key, ...]}, what was recomputed; of a
             list or an object as a whole.
         given: {"document:/pointer": "file#/pointer"}: what is shown from there on.
-        undefined: {"document:/pointer": reason}: measured, and without a value.
+        undefined: {"document:/pointer": reason}: all that it needs is there, and gives no value.
         missing: {"document:/pointer": "file#/pointer"}: what was not measured and is needed.
     """
 
@@ -172,8 +172,8 @@ def derive(table: Table, evidence: Evidence) -> Derivation:
 
     A count of names alone is none. Over measured numbers a statistic stays out that needs one
     which was not measured; a constant of the method (no number was read) is there where anything
-    else of its document is; one that these numbers do not have (a test of an empty group, say) is
-    undefined.
+    else of its document is. One that the numbers do not have (a test of an empty group, say) is
+    undefined, and what was published in its place is not shown.
     """
     found = Derivation()
     for name, document in documents_of(table, evidence).items():
@@ -184,6 +184,10 @@ def derive(table: Table, evidence: Evidence) -> Derivation:
             is_constant = one.rests_on in ("settings", "nothing")
             if one.rests_on == "numbers" or (is_constant and is_there):
                 _put(found, name, one)
+        for place in found.undefined:
+            of, _, key = place.partition(":")
+            if of == name and not evidence.measured:
+                _blank(found.documents[name], key)
     return found
 
 
@@ -225,12 +229,15 @@ def _evaluated(
                 found.missing[f"{name}:{key}"] = "#".join(error.cell)
             continue
         except LayerwiseError as error:
-            if not evidence.measured:
+            if isinstance(error, Broken) and not evidence.measured:
                 raise
             found.undefined[f"{name}:{key}"] = str(error)
             continue
-        except (TypeError, ValueError) as error:
-            raise _not_a_number(evidence, read.cells) or error from error
+        except (ArithmeticError, TypeError, ValueError) as error:
+            if isinstance(error, TypeError) or "convert" in str(error):  # text for a number
+                raise _not_a_number(evidence, read.cells) or error from error
+            found.undefined[f"{name}:{key}"] = f"it cannot be computed ({error})"
+            continue
         if isinstance(value, Mapping) and value and all(map(callable, value.values())):
             pending[:0] = [(key + pointer(of), rule) for of, rule in value.items()]
             continue
@@ -296,6 +303,18 @@ def _set(document: Any, key: str, value: Any) -> None:
     for one in path:
         node = node[int(one)] if isinstance(node, list) else node.setdefault(one, {})
     node[int(last) if isinstance(node, list) else last] = value
+
+
+def _blank(document: Any, key: str) -> None:
+    """Nothing in place of what was published there."""
+    *path, last = split_pointer(key)
+    node = document
+    for name in path:
+        node = node[int(name)] if isinstance(node, list) else node.get(name, {})
+    if isinstance(node, list):
+        node[int(last)] = None
+    elif last in node:
+        node[last] = None
 
 
 def evidence_of(cells: Published, draws: Draws, analyses: Mapping[str, Table]) -> Evidence:

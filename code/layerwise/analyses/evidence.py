@@ -35,7 +35,11 @@ class Recording:
         return sorted(f"{file}#{key}" for file, key in self.cells)
 
 
-class Missing(LayerwiseError, AttributeError):
+class Broken(LayerwiseError):
+    """A document of print is not what it was: a key is gone, or text stands for a number."""
+
+
+class Missing(Broken, AttributeError):
     """A rule asked for a key that the document does not have."""
 
 
@@ -59,7 +63,7 @@ class Evidence:
     def __getitem__(self, file: str) -> Entry:
         """The entry of a whole file."""
         if file not in self:
-            raise LayerwiseError(
+            raise Missing(
                 f"published/: no numbers of {file!r}; check the name, or transcribe that file with "
                 "`python -m layerwise.steps.transcribe`"
             )

@@ -4,8 +4,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from layerwise.analyses.derivation import Document, Rules, all_of, count
-from layerwise.analyses.evidence import Entry
-from layerwise.errors import LayerwiseError
+from layerwise.analyses.evidence import Broken, Entry
 from layerwise.places.result_files import CONTROL
 from layerwise.statistics.samples import pooled_t
 
@@ -20,7 +19,7 @@ def similarities(group: Entry) -> Float32[np.ndarray, "pair side"]:
         return np.array([[np.float32(pair[side]) for side in SIDES] for pair in group])
     except ValueError as error:
         file, key = group.cell
-        raise LayerwiseError(
+        raise Broken(
             f"{file}: a similarity of {key} is not a number ({error}); restore the table"
         ) from None
 

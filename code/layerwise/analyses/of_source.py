@@ -13,8 +13,8 @@ from layerwise.inputs.measured import mapped
 from layerwise.inputs.published import Published
 from layerwise.statistics.bootstrap import Draws
 
-WRITTEN = ("documents", "derived", "given")
-OF_MEASURED = ("undefined", "missing")  # of print nothing is
+WRITTEN = ("documents", "derived", "given", "undefined")
+OF_MEASURED = ("missing",)  # of print nothing is
 
 
 def statistics_files(numbers: Published, draws: Draws) -> dict[str, dict[str, Any]]:

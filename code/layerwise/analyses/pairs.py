@@ -6,6 +6,7 @@ from functools import partial
 from layerwise.analyses.categories import OVER_PAIRS, includes_zero
 from layerwise.analyses.derivation import Document, Rules, count
 from layerwise.analyses.evidence import Entry, by_layer
+from layerwise.errors import LayerwiseError
 from layerwise.places.models import SLUG
 from layerwise.places.result_files import PAIRS
 from layerwise.statistics import curves
@@ -13,7 +14,12 @@ from layerwise.statistics import curves
 
 def best(row: Entry) -> Entry:
     """The measure of a row's layer with the largest |r|, the first of equals."""
-    measures: list[Entry] = row.of(PAIRS).results[row.layer].values()
+    results = row.of(PAIRS).results
+    if str(row.layer) not in results:
+        raise LayerwiseError(
+            f"a row must be of a sampled layer, {', '.join(results)}, found {row.layer}; restore it"
+        )
+    measures: list[Entry] = results[row.layer].values()
     return max(measures, key=lambda measure: abs(measure.r))
 
 

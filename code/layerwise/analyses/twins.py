@@ -66,6 +66,9 @@ STUDY: Rules = {
     "base_tuned_r": base_tuned,
     "criterion": lambda rows: "above 0.8" if base_tuned(rows) > 0.8 else "0.8 or less",
     "n_prompts_turned": lambda rows: sum(map(prompts_turned, rows.by("Family").values())),
+    "n_prompt_pairs": lambda rows: sum(
+        len(f.where(Variant="base")["Last_Gain"]) for f in rows.by("Family").values()
+    ),
     "largest_change_pct": largest_change,
 }
 DOCUMENTS = {

@@ -5,6 +5,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from layerwise.analyses.questions.question import PUBLISHED, YES
+from layerwise.analyses.questions.table import words
 from layerwise.figures import style
 from layerwise.figures.numbers import Numbers
 from layerwise.places.curves import METRIC
@@ -71,9 +73,12 @@ def layer_curves(numbers: Numbers) -> Figure:
     means = {name: document["means"]["late"] for name, document in late.items()}
     drawn = numbers.document("phases", "paper", "drawn/n_models")["drawn"]
     title = f"Mean r of the late layers is negative in {drawn['n_negative_late']} of "
+    title += f"{drawn['n_models']} models"
+    asked = numbers.statistics.get("questions", {}).get("late")
+    if asked:
+        title += f", told from zero in {words(asked)[PUBLISHED][YES]}"
     first = next(iter(means))
-    title += f"{drawn['n_models']} models; in {numbers.names[first]} it is "
-    title += style.signed(means[first])
+    title += f"; in {numbers.names[first]} it is {style.signed(means[first])}"
     shape: dict[str, Any] = {"n": len(there), "columns": 2, "sharey": True}
     figure, panels = style.panels(numbers, title, 2.2, style.HOLDS_ZERO, **shape)
     curves = (entry for entry in CURVES if entry[0] in there)

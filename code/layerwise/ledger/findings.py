@@ -49,6 +49,7 @@ class Asked(Entry, total=False):
     caveat: bool
     gives: str
     among: str
+    tried: int
     follows: str
 
 
@@ -160,14 +161,19 @@ def read_findings(folder: Path) -> list[dict[str, Any]]:
 
 def _gives(entry: Mapping[str, Any], values: Mapping[str, Value]) -> str:
     """What gives the printed value, with the alternatives that it was found among."""
-    if bool(entry.get("gives")) != bool(entry.get("among")):
-        raise LayerwiseError(
-            "`gives` and `among` go together: what gives a printed value says among which "
-            "alternatives it was found"
-        )
-    if not entry.get("gives"):
+    given = [name for name in ("gives", "among", "tried") if entry.get(name)]
+    if not given:
         return ""
-    return f"{fill(entry['gives'], values)} Tried: {entry['among']}."
+    if len(given) < 3:
+        raise LayerwiseError(
+            "`gives`, `among` and `tried` go together: what gives a printed value says among which "
+            "alternatives, and how many, it was found"
+        )
+    n = entry["tried"]
+    alternatives = "1 alternative was" if n == 1 else f"{n} alternatives were"
+    return (
+        f"{fill(entry['gives'], values)} This is a guess: {alternatives} tried, {entry['among']}."
+    )
 
 
 def _finding(

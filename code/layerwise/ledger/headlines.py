@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Required
 
 from layerwise.errors import LayerwiseError
+from layerwise.inputs.published import pointer
 from layerwise.inputs.shapes import Strict
 from layerwise.ledger.conditions import Sentence, said
 from layerwise.ledger.sentences import (
@@ -34,7 +35,7 @@ GRADES = {
     DEPENDS: "they are answered yes in one way of asking, and not in another that is as good",
     UNDECIDED: "no way of asking answers yes, nor do the papers' own numbers say no",
     NOT: "the papers' own method says no on the published numbers",
-    NEEDS_WEIGHTS: "what is published gives no interval, so neither yes nor no",
+    NEEDS_WEIGHTS: "what is published gives no interval, or too few units: neither yes nor no",
 }
 # The words of an answer (`analyses.questions`), and the choice that the papers made.
 YES, NO, OPEN, TOO_FEW = "yes", "no", "undecided", "too few"
@@ -50,6 +51,13 @@ class Ask(Strict, total=False):
     answer: Literal["yes", "no"]  # what the claim says; yes, if left out
 
 
+class Caveat(Strict):
+    """What a paper itself says against too strong a reading, in our words, and where."""
+
+    says: str
+    where: str
+
+
 class Asked(Entry, total=False):
     """An entry of headlines.yaml."""
 
@@ -61,6 +69,7 @@ class Asked(Entry, total=False):
     concludes: list[str]
     values: dict[str, str]
     reason: Required[list[Sentence]]
+    caveats: list[Caveat]
 
 
 class Part(Strict, total=False):
@@ -82,6 +91,8 @@ class Headline:
         short: the claim in ten words; `says`: with its numbers; `where`: the places that make it.
         grade: one of GRADES; `numbers`: how many of its printed numbers are as printed.
         reason: the sentences whose conditions hold, numbers filled in.
+        caveats: what the paper itself says against too strong a reading, with its place.
+        power: what so few units can tell, where they do not answer as the claim says; else empty.
         parts: what it rests on.
         choices: {choice: word} of its questions together.
         without: {part: grade} without one part, where that is another grade.
@@ -97,6 +108,8 @@ class Headline:
     grade: str
     numbers: str
     reason: str
+    caveats: list[str]
+    power: str
     parts: list[Part]
     choices: dict[str, str]
     without: dict[str, str]
@@ -109,6 +122,7 @@ def headlines(
     documents: Mapping[str, Any],
     entries: Sequence[Mapping[str, Any]],
     control: Sequence[Mapping[str, Any]] = (),
+    undefined: Mapping[str, str] | None = None,
 ) -> list[Headline]:
     """The graded headlines, in order; the same for every source.
 
@@ -118,12 +132,14 @@ def headlines(
         entries: `read_headlines`.
         control: the documents of each draw of random weights: a question that some of these
             answer as well says nothing.
+        undefined: {statistic: reason}, of these documents: an answer that the numbers do not give
+            is told with the reason.
     """
     known = {record["id"]: record for record in records}
     found = []
     for entry in entries:
         with of_entry("headline", entry):
-            found.append(_headline(entry, known, documents, control))
+            found.append(_headline(entry, known, documents, control, undefined or {}))
     return found
 
 
@@ -137,6 +153,7 @@ def _headline(
     known: Mapping[str, Record],
     documents: Mapping[str, Any],
     control: Sequence[Mapping[str, Any]],
+    undefined: Mapping[str, str],
 ) -> Headline:
     wanted = named_and_matching(entry, known)
     concluding = [known[claim] for claim in entry.get("concludes", [])]
@@ -160,7 +177,13 @@ def _headline(
         says=says,
         grade=given,
         numbers=counted(wanted),
-        reason=said(entry["reason"], values | words),
+        reason=" ".join(
+            [said(entry["reason"], values | words), *unanswered(entry, undefined)]
+        ).strip(),
+        caveats=[
+            f"{one['says'].removesuffix('.')} ({one['where']})." for one in entry.get("caveats", [])
+        ],
+        power=power_of(entry["asks"], documents),
         parts=[*_claims(wanted, concluding), *_questions(asks)],
         choices=together,
         without={
@@ -242,8 +265,16 @@ def conjunction(asked: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 
 def counted(records: Sequence[Record]) -> str:
-    """How many of the printed numbers are as printed, of those that could be compared."""
-    known = [found for found in map(stands, records) if found is not None]
+    """How many of the printed numbers are as printed, of those that could be compared.
+
+    A number that several places print counts once.
+    """
+    once = {
+        (one["provenance"]["statistic"] or one["id"], str(one["published"])): one for one in records
+    }
+    known = [found for found in map(stands, once.values()) if found is not None]
+    if not records:
+        return "no number in print"
     return f"{sum(known)} of {len(known)} as printed" if known else "none could be compared"
 
 
@@ -265,6 +296,46 @@ def _word(cells: Mapping[str, Mapping[str, Any]], choice: str, wanted: str) -> s
     opposite = {YES: NO, NO: YES}
     word: str = cell["word"]
     return word if wanted == YES else opposite.get(word, word)
+
+
+def unanswered(entry: Mapping[str, Any], undefined: Mapping[str, str]) -> list[str]:
+    """A sentence for each answer, as the papers asked, that the numbers do not give."""
+    found = []
+    for ask in entry["asks"]:
+        start, end = f"questions:{ask['question']}:/models/", f"/{PUBLISHED}"
+        for place, why in undefined.items():
+            model = place.removeprefix(start).removesuffix(end)
+            named = place == f"{start}{model}{end}"
+            if named and model in ask.get("of", [model]):
+                found.append(f"{ask['question']} of {model} has no answer: {why}.")
+    return found
+
+
+# --- what so few units can tell -------------------------------------------------------------------
+
+
+def power_of(asks: Sequence[Mapping[str, Any]], documents: Mapping[str, Any]) -> str:
+    """The smallest effects that the units can tell, of every question without the claimed answer.
+
+    Of several models with as many units it is one range.
+    """
+    found: dict[str, list[float]] = {}
+    for ask in asks:
+        models = documents.get("questions", {}).get(ask["question"], {}).get("models", {})
+        for model in ask.get("of", models):
+            cell = models.get(model, {}).get(PUBLISHED)
+            power = at(documents, f"power:{ask['question']}:{pointer('models', model, PUBLISHED)}")
+            if cell is None or power is None or power["smallest"] is None:
+                continue
+            if cell["word"] not in (ask.get("answer", YES), TOO_FEW):
+                found.setdefault(power["told"], []).append(power["smallest"])
+    said_of = [f"{told} at a distance of {_range(sizes)}" for told, sizes in found.items()]
+    return f"With 80 % power at 5 %, {'; '.join(said_of)}." if said_of else ""
+
+
+def _range(sizes: Sequence[float]) -> str:
+    low, high = (f"{size:.2g}" for size in (min(sizes), max(sizes)))
+    return low if low == high else f"{low} to {high}"
 
 
 def _without_each(

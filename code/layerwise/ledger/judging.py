@@ -18,6 +18,7 @@ from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.findings import findings, read_findings
 from layerwise.ledger.headlines import headlines, read_headlines
 from layerwise.ledger.origins import Origins
+from layerwise.ledger.story import read_story, story
 from layerwise.ledger.verdicts import Statistics, judge
 
 
@@ -67,22 +68,27 @@ def read_statistics(
 
 
 def judge_ledger(claims: Path, sides: Sides, published: Published) -> dict[str, Any]:
-    """The record of every claim, and the `headlines` and `findings` that rest on them."""
+    """The record of every claim, and the `headlines`, `findings` and `story` on them."""
     records = [
         judge(claim, sides.results, sides.replicates, sides.draws)
         for claim in read_ledger(claims, published)
     ]
     random = [draw.documents for draw in sides.draws]
-    graded = headlines(records, sides.results.documents, read_headlines(claims), random)
+    results = sides.results
+    graded = headlines(
+        records, results.documents, read_headlines(claims), random, results.undefined
+    )
     facts = findings(
         records,
         read_findings(claims),
         [headline.id for headline in graded],
-        argued=sides.results.source == "published",
+        argued=results.source == "published",
     )
+    told = story(records, results.documents, graded, read_story(claims))
     return {
         "headlines": [asdict(headline) for headline in graded],
         "findings": [asdict(finding) for finding in facts],
+        "story": [asdict(paragraph) for paragraph in told],
         "claims": records,
     }
 

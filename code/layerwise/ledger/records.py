@@ -10,6 +10,7 @@ from layerwise.inputs.shapes import Loose, require_shape
 from layerwise.ledger.claims import Printed
 from layerwise.ledger.findings import Finding
 from layerwise.ledger.headlines import Headline
+from layerwise.ledger.story import Paragraph
 from layerwise.ledger.verdicts import TOLERANCES, VERDICTS
 
 AGAIN = "judge the ledger again"
@@ -70,6 +71,7 @@ class Judged(Loose):
     inputs: dict[str, str]
     headlines: list[dict[str, Any]]
     findings: list[dict[str, Any]]
+    story: list[dict[str, Any]]
     claims: list[Record]
     runs: NotRequired[dict[str, dict[str, Any]]]
     failed: NotRequired[dict[str, Absent]]
@@ -94,7 +96,7 @@ def read_judged(path: Path, source: str, statistics: Path | None = None) -> dict
             "(or `make reproduce-full` for source measured) first"
         )
     document: dict[str, Any] = require_shape(path, Judged, read_json(path), AGAIN)
-    for name, shape in (("headlines", Headline), ("findings", Finding)):
+    for name, shape in (("headlines", Headline), ("findings", Finding), ("story", Paragraph)):
         require_shape(f"{path}: {name}", list[shape], document[name], AGAIN)  # type: ignore[valid-type]
     if document["source"] != source:
         raise LayerwiseError(

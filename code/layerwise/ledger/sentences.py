@@ -29,19 +29,21 @@ class Entry(Strict, total=False):
 
 
 def read_entries(path: Path, shape: Any) -> list[dict[str, Any]]:
-    """The entries of `headlines.yaml` or `findings.yaml`, under that name."""
+    """The entries of `headlines.yaml`, `findings.yaml` or `story.yaml`, under that name."""
     document: Any = Annotated[dict[Literal[path.stem], list[shape]], Field(min_length=1)]  # type: ignore[name-defined]
     found: list[dict[str, Any]] = require_shape(path, document, read_yaml(path))[path.stem]
     return found
 
 
 @contextlib.contextmanager
-def of_entry(kind: str, entry: Mapping[str, Any]) -> Iterator[None]:
-    """Inside the block, what goes wrong names the entry and its file."""
+def of_entry(kind: str, entry: Mapping[str, Any], file: str = "") -> Iterator[None]:
+    """Inside the block, what goes wrong names the entry and its file (by default KINDs.yaml)."""
     try:
         yield
     except (LookupError, AttributeError, ValueError, LayerwiseError) as error:
-        raise LayerwiseError(f"{kind} {entry['id']}: {error}; correct {kind}s.yaml") from None
+        raise LayerwiseError(
+            f"{kind} {entry['id']}: {error}; correct {file or f'{kind}s'}.yaml"
+        ) from None
 
 
 def named_and_matching(entry: Mapping[str, Any], known: Mapping[str, Record]) -> list[Record]:

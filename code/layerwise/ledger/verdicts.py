@@ -41,6 +41,7 @@ UNSHOWN = ("needs weights", "not checkable", "contradicted", "declared")
 UNCOMPARED = ("not measured", *UNSHOWN)
 RECORDED = ("id", "paper", "where", "quantity", "model", "unit", "kind", "decimals")
 COUNTED = (DATASET, PROMPTS)  # whose numbers are counts of ours
+NOTHING_GIVEN = "the stated method gives nothing"
 STANDING = ("agrees", "reproduced", "follows")  # those that confirm a claim
 FALLS = ("differs", "contradicted")
 
@@ -84,7 +85,7 @@ class Statistics:
     documents: Mapping[str, Mapping[str, Any]]
     derived: Mapping[str, list[str]] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
-    undefined: Mapping[str, str] = field(default_factory=dict)  # measured, but without a value: why
+    undefined: Mapping[str, str] = field(default_factory=dict)  # what has no value: why
     missing: Mapping[str, str] = field(default_factory=dict)  # the cell that was not measured
     origins: Origins | None = None  # of measured numbers
     published: Published | None = None  # the cells that published statistics rest on
@@ -127,6 +128,8 @@ class Statistics:
                 return self.undefined[place]
             if place in self.derived:
                 found = at(self.documents, place)
+                if found is None and place != statistic:
+                    return f"{place} is empty"
                 return f"{place} has {len(found)} entries" if isinstance(found, list) else ""
         return None
 
@@ -236,6 +239,8 @@ def _answer(claim: Claim, statistics: Statistics) -> tuple[Any, list[str], bool]
     """What answers a claim, the cells behind it, and whether it was derived from them."""
     value, published = select(claim, statistics), statistics.source == "published"
     if published and value is None and claim.statistic and not claim.unpublished:
+        if statistics.why_none(claim.statistic):
+            return None, [], False
         raise LayerwiseError(
             f"claim {claim.id}: the selection {claim.statistic} matches no statistic; correct "
             "it, or mark the claim `unpublished` if published numbers cannot give it"
@@ -250,6 +255,9 @@ def _answer(claim: Claim, statistics: Statistics) -> tuple[Any, list[str], bool]
 def _judge_published(claim: Claim, value: Any, statistics: Statistics) -> tuple[str, str | None]:
     if (stated := _judge_statement(claim)) is not None:
         return stated
+    asked = value is None and not claim.unpublished
+    if asked and (none := statistics.why_none(claim.statistic or "")):
+        return "differs", f"{NOTHING_GIVEN}: {none}"
     derived = value is not None and statistics.derived_from(claim.statistic) is not None
     copied = statistics.copies(claim, value)
     same = gives(claim.printed, value, digits(claim))
@@ -290,7 +298,7 @@ def _judge_measured(
     if value is None:
         none = None if claim.unmeasured else statistics.why_none(claim.statistic or "")
         if none is not None:
-            cause = f"the stated method gives nothing: {none}" if none else None
+            cause = f"{NOTHING_GIVEN}: {none}" if none else None
             return "differs", cause, {}
         return "not measured", claim.unmeasured or statistics.why_not(claim), {}
     origins = statistics.origins

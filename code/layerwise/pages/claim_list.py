@@ -119,9 +119,12 @@ def headlines_as_text(graded: list[Record]) -> str:
         for headline in group:
             said = f"{headline['grade'].upper()} ({headline['numbers']}): {headline['says']}"
             lines += textwrap.wrap(said, width, initial_indent="  ", subsequent_indent="    ")
-            lines += textwrap.wrap(
-                headline["reason"], width, initial_indent=" " * 6, subsequent_indent=" " * 6
-            )
+            below = [headline["reason"], headline["power"]]
+            below += [f"The paper itself: {one}" for one in headline["caveats"]]
+            for text in filter(None, below):
+                lines += textwrap.wrap(
+                    text, width, initial_indent=" " * 6, subsequent_indent=" " * 6
+                )
     lines.append("Grades")
     lines += [f"  {word.upper()}: {meaning}" for word, meaning in grades(graded).items()]
     return "\n".join(map(revealed, lines))

@@ -27,6 +27,7 @@ def context(document: Mapping[str, Any], *, random: bool) -> dict[str, Any]:
     return {
         **{name: document[name] for name in ("source", "headlines", "counts")},
         "findings": [] if random else document["findings"],
+        "story": [] if random else document["story"],
         "random": random,
         "again": AGAIN[document["source"]],
         "answer": answer(document["headlines"]),

@@ -4,4 +4,5 @@ bootstrap, random_bins                           resampling, by the papers' rand
 correlation, samples                             tests and fits
 phases, curves, critical_layer                   what the papers read off curves
 estimates, noise                                 a number with interval and n; what rounding does
+power                                            the effects that a number of units can tell
 """

@@ -191,3 +191,41 @@ def of_counts(
     n_open = sum(open_ for _, open_ in sides)
     where = f"{n_open} undecided, counted either way" if n_open else ""
     return Estimate(statistic(*counted), min(found), max(found), n, "models", where=where)
+
+
+def of_share(flags: Sequence[bool], unit: str, where: str = "") -> Estimate:
+    """A share of units, with the exact interval of Clopper and Pearson."""
+    n, found = len(flags), sum(flags)
+    if n < 1:
+        raise LayerwiseError("a share needs at least one unit, found none; check the selection")
+    ends = scipy.stats.binomtest(found, n).proportion_ci(LEVEL)
+    return Estimate(found / n, float(ends.low), float(ends.high), n, unit, where=where)
+
+
+def of_r_difference(
+    y: Float[np.ndarray, " n"],
+    first: Float[np.ndarray, " n"],
+    second: Float[np.ndarray, " n"],
+    unit: str,
+) -> Estimate:
+    """|r| of y and one series less |r| of y and another, with the interval of Zou (2007).
+
+    Both are of the same units, so the two r are dependent through that of the series themselves.
+    Each series is turned so that its r with y is positive.
+    """
+    a, b, between = pearson_r(y, first), pearson_r(y, second), pearson_r(first, second)
+    between *= math.copysign(1.0, a) * math.copysign(1.0, b)
+    one, other = (of_r(abs(r), len(y), unit) for r in (a, b))
+    value = one.value - other.value
+    if not (one.has_interval and other.has_interval):
+        return without_interval(value, len(y), unit)
+    spread = 1 - one.value**2 - other.value**2 - between**2
+    together = (between - one.value * other.value / 2) * spread + between**3
+    together /= (1 - one.value**2) * (1 - other.value**2)
+
+    def half(near: float, far: float) -> float:
+        return math.sqrt(max(near**2 + far**2 - 2 * together * near * far, 0.0))
+
+    low = value - half(one.value - one.low, other.high - other.value)
+    high = value + half(one.high - one.value, other.value - other.low)
+    return Estimate(value, low, high, len(y), unit)

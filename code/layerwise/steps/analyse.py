@@ -29,8 +29,8 @@ def run(
 ) -> str:
     """Write OUT/ANALYSIS.json: documents, and what in them was derived or given, from which cells.
 
-    Of a measured source NUMBERS is the folder of the models' measurements; what cannot be derived
-    from them is said to be `undefined`, or `missing` with the cell that was not measured. The
+    What the numbers do not have is `undefined`, with the reason. Of a measured source NUMBERS is
+    the folder of the models' measurements; what was not measured is `missing`, with its cell. The
     same statistics of every replicate with rounding noise go to OUT/noise/NUMBER, those of every
     draw of random weights to OUT/control/NUMBER.
     """

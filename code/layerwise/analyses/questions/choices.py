@@ -32,6 +32,7 @@ TEXTS = {
     "tests_at_once": "all layers and measures tested at once",
     "laws_at_once": "the three laws tested at once",
     "models_at_once": "all models tested at once",
+    "sides": "the sums over a category's sides instead of pairs",
     "random_bins": "random bins of pairs instead of categories",
     # which state
     "before_norm": "last layer before the final norm",
@@ -43,6 +44,7 @@ TEXTS = {
     "last_layer": "the last layer alone",
     "without_last": "without the last layer, which stands behind the final norm",
     "by_depth": "thirds of the depth instead of the list of layers",
+    "every_layer": "every layer on that side instead of the nearest",
     "phase_mean": "the mean of the late layers instead of the lowest",
     # which run, which models
     "rerun": "the second run, of the supplement",

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -32,6 +33,8 @@ from layerwise.analyses.questions.choices import (
 )
 from layerwise.analyses.questions.question import (
     ALPHA,
+    OF_MEAN,
+    OF_R,
     OVER_MODELS,
     PUBLISHED,
     Question,
@@ -41,6 +44,8 @@ from layerwise.analyses.questions.question import (
 from layerwise.analyses.sequence_gains import BENCHMARKED
 from layerwise.analyses.sequence_gains import last_gain as whole_sequence_gain
 from layerwise.analyses.sequence_gains import mistral as mistral_stream
+from layerwise.analyses.twins import base as tuned_base
+from layerwise.analyses.twins import same_side
 from layerwise.inputs.published import NotMeasured
 from layerwise.places.models import READER
 from layerwise.places.result_files import (
@@ -59,8 +64,10 @@ from layerwise.statistics.estimates import (
     of_difference,
     of_mean,
     of_moments,
+    of_r_difference,
     of_rank_series,
     of_series,
+    of_share,
     widened,
     without_interval,
 )
@@ -281,15 +288,111 @@ EXPANSION = Question(
 )
 
 
-# --- over models ----------------------------------------------------------------------------------
+# --- the benchmark's order, and tuned models beside their bases -----------------------------------
 
-Models = Mapping[str, Model]
-Number = Callable[[Model], float]
+# Neighbours in the abstract's order, and the name of each comparison.
+ORDER = ("Pythia-6.9B", "Mistral-7B", "LLaMA-3.1-8B", "Gemma-7B")
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Two models of the benchmark, of which the second is said to have the larger gain."""
+
+    first: Benchmarked
+    second: Benchmarked
+
+
+def neighbours(e: Evidence) -> dict[str, Neighbours]:
+    if is_of_reader(e):
+        return {}
+    four = benchmarked(e)
+    return {f"{a} < {b}": Neighbours(four[a], four[b]) for a, b in pairwise(ORDER)}
+
+
+def rise_of(m: Neighbours, n_tests: int = 1) -> Estimate:
+    """Mean gain of the second less that of the first; their prompts are not paired in print."""
+    second, first = (np.asarray(of.rows["Last_Gain"], dtype=float) for of in (m.second, m.first))
+    return of_difference(second, first, "prompts", family_level(n_tests))
+
+
+GAIN_ORDER = Question(
+    "gain_order",
+    3,
+    "The last gains of the four benchmarked models stand in the printed order.",
+    "the larger mean last gain less the next smaller",
+    "prompts",
+    neighbours,
+    {
+        PUBLISHED: rise_of,
+        "models_at_once": lambda m: rise_of(m, len(ORDER) - 1),
+        "whole_sequence": lambda m: without_interval(
+            sequence_gain(m.second).value - sequence_gain(m.first).value, 1, "prompts"
+        ),
+    },
+    Range(above=0.0),
+    OF_MEAN,
+)
+
+
+def families(e: Evidence) -> dict[str, Rows]:
+    """A base model and its tuned twin, by family."""
+    return {} if is_of_reader(e) else dict(Rows(e[TWIN_ROWS]).by("Family"))
+
+
+def beyond_one(family: Rows, n_tests: int = 1) -> Estimate:
+    """How far the tuned model's gain lies beyond 1, counted towards its base's side."""
+    side = math.copysign(1.0, tuned_base(family) - 1)
+    tuned = np.asarray(family.where(Variant="instruct")["Last_Gain"], dtype=np.float64)
+    return of_mean(side * (tuned - 1), "prompts", family_level(n_tests))
+
+
+def n_families(family: Rows) -> int:
+    return len(families(family.table.evidence))
+
+
+def families_that_keep(e: Evidence) -> Estimate:
+    """Of the families: a claim on what tuning can do is about models, not about prompts."""
+    kept = {name: same_side(family) for name, family in families(e).items()}
+    return of_share(list(kept.values()), "families")
 
 
 def over_models(e: Evidence) -> dict[str, Evidence]:
     """The evidence itself, of several models at once; a reader's single model has none."""
     return {} if is_of_reader(e) else {OVER_MODELS: e}
+
+
+TUNING = (
+    Question(
+        "tuning",
+        3,
+        "A tuned model stays on its base's side of 1.",
+        "tuned mean gain beyond 1, towards the base's side",
+        "prompts",
+        families,
+        {
+            PUBLISHED: beyond_one,
+            "models_at_once": lambda family: beyond_one(family, n_families(family)),
+        },
+        Range(above=0.0),
+        OF_MEAN,
+    ),
+    Question(
+        "tuned_families",
+        3,
+        "Tuning keeps the side in most families of models.",
+        "share of the families that keep it",
+        "families",
+        over_models,
+        {PUBLISHED: families_that_keep},
+        Range(above=0.5),
+    ),
+)
+
+
+# --- over models ----------------------------------------------------------------------------------
+
+Models = Mapping[str, Model]
+Number = Callable[[Model], float]
 
 
 def without_each(found: Models, of: Callable[[Models], Estimate]) -> dict[str, Rule]:
@@ -333,6 +436,7 @@ DEPTH_GAIN = Question(
         "pooled": lambda e: r_of_depth(pooled(e)),
     },
     Range(below=0.0),
+    OF_R,
 )
 
 
@@ -397,7 +501,7 @@ def of_sides(groups: Sequence[Sides], n_tests: int = 1) -> Estimate:
 
 
 def with_gpt2(e: Evidence) -> Estimate:
-    """All models that were measured: hunt, sweep, and the three GPT-2 sizes by their last gain."""
+    """Hunt, sweep, and the three GPT-2 sizes by their last gain."""
     eleuther, others = (sides(group) for group in split(pooled(e)))
     tests = [of_mean(rows["Last_Gain"], "prompts") for rows in Rows(e[GPT2]).by("Model").values()]
     words = [word(one, BELOW_ONE) for one in tests]
@@ -463,6 +567,7 @@ HERITAGE = (
             "model_out": lambda e: without_each(hunted(e), difference),
         },
         Range(below=0.0),
+        OF_MEAN,
     ),
     Question(
         "eleuther_damps",
@@ -557,6 +662,79 @@ CROWDING = (
             "model_out": lambda e: without_each(swept(e), r_of_density),
         },
         Range(below=0.0),
+        OF_R,
     ),
 )
-QUESTIONS = (DAMPING, BOUND, EXPANSION, DEPTH_GAIN, *HERITAGE, *CROWDING)
+
+
+# --- which of them explains more? -----------------------------------------------------------------
+
+
+def is_other(m: Model) -> float:
+    """1 of a lab that is not EleutherAI."""
+    return float(m.experiment != "sweep" and m.entry.lab != ELEUTHER)
+
+
+def log_size(m: Model) -> float:
+    """Logarithm of the parameters of the blocks, 12 per block and square of the width."""
+    return math.log(12 * m.depth * m.entry.d_model**2)
+
+
+def stronger(found: Models, first: Number, second: Number) -> Estimate:
+    """|r| of the gain and one number of the models, less that of the gain and another."""
+    gains, one, other = (
+        np.array([of(m) for m in found.values()]) for of in (mean_gain, first, second)
+    )
+    return of_r_difference(gains, one, other, "models")
+
+
+def dense(m: Model) -> float:
+    return density(m.entry)
+
+
+def hierarchy(name: str, says: str, number: str, first: Number, second: Number) -> Question:
+    of = partial(stronger, first=first, second=second)
+    return Question(
+        name,
+        3,
+        says,
+        number,
+        "models",
+        over_models,
+        {
+            PUBLISHED: lambda e: of(hunted(e)),
+            "pooled": lambda e: of(pooled(e)),
+            "model_out": lambda e: without_each(hunted(e), of),
+        },
+        Range(above=0.0),
+        OF_MEAN,
+    )
+
+
+HIERARCHY = (
+    hierarchy(
+        "heritage_over_geometry",
+        "The lab goes with the gain more closely than the density of heads does.",
+        "|r| of lab and gain less |r| of density and gain",
+        is_other,
+        dense,
+    ),
+    hierarchy(
+        "geometry_over_scale",
+        "The density of heads goes with the gain more closely than the size does.",
+        "|r| of density and gain less |r| of size and gain",
+        dense,
+        log_size,
+    ),
+)
+QUESTIONS = (
+    DAMPING,
+    BOUND,
+    EXPANSION,
+    GAIN_ORDER,
+    *TUNING,
+    DEPTH_GAIN,
+    *HERITAGE,
+    *CROWDING,
+    *HIERARCHY,
+)

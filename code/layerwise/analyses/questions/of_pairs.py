@@ -8,6 +8,7 @@ import numpy as np
 
 from layerwise.analyses.bins import n_bins
 from layerwise.analyses.calibration import BAND, BOUND, MODELS, PASS_BELOW
+from layerwise.analyses.calibration import PARITY as PROMISED
 from layerwise.analyses.categories import (
     asymmetry,
     categories,
@@ -23,12 +24,19 @@ from layerwise.analyses.questions.choices import (
     is_of_reader,
     measured_choices,
 )
-from layerwise.analyses.questions.question import PUBLISHED, Question, Range
+from layerwise.analyses.questions.question import (
+    OF_MEAN,
+    OF_R,
+    PUBLISHED,
+    THE_PAIRS,
+    Question,
+    Range,
+)
 from layerwise.inputs.published import NotMeasured
 from layerwise.places.categories import FACTS, NUMERIC
 from layerwise.places.curves import METRIC
 from layerwise.places.models import OWN, READER, SLUG
-from layerwise.places.result_files import BINS, BOOTSTRAP, PAIRS, SCALING, UA_FILES
+from layerwise.places.result_files import BINS, BOOTSTRAP, PAIRS, SCALING, UA_FILES, WORDS
 from layerwise.statistics import phases
 from layerwise.statistics.correlation import MIN_POINTS, pearson_p
 from layerwise.statistics.estimates import (
@@ -39,6 +47,7 @@ from layerwise.statistics.estimates import (
     of_r,
     of_rank_series,
     of_series,
+    of_share,
     without_interval,
 )
 
@@ -120,6 +129,62 @@ def mean_under(choice: str) -> Rule:
     return rule
 
 
+# --- words of the pairs ---------------------------------------------------------------------------
+
+NEARLY_ALL = 0.95  # of the pairs: one in twenty may break a promise
+
+
+@dataclass(frozen=True)
+class Words:
+    """Words of both sides of every pair, by category of the neutral statements."""
+
+    file: Entry
+
+    def gaps(self, names: Iterable[str]) -> list[float]:
+        """Difference over the longer side, of each pair."""
+        return [
+            abs(pair.a - pair.b) / max(pair.a, pair.b) for name in names for pair in self.file[name]
+        ]
+
+    def gaps_of_sides(self) -> list[float]:
+        """The same of the sums over the sides of each category."""
+        sums = [
+            (sum(pair.a for pair in pairs), sum(pair.b for pair in pairs))
+            for pairs in self.file.values()
+        ]
+        return [abs(a - b) / max(a, b) for a, b in sums]
+
+
+def texts(e: Evidence) -> dict[str, Words]:
+    """The papers' statements; a reader's own promise nothing."""
+    return {} if is_of_reader(e) else {THE_PAIRS: Words(e[WORDS])}
+
+
+def keeping(gaps: Iterable[float], unit: str) -> Estimate:
+    return of_share([gap <= PROMISED for gap in gaps], unit)
+
+
+def parity_without_each(words: Words) -> dict[str, Rule]:
+    def without(left_out: str) -> Estimate:
+        return keeping(words.gaps([name for name in words.file if name != left_out]), "pairs")
+
+    return {name: partial(without, name) for name in words.file}
+
+
+PARITY = Question(
+    "word_parity",
+    1,
+    "Nineteen pairs of twenty keep the promised parity of words, ±20 %.",
+    "share of the neutral pairs that keep it",
+    "pairs",
+    texts,
+    {
+        PUBLISHED: lambda words: keeping(words.gaps(words.file), "pairs"),
+        "sides": lambda words: keeping(words.gaps_of_sides(), "categories"),
+        "category_out": parity_without_each,
+    },
+    Range(above=NEARLY_ALL),
+)
 STATES = ("before_norm", "all_tokens", "last_token", "first_token")
 NEUTRAL = (
     Question(
@@ -137,6 +202,7 @@ NEUTRAL = (
             **{choice: mean_under(choice) for choice in STATES},
         },
         Range(-BAND, BAND),
+        OF_MEAN,
     ),
     Question(
         "calibration_effect",
@@ -359,6 +425,7 @@ def phase_question(name: str, says: str, within: Range, end: str) -> Question:
             "clusters": lambda c: mean_by_category(c, name),
         },
         within,
+        OF_R,
     )
 
 
@@ -409,6 +476,7 @@ CURVE_QUESTIONS = (
             "clusters": measured_lowest("clusters", "categories"),
         },
         Range(below=0.0),
+        OF_R,
     ),
     Question(
         "everywhere_negative",
@@ -424,6 +492,71 @@ CURVE_QUESTIONS = (
             ),
         },
         Range(below=0.0),
+        OF_R,
+    ),
+)
+
+
+# --- where r changes its sign ---------------------------------------------------------------------
+
+# The layers between which the abstract has r turn negative. Of Apertus it names one: the layer
+# sampled before it was the last that is positive.
+PRINTED_TRANSITIONS = {"pythia-6p9b": (28, 32), "llama-3p1-8b": (4, 8), "apertus-8b": (8, 12)}
+
+
+@dataclass(frozen=True)
+class Transition:
+    """A curve, and the sampled layers between which it is said to turn negative."""
+
+    curve: Curve
+    before: int
+    after: int
+
+    def up_to(self) -> list[int]:
+        return [layer for layer in self.curve.pairs.layers if layer <= self.before]
+
+    def on(self) -> list[int]:
+        return [layer for layer in self.curve.pairs.layers if layer >= self.after]
+
+
+def transitions(e: Evidence) -> dict[str, Transition]:
+    """Of the papers' curves; nobody has printed a reader's."""
+    if is_of_reader(e):
+        return {}
+    found = curves_of(e)
+    return {slug: Transition(found[slug], *at) for slug, at in PRINTED_TRANSITIONS.items()}
+
+
+TRANSITIONS = (
+    Question(
+        "positive_before",
+        2,
+        "Up to the printed transition r is positive.",
+        "r of the last layer before it",
+        "pairs",
+        transitions,
+        {
+            PUBLISHED: lambda t: at_layer(t.curve, t.before),
+            "every_layer": lambda t: extreme_layer(t.curve, t.up_to()),
+            "layers_at_once": lambda t: at_once(t.curve, [t.before], len(t.curve.pairs.layers)),
+        },
+        Range(above=0.0),
+        OF_R,
+    ),
+    Question(
+        "negative_after",
+        2,
+        "From the printed transition on r is negative.",
+        "r of the first layer after it",
+        "pairs",
+        transitions,
+        {
+            PUBLISHED: lambda t: at_layer(t.curve, t.after),
+            "every_layer": lambda t: extreme_layer(t.curve, t.on(), lowest=False),
+            "layers_at_once": lambda t: at_once(t.curve, [t.after], len(t.curve.pairs.layers)),
+        },
+        Range(below=0.0),
+        OF_R,
     ),
 )
 
@@ -559,6 +692,7 @@ OVER_CATEGORIES = (
             **{choice: categories_under(choice) for choice in STATES},
         },
         Range(below=0.0),
+        OF_R,
     ),
 )
-QUESTIONS = (*NEUTRAL, *SINGLE, *CURVE_QUESTIONS, *OVER_CATEGORIES)
+QUESTIONS = (PARITY, *NEUTRAL, *SINGLE, *CURVE_QUESTIONS, *TRANSITIONS, *OVER_CATEGORIES)

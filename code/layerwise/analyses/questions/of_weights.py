@@ -19,7 +19,7 @@ from layerwise.analyses.questions.choices import (
     measured_entry,
 )
 from layerwise.analyses.questions.of_gains import over_models
-from layerwise.analyses.questions.question import PUBLISHED, Question, Range
+from layerwise.analyses.questions.question import OF_MEAN, OF_R, PUBLISHED, Question, Range
 from layerwise.analyses.spectral_norms import ratio
 from layerwise.inputs.published import NotMeasured
 from layerwise.places.matrices import CORRECT, LEGACY
@@ -265,6 +265,7 @@ SPECTRAL_QUESTIONS = (
             "model_out": r_without_each,
         },
         Range(below=0.0),
+        OF_R,
     ),
 )
 
@@ -371,6 +372,7 @@ LAYERS = (
             "model_out": formula_without_each,
         },
         Range(below=0.0),
+        OF_MEAN,
     ),
 )
 QUESTIONS = (*BELL, *SPECTRAL_QUESTIONS, *LAYERS)

@@ -12,8 +12,10 @@ from layerwise.statistics.estimates import Estimate
 
 PUBLISHED = "published"  # the choice: as the papers did
 OVER_MODELS = "all models"  # of what a question is asked that is about several models at once
+THE_PAIRS = "the statement pairs"  # of what a question is asked that is about the texts alone
 ALPHA = 0.05
 FEWEST = 5  # units: resamples of fewer hold at most two different ones in a tenth of the draws
+OF_R, OF_MEAN = "r", "mean"  # what an effect is: see `Question`
 WORDS = YES, NO, UNDECIDED, TOO_FEW = "yes", "no", "undecided", "too few"
 MEANINGS = {
     YES: "the 95% interval lies where the claim says; of resampled r over few points p < 0.05 too",
@@ -58,6 +60,8 @@ class Question:
         choices: {choice: rule}, as the papers did (`PUBLISHED`) first. A rule gives an `Estimate`;
             or a table of further rules, one per part that is left out.
         within: where the number lies if the claim is right.
+        effect: of what kind the number is, where its power can be told: an r, or a mean with a
+            standard error; nothing of what counts models.
     """
 
     name: str
@@ -68,6 +72,7 @@ class Question:
     models: Callable[[Evidence], Mapping[str, Any]]
     choices: Mapping[str, Rule]
     within: Range
+    effect: str = ""
 
     @property
     def above(self) -> float:

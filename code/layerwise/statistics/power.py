@@ -1,0 +1,69 @@
+"""What a number of units can tell: effects at 80 % power, two-sided at 5 %, by normal theory.
+
+Of a correlation by Fisher's z, whose standard error is 1 / sqrt(n - 3); of any other number from
+the standard error that its interval shows; of two shares by the law of Fisher's exact test itself.
+"""
+
+import math
+
+import numpy as np
+import scipy  # and of it `stats`, half a second, where it is used
+
+from layerwise.statistics.estimates import FISHERS_POINTS, LEVEL, Estimate
+
+POWER = 0.8
+MOST = 60  # units per group up to which two shares are tried
+TIES = 1e-7  # tables that are as likely but for rounding
+
+
+def shift() -> float:
+    """Standard errors between zero and what is found with that power: 1.96 + 0.84."""
+    tails = (1 - LEVEL) / 2, 1 - POWER
+    return float(sum(scipy.stats.norm.isf(tail) for tail in tails))
+
+
+def smallest_r(n: int) -> float | None:
+    """The smallest |r| that n points can tell from 0; None under four points."""
+    return None if n < FISHERS_POINTS else math.tanh(shift() / math.sqrt(n - 3))
+
+
+def points_for(r: float) -> int | None:
+    """How many points tell an r of this size from 0; None where it is 0 or 1."""
+    if not 0 < abs(r) < 1:
+        return None
+    return math.ceil((shift() / math.atanh(abs(r))) ** 2 + 3)
+
+
+def smallest_shift(estimate: Estimate) -> float | None:
+    """How far from a bound a number must lie for its interval to leave it out; None without one."""
+    if not estimate.has_interval:
+        return None
+    quantile = float(scipy.stats.norm.isf((1 - LEVEL) / 2))
+    return (estimate.high - estimate.low) / 2 * shift() / quantile
+
+
+def power_of_shares(first: float, second: float, m: int, n: int) -> float:
+    """How often Fisher's exact test of m and n units finds these true shares to differ."""
+    chances = [
+        scipy.stats.binom.pmf(np.arange(size + 1), size, share)
+        for size, share in ((m, first), (n, second))
+    ]
+    found = 0.0
+    for total in range(m + n + 1):  # of both groups, which the test takes as given
+        counts = np.arange(max(0, total - n), min(m, total) + 1)
+        likely = scipy.stats.hypergeom.pmf(counts, m + n, m, total)
+        for count, one in zip(counts, likely, strict=True):
+            if likely[likely <= one * (1 + TIES)].sum() < 1 - LEVEL:
+                found += chances[0][count] * chances[1][total - count]
+    return float(found)
+
+
+def units_for_shares(first: float, second: float) -> int | None:
+    """How many units in each of two equal groups tell these shares apart; None over `MOST`.
+
+    Power by counts goes up and down: the first number from which it is reached.
+    """
+    for n in range(2, MOST + 1):
+        if power_of_shares(first, second, n, n) >= POWER:
+            return n
+    return None

@@ -1,0 +1,81 @@
+"""Power and the estimates behind it: against simulation, SciPy and the textbook's own numbers."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from layerwise.errors import LayerwiseError
+from layerwise.statistics import power
+from layerwise.statistics.estimates import (
+    of_mean,
+    of_r,
+    of_r_difference,
+    of_share,
+    without_interval,
+)
+
+
+def test_the_smallest_r_is_found_four_times_of_five_against_simulation():
+    rng, n, n_runs = np.random.default_rng(0), 60, 4000
+    r = power.smallest_r(n)
+    x = rng.normal(size=(n_runs, n))
+    y = r * x + math.sqrt(1 - r**2) * rng.normal(size=(n_runs, n))
+    found = [
+        of_r(float(np.corrcoef(a, b)[0, 1]), n, "x").low > 0 for a, b in zip(x, y, strict=True)
+    ]
+    assert np.mean(found) == pytest.approx(power.POWER, abs=0.03)
+
+
+def test_points_and_smallest_r_are_inverse():
+    for n in (8, 16, 230):
+        assert power.points_for(power.smallest_r(n) * (1 + 1e-9)) == n
+    assert power.points_for(0.3) == power.points_for(-0.3) == 85  # Cohen's table
+    assert power.smallest_r(3) is power.points_for(0.0) is power.points_for(1.0) is None
+
+
+def test_the_smallest_shift_is_that_of_the_standard_error():
+    values = np.random.default_rng(1).normal(size=400)
+    error = values.std(ddof=1) / math.sqrt(len(values))
+    assert power.smallest_shift(of_mean(values, "x")) == pytest.approx(2.8016 * error, rel=5e-3)
+    assert power.smallest_shift(without_interval(1.0, 9, "x")) is None
+
+
+def test_power_of_two_shares_against_simulation():
+    rng = np.random.default_rng(2)
+    a, b = rng.binomial(5, 0.8, 3000), rng.binomial(11, 0.2, 3000)
+    found = [stats.fisher_exact([[x, 5 - x], [y, 11 - y]]).pvalue < 0.05
+             for x, y in zip(a, b, strict=True)]  # fmt: skip
+    assert power.power_of_shares(0.8, 0.2, 5, 11) == pytest.approx(np.mean(found), abs=0.03)
+    n = power.units_for_shares(0.8, 0.2)
+    assert (
+        power.power_of_shares(0.8, 0.2, n, n) >= 0.8 > power.power_of_shares(0.8, 0.2, n - 1, n - 1)
+    )
+    assert power.units_for_shares(0.5, 0.51) is None
+
+
+def test_a_share_against_scipy():
+    found = of_share([True] * 178 + [False] * 22, "pairs")
+    exact = stats.beta.ppf(0.025, 178, 23), stats.beta.ppf(0.975, 179, 22)
+    assert (found.value, found.n) == (0.89, 200)
+    assert (found.low, found.high) == pytest.approx(exact)
+    with pytest.raises(LayerwiseError, match="at least one unit"):
+        of_share([], "pairs")
+
+
+def test_a_difference_of_dependent_r_covers_the_truth_as_often_as_it_says():
+    rng, n, hits = np.random.default_rng(3), 40, 0
+    cov = np.array([[1, 0.6, 0.3], [0.6, 1, 0.5], [0.3, 0.5, 1]])
+    for _ in range(600):
+        y, a, b = rng.multivariate_normal(np.zeros(3), cov, n).T
+        found = of_r_difference(y, -a, b, "x")  # the sign of a series does not matter
+        hits += found.low < 0.3 < found.high
+    assert hits / 600 == pytest.approx(0.95, abs=0.025)
+
+
+def test_a_difference_of_a_series_with_itself_is_none():
+    x = np.arange(9.0)
+    y = np.array([1, 3, 2, 5, 4, 6, 9, 7, 8.0])
+    assert of_r_difference(y, x, -2 * x + 1, "x").value == pytest.approx(0)
+    assert not of_r_difference(y[:3], x[:3], y[:3] ** 2, "x").has_interval  # three points
