@@ -15,6 +15,7 @@ from layerwise.analyses import TABLES
 from layerwise.ledger.tally import tally, tally_sentence
 from layerwise.ledger.verdicts import VERDICTS, counted
 from layerwise.pages.records import analysis_of, answer, grades
+from layerwise.pages.run_summary import verdict_table
 
 ROOT = Path(__file__).resolve().parent.parent
 SHOWN = (
@@ -109,7 +110,12 @@ def bold_answer(document: dict) -> str:
     return f"**{answer(document['headlines'])}**"
 
 
-MADE = {"answer": bold_answer, "headlines": headlines, "counts": counts}
+def verdicts(document: dict) -> str:
+    """What `make reproduce` prints of them."""
+    return f"```\n{verdict_table(document)}\n```"
+
+
+MADE = {"verdicts": verdicts, "answer": bold_answer, "headlines": headlines, "counts": counts}
 
 
 def with_headlines(readme: str, document: dict) -> str:

@@ -13,8 +13,11 @@ from jaxtyping import install_import_hook
 
 ROOT = Path(__file__).resolve().parent.parent
 # what only some machines have, by the fixture that reads it
+MIRROR = os.environ.get("LAYERWISE_MIRROR")
+HAS_CODE = MIRROR is not None and (Path(MIRROR) / "paper3" / "notebooks").is_dir()
 ELSEWHERE = {
-    "mirror": os.environ.get("LAYERWISE_MIRROR"),
+    "mirror": MIRROR,
+    "upstream_code": MIRROR if HAS_CODE else None,  # a checkout, not the result files alone
     "real": os.environ.get("LAYERWISE_REAL"),
 }
 os.environ.setdefault("SOURCE_DATE_EPOCH", "1767744000")  # results are dated
@@ -148,6 +151,12 @@ def quick(monkeypatch):
 def mirror() -> Path:
     """A folder that mirrors the upstream repository at its pinned commit."""
     return Path(ELSEWHERE["mirror"])
+
+
+@pytest.fixture(scope="session")
+def upstream_code() -> Path:
+    """A mirror that holds upstream's notebooks and scripts too."""
+    return Path(ELSEWHERE["upstream_code"])
 
 
 @pytest.fixture(scope="session")

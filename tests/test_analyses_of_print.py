@@ -202,7 +202,8 @@ UNEXPLAINED = (
     "p3.eli5.pythia",
     "p3.notebook.hunt.",
     "p3.bentov.rank.",
-    "p3.page.scaling.",
+    "p3.page.",
+    "p3.draft.",
 )
 OF_THE_TABLE = "p2.csv.pythia."
 

@@ -74,9 +74,20 @@ def test_a_number_without_a_place_iv(published: Published) -> None:
 # What no experiment measures: the packed bytes, and what rests on extractions of the pairs.
 ELSEWHERE = {
     "critical_layer": "calibration:",
-    "sheaf_trace": ("Mistral", "gemma-2b", "pythia-1b", "pythia-2.8b", "pythia-6.9b"),
+    "sheaf_trace": (
+        "Mistral",
+        "layers:",
+        "pythia-1.4b-layers:",
+        "gemma-2b",
+        "pythia-1b",
+        "pythia-2.8b",
+        "pythia-6.9b",
+    ),
     "spectral_norms": "study:/prediction",
     "anisotropy": "pythia-6p9b:",
+    # of layers that a twin does not have; and of Mistral's matrices and logits
+    "sequence_gains": ("norms:", "per_head:"),
+    "unembedding": ("study:/mistral_unembedding", "pages:/mistral-7b/"),
 }
 OF_TRACES = (
     *("anisotropy", "critical_layer", "crowding", "depth_gain", "lab_heritage", "mlp_scaling"),

@@ -9,7 +9,7 @@ import numpy as np
 from layerwise.analyses.derivation import Document, Rules, count, each
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.gain_files import by_lab
-from layerwise.analyses.sheaf_trace import extended_layer, trace_layer
+from layerwise.analyses.sheaf_trace import extended_layer, prior, trace_layer
 from layerwise.errors import LayerwiseError
 from layerwise.places.result_files import CROSS, EXTENDED, SIGNS, V2
 from layerwise.statistics.critical_layer import least_absolute_deviations
@@ -88,6 +88,7 @@ PREDICTIONS: dict[str, Callable[[Evidence], Predict]] = {
     "printed_coefficients": lambda e: by_formula(printed(e[PAPER])),
     "fitted_coefficients": lambda e: by_formula(fit(e)),
     "half_depth": lambda _: middle,
+    "from_gain": lambda _: prior,  # the first formula, of the gains that the scripts typed
 }
 
 
@@ -139,6 +140,17 @@ def error(m: Entry) -> float:
 def half_depth(m: Entry) -> float:
     """Error of the middle of the network, in percent of depth."""
     return depth_error(m.L / 2, empirical(m), m.L)
+
+
+def offset(m: Entry) -> float:
+    """L* over what the formula says of it; its mean over a lab's models is the draft's alpha."""
+    return empirical(m) / predicted(m)
+
+
+def explained_percent(f: Entry) -> float:
+    """Share of the variance of L* over the models that the formula explains, in percent."""
+    layers, said = np.array([(empirical(m), predicted(m)) for m in f.results]).T
+    return float(100 * (1 - np.sum((layers - said) ** 2) / np.sum((layers - layers.mean()) ** 2)))
 
 
 def mean(of: Callable[[Entry], float], models: Iterable[Entry]) -> float:
@@ -216,13 +228,17 @@ OVER_MODELS: Rules = {
     "n_models": lambda f: count(f.results, error),
     "n_labs": n_labs,
 }
+OF_THE_DRAFT: Rules = {
+    "offset": each(lambda f: by_lab(f.results), partial(mean, offset)),
+    "explained_pct": explained_percent,
+}
 AGAINST_OTHERS: Rules = {
     "improvement_pp": lambda f: f.comparison_v2_argmax - mean(error, f.results),
     "calibration_consistency": met,
 }
 DOCUMENTS = {
     "calibration": Document(None, {"": CALIBRATION}),
-    "argmax": Document(CROSS, {"results/*": OF_MODEL, "": OVER_MODELS}),
+    "argmax": Document(CROSS, {"results/*": OF_MODEL, "": {**OVER_MODELS, **OF_THE_DRAFT}}),
     "sign_change": Document(
         SIGNS, {"results/*": {**OF_MODEL, **OF_PROMPTS}, "": {**OVER_MODELS, **AGAINST_OTHERS}}
     ),

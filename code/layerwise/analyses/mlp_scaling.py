@@ -1,6 +1,7 @@
 """Gains of the attention and the MLP modules, and the scaling law of the last MLP."""
 
 import math
+from functools import partial
 
 import numpy as np
 import scipy  # and of it `stats`, half a second, where it is used
@@ -40,6 +41,12 @@ def interval(f: Entry, level: float = 0.95) -> list[float]:
     line = law(f)
     half = scipy.stats.t.ppf((1 + level) / 2, len(f.models) - 2) * line.slope_error
     return [float(line.slope - half), float(line.slope + half)]
+
+
+def residuals(f: Entry) -> dict[str, float]:
+    """Distance of each size's log10 gain from the law."""
+    line = law(f)
+    return {m.model: math.log10(m.mlp_gains[-1]) - log_gain(line, m.n_params) for m in f.models}
 
 
 def log_gain(line: Line, n_params: float) -> float:
@@ -83,6 +90,8 @@ OVER_SIZES: Rules = {
     "scaling_law/r_squared": lambda f: law(f).r ** 2,
     "scaling_law/p_value": lambda f: law(f).p,
     "interval": interval,
+    "interval_99": partial(interval, level=0.99),
+    "residuals": residuals,
     "one_error": one_error,
     "predicted": predicted,
     "mean_attn_contracting_pct": mean_contracting,

@@ -4,6 +4,7 @@ The norm is that of all tokens together, so the first token rules it (Paper 3, a
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -23,6 +24,19 @@ LLAMA = "llama3.1-8b"
 BENCHMARKED = {"Pythia-6.9B": "pythia-6.9b", "Gemma-7B": "gemma-7b", "LLaMA-3.1-8B": LLAMA}
 OFFSET = 1e-10  # added to a gain before its logarithm, as published
 LAST_LAYERS = {"pythia-6.9b": 31, "gpt-j-6b": 27}
+LLAMA_2 = "llama2-7b"
+# Norms and gains that the pages round, by their places in the four-model file.
+ENDS = {"embedding": ("norms", 0), "final": ("norms", -1)}
+NAMED = {model: dict(ENDS) for model in MODELS}
+NAMED["pythia-6.9b"] |= {"peak": ("norms", 23)}
+NAMED["apertus-8b"] |= {f"gain_{block}": ("gains", block) for block in (28, 29, 30)}
+TEXTS = {
+    "Factual": "1_Factual",
+    "Syntactic": "2_Syntactic",
+    "Ambiguous": "3_Ambiguous",
+    "Nonsense": "4_Nonsense",
+    "Original": "5_Original_Test",
+}
 
 
 def ratios(m: Entry, part: slice = slice(None)) -> np.ndarray:
@@ -92,6 +106,40 @@ def of_rounded(e: Evidence) -> float:
     return round(whole_tokens(e), 2) / round(whole_sequence(e), 2)
 
 
+def named(e: Evidence, model: str, series: str, at: int) -> float:
+    return e[FOUR].results[model][series][at]
+
+
+def text_gain(e: Evidence, text: str) -> float:
+    return e[INPUTS].results[text].gains[-1]
+
+
+def text_entropy(e: Evidence, text: str) -> float:
+    return e[INPUTS].results[text].entropy
+
+
+def last_ratio(f: Entry, model: str) -> float:
+    return f.models[model].layers[LAST_LAYERS[model]].residual_ratio
+
+
+def own_ratios(f: Entry, model: str) -> np.ndarray:
+    """Norm behind over norm before every block of a model of the per-head run."""
+    return np.array([block.residual_ratio for block in f.models[model].layers])
+
+
+def damps_from(f: Entry, model: str) -> int:
+    """The first block from which on every ratio is under 1."""
+    above = np.flatnonzero(own_ratios(f, model) >= 1)
+    return int(above[-1]) + 1 if len(above) else 0
+
+
+PER_HEAD: Rules = {
+    "last_difference_pct": lambda f: (
+        100 * (1 - last_ratio(f, "pythia-6.9b") / last_ratio(f, "gpt-j-6b"))
+    ),
+    "pythia-6.9b/damps_from": lambda f: damps_from(f, "pythia-6.9b"),
+    "gpt-j-6b/expanding": lambda f: quantified(list(own_ratios(f, "gpt-j-6b") > 1)),
+}
 STREAM: Rules = {
     "last_gain": last_gain,
     "max_gain": lambda m: np.max(ratios(m)),
@@ -130,6 +178,27 @@ TYPED: Rules = {
 DOCUMENTS = {
     **{model: Document(f"{FOUR}#/results/{model}", {"": FULL}, shows=False) for model in MODELS},
     "mistral-7b": Document(mistral, {"": STREAM}, shows=False),
+    LLAMA_2: Document(f"{LLAMAS}#/models/{LLAMA_2}/residual", {"": STREAM}, places={}, shows=False),
+    "norms": Document(
+        None,
+        {
+            "": {
+                f"{model}/{name}": partial(named, model=model, series=series, at=at)
+                for model, places in NAMED.items()
+                for name, (series, at) in places.items()
+            }
+        },
+    ),
+    "texts": Document(
+        None,
+        {
+            "": {
+                f"{name}/{quantity}": partial(rule, text=text)
+                for name, text in TEXTS.items()
+                for quantity, rule in (("gain", text_gain), ("entropy", text_entropy))
+            }
+        },
+    ),
     "typed": Document(
         None,
         {"": TYPED},
@@ -150,7 +219,7 @@ DOCUMENTS = {
     ),
     "per_head": Document(
         HEADS,
-        {},
+        {"": PER_HEAD},
         places={
             pointer(model, "last_layer", "residual_ratio"): (
                 HEADS,

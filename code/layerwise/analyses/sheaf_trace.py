@@ -25,6 +25,13 @@ PACKED = {
 }
 FACTOR = 2  # the script's rule: expanders' mean trace over twice that of dampeners
 DRAFT_LAYER = 10  # where the draft puts the smallest ratio
+# Layers that the page on the restriction maps lists, and those whose traces the draft names.
+LISTED = {
+    "contraction_ratios": (0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20),
+    "attention_entropies": (0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20),
+    "W_V_op_norms": (0, 4, 8, 12, 16, 20, 23),
+}
+NAMED = {"gpt2": (0, 11)}
 
 
 def mean(m: Entry, series: str) -> float:
@@ -135,6 +142,8 @@ RATIOS: Rules = {
     "restriction_maps/L_star_inflection": lambda f: sharpest(bend_sizes, ratios(f)),
     "validation/contraction_before_Lstar": lambda f: halves(f)[0] < 1,
     "validation/expansion_after_Lstar": lambda f: halves(f)[1] > halves(f)[0],
+    "smallest_ratio_layer": lambda f: np.nanargmin(ratios(f)),
+    "smallest_entropy_layer": lambda f: np.nanargmin(f.restriction_maps.attention_entropies[:]),
     "nan_layers": lambda f: np.sum(np.isnan(ratios(f))),
     "all_below_1": lambda f: np.nanmax(ratios(f)) < 1,
     "draft_ratio": lambda f: f.restriction_maps.contraction_ratios[DRAFT_LAYER],
@@ -173,9 +182,39 @@ def packed(model: str, name: str) -> Document:
     return Document(row_of(EXTENDED, model, "extended_results"), {"": rules}, shows=False)
 
 
+def listed(f: Entry, series: str, layer: int) -> float:
+    return f.restriction_maps[series][layer]
+
+
+def named(e: Evidence, model: str, layer: int) -> float:
+    return row_of(V2, model)(e).traces_multihead[layer]
+
+
 DOCUMENTS = {
     **{model: traced(model) for model in TRACED},
     **{model: packed(model, name) for model, name in PACKED.items()},
     "study": Document(None, {"": STUDY}),
     "pythia-1.4b": Document(MAPS, {"": RATIOS}, shows=False),
+    "pythia-1.4b-layers": Document(
+        MAPS,
+        {
+            "": {
+                f"{series}/{layer}": partial(listed, series=series, layer=layer)
+                for series, layers in LISTED.items()
+                for layer in layers
+            }
+        },
+        places={},
+        shows=False,
+    ),
+    "layers": Document(
+        None,
+        {
+            "": {
+                f"{model}/{layer}": partial(named, model=model, layer=layer)
+                for model, layers in NAMED.items()
+                for layer in layers
+            }
+        },
+    ),
 }

@@ -139,6 +139,7 @@ OF_CATEGORY: Rules = {
 }
 OF_MODEL: Rules = {
     "base_level": lambda m: np.mean(m["Last_Gain"]),
+    "sd": lambda m: np.std(m["Last_Gain"]),
     "range/min": lambda m: np.min(m["Last_Gain"]),
     "range/max": lambda m: np.max(m["Last_Gain"]),
     "range/range": lambda m: np.ptp(m["Last_Gain"]),

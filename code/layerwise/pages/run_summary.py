@@ -17,19 +17,22 @@ NEXT = """\
 
 
 def summary(document: Mapping[str, Any], root: Path = Path()) -> str:
-    """What was not measured; counts of verdicts, a column per paper; page and paper; the answer."""
-    source, counts = document["source"], document["counts"]
+    """What was not measured; the table of verdicts; page and paper; the answer."""
+    source = document["source"]
+    places = (Path("report") / source / "index.html", Path("paper") / f"{source}.pdf")
+    there = [f"  {place}" for place in places if (root / place).is_file()]
+    said = [*absences(document), f"\n{verdict_table(document)}", *there]
+    return "\n".join([*said, "", answer(document["headlines"])])
+
+
+def verdict_table(document: Mapping[str, Any]) -> str:
+    """How often each verdict was given, a column per paper."""
+    counts = document["counts"]
     used = [verdict for verdict in VERDICTS if any(verdict in count for count in counts.values())]
     rows = [[verdict, *(count.get(verdict, 0) for count in counts.values())] for verdict in used]
     table = tabulate(rows, headers=["", *counts], tablefmt="plain")
-    lines = [
-        *absences(document),
-        f"\n{len(document['claims'])} claims, source {source}",
-        *(f"  {line}" for line in table.splitlines()),
-    ]
-    places = (Path("report") / source / "index.html", Path("paper") / f"{source}.pdf")
-    lines += [f"  {place}" for place in places if (root / place).is_file()]
-    return "\n".join([*lines, "", answer(document["headlines"])])
+    title = f"{len(document['claims'])} claims, source {document['source']}"
+    return "\n".join([title, *(f"  {line}" for line in table.splitlines())])
 
 
 def absences(document: Mapping[str, Any]) -> list[str]:
