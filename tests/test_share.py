@@ -1,7 +1,9 @@
 """The share of the papers' models that a machine without a GPU measures."""
 
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 import yaml
@@ -11,6 +13,7 @@ from layerwise.extraction import needs
 from layerwise.inputs.models import BYTES, read_models
 from layerwise.inputs.shapes import read_choices
 from layerwise.rehearsal import scratch, share
+from layerwise.rehearsal.running import run_pipeline
 from layerwise.steps import small
 
 ONCE = {"replicates": 0, "control": 0}
@@ -68,23 +71,52 @@ def test_the_copy_measures_on_the_cpu_and_the_checkout_stays(root, tmp_path) -> 
 
 def test_where_no_model_fits_nothing_is_run_iv(root, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(root)
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("it ran"))
+    monkeypatch.setattr(small, "run_pipeline", lambda folder: pytest.fail("it ran"))
     with pytest.raises(LayerwiseError, match=r"no model is measured here in 0 hours .*--gigabytes"):
         small.run(tmp_path / "copy", hours=0.0)
     assert "models: pythia-70m" in small.run(tmp_path / "copy", dry_run=True)
 
 
-def test_the_pipeline_runs_in_the_copy_with_its_own_code(root, tmp_path, monkeypatch) -> None:
-    asked = []
+# Tells that it began and when it was told to end; of Ctrl-C it takes no notice.
+LAUNCHER = """import os, pathlib, signal, sys, time
+def ended(*_):
+    time.sleep(0.2)
+    pathlib.Path("ended").touch()
+    sys.exit(1)
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+signal.signal(signal.SIGTERM, ended)
+pathlib.Path("begun").write_text(f"{sys.argv[1:]} {os.environ['CUDA_VISIBLE_DEVICES']!r}")
+if not pathlib.Path("stay").exists():
+    sys.exit(7)
+time.sleep(99)
+"""
 
-    def run(command, *, cwd, env):
-        asked.append((command, cwd, env))
-        return subprocess.CompletedProcess(command, 1)
 
-    monkeypatch.chdir(root)
-    monkeypatch.setattr(subprocess, "run", run)
-    folder = tmp_path / "copy"
-    assert small.run(folder) == (f"all is in {folder}", 1)
-    ((command, cwd, env),) = asked
-    assert command == [sys.executable, "-m", "layerwise.steps.run", "all"]
-    assert (cwd, env["PYTHONPATH"], env["CUDA_VISIBLE_DEVICES"]) == (folder, f"{folder}/code", "")
+@pytest.fixture
+def copy_with_launcher(tmp_path):
+    steps = tmp_path / "code" / "layerwise" / "steps"
+    steps.mkdir(parents=True)
+    for folder in (steps, steps.parent):
+        (folder / "__init__.py").touch()
+    (steps / "run.py").write_text(LAUNCHER)
+    return tmp_path
+
+
+def test_the_pipeline_runs_in_the_copy_with_its_own_code(copy_with_launcher) -> None:
+    assert run_pipeline(copy_with_launcher) == 7
+    assert (copy_with_launcher / "begun").read_text() == "['all'] ''"
+
+
+def test_who_stops_the_share_stops_its_pipeline(copy_with_launcher) -> None:
+    """The process alone, as a batch system does; Ctrl-C in a terminal is no other."""
+    (copy_with_launcher / "stay").touch()
+    script = "import sys, pathlib; from layerwise.rehearsal.running import run_pipeline; "
+    script += "run_pipeline(pathlib.Path(sys.argv[1]))"
+    command = [sys.executable, "-c", script, str(copy_with_launcher)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as share_process:
+        while not (copy_with_launcher / "begun").exists():
+            assert share_process.poll() is None
+            time.sleep(0.05)
+        share_process.send_signal(signal.SIGINT)
+        assert b"KeyboardInterrupt" in share_process.communicate(timeout=60)[1]
+    assert (copy_with_launcher / "ended").exists()

@@ -34,6 +34,24 @@ def of_copy(folder: Path) -> dict[str, str]:
     }
 
 
+def run_pipeline(folder: Path) -> int:
+    """Run the copy's own launcher on all sources, to its exit code.
+
+    It stands in a session of its own: when this process is stopped, by Ctrl-C or alone, it is told
+    to end, and ends DVC and the stage at hand.
+    """
+    command = [sys.executable, "-m", "layerwise.steps.run", "all"]
+    with subprocess.Popen(
+        command, cwd=folder, env=of_copy(folder), start_new_session=True
+    ) as launcher:
+        try:
+            return launcher.wait()
+        except KeyboardInterrupt:
+            launcher.terminate()
+            launcher.wait()
+            raise
+
+
 def environment(folder: Path) -> dict[str, str]:
     """What the rehearsal's stages run in: that of a copy, with its twins, its texts, no network."""
     return of_copy(folder) | {

@@ -1,7 +1,5 @@
 """a share of the papers' models measured without a GPU <- their weights; in a scratch copy."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +9,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import locked
 from layerwise.inputs.models import read_models
 from layerwise.rehearsal import default_folder, share
-from layerwise.rehearsal.running import of_copy
+from layerwise.rehearsal.running import run_pipeline
 from layerwise.steps import program
 
 
@@ -41,10 +39,7 @@ def run(
         if dry_run:
             return said
         print(f"layerwise: {said}, in {folder}", flush=True)
-        done = subprocess.run(
-            [sys.executable, "-m", "layerwise.steps.run", "all"], cwd=folder, env=of_copy(folder)
-        )
-    return f"all is in {folder}", done.returncode
+        return f"all is in {folder}", run_pipeline(folder)
 
 
 if __name__ == "__main__":
