@@ -139,7 +139,9 @@ def test_one_extraction_alone_leaves_the_others_open(
     slug = MODELS[key].slug
     own = {slug, f"{slug}-template", slug.partition("-")[0]}
     for analysis in ("calibration", "consolidated", "neutral_control"):
-        assert {place.partition(":")[0] for place in alone[analysis].derived} <= own
+        # what a figure says of the models that it draws is of those that were measured
+        claimed = [place for place in alone[analysis].derived if "/drawn/" not in place]
+        assert {place.partition(":")[0] for place in claimed} <= own
 
 
 def test_paper_1_against_a_loop(

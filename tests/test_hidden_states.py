@@ -140,9 +140,9 @@ from layerwise.cli import main
 from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import load_model
 from layerwise.pages.own_model import figures
-from layerwise.steps import own_model
+from layerwise.reader import of_checkpoint
 from tiny_checkpoints import TEXTS
-own_model.N_RESAMPLES, figures.OF_ONE = 200, ("layers",)  # as `quick` does
+of_checkpoint.N_RESAMPLES, figures.OF_ONE = 200, ("layers",)  # as `quick` does
 checkpoint, out = load_model(Path(sys.argv[1]), device="cpu"), Path(sys.argv[2])
 prompts = ("The river rises", "An owl")
 extract(checkpoint, TEXTS * 2, prompts, out / "two", tokens_per_batch=8)

@@ -10,7 +10,7 @@ from typing import Any
 from layerwise.analyses import anisotropy, category_bootstrap, pairs, scaling
 from layerwise.analyses.categories import includes_zero
 from layerwise.analyses.depth_gain import above_bound
-from layerwise.analyses.derivation import Document, Rules, derive, each
+from layerwise.analyses.derivation import Document, Rules, count, derive, each
 from layerwise.analyses.evidence import Entry, Evidence, Missing, by_layer
 from layerwise.analyses.gain_files import depth_bound, gain, models
 from layerwise.analyses.validation import without_one
@@ -75,7 +75,7 @@ ACROSS: Mapping[str, tuple[str, Rules]] = {
     "gains": (
         SWEEP,
         {
-            "bound": each(models, lambda m: depth_bound(len(m.all_layer_gains))),
+            "bound": each(models, lambda m: depth_bound(count(m.all_layer_gains))),
             "above_bound": above_bound,
             "range": lambda f: ends([gain(m) for m in models(f).values()]),
         },

@@ -28,11 +28,12 @@ PACKED = "nf4/"
 RunDtype = Literal[Dtype, "nf4/float16"]
 Template = Literal["none", "published", "once"]  # chat templates (`extraction.token_ids`)
 UNRESOLVED = "unresolved"  # a revision nobody has recorded yet
+HUB_NAME = r"[A-Za-z0-9_]+([.-][A-Za-z0-9_]+)*"  # what the hub's client takes
 # What the patterns below say, and why.
 SAID = {
     "slug": "have lower-case letters, digits and hyphens only (a dot would be read as a path "
     "separator); write 1p4b for 1.4b",
-    "hub": "be `organisation/name`",
+    "hub": "be `organisation/name` as the hub has them: letters, digits, single . - and _ between",
     "revision": f"be a commit of 40 hexadecimal digits (or `{UNRESOLVED}`); a branch name moves",
 }
 
@@ -95,7 +96,7 @@ class Model(_Entry):
     lab: str
     family: str
     parameters: PositiveFloat  # billions, declared: for estimates only
-    hub: str = Field(pattern=r"^[^/]+/[^/]+$")
+    hub: str = Field(pattern=f"^{HUB_NAME}/{HUB_NAME}$", max_length=96)
     # None: nobody has recorded one yet
     revision: Annotated[
         str | None,
