@@ -276,6 +276,17 @@ def test_a_real_model_passes(real: Path) -> None:
         assert (loaded.model.device.type, download) == ("meta", 0)
 
 
+@pytest.mark.parametrize("family", TWIN_FAMILIES)
+def test_a_declared_padding_token_stops_no_dry_run(family: str, tmp_path: Path) -> None:
+    """GPT-2 looks for it among the tokens, which shapes do not have; the run takes it as well."""
+    folder = shutil.copytree(twin_folder(family), tmp_path / family)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "pad_token_id": 1}))
+    loaded, _ = load_shapes(folder, texts={"prompts": ["The river rises"]})
+    assert loaded.model.config.pad_token_id == 1
+    load_model(folder, device="cpu", texts={"prompts": ["The river rises"]})
+
+
 # --- texts --------------------------------------------------------------------------------------
 
 

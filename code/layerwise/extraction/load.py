@@ -379,10 +379,19 @@ def _load(
 
 
 def _try_out(path: Path, model: Any) -> None:
-    """Two tokens through the model, which has numbers or shapes alone."""
+    """Two tokens through the model, which has numbers or shapes alone.
+
+    A padding token is not declared meanwhile: GPT-2 would look for it among the tokens, and shapes
+    have none.
+    """
     problem, tokens = "the model that it declares cannot run", torch.zeros((1, 2), dtype=torch.long)
+    padding = getattr(model.config, "pad_token_id", None)
     with in_words(path / "config.json", problem, _ONE_MODEL), torch.no_grad():
-        model(tokens.to(model.device)).logits  # noqa: B018
+        model.config.pad_token_id = None
+        try:
+            model(tokens.to(model.device)).logits  # noqa: B018
+        finally:
+            model.config.pad_token_id = padding
 
 
 def _device(wanted: str | None) -> str:
