@@ -13,7 +13,7 @@ from pathlib import Path
 
 from layerwise.analyses import TABLES
 from layerwise.ledger.tally import tally, tally_sentence
-from layerwise.ledger.verdicts import VERDICTS, counted
+from layerwise.ledger.verdicts import VERDICTS, count_verdicts
 from layerwise.pages.records import analysis_of, answer, grades
 from layerwise.pages.run_summary import verdict_table
 
@@ -50,7 +50,7 @@ def page(document: dict) -> str:
     lines = [HEAD]
     for paper in (1, 2, 3):
         records = [record for record in document["claims"] if record["paper"] == paper]
-        counts = counted(records, analysis_of)
+        counts = count_verdicts(records, analysis_of)
         lines += [f"## Paper {paper}: {len(records)} claims\n"]
         lines += ["| analysis | what it recomputes | " + " | ".join(SHOWN) + " |"]
         lines += ["|---" * (len(SHOWN) + 2) + "|"]

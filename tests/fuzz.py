@@ -416,7 +416,7 @@ def main(kind: str, folder: Path, seed: int, n_cases: int) -> None:
     if kind == "documents":
         house(folder)
         # what is drawn is drawn by the case itself: every fork would start processes of its own
-        workers.start, workers.each = lambda *modules: None, itertools.starmap
+        workers.start, workers.results_in_order = lambda *modules: None, itertools.starmap
     ended: Counter[str] = Counter()
     flaws = []
     use(folder)  # what it imports every forked process then has

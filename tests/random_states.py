@@ -10,7 +10,7 @@ from layerwise.analyses import of_reader
 from layerwise.experiments.of_pairs import reader
 from layerwise.experiments.reduction import measure
 from layerwise.extraction.store import BEFORE_NORM, POOLINGS, digest_of_texts, open_states
-from layerwise.inputs.measured import alone
+from layerwise.inputs.measured import tables_of_reader
 from layerwise.inputs.published import read_published
 from layerwise.inputs.texts import StatementPairs
 from layerwise.statistics.bootstrap import Draws
@@ -30,7 +30,7 @@ def numbers_of(values, draws=DRAWS):
 def results_of(folder, categories=CATEGORIES):
     """The result documents of random states."""
     values = measure(write_states(folder / "states"), some_pairs(categories=categories), **FEW)
-    return of_reader(alone(numbers_of(values).files), DRAWS)
+    return of_reader(tables_of_reader(numbers_of(values).files), DRAWS)
 
 
 def some_pairs(sizes=SIZES, categories=CATEGORIES):

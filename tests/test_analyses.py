@@ -12,7 +12,7 @@ from layerwise.analyses import READER, of_reader
 from layerwise.analyses.scaling import compare
 from layerwise.errors import LayerwiseError
 from layerwise.experiments.reduction import measure
-from layerwise.inputs.measured import alone
+from layerwise.inputs.measured import tables_of_reader
 from layerwise.measures.anisotropy import anisotropy
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import ANISOTROPY, POOLED, sampled_layers
@@ -39,7 +39,7 @@ def values(states):
 
 def analyse(values):
     draws = Draws(RESAMPLES, 0.95, 42)
-    return of_reader(alone(numbers_of(values, draws).files), draws)
+    return of_reader(tables_of_reader(numbers_of(values, draws).files), draws)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from layerwise.analyses.derivation import Document, derive, derived_cells, evidence_of
 from layerwise.analyses.evidence import Evidence
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.measured import alone, measured
+from layerwise.inputs.measured import measured, tables_of_reader
 from layerwise.inputs.published import NotMeasured
 from layerwise.statistics.bootstrap import Draws
 
@@ -32,7 +32,7 @@ FAMILY = Document(
 
 def printed():
     """The tables of what is in print: nothing of it was measured."""
-    return replace(alone(PRINT), kept=frozenset())
+    return replace(tables_of_reader(PRINT), kept=frozenset())
 
 
 def in_print():
@@ -207,7 +207,7 @@ def test_a_number_of_settings_alone_is_a_constant(there):
         "both": lambda f: f.known_gain * f.gains[0],
     }
     fragments = {"runs": {"/gains": [2.0, 4.0]}} if there else {}
-    evidence = evidence_of(measured(alone(TYPED), fragments), DRAWS, {})
+    evidence = evidence_of(measured(tables_of_reader(TYPED), fragments), DRAWS, {})
     found = derived(Document("runs", {"": rules}), evidence)
     assert found.derived.keys() == ({f"it:/{name}" for name in rules} if there else set())
     if there:
@@ -246,8 +246,10 @@ def test_what_has_no_value_is_undefined_and_stops_nothing(numbers):
     assert "it:/models/0/mean" in found.derived
     # of a reader's model each is measured, and a document is whole or none
     with pytest.raises(LayerwiseError, match="a mean of 2 numbers does not exist"):
-        derived(document, Evidence(alone(PRINT), DRAWS)).whole()
-    family = derived(Document("gains", {"models/*": OF_MODEL}), Evidence(alone(PRINT), DRAWS))
+        derived(document, Evidence(tables_of_reader(PRINT), DRAWS)).whole()
+    family = derived(
+        Document("gains", {"models/*": OF_MODEL}), Evidence(tables_of_reader(PRINT), DRAWS)
+    )
     assert family.whole() == family.documents
 
 

@@ -23,7 +23,7 @@ from layerwise.ledger.headlines import (
     NOT,
     STANDS,
     UNDECIDED,
-    counted,
+    count_as_printed,
     headlines,
     power_of,
     read_headlines,
@@ -116,10 +116,10 @@ def test_a_number_in_several_places_counts_once():
     alike = [record(f"p2.{n}", verdict="agrees", statistic="layers:m:/r") for n in range(3)]
     other_print = record("p2.3", verdict="differs", statistic="layers:m:/r", published=0.5)
     without_rule = [record(f"p2.{n}", verdict="contradicted", statistic=None) for n in (4, 5)]
-    assert counted(alike) == "1 of 1 as printed"
-    assert counted([*alike, other_print, *without_rule]) == "1 of 4 as printed"
-    assert counted([]) == "no number in print"
-    assert counted([record("p2.6", verdict="needs weights")]) == "none could be compared"
+    assert count_as_printed(alike) == "1 of 1 as printed"
+    assert count_as_printed([*alike, other_print, *without_rule]) == "1 of 4 as printed"
+    assert count_as_printed([]) == "no number in print"
+    assert count_as_printed([record("p2.6", verdict="needs weights")]) == "none could be compared"
 
 
 def test_an_answer_that_the_numbers_do_not_give_is_told_with_its_reason():

@@ -30,7 +30,7 @@ from layerwise.figures import style
 from layerwise.figures.categories import MOST_NAMED
 from layerwise.figures.drawing import draw, draw_all
 from layerwise.figures.numbers import OWN, Numbers
-from layerwise.inputs.measured import alone
+from layerwise.inputs.measured import tables_of_reader
 from layerwise.inputs.published import Published
 from layerwise.inputs.texts import read_pairs, read_prompts
 from layerwise.pages.own_model import figures, page, require_templates, sections
@@ -338,7 +338,7 @@ def test_each_shortage_gives_its_warning(
     for one, of in zip(said, expected, strict=True):
         assert re.search(of.format(used=used), one)
     if used < MIN_POINTS:  # the whole range in the file, nothing on the page
-        document = of_reader(alone(drawn.files), DRAWS)["bins"]
+        document = of_reader(tables_of_reader(drawn.files), DRAWS)["bins"]
         assert {row["ci_lower"] for row in document["bootstrap_results"].values()} == {-1.0}
         assert {row[1] for row in sections.bins(document)[0].rows} == {None}
 

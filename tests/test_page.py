@@ -23,8 +23,8 @@ from layerwise.ledger.verdicts import AS_RANDOM, VERDICTS
 from layerwise.pages.html import embedded
 from layerwise.pages.page import matrix
 from layerwise.pages.pictures import Picture
-from layerwise.pages.records import beside, view
-from layerwise.pages.values import brief, shown
+from layerwise.pages.records import positions_by_analysis, view
+from layerwise.pages.values import short_text, value_text
 from layerwise.places.result_files import LAYERS
 from layerwise.steps import page as stage
 from parsed_page import Page
@@ -58,12 +58,12 @@ def test_relative_difference(published: Any, recomputed: Any, gap: float | None)
 
 
 def test_shown_and_brief_by_kind() -> None:
-    assert [shown(value) for value in (None, True, "NOW")] == ["–", "yes", "NOW"]
-    assert (shown(0.25, 3), shown(30, 0), shown([8, 12])) == ("0.250", "30", "8, 12")
-    assert shown(math.nan) == "NaN"  # which notebooks saved
-    assert brief(0.34569159857148496, "full") == "0.345692"
-    assert brief(0.977, 3) == "0.977"
-    assert brief([0.5] * 33, "full") == "0.5, 0.5, 0.5, 0.5, 0.5, 0.5, … (33 values)"
+    assert [value_text(value) for value in (None, True, "NOW")] == ["–", "yes", "NOW"]
+    assert (value_text(0.25, 3), value_text(30, 0), value_text([8, 12])) == ("0.250", "30", "8, 12")
+    assert value_text(math.nan) == "NaN"  # which notebooks saved
+    assert short_text(0.34569159857148496, "full") == "0.345692"
+    assert short_text(0.977, 3) == "0.977"
+    assert short_text([0.5] * 33, "full") == "0.5, 0.5, 0.5, 0.5, 0.5, 0.5, … (33 values)"
 
 
 def test_view_shows_more_digits_only_of_what_differs() -> None:
@@ -85,7 +85,7 @@ def test_beside_puts_what_differs_first() -> None:
         record("p2.differs", verdict="differs"),
         record("p2.no.rule", statistic=None, recomputed=None, verdict="not checkable"),
     ]
-    assert beside(records) == {"layers": [3, 1, 0], "pairs": [2]}
+    assert positions_by_analysis(records) == {"layers": [3, 1, 0], "pairs": [2]}
 
 
 PART = {"claim": ["p2.a"]}  # where an id must stand

@@ -16,7 +16,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, write_json
 from layerwise.inputs.shapes import SECTIONS, read_choices
 from layerwise.ledger.headlines import GRADES
-from layerwise.pages.latex import escape, number, render, short, shown
+from layerwise.pages.latex import escape, latex_value, number, render, short
 from layerwise.pages.paper import DOCUMENTS, REPORT, write_source
 from layerwise.pages.pictures import Figures
 from layerwise.pages.typed_numbers import refuse_typed_numbers, unbacked_digits
@@ -38,13 +38,13 @@ needs_latex = pytest.mark.skipif(
         (number(0.12345, 3, sign=True), r"\num{+0.123}"),
         (number(-0.0001, 3, sign=True), r"\num{0.000}"),
         (number(3.9e-32), r"\num{3.9e-32}"),
-        (shown(None), "--"),
-        (shown(False), "no"),
-        (shown("NOW_SIGNIFICANT"), r"NOW\_SIGNIFICANT"),
-        (shown(0.25, 1), r"\num{0.2}"),
-        (shown(0.25, "full"), r"\num{0.25}"),
-        (shown(7, 4), r"\num{7}"),
-        (shown([8, 12]), r"\num{8}, \num{12}"),
+        (latex_value(None), "--"),
+        (latex_value(False), "no"),
+        (latex_value("NOW_SIGNIFICANT"), r"NOW\_SIGNIFICANT"),
+        (latex_value(0.25, 1), r"\num{0.2}"),
+        (latex_value(0.25, "full"), r"\num{0.25}"),
+        (latex_value(7, 4), r"\num{7}"),
+        (latex_value([8, 12]), r"\num{8}, \num{12}"),
         (short([0.123456789, -2], "full"), "0.123457, -2"),
         (short(None, 2), "--"),
     ],

@@ -8,7 +8,7 @@ import pytest
 from layerwise.analyses.derivation import Document, all_of, any_of, count, derive
 from layerwise.analyses.evidence import Evidence
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.measured import alone
+from layerwise.inputs.measured import tables_of_reader
 from layerwise.statistics.bootstrap import Draws
 
 ANALYSES = Path(__file__).parents[1] / "code" / "layerwise" / "analyses"
@@ -82,7 +82,7 @@ EVERY_GAIN = [f"gains#/models/{n}/gain" for n in range(len(MODELS))]
     ],
 )
 def test_what_the_helpers_say_rests_on_every_entry(rule, value) -> None:
-    evidence = Evidence(alone({"gains": {"models": MODELS}}), Draws(100, 0.95, 42))
+    evidence = Evidence(tables_of_reader({"gains": {"models": MODELS}}), Draws(100, 0.95, 42))
     found = derive({"it": Document("gains", {"": {"statistic": rule}})}, evidence)
     assert found.documents["it"]["statistic"] == value
     assert found.derived == {"it:/statistic": EVERY_GAIN}
@@ -90,7 +90,9 @@ def test_what_the_helpers_say_rests_on_every_entry(rule, value) -> None:
 
 def test_names_are_not_counted_for_numbers_iv() -> None:
     """Of a list that lacks a number, or an object, an entry would give names."""
-    evidence = Evidence(alone({"gains": {"of": {"a": 1.0, "b": 2.0}}}), Draws(100, 0.95, 42))
+    evidence = Evidence(
+        tables_of_reader({"gains": {"of": {"a": 1.0, "b": 2.0}}}), Draws(100, 0.95, 42)
+    )
     with pytest.raises(LayerwiseError, match="gains: nothing stands at /of/0; there are a, b"):
         count(evidence["gains"]["of"])
     assert count(evidence["gains"]["of"].values()) == 2

@@ -23,7 +23,7 @@ from layerwise.analyses.evidence import Evidence
 from layerwise.analyses.gain_files import dampens, share
 from layerwise.analyses.sequence_gains import ratios
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.measured import alone
+from layerwise.inputs.measured import tables_of_reader
 from layerwise.statistics import critical_layer as rules
 from layerwise.statistics import curves, phases
 
@@ -33,7 +33,7 @@ PARTIAL = "PARTIAL MATCH: positive early, negative late"
 
 
 def entry(document, **others):
-    return Evidence(alone({"it": document, **others}), DRAWS)["it"]
+    return Evidence(tables_of_reader({"it": document, **others}), DRAWS)["it"]
 
 
 def pooling(mean, last):
@@ -60,7 +60,7 @@ WORDS = [
     (validation.coupling, {"ALIGNED": [0.51], "DECOUPLED": [0.5, -0.3], "INVERTED": [-0.31]}),
     (validation.key_question, {"YES": [(0.019, 0.51), (0.019, -0.6)], "NO": [(-0.051, 0.6)],
                                "UNCLEAR": [(0.019, 0.5), (0.02, 0.51), (0.05, 0.6)]}),
-    (lambda r: curves.under(r, layers.BANDS, "above"),
+    (lambda r: curves.word_below(r, layers.BANDS, "above"),
      {"INVERSE (strong negative)": [-0.51], "Weak negative": [-0.5], "above": [0.5],
       "DECOUPLED (near zero)": [-0.2, 0.0, 0.199], "Weak positive": [0.2, 0.499]}),
     (pooling, {"more": [(-0.87, -0.34)], "less": [(0.5, 0.29)],  # signed

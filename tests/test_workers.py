@@ -19,7 +19,7 @@ from layerwise.files import read_json
 
 def test_results_come_in_order_from_other_processes() -> None:
     given = [(n, 1) for n in range(20)]
-    assert list(workers.each(divmod, given)) == [(n, 0) for n in range(20)]
+    assert list(workers.results_in_order(divmod, given)) == [(n, 0) for n in range(20)]
     assert workers.submit(os.getpid, tuple).result() != os.getpid()
 
 
@@ -28,13 +28,13 @@ def test_an_error_is_raised_where_the_result_is_asked_for() -> None:
     with pytest.raises(LayerwiseError, match="no such file"):
         workers.submit(read_json, lambda: (Path("none.json"),)).result()
     with pytest.raises(ZeroDivisionError) as caught:
-        next(workers.each(divmod, [(1, 0)]))
+        next(workers.results_in_order(divmod, [(1, 0)]))
     assert "Traceback" in caught.value.__notes__[0]
     with pytest.raises(LayerwiseError, match="no such file"):
         workers.submit(len, lambda: (read_json(Path("none.json")),)).result()
     with pytest.raises((AttributeError, TypeError, ValueError)):  # a lambda does not travel
         workers.submit(lambda: 1, tuple).result()
-    assert list(workers.each(abs, [(-n,) for n in range(9)])) == list(range(9))
+    assert list(workers.results_in_order(abs, [(-n,) for n in range(9)])) == list(range(9))
 
 
 def test_a_process_that_ends_is_said_and_replaced() -> None:

@@ -65,7 +65,7 @@ def track(items: Iterable[T], what: str, unit: str, total: int) -> Generator[T, 
             advance()
 
 
-def within(seconds: int, late: str, work: Callable[[], T]) -> T:
+def run_within(seconds: int, late: str, work: Callable[[], T]) -> T:
     """What `work` gives, if it is done by then, else an error that says `late`."""
     found: list[T] = []
     raised: list[BaseException] = []

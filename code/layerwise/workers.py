@@ -52,7 +52,9 @@ def submit(function: Callable[..., T], arguments: Callable[[], tuple[Any, ...]])
     return found
 
 
-def each(function: Callable[..., T], arguments: Iterable[tuple[Any, ...]]) -> Iterator[T]:
+def results_in_order(
+    function: Callable[..., T], arguments: Iterable[tuple[Any, ...]]
+) -> Iterator[T]:
     """The results in order; what was not begun is dropped with the iterator."""
     futures = [submit(function, partial(tuple, given)) for given in arguments]
     with dropped(futures):

@@ -69,7 +69,7 @@ def gap(f: Entry) -> int:
 
 def match_verdict(f: Entry) -> str:
     """The notebook's word for that gap: up to 3 layers excellent, up to 5 good."""
-    return curves.under(gap(f), {4: "EXCELLENT MATCH", 6: "GOOD MATCH"}, "DISCREPANCY")
+    return curves.word_below(gap(f), {4: "EXCELLENT MATCH", 6: "GOOD MATCH"}, "DISCREPANCY")
 
 
 def three_phases(f: Entry) -> dict[str, str] | None:

@@ -12,7 +12,7 @@ from layerwise.analyses.categories import (
     n_categories,
     total_pairs,
 )
-from layerwise.analyses.derivation import Document, Rules, any_of, each
+from layerwise.analyses.derivation import Document, Rules, any_of, for_each_group
 from layerwise.analyses.evidence import Entry
 from layerwise.places.models import SLUG
 from layerwise.places.result_files import BINS, BOOTSTRAP, TYPED_INTERVALS
@@ -39,12 +39,12 @@ def intervals(results: Entry, layers: Iterable[str | int]) -> dict[int, curves.E
     return {int(layer): ends(results[layer]) for layer in layers}
 
 
-def before(f: Entry) -> dict[int, curves.Ends]:
+def intervals_over_categories(f: Entry) -> dict[int, curves.Ends]:
     """Intervals over categories."""
     return intervals(original(f), f.bootstrap_results)
 
 
-def after(f: Entry) -> dict[int, curves.Ends]:
+def intervals_over_bins(f: Entry) -> dict[int, curves.Ends]:
     """Intervals over bins."""
     return intervals(f.bootstrap_results, f.bootstrap_results)
 
@@ -77,7 +77,7 @@ def change(both: tuple[Entry, Entry]) -> str:
 def reduction_from_full_precision(f: Entry) -> float:
     """The same reduction from the intervals over categories as they were stored."""
     stored = intervals(f.of(BOOTSTRAP).layer_results, f.bootstrap_results)
-    return width_reduction(stored, after(f))
+    return width_reduction(stored, intervals_over_bins(f))
 
 
 def p_over_bins(m: Entry) -> float:
@@ -104,15 +104,17 @@ OF_LAYER: Rules = {
 OF_MODEL: Rules = {
     "comparison/original_n": n_categories,
     "comparison/new_n": lambda f: int(f.k_bins),
-    "comparison/original_sig_layers": lambda f: n_significant(before(f)),
-    "comparison/new_sig_layers": lambda f: n_significant(after(f)),
+    "comparison/original_sig_layers": lambda f: n_significant(intervals_over_categories(f)),
+    "comparison/new_sig_layers": lambda f: n_significant(intervals_over_bins(f)),
     "comparison/mid_layer_now_significant": some_mid_significant,
-    "comparison/ci_width_reduction_pct": lambda f: width_reduction(before(f), after(f)),
-    "change": each(
+    "comparison/ci_width_reduction_pct": lambda f: width_reduction(
+        intervals_over_categories(f), intervals_over_bins(f)
+    ),
+    "change": for_each_group(
         lambda f: {n: (original(f)[n], of) for n, of in f.bootstrap_results.items()}, change
     ),
-    "widths/mean_width_n6": lambda f: mean_width(before(f)),
-    "widths/mean_width_n20": lambda f: mean_width(after(f)),
+    "widths/mean_width_n6": lambda f: mean_width(intervals_over_categories(f)),
+    "widths/mean_width_n20": lambda f: mean_width(intervals_over_bins(f)),
 }
 IN_PRINT: Rules = {"widths/reduction_from_full_precision_pct": reduction_from_full_precision}
 DOCUMENTS = {

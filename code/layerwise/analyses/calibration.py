@@ -104,7 +104,7 @@ ByModel = Mapping[str, float]
 OTHERS = {left_out: [one for one in MODELS if one != left_out] for left_out in MODELS}
 
 
-def over(
+def statement_on(
     category: str, words: Callable[[ByModel], Any], models: Iterable[str] = tuple(MODELS)
 ) -> Rule:
     """A statement about the UA of a category in these models."""
@@ -133,7 +133,7 @@ def over_the_others(category: str, words: Callable[[list[float]], Any]) -> Rule:
             )
         return words([abs(ua["apertus"]) / abs(ua[model]) for model in OTHERS["apertus"]])
 
-    return over(category, of_ratios)
+    return statement_on(category, of_ratios)
 
 
 def times(*factors: float) -> str:
@@ -142,7 +142,7 @@ def times(*factors: float) -> str:
     return f"{rounded[0]}×" if len(factors) == 1 else f"{rounded[0]}-{rounded[-1]}×"
 
 
-def within(ua: ByModel, band: float = BAND) -> list[str]:
+def inside_zone(ua: ByModel, band: float = BAND) -> list[str]:
     """The models whose |UA| is below the band, in order."""
     return [model for model, value in ua.items() if abs(value) < band]
 
@@ -214,11 +214,11 @@ def size_words(sizes: Sequence[int]) -> str:
 
 def others(ua: Mapping[str, float]) -> str:
     """How many of the models besides Gemma lie in the calibration zone."""
-    n = len(within(ua))
+    n = len(inside_zone(ua))
     return f"{'' if n == len(ua) else f'{n} of {len(ua)} '}other models converge to zero"
 
 
-def only(values: Iterable[Any]) -> Any:
+def shared_value(values: Iterable[Any]) -> Any:
     """The one value that all files share."""
     found = set(values)
     if len(found) != 1:
@@ -244,12 +244,12 @@ def negative(ua: ByModel) -> str:
 
 def above_bound(ua: ByModel) -> str:
     """How many of the models keep the abstract's bound."""
-    return f"|Delta| > {BOUND:g} in {len(ua) - len(within(ua, BOUND))}/{len(ua)} models"
+    return f"|Delta| > {BOUND:g} in {len(ua) - len(inside_zone(ua, BOUND))}/{len(ua)} models"
 
 
 def calibrated(ua: ByModel) -> str:
     """The models in the calibration zone."""
-    return "/".join(map(str.capitalize, within(ua))) + " calibrated"
+    return "/".join(map(str.capitalize, inside_zone(ua))) + " calibrated"
 
 
 def slightly_positive(ua: ByModel) -> str:
@@ -264,7 +264,7 @@ def pass_rule(e: Evidence) -> str:
 
 def all_near(ua: ByModel) -> str:
     """Whether all of the models lie in the calibration zone."""
-    n = len(within(ua))
+    n = len(inside_zone(ua))
     return "near zero" if n == len(ua) else f"{n} of {len(ua)} near zero"
 
 
@@ -283,35 +283,39 @@ def gaps(e: Evidence, *, of_sides: bool = False) -> Float[np.ndarray, " pair"]:
 
 STATEMENTS: Mapping[str, Rules] = {
     "numeric": {
-        "negative": over(NUMERIC, negative),
-        "split": over(NUMERIC, split),
-        "above": over(NUMERIC, above_bound),
-        "below": over(NUMERIC, lambda ua: below("", ua.values(), -BOUND), OTHERS["apertus"]),
-        "weakest": over(NUMERIC, lambda ua: max(ua.values()), OTHERS["apertus"]),
-        "strongest": over(NUMERIC, lambda ua: min(ua.values()), OTHERS["apertus"]),
+        "negative": statement_on(NUMERIC, negative),
+        "split": statement_on(NUMERIC, split),
+        "above": statement_on(NUMERIC, above_bound),
+        "below": statement_on(
+            NUMERIC, lambda ua: below("", ua.values(), -BOUND), OTHERS["apertus"]
+        ),
+        "weakest": statement_on(NUMERIC, lambda ua: max(ua.values()), OTHERS["apertus"]),
+        "strongest": statement_on(NUMERIC, lambda ua: min(ua.values()), OTHERS["apertus"]),
     },
     "lifestyle": {
-        "calibrated": over("lifestyle", calibrated),
-        "band": over(
+        "calibrated": statement_on("lifestyle", calibrated),
+        "band": statement_on(
             "lifestyle", lambda ua: below("|Delta|", map(abs, ua.values()), BAND), CALIBRATED
         ),
-        "others": over("lifestyle", others, OTHERS["gemma"]),
-        "positive": over("lifestyle", slightly_positive, ("gemma", "apertus")),
+        "others": statement_on("lifestyle", others, OTHERS["gemma"]),
+        "positive": statement_on("lifestyle", slightly_positive, ("gemma", "apertus")),
         "quantor": quantor(lambda f: abs(asymmetry(f.lifestyle)) < BAND),
         "quantor_neutral_mean": quantor(lambda f: bool(abs(np.mean(asymmetries(f))) < BAND)),
         "quantor_neutral_interval": quantor(lambda f: includes_zero(interval(f))),
         "pass_rule": pass_rule,
     },
     "facts": {
-        "others": over(FACTS, all_near, OTHERS["apertus"]),
-        "calibrated": over(FACTS, all_near, CALIBRATED),
-        "largest_other": over(FACTS, lambda ua: max(map(abs, ua.values())), OTHERS["apertus"]),
+        "others": statement_on(FACTS, all_near, OTHERS["apertus"]),
+        "calibrated": statement_on(FACTS, all_near, CALIBRATED),
+        "largest_other": statement_on(
+            FACTS, lambda ua: max(map(abs, ua.values())), OTHERS["apertus"]
+        ),
     },
     "business": {
-        "typical": over("business", lambda ua: f"~{np.mean(list(ua.values())):+.2f}"),
-        "lowest": over("business", lambda ua: min(ua.values())),
-        "highest": over("business", lambda ua: max(ua.values())),
-        "apertus": over("business", rank),
+        "typical": statement_on("business", lambda ua: f"~{np.mean(list(ua.values())):+.2f}"),
+        "lowest": statement_on("business", lambda ua: min(ua.values())),
+        "highest": statement_on("business", lambda ua: max(ua.values())),
+        "apertus": statement_on("business", rank),
     },
     "apertus": {
         "strongest": lambda e: DISPLAY[strongest(e)],
@@ -333,15 +337,17 @@ STATEMENTS: Mapping[str, Rules] = {
         "date": dates,
     },
     "settings": {
-        "n_resamples": lambda e: only(e[file]._metadata.n_bootstrap for file in MODELS.values()),
-        "seed": lambda e: only(e[file]._metadata.random_seed for file in MODELS.values()),
+        "n_resamples": lambda e: shared_value(
+            e[file]._metadata.n_bootstrap for file in MODELS.values()
+        ),
+        "seed": lambda e: shared_value(e[file]._metadata.random_seed for file in MODELS.values()),
         "level": level,
     },
     "texts": {"archimedes": lambda e: e[NUMBERS].ground_truth_numeric[0].b},
     # what the figure of all categories says of the models that it draws
     "drawn": {
         "n_models": over_measured("lifestyle", len),
-        "n_within": over_measured("lifestyle", lambda ua: len(within(ua))),
+        "n_within": over_measured("lifestyle", lambda ua: len(inside_zone(ua))),
         "n_negative": over_measured(NUMERIC, lambda ua: sum(one < 0 for one in ua.values())),
     },
     "words": {

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from layerwise.analyses.derivation import Document, Rules, count, each
+from layerwise.analyses.derivation import Document, Rules, count, for_each_group
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.gain_files import by_lab
 from layerwise.analyses.sheaf_trace import extended_layer, prior, trace_layer
 from layerwise.errors import LayerwiseError
 from layerwise.places.result_files import CROSS, EXTENDED, SIGNS, V2
 from layerwise.statistics.critical_layer import least_absolute_deviations
-from layerwise.statistics.curves import under
+from layerwise.statistics.curves import word_below
 
 PAPER = "Paper 3"  # the coefficients stand in its text
 LEFT_OUT = "mistralai/Mistral-7B-v0.1"  # of the calibration: its L* is 0
@@ -157,7 +157,7 @@ def mean(of: Callable[[Entry], float], models: Iterable[Entry]) -> float:
     return float(np.mean([of(m) for m in models]))
 
 
-def met(f: Entry) -> str:
+def count_met(f: Entry) -> str:
     """How many of the calibration layers that there are."""
     known = [m for m in f.results if m.L_star_calibration is not None]
     return f"{sum(abs(empirical(m) - m.L_star_calibration) < WITHIN for m in known)}/{len(known)}"
@@ -174,7 +174,7 @@ def word(f: Entry) -> str:
     They differ in the other two.
     """
     found = mean(error, f.results)
-    return under(found, {10: "VALIDATED", 15: "PARTIAL"}, "CALIBRATION NEEDED")
+    return word_below(found, {10: "VALIDATED", 15: "PARTIAL"}, "CALIBRATION NEEDED")
 
 
 def alibis(f: Entry) -> str:
@@ -190,7 +190,7 @@ def without_alibi(f: Entry) -> float:
 
 def better_on_unseen(f: Entry) -> bool:
     """Whether the formula errs less than the middle of the network where it was not fitted."""
-    models = unseen(f).values()
+    models = models_not_fitted(f).values()
     return mean(error, models) < mean(half_depth, models)
 
 
@@ -199,7 +199,7 @@ def n_labs(f: Entry) -> int:
     return count(f.results, error, named=lambda m: m.lab)
 
 
-def unseen(f: Entry) -> dict[str, Entry]:
+def models_not_fitted(f: Entry) -> dict[str, Entry]:
     """The models of a validation that the formula was not fitted to."""
     seen = {m.model.rpartition("/")[2] for m in calibrated(f.evidence)}
     named = {m.model.rpartition("/")[2]: m for m in f.results if m.L}
@@ -213,15 +213,15 @@ OF_MODEL: Rules = {
 }
 OF_PROMPTS: Rules = {"L_star_empirical": empirical, "L_star_std": lambda m: np.std(m[LAYERS])}
 OVER_MODELS: Rules = {
-    "by_lab": each(lambda f: by_lab(f.results), partial(mean, error)),
+    "by_lab": for_each_group(lambda f: by_lab(f.results), partial(mean, error)),
     "overall_mape": lambda f: mean(error, f.results),
     "overall_relative_error": lambda f: mean(relative, f.results),
     "verdict": word,
     "half_depth": lambda f: mean(half_depth, f.results),
-    "n_seen": lambda f: len(f.results) - len(unseen(f)),
-    "unseen/models": lambda f: list(unseen(f)),
-    "unseen/formula": lambda f: mean(error, unseen(f).values()),
-    "unseen/half_depth": lambda f: mean(half_depth, unseen(f).values()),
+    "n_seen": lambda f: len(f.results) - len(models_not_fitted(f)),
+    "unseen/models": lambda f: list(models_not_fitted(f)),
+    "unseen/formula": lambda f: mean(error, models_not_fitted(f).values()),
+    "unseen/half_depth": lambda f: mean(half_depth, models_not_fitted(f).values()),
     "unseen/better": better_on_unseen,
     "without_alibi": without_alibi,
     "labs_with_alibi": alibis,
@@ -229,12 +229,12 @@ OVER_MODELS: Rules = {
     "n_labs": n_labs,
 }
 OF_THE_DRAFT: Rules = {
-    "offset": each(lambda f: by_lab(f.results), partial(mean, offset)),
+    "offset": for_each_group(lambda f: by_lab(f.results), partial(mean, offset)),
     "explained_pct": explained_percent,
 }
 AGAINST_OTHERS: Rules = {
     "improvement_pp": lambda f: f.comparison_v2_argmax - mean(error, f.results),
-    "calibration_consistency": met,
+    "calibration_consistency": count_met,
 }
 DOCUMENTS = {
     "calibration": Document(None, {"": CALIBRATION}),

@@ -20,7 +20,7 @@ from layerwise.analyses.gain_files import (
 from layerwise.errors import LayerwiseError
 from layerwise.places.result_files import CLEAN, HUNT, SWEEP
 from layerwise.statistics.correlation import Correlation, pearson
-from layerwise.statistics.curves import under
+from layerwise.statistics.curves import word_below
 
 PAIR = ("pythia-6.9b", "gpt-j-6B")
 LIMIT = 0.2  # at and above this density a model is foretold to damp
@@ -51,7 +51,7 @@ def accuracy(f: Entry) -> float:
 
 def verdict(f: Entry) -> str:
     """From an accuracy of 0.5, from 0.75 (the hunt)."""
-    return under(accuracy(f), {0.5: "FALSIFIED", 0.75: "PARTIAL"}, "VALIDATED")
+    return word_below(accuracy(f), {0.5: "FALSIFIED", 0.75: "PARTIAL"}, "VALIDATED")
 
 
 def separating_interval(f: Entry) -> list[float]:

@@ -22,15 +22,15 @@ CATEGORIES, BINS, PAIRWISE, GAIN = "categories", "random bins", "centroid_asymme
 PROFILE = ("intrinsic_dim_ratio", "effective_rank", "avg_cos_sim")
 
 
-def over(layers: Mapping[int, Any], n_layers: int) -> Curve:
+def curve_over_depth(layers: Mapping[int, Any], n_layers: int) -> Curve:
     """A value by layer over the depth."""
     return [(layer / n_layers, float(value)) for layer, value in layers.items()]
 
 
-def behind(blocks: Iterable[Any]) -> Curve:
+def curve_behind_blocks(blocks: Iterable[Any]) -> Curve:
     """A value by block, each at the layer behind it."""
     values = list(blocks)
-    return over(dict(enumerate(values, start=1)), len(values))
+    return curve_over_depth(dict(enumerate(values, start=1)), len(values))
 
 
 def of_model(documents: Mapping[str, Any]) -> dict[str, Curve]:
@@ -38,11 +38,11 @@ def of_model(documents: Mapping[str, Any]) -> dict[str, Curve]:
     found = {}
     for key in PROFILE if "anisotropy" in documents else ():
         values = list(documents["anisotropy"][key])
-        found[key] = over(dict(enumerate(values)), len(values) - 1)
+        found[key] = curve_over_depth(dict(enumerate(values)), len(values) - 1)
     if "gains" in documents:
-        found[GAIN] = behind(documents["gains"]["all_layer_gains"])
+        found[GAIN] = curve_behind_blocks(documents["gains"]["all_layer_gains"])
     for matrix in MATRICES if "spectral" in documents else ():
-        found[matrix] = behind(documents["spectral"][f"{matrix}_spectral_norm"])
+        found[matrix] = curve_behind_blocks(documents["spectral"][f"{matrix}_spectral_norm"])
     return found
 
 
@@ -52,21 +52,21 @@ def published(evidence: Evidence) -> Curves:
     bins = by_layer(evidence[files.BINS].bootstrap_results)
     found: dict[str, dict[str, Curve]] = {
         CATEGORIES: {
-            name: over(
+            name: curve_over_depth(
                 {n: test.correlation for n, test in by_layer(of.layer_results).items()}, of.n_layers
             )
             for name, of in evidence[files.SCALING].models.items()
         },
-        BINS: {first: over({n: test.r for n, test in bins.items()}, max(bins))},
+        BINS: {first: curve_over_depth({n: test.r for n, test in bins.items()}, max(bins))},
         PAIRWISE: {
-            name: over(curve.r(), curve.layers[-1])
+            name: curve_over_depth(curve.r(), curve.layers[-1])
             for slug, name in NAMES.items()
             for curve in [CURVES[slug].of(evidence)]
         },
     }
     tests = by_layer(evidence[files.PAIRS].results)
     for metric in tests[0]:  # the other measures of a pair: of one model alone
-        curve = over({n: test[metric].r for n, test in tests.items()}, max(tests))
+        curve = curve_over_depth({n: test[metric].r for n, test in tests.items()}, max(tests))
         found.setdefault(metric, {first: curve})
     measured = [(NAMES[slug], "anisotropy", evidence[of]) for slug, of in files.PROFILES.items()]
     measured += [(name, "gains", m) for name, m in models(evidence[files.SWEEP]).items()]
@@ -84,8 +84,12 @@ def own(results: Results) -> dict[str, Curve]:
     strategies = by_name(results["layers"].get("strategies", {}))
     tests = results.get("pairs", {}).get("results", {})
     found = {
-        CATEGORIES: over({layer: of["correlation"] for layer, of in strategies.items()}, n),
-        PAIRWISE: over({int(layer): of[PAIRWISE]["r"] for layer, of in tests.items()}, n),
+        CATEGORIES: curve_over_depth(
+            {layer: of["correlation"] for layer, of in strategies.items()}, n
+        ),
+        PAIRWISE: curve_over_depth(
+            {int(layer): of[PAIRWISE]["r"] for layer, of in tests.items()}, n
+        ),
         **of_model(results),
     }
     return {quantity: curve for quantity, curve in found.items() if curve}

@@ -30,12 +30,12 @@ EVERY = "*"
 RestsOn = Literal["numbers", "settings", "names", "nothing"]
 
 
-def each(groups: Callable[[Any], Mapping[str, Any]], rule: Rule) -> Rule:
+def for_each_group(groups: Callable[[Any], Mapping[str, Any]], rule: Rule) -> Rule:
     """A rule for every group of an entry, by the group's name."""
     return lambda entry: {name: partial(rule, of) for name, of in groups(entry).items()}
 
 
-def together(rules: Rules) -> Rule:
+def combined(rules: Rules) -> Rule:
     """Several rules as one, each by its key."""
     return lambda entry: {name: partial(rule, entry) for name, rule in rules.items()}
 

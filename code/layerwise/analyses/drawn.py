@@ -10,11 +10,11 @@ from typing import Any
 from layerwise.analyses import anisotropy, category_bootstrap, pairs, scaling
 from layerwise.analyses.categories import includes_zero
 from layerwise.analyses.depth_gain import above_bound
-from layerwise.analyses.derivation import Document, Rules, count, derive, each
+from layerwise.analyses.derivation import Document, Rules, count, derive, for_each_group
 from layerwise.analyses.evidence import Entry, Evidence, Missing, by_layer
 from layerwise.analyses.gain_files import depth_bound, gain, models
 from layerwise.analyses.validation import without_one
-from layerwise.inputs.measured import alone
+from layerwise.inputs.measured import tables_of_reader
 from layerwise.places.models import SLUG
 from layerwise.places.result_files import (
     ANISOTROPY,
@@ -75,7 +75,7 @@ ACROSS: Mapping[str, tuple[str, Rules]] = {
     "gains": (
         SWEEP,
         {
-            "bound": each(models, lambda m: depth_bound(count(m.all_layer_gains))),
+            "bound": for_each_group(models, lambda m: depth_bound(count(m.all_layer_gains))),
             "above_bound": above_bound,
             "range": lambda f: ends([gain(m) for m in models(f).values()]),
         },
@@ -115,7 +115,9 @@ def over_models(several: Mapping[str, Results]) -> dict[str, Any]:
 
 def _stated(file: str, rules: Rules, files: Mapping[str, Any]) -> dict[str, Any]:
     """What these rules give; without those that a file lacks a number for."""
-    evidence = Evidence(alone(files), Draws(N_RESAMPLES, LEVEL, SEED))  # nothing is drawn
+    evidence = Evidence(
+        tables_of_reader(files), Draws(N_RESAMPLES, LEVEL, SEED)
+    )  # nothing is drawn
     found: dict[str, Any] = {}
     for name, rule in rules.items():
         table = {"": Document(file, {"": {name: rule}}, places={}, shows=False)}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy  # and of it `stats`, half a second, where it is used
 
-from layerwise.analyses.derivation import Document, Rules, count, each, together
+from layerwise.analyses.derivation import Document, Rules, combined, count, for_each_group
 from layerwise.analyses.evidence import Entry, measured_among
 from layerwise.analyses.gain_files import (
     Rows,
@@ -165,7 +165,7 @@ def word(mean_gain: float) -> str:
     return "DAMPEN" if dampens(mean_gain) else "EXPAND"
 
 
-def drawn(f: Entry, names: Iterable[str]) -> dict[str, Entry]:
+def models_drawn(f: Entry, names: Iterable[str]) -> dict[str, Entry]:
     """The models whose gains figures 2 and 3 draw: the sweep's where it has one of the name."""
     there = models(f) | models(f.of(SWEEP))
     return {name: there[name] for name in names}
@@ -173,7 +173,7 @@ def drawn(f: Entry, names: Iterable[str]) -> dict[str, Entry]:
 
 def figure2(f: Entry) -> list[float]:
     """What figure 2 draws of EleutherAI, at its decimals."""
-    return [round(gain(m), 3) for m in drawn(f, FIGURE2).values()]
+    return [round(gain(m), 3) for m in models_drawn(f, FIGURE2).values()]
 
 
 def measured_models(some: Models) -> Models:
@@ -183,7 +183,7 @@ def measured_models(some: Models) -> Models:
 
 def columns(f: Entry) -> dict[str, Models]:
     """By lab the models that were measured: EleutherAI's of figure 2, the others' of the hunt."""
-    chosen = {**labs(f), ELEUTHER: list(drawn(f, FIGURE2).values())}
+    chosen = {**labs(f), ELEUTHER: list(models_drawn(f, FIGURE2).values())}
     there = {lab: measured_models(some) for lab, some in chosen.items()}
     return {lab: some for lab, some in there.items() if some}
 
@@ -246,13 +246,13 @@ OF_LAB: Rules = {
 }
 OF_COLUMN: Rules = {"gains": gains_of, "mean": mean, "se": standard_error}
 OVER_MODELS: Rules = {
-    "h26_lab_signatures": each(labs, together(OF_LAB)),
+    "h26_lab_signatures": for_each_group(labs, combined(OF_LAB)),
     "h26_verdict": validated,
-    "n_models": each(labs, n_models),
-    "expand_pct": each(labs, lambda some: expand_percent(gains_of(some))),
-    "expand_pct_rounded": each(labs, lambda some: expand_percent(gains_of(some), 2)),
+    "n_models": for_each_group(labs, n_models),
+    "expand_pct": for_each_group(labs, lambda some: expand_percent(gains_of(some))),
+    "expand_pct_rounded": for_each_group(labs, lambda some: expand_percent(gains_of(some), 2)),
     "dampen_pct": lambda f: damp_percent(labs(f)[ELEUTHER]),
-    "dampen_pct_of": each(labs, damp_percent),
+    "dampen_pct_of": for_each_group(labs, damp_percent),
     "dampen_pct_pooled": damp_percent_pooled,
     "dampen_pct_swept": lambda f: damp_percent(f.of(SWEEP).models),
     "expand_pct_others": lambda f: expand_percent(gains_of(others(f))),
@@ -269,17 +269,17 @@ OVER_MODELS: Rules = {
     "chi_square_rounded": lambda f: p_text(chi_square_p(signs(f, 2))),
     "figure2/mean": lambda f: np.mean(figure2(f)),
     "figure2/se": lambda f: scipy.stats.sem(figure2(f)),
-    "se": each(
+    "se": for_each_group(
         lambda f: {lab: some for lab, some in labs(f).items() if len(some) > 1}, standard_error
     ),
-    "drawn/labs": each(columns, together(OF_COLUMN)),
-    "drawn/hunt": each(hunted, together(OF_COLUMN)),
+    "drawn/labs": for_each_group(columns, combined(OF_COLUMN)),
+    "drawn/hunt": for_each_group(hunted, combined(OF_COLUMN)),
     "drawn/labs_below_1": lambda f: [
         lab for lab, some in columns(f).items() if dampens(mean(some))
     ],
-    "figure3": each(lambda f: drawn(f, FIGURE3), lambda m: word(gain(m))),
+    "figure3": for_each_group(lambda f: models_drawn(f, FIGURE3), lambda m: word(gain(m))),
     "figure3/gpt2": lambda f: word(gpt2_gain(f)),
-    "figure3_lab": each(
+    "figure3_lab": for_each_group(
         lambda f: {m: labs(f)[lab] for m, lab in FIGURE3.items()}, lambda some: word(mean(some))
     ),
 }
@@ -293,7 +293,7 @@ OF_PROMPTS: Rules = {
     "bentov_r": lambda rows: bentov(rows).r,
     "bentov_p": lambda rows: bentov(rows).p,
 }
-TESTS = {"tests": each(lambda rows: rows.by("Model"), together(OF_PROMPTS))}
+TESTS = {"tests": for_each_group(lambda rows: rows.by("Model"), combined(OF_PROMPTS))}
 DOCUMENTS = {
     "hunt": Document(HUNT, {"": OVER_MODELS, "tested_results/*": OF_MODEL}),
     "gpt2": Document(
@@ -309,7 +309,7 @@ DOCUMENTS = {
     ),
     "gptj": Document(
         rows_of(GPTJ),
-        {"": TESTS | {"categories": each(lambda rows: rows.by("Category"), last_gain)}},
+        {"": TESTS | {"categories": for_each_group(lambda rows: rows.by("Category"), last_gain)}},
         places={"/rows": (GPTJ, "")},
     ),
 }

@@ -45,7 +45,7 @@ def equation4(e: Evidence, mass: Callable[[np.ndarray], np.ndarray]) -> str:
     return "nonzero trace" if abs(trace) > ROUNDING * norms.sum() else "zero trace"
 
 
-def behind(e: Evidence) -> str:
+def models_behind(e: Evidence) -> str:
     """Models behind each law: the sweep's, the hunt's, those whose matrices were decomposed."""
     swept, hunted = (count(group, gain) for group in (e[SWEEP].models, e[HUNT].tested_results))
     decomposed = count(e[SPECTRAL].results, lambda m: m.W_V_spectral_norm[:])
@@ -54,7 +54,7 @@ def behind(e: Evidence) -> str:
 
 LAWS: Rules = {
     **{f"below/{law}": partial(below_level, law=law) for law in P_VALUES},
-    "n_models": behind,
+    "n_models": models_behind,
     "below/all": all_below_level,
     "below/first_two": partial(all_below_level, laws=FIRST_TWO),
     "equation4/printed": lambda e: equation4(e, sheaf.excess_mass),

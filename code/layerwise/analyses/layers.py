@@ -1,7 +1,7 @@
 """r by layer and by pooling (notebook 001)."""
 
 from layerwise.analyses.categories import p_over_categories, r_over_categories
-from layerwise.analyses.derivation import Document, Rules, each
+from layerwise.analyses.derivation import Document, Rules, for_each_group
 from layerwise.analyses.evidence import Entry
 from layerwise.analyses.scaling import by_name, depth
 from layerwise.places.models import SLUG
@@ -35,7 +35,7 @@ def no_sign_change(r: dict[int, float]) -> str | None:
 def band(strategy: Entry) -> str | None:
     """The notebook's word for an r; None where there is no r."""
     r = strategy.correlation
-    return None if r is None else curves.under(r, BANDS, "ALIGNED (strong positive)")
+    return None if r is None else curves.word_below(r, BANDS, "ALIGNED (strong positive)")
 
 
 def p_value(strategy: Entry) -> float | None:
@@ -61,7 +61,7 @@ def pooling_verdict(strategies: Entry) -> str | None:
 RULES: dict[str, Rules] = {
     "": {
         "n_layers": depth,
-        "summary/bands": each(lambda f: f.strategies, band),
+        "summary/bands": for_each_group(lambda f: f.strategies, band),
         "summary/sign_changes": lambda f: curves.sign_changes(curve(f), depth(f)),
         "summary/no_sign_change": lambda f: no_sign_change(curve(f)),
         "summary/pooling_verdict": lambda f: pooling_verdict(f.strategies),

@@ -141,8 +141,8 @@ def largest_difference(f: Entry, model: str) -> float:
 
 SPLIT: Rules = {
     # of the p of r, as usual: * under 0.05, ** under 0.01, *** under 0.001
-    "stars": lambda m: curves.under(p_value(m), STARS, "(none)"),
-    "wider_stars": lambda m: curves.under(p_value(m), WIDER, "(none)"),
+    "stars": lambda m: curves.word_below(p_value(m), STARS, "(none)"),
+    "wider_stars": lambda m: curves.word_below(p_value(m), WIDER, "(none)"),
     "full_r": lambda m: correlation(m)[0],
     "full_p": p_value,
     "r_without_numeric": lambda m: correlation(m, NUMERIC)[0],

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.analyses.calibration import only
+from layerwise.analyses.calibration import shared_value
 from layerwise.analyses.categories import includes_zero, n_categories, total_pairs
 from layerwise.analyses.derivation import (
     Document,
     Rule,
     Rules,
     all_of,
+    combined,
     count,
-    each,
-    together,
+    for_each_group,
 )
 from layerwise.analyses.evidence import Entry, Evidence, measured_among
 from layerwise.analyses.pair_curves import (
@@ -66,7 +66,7 @@ def stars(curve: PairCurve, r: float) -> str:
     Paper 2 never says how it sets its stars; this rule, with a phase mean taken as one r over all
     pairs, gives eleven of the twelve cells of its table of phases.
     """
-    return curves.under(float(pearson_p(r, curve.n_pairs)), STARS, "(none)")
+    return curves.word_below(float(pearson_p(r, curve.n_pairs)), STARS, "(none)")
 
 
 def stars_at(curve: PairCurve, layer: int) -> str:
@@ -120,16 +120,16 @@ OF_CURVE: Rules = {
 }
 
 METRICS: Rules = {  # of the one curve that is published of all measures
-    "metrics": each(
+    "metrics": for_each_group(
         lambda c: {one: replace(c, metric=one) for one in c.source.of(PAIRS).results["0"]},
-        together({phase: partial(PairCurve.mean, phase=phase) for phase in phases.PHASES}),
+        combined({phase: partial(PairCurve.mean, phase=phase) for phase in phases.PHASES}),
     )
 }
 
 # --- statements on several layers or models -------------------------------------------------------
 
 
-def on(curve: PairCurve, statement: Rule) -> Rule:
+def statement_on_curve(curve: PairCurve, statement: Rule) -> Rule:
     """A statement on one curve."""
     return lambda e: statement(curve.of(e))
 
@@ -160,7 +160,7 @@ def of_three(rule: Callable[[PairCurve], bool], yes: str, no: str) -> Rule:
 def p_bound(e: Entry | Evidence, *r: float) -> str:
     """The smallest customary bound that the p of each of these r over all pairs stays under."""
     largest = max(float(pearson_p(one, total_pairs(e))) for one in r)
-    return curves.under(largest, {p: f"p < {p}" for p in STARS}, f"p >= {SIGNIFICANT}")
+    return curves.word_below(largest, {p: f"p < {p}" for p in STARS}, f"p >= {SIGNIFICANT}")
 
 
 def pattern(tests: Entry, significant: Callable[[Entry], bool]) -> str:
@@ -269,7 +269,7 @@ def labels(curve: PairCurve) -> list[str]:
     return [label(*curve.means()) for label in rules]
 
 
-def every(curve: PairCurve, layers: Collection[int]) -> bool:
+def all_inverted(curve: PairCurve, layers: Collection[int]) -> bool:
     """Whether each of the layers has a negative r and an interval that excludes zero."""
     return all_of(curve.inverted([layer]) for layer in layers)
 
@@ -315,7 +315,7 @@ MID = ("approaches zero or changes sign", "neither nears zero nor changes sign")
 
 def setting(name: str, *files: str) -> Rule:
     """A setting that these files hold."""
-    return lambda e: only([e[file][name] for file in files])
+    return lambda e: shared_value([e[file][name] for file in files])
 
 
 STATEMENTS: Rules = {
@@ -326,8 +326,10 @@ STATEMENTS: Rules = {
     "reversed": lambda e: "some" if reversed_layers(e) else "none",
     "reversed_layers": reversed_layers,
     "negative_at_the_start": negative_at_the_start,
-    "pythia_inversion": on(PYTHIA_CURVE, negative_layers),
-    "gemma_step": on(GEMMA_CURVE, lambda c: only([int(n) for n in np.diff(c.layers)])),
+    "pythia_inversion": statement_on_curve(PYTHIA_CURVE, negative_layers),
+    "gemma_step": statement_on_curve(
+        GEMMA_CURVE, lambda c: shared_value([int(n) for n in np.diff(c.layers)])
+    ),
     "n_pairs": total_pairs,
     "n_categories": n_categories,
     "n_models": n_models,
@@ -340,31 +342,37 @@ STATEMENTS: Rules = {
     "inverted_models_by_sign": of_four(lambda curve: curve.mean("late") < 0),
     "same_models_by_means": same_models_by_means,
     "early_means_significant": lambda e: all_of(map(early_mean_significant, three(e))),
-    "late_interval_of_weak_end": on(PYTHIA_CURVE, interval_of_late_mean),
-    "late_p": on(PYTHIA_CURVE, lambda c: p_bound(c.source, c.mean("late"))),
-    "late_p_value": on(PYTHIA_CURVE, lambda c: p_of_mean(c, "late")),
-    "late_p_of_printed": on(PYTHIA_CURVE, lambda c: p_bound(c.source, c.printed_mean("late"))),
+    "late_interval_of_weak_end": statement_on_curve(PYTHIA_CURVE, interval_of_late_mean),
+    "late_p": statement_on_curve(PYTHIA_CURVE, lambda c: p_bound(c.source, c.mean("late"))),
+    "late_p_value": statement_on_curve(PYTHIA_CURVE, lambda c: p_of_mean(c, "late")),
+    "late_p_of_printed": statement_on_curve(
+        PYTHIA_CURVE, lambda c: p_bound(c.source, c.printed_mean("late"))
+    ),
     "late_p_of_strongest_layers": lambda e: p_bound(e, *map(lowest_late, three(e))),
     "late_interval": of_three(some_late, *LATE),
-    "late_interval_of_every_layer": of_three(lambda c: every(c, c.phase("late")), *LATE),
+    "late_interval_of_every_layer": of_three(lambda c: all_inverted(c, c.phase("late")), *LATE),
     "category_pattern": category_pattern,
     "category_pattern_is_none": lambda e: all_of(map(includes_zero, category_tests(e))),
     "category_pattern_of_llama": category_pattern_of_llama,
     "category_transition_of_llama": category_transition_of_llama,
-    "gemma_mid": on(GEMMA_CURVE, signs_of_mid),
-    "gemma_from_12": on(GEMMA_CURVE, zero_from_last_mid_layer),
-    "gemma_last": on(GEMMA_CURVE, zero_at_last_layer),
-    "gemma_late": on(GEMMA_CURVE, late_inversion_in_words),
-    "template_uniform": on(
-        WITH, lambda c: "uniformly negative" if every(c, c.layers) else "not all negative"
+    "gemma_mid": statement_on_curve(GEMMA_CURVE, signs_of_mid),
+    "gemma_from_12": statement_on_curve(GEMMA_CURVE, zero_from_last_mid_layer),
+    "gemma_last": statement_on_curve(GEMMA_CURVE, zero_at_last_layer),
+    "gemma_late": statement_on_curve(GEMMA_CURVE, late_inversion_in_words),
+    "template_uniform": statement_on_curve(
+        WITH, lambda c: "uniformly negative" if all_inverted(c, c.layers) else "not all negative"
     ),
-    "template_layers": on(WITH, lambda c: "all layers" if every(c, c.layers) else "some layers"),
+    "template_layers": statement_on_curve(
+        WITH, lambda c: "all layers" if all_inverted(c, c.layers) else "some layers"
+    ),
     "like_base": lambda e: "similar to base" if like_base(e) else "unlike base",
     "mid_transition": of_three(nears_zero, *MID),
     "mid_transition_strict": of_three(partial(nears_zero, bound=NEAR_ZERO), *MID),
-    "intervals": on(PYTHIA_CURVE, lambda c: [list(ends) for ends in c.ends().values()]),
-    "intervals_of_table": on(PYTHIA_CURVE, intervals_of_table),
-    "pythia_labels": on(PYTHIA_CURVE, labels),
+    "intervals": statement_on_curve(
+        PYTHIA_CURVE, lambda c: [list(ends) for ends in c.ends().values()]
+    ),
+    "intervals_of_table": statement_on_curve(PYTHIA_CURVE, intervals_of_table),
+    "pythia_labels": statement_on_curve(PYTHIA_CURVE, labels),
 }
 DOCUMENTS = {
     slug: Document(

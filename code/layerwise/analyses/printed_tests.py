@@ -95,7 +95,7 @@ def stars(p: float) -> str:
     return next((word for bound, word in STARS.items() if p < bound), NONE)
 
 
-def given(test: Entry) -> str:
+def printed_or_implied_p(test: Entry) -> str:
     """What is printed of p, where the printed statistic can give it; else what it gives."""
     low, high = p_range(test)
     printed: str = test.p
@@ -111,5 +111,5 @@ def given(test: Entry) -> str:
     return printed if stands else f"{EQUAL}{low:.2g} or more"
 
 
-OF_TEST: Rules = {"given": given, "smallest": lambda test: p_range(test)[0]}
+OF_TEST: Rules = {"given": printed_or_implied_p, "smallest": lambda test: p_range(test)[0]}
 DOCUMENTS = {"tests": Document(PRINTED, {"*": OF_TEST}, places={}, shows=False)}

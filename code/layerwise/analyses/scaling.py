@@ -10,7 +10,7 @@ from layerwise.analyses.categories import p_over_categories, r_over_categories
 from layerwise.analyses.derivation import Document, Rules, derive
 from layerwise.analyses.evidence import Entry, Evidence, measured_among
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.measured import alone
+from layerwise.inputs.measured import tables_of_reader
 from layerwise.places.models import OWN
 from layerwise.places.result_files import SCALING, UA_FILES
 from layerwise.statistics import curves
@@ -142,7 +142,7 @@ def together(layers: Mapping[str, Mapping[str, Any]]) -> Evidence:
     models = {display: _curve_of(display, document) for display, document in layers.items()}
     question = {"research_question": "Does the layer correlation peak shift with model size?"}
     rows = [{"model": display} for display in models]
-    cells = alone({SCALING: {**question, "models": models, "summary": rows}})
+    cells = tables_of_reader({SCALING: {**question, "models": models, "summary": rows}})
     nothing_is_drawn = Draws(N_RESAMPLES, LEVEL, SEED)
     return Evidence(cells, nothing_is_drawn)
 

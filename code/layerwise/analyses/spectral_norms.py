@@ -80,24 +80,33 @@ GROUPS: dict[str, Callable[[Entry], bool]] = {
 }
 
 
-def over(e: Evidence, of: Callable[[Entry], float], group: str) -> Float64[np.ndarray, " model"]:
+def values_of_group(
+    e: Evidence, of: Callable[[Entry], float], group: str
+) -> Float64[np.ndarray, " model"]:
     """A statistic of the models of a group."""
     return np.array([of(m) for m in e[SPECTRAL].results if GROUPS[group](m)])
 
 
 def quotient(of: Callable[[Entry], float], above: str, below: str) -> Rule:
     """Mean over one group over the mean over another."""
-    return lambda e: float(np.mean(over(e, of, above)) / np.mean(over(e, of, below)))
+    return lambda e: float(
+        np.mean(values_of_group(e, of, above)) / np.mean(values_of_group(e, of, below))
+    )
 
 
 def lab_test(e: Evidence) -> tuple[float, float]:
     """U and p of the mean W_V norm, EleutherAI against the others."""
-    return mann_whitney(over(e, moment, "eleuther"), over(e, moment, "others"))
+    return mann_whitney(
+        values_of_group(e, moment, "eleuther"), values_of_group(e, moment, "others")
+    )
 
 
 def clusters(e: Evidence) -> str:
     """Whether EleutherAI's smallest mean W_V norm is above the largest of the others."""
-    lowest, highest = min(over(e, moment, "eleuther")), max(over(e, moment, "others"))
+    lowest, highest = (
+        min(values_of_group(e, moment, "eleuther")),
+        max(values_of_group(e, moment, "others")),
+    )
     return "clusters high" if lowest > highest else "overlaps the others"
 
 

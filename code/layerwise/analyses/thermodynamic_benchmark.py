@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float32
 
-from layerwise.analyses.derivation import Document, Rules, count, each, together
+from layerwise.analyses.derivation import Document, Rules, combined, count, for_each_group
 from layerwise.analyses.gain_files import Rows, rows_of
 from layerwise.inputs.published import pointer
 from layerwise.places.result_files import BENCHMARK, BENCHMARK_ROWS
@@ -161,8 +161,8 @@ OF_MODEL: Rules = {
     "p3/t_stat": lambda m: pooled_t(*compared(m))[0],
     "p3/p_val": lambda m: pooled_t(*compared(m))[1],
     "p3/cohens_d": lambda m: pooled_d(*compared(m)),
-    "category": each(
-        lambda m: {name: m.where(Category=name) for name in CATEGORIES}, together(OF_CATEGORY)
+    "category": for_each_group(
+        lambda m: {name: m.where(Category=name) for name in CATEGORIES}, combined(OF_CATEGORY)
     ),
 }
 SAID: Rules = {  # of the four models together, on the pages beside the paper

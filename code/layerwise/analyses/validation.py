@@ -15,7 +15,7 @@ from layerwise.analyses.categories import (
     r_over_categories,
     total_pairs,
 )
-from layerwise.analyses.derivation import Document, Rule, Rules, each
+from layerwise.analyses.derivation import Document, Rule, Rules, for_each_group
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.output_correlation import preference
 from layerwise.inputs.published import pointer
@@ -81,7 +81,7 @@ GLOBAL: Rules = {
     "mean_output_preference": lambda f: np.mean(preferences(f)),
 }
 WORDS: Rules = {
-    "aligned": each(
+    "aligned": for_each_group(
         lambda f: {name: f[name] for name in categories(f)},
         lambda m: aligned(asymmetry(m), m.output_preference),
     ),

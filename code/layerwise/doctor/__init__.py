@@ -90,7 +90,7 @@ def as_document(findings: Mapping[str, Finding]) -> dict[str, Any]:
     }
 
 
-def some(names: Sequence[str]) -> str:
+def first_few(names: Sequence[str]) -> str:
     """The first four of them."""
     shown = ", ".join(names[:4])
     return f"{shown} and {len(names) - 4} more" if len(names) > 4 else shown

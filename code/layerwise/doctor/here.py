@@ -11,7 +11,7 @@ import re
 import shutil
 from pathlib import Path
 
-from layerwise.doctor import REHEARSE, TARGETS, TEST, Check, Finding, existing, free, some
+from layerwise.doctor import REHEARSE, TARGETS, TEST, Check, Finding, existing, first_few, free
 from layerwise.pages.typeset import APT
 from layerwise.rehearsal import DISK_BYTES, WORKER_BYTES, default_folder
 
@@ -32,7 +32,7 @@ def repository(root: Path) -> Finding:
     """Whether the folder is the repository."""
     if missing := [name for name in NEEDED if not (root / name).exists()]:
         fix = "run it in the repository's root; restore what is missing"
-        return Finding(f"no {some(missing)} in this folder", fix, TARGETS)
+        return Finding(f"no {first_few(missing)} in this folder", fix, TARGETS)
     return Finding("a git clone" if (root / ".git").exists() else "an unpacked archive")
 
 
@@ -55,7 +55,7 @@ def packages(root: Path) -> Finding:
         for package, pin in locks[in_use].items()
         if there[package] != pin
     ]:
-        found = f"{in_use}: {some(other)}; numbers may differ"
+        found = f"{in_use}: {first_few(other)}; numbers may differ"
         return Finding(found, ANEW, TARGETS if None in there.values() else ())
     version = platform.python_version()
     return Finding(f"Python {version}, all {len(there)} as in {in_use}, torch {torch}")
@@ -88,7 +88,7 @@ def results(root: Path) -> Finding:
     rights = os.W_OK | os.X_OK
     if refused := [name for name in WRITTEN if not os.access(existing(root / name), rights)]:
         fix = "make them writable for this user, or copy the repository"
-        return Finding(f"{some(refused)} cannot be written", fix, TARGETS)
+        return Finding(f"{first_few(refused)} cannot be written", fix, TARGETS)
     room, needed = free(root / "results") / 1e9, RESULTS_BYTES / 1e9
     found = f"{', '.join(WRITTEN)} can be written, {room:.1f} GB free, {needed:.1f} GB needed"
     if room < needed:

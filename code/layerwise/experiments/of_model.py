@@ -111,7 +111,7 @@ def _out_of_reach(model: Model) -> str | None:
         if model.revision is not None:
             fetch(model.hub, model.revision, model)
     except Exception as error:
-        return why(error)
+        return reason_of(error)
     return None
 
 
@@ -159,7 +159,7 @@ def measure_model(
         try:
             checkpoint = load(dtype)
         except Exception as error:
-            reason = why(error)
+            reason = reason_of(error)
             for one, wanted in zip(passes, todo, strict=True):
                 one.absent.update(dict.fromkeys(wanted, reason))
                 advance(len(wanted), reason)
@@ -247,7 +247,7 @@ class _Measuring:
                 into.kept.put(name, run)
                 into.runs[name] = run
             except Exception as error:
-                into.absent[name] = why(error)
+                into.absent[name] = reason_of(error)
                 say(f"{slug}: {name} failed: {into.absent[name]}")
             advance()
             gc.collect()
@@ -297,7 +297,7 @@ def _fingerprint(
     return fingerprint(given, places, dict(choices), dict(draws), here)
 
 
-def why(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     """Why something gave nothing, in one sentence; what nobody foresaw is shown whole as well."""
     if isinstance(error, LayerwiseError):
         return str(error)

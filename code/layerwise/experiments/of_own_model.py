@@ -19,7 +19,7 @@ from layerwise.experiments.reduction import measure
 from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint, with_random_weights
 from layerwise.extraction.replicates import disturbed
-from layerwise.inputs.measured import alone
+from layerwise.inputs.measured import tables_of_reader
 from layerwise.inputs.published import Published
 from layerwise.inputs.texts import StatementPairs
 from layerwise.measures.values import Values, sampled_layers
@@ -97,7 +97,9 @@ class Measuring:
                 values = measure(states, self.pairs, layers=sampled, seed=self.draws.seed)
                 drawn = reader.numbers(values, self.draws, self.published)
             of_weights, absent = own_weights.files(checkpoint, states, spectra, without)
-        return Measured(alone(drawn.files | of_weights), absent, values, drawn, states.index)
+        return Measured(
+            tables_of_reader(drawn.files | of_weights), absent, values, drawn, states.index
+        )
 
 
 @contextlib.contextmanager

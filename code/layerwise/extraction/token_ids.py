@@ -19,7 +19,7 @@ from layerwise.errors import LayerwiseError, TextError
 from layerwise.extraction.checkpoint_config import in_words
 from layerwise.extraction.checkpoint_tokenizer import Declaration, without_backtrace
 from layerwise.inputs.models import Template
-from layerwise.progress import within
+from layerwise.progress import run_within
 
 TEXTS_AT_ONCE = 256  # the tokenizer keeps much more than ids of what it takes at once
 MOST_CHARACTERS = 10**6  # of a text, and of what is tokenised at once: 300 bytes each
@@ -124,7 +124,7 @@ def _ids(declaration: Declaration, texts: list[str]) -> list[list[int]]:
     seconds = SECONDS + sum(map(len, texts)) // RATE
     late = f"{place}: its tokenizer is still at {len(texts)} texts after {seconds} s; {fix}"
     with in_words(place, "its tokenizer cannot take the texts", fix), without_backtrace():
-        return within(seconds, late, lambda: declaration.tokenizer(texts).input_ids)
+        return run_within(seconds, late, lambda: declaration.tokenizer(texts).input_ids)
 
 
 def digest_of_ids(texts: Sequence[Ids]) -> str:

@@ -41,7 +41,7 @@ def anisotropy(numbers: Numbers) -> Figure:
         style.layer_axis(axes, range(len(values)), most=6)
         name, unit = SERIES[key]
         axes.set(ylabel=unit, title=name)
-    style.beside(numbers, dict(zip(series, panels, strict=True)), document["n_layers"])
+    style.draw_papers_curves(numbers, dict(zip(series, panels, strict=True)), document["n_layers"])
     return figure
 
 

@@ -138,7 +138,7 @@ def layers(numbers: Numbers) -> Figure:
     row[0].set(ylim=(-1.05, 1.05), ylabel="r(UA, preference)")
     row[0].set_title(f"{numbers.names[model]}, n = {document['n_categories']} categories")
     _poolings(row[1], found["strategies"])
-    style.beside(numbers, {CATEGORIES: row[0]}, max(map(int, results)))
+    style.draw_papers_curves(numbers, {CATEGORIES: row[0]}, max(map(int, results)))
     return figure
 
 
@@ -190,7 +190,7 @@ def bins(numbers: Numbers) -> Figure:
     if sweep:
         style.legend_below(figure, len(sweep))
     last = max(map(int, document["bootstrap_results"]))
-    style.beside(numbers, {CATEGORIES: row[0], BINS: row[1]}, last)
+    style.draw_papers_curves(numbers, {CATEGORIES: row[0], BINS: row[1]}, last)
     return figure
 
 

@@ -106,7 +106,7 @@ def printed(name: str, numbers: Numbers) -> Printed:
 
 def print_all(numbers: Numbers, names: Iterable[str] = FIGURES) -> Iterator[Printed]:
     """Every figure as its files, in order, by other processes."""
-    return workers.each(printed, ((name, _read_by(name, numbers)) for name in names))
+    return workers.results_in_order(printed, ((name, _read_by(name, numbers)) for name in names))
 
 
 def _read_by(name: str, numbers: Numbers) -> Numbers:

@@ -51,7 +51,7 @@ def gains(numbers: Numbers) -> Figure:
     _against_depth(right, numbers, documents)
     if len(curves) > 1:
         style.legend_below(figure, 3)
-    style.beside(numbers, {GAIN: left})
+    style.draw_papers_curves(numbers, {GAIN: left})
     return figure
 
 
@@ -122,7 +122,7 @@ def _panels(
         axes.set_title(quantities[of])
     if len(found) > 1:
         style.legend_below(figure, 3)
-    style.beside(numbers, dict(zip(there, panels, strict=True)))
+    style.draw_papers_curves(numbers, dict(zip(there, panels, strict=True)))
     return figure
 
 

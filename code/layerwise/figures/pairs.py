@@ -54,7 +54,7 @@ def pairs(numbers: Numbers) -> Figure:
     for axes in panels[::3]:
         axes.set_ylabel("r(measure, preference)")
     panels[0].set_ylim(-1, 1)
-    style.beside(numbers, dict(zip(metrics, panels, strict=True)), last)
+    style.draw_papers_curves(numbers, dict(zip(metrics, panels, strict=True)), last)
     return figure
 
 

@@ -230,7 +230,7 @@ def name_points(axes: Axes, points: Mapping[str, tuple[float, float]]) -> None:
                 label.remove()
 
 
-def beside(numbers: Numbers, panels: Mapping[str, Axes], n_layers: int = 1) -> None:
+def draw_papers_curves(numbers: Numbers, panels: Mapping[str, Axes], n_layers: int = 1) -> None:
     """The papers' curves in grey behind a reader's own, each with its name at its end.
 
     To be called last: the axes get room for the names, which take no part in the layout.

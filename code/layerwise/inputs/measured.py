@@ -138,7 +138,7 @@ def measured(published: Published, fragments: Fragments) -> Published:
     return Published(cells, unmeasured=frozenset(unmeasured), kept=frozenset(kept))
 
 
-def alone(documents: Mapping[str, Any]) -> Published:
+def tables_of_reader(documents: Mapping[str, Any]) -> Published:
     """The tables of one model that has no published place: whole files, texts included.
 
     They are measured numbers, so names and settings are kept apart as in `measured`.

@@ -26,7 +26,7 @@ from layerwise.inputs.mirrors import (
 from layerwise.inputs.notebooks import NotebookPrompts, prompts_document
 from layerwise.inputs.published import read_table
 from layerwise.places.result_files import DATASET, PROMPTS
-from layerwise.progress import within
+from layerwise.progress import run_within
 
 COMMIT = "e3c7f94beb01a75e6774173ee3beeff3806d209c"
 ADDRESS = f"https://raw.githubusercontent.com/buk81/uniformity-asymmetry/{COMMIT}/"
@@ -163,7 +163,7 @@ def _read(
                 raise
             return _prompts(source, registry, retries)  # a plain copy has the notebooks only
 
-    return within(
+    return run_within(
         DEADLINE,
         f"upstream or its mirror took more than {DEADLINE} seconds; try again later, or name "
         f"another mirror with --mirror or {MIRROR_VARIABLE}",

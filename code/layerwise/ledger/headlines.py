@@ -176,7 +176,7 @@ def _headline(
         **{name: entry[name] for name in ("id", "paper", "where", "short")},
         says=says,
         grade=given,
-        numbers=counted(wanted),
+        numbers=count_as_printed(wanted),
         reason=" ".join(
             [said(entry["reason"], values | words), *unanswered(entry, undefined)]
         ).strip(),
@@ -264,7 +264,7 @@ def conjunction(asked: Sequence[Mapping[str, str]]) -> dict[str, str]:
     return found
 
 
-def counted(records: Sequence[Record]) -> str:
+def count_as_printed(records: Sequence[Record]) -> str:
     """How many of the printed numbers are as printed, of those that could be compared.
 
     A number that several places print counts once.

@@ -52,7 +52,7 @@ class Origins:
         found = set()
         for cell in cells:
             file, _, key = cell.partition("#")
-            found |= {self._places[file, at] for at in above(key) if (file, at) in self._places}
+            found |= {self._places[file, at] for at in prefixes(key) if (file, at) in self._places}
         return sorted(found)
 
     def of_models(self, cells: Iterable[str]) -> list[str]:
@@ -125,7 +125,7 @@ class Origins:
     def _model_of(self, cell: str) -> str | None:
         """The model that an entry is about: by its names, its keys, or the file's name."""
         file, _, key = cell.partition("#")
-        for at in above(key):
+        for at in prefixes(key):
             for name in self._identities.get((file, at), ()):
                 if slug := self._names.get(_plain(name)):
                     return slug
@@ -144,7 +144,7 @@ class Origins:
         return found
 
 
-def above(key: str) -> list[str]:
+def prefixes(key: str) -> list[str]:
     """A pointer or a statistic and all that it is below, the longest first."""
     names = key.split("/")
     return ["/".join(names[:n]) for n in range(len(names), 0, -1)]

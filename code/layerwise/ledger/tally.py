@@ -14,7 +14,7 @@ from layerwise.ledger.verdicts import (
     STANDING,
     TOO_NOISY,
     VERDICTS,
-    counted,
+    count_verdicts,
 )
 
 Record = Mapping[str, Any]
@@ -97,7 +97,7 @@ def place_of(record: Record) -> tuple[int, str]:
 
 def by_place(records: Iterable[Record]) -> dict[tuple[int, str], Counter[str]]:
     """How often each verdict was given, by paper and place, in their order."""
-    counts = counted(records, place_of)
+    counts = count_verdicts(records, place_of)
     return {at: counts[at] for at in sorted(counts, key=in_order)}
 
 

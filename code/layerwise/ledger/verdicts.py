@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published, split_pointer
 from layerwise.ledger.claims import FULL, Claim, statistic_parts
-from layerwise.ledger.origins import Origins, above
+from layerwise.ledger.origins import Origins, prefixes
 from layerwise.places.result_files import DATASET, PROMPTS
 from layerwise.statistics.noise import Noise, is_number, noise_of
 
@@ -92,14 +92,14 @@ class Statistics:
 
     def derived_from(self, statistic: str | None) -> list[str] | None:
         """The cells that a statistic, or what it is a part of, was recomputed from; None: given."""
-        found = (self.derived[one] for one in above(statistic or "") if one in self.derived)
+        found = (self.derived[one] for one in prefixes(statistic or "") if one in self.derived)
         return next(found, None)
 
     def inputs(self, statistic: str) -> list[str]:
         """The published cells a statistic rests on; of a given one, where it was published."""
         if (cells := self.derived_from(statistic)) is not None:
             return cells
-        starts = (one for one in above(statistic) if one in self.given)
+        starts = (one for one in prefixes(statistic) if one in self.given)
         return [self.given[start] + statistic[len(start) :] for start in starts][:1]
 
     def copies(self, claim: Claim, value: Any) -> bool:
@@ -121,7 +121,7 @@ class Statistics:
 
         None where something was not measured.
         """
-        for place in above(statistic):
+        for place in prefixes(statistic):
             if place in self.missing:
                 return None
             if place in self.undefined:
@@ -138,7 +138,7 @@ class Statistics:
         statistic = claim.statistic or ""
         if self.origins is None:
             return None
-        needs = [self.missing[one] for one in above(statistic) if one in self.missing]
+        needs = [self.missing[one] for one in prefixes(statistic) if one in self.missing]
         return self.origins.why_not(next(iter(needs or self.inputs(statistic)), None), claim.model)
 
 
@@ -315,7 +315,7 @@ def _judge_measured(
         log, exact = TOLERANCES[claim.tolerance].of_log, claim.tolerance == "exact"
         noise = noise_of(value, again, of_log=log, is_exact=exact)
         beside["noise"] = _plain(noise)
-    if not within(claim, value, noise):
+    if not reproduces(claim, value, noise):
         unsettled = noise is not None and noise.same is not None and noise.same < noise.replicates
         return (TOO_NOISY if unsettled else "differs"), None, beside
     if noise is not None and drowns(claim, noise):
@@ -323,12 +323,12 @@ def _judge_measured(
     if why := origins.why_no_control(runs):
         return NO_CONTROL, why, beside
     random = [select(claim, one) for one in draws]
-    n_giving = sum(one is not None and within(claim, one, noise) for one in random)
+    n_giving = sum(one is not None and reproduces(claim, one, noise) for one in random)
     beside["control"] = {"draws": len(draws), "give": n_giving, "values": random}
     return (AS_RANDOM if n_giving else "reproduced"), claim.why, beside
 
 
-def within(claim: Claim, value: Any, noise: Noise | None) -> bool:
+def reproduces(claim: Claim, value: Any, noise: Noise | None) -> bool:
     """Whether a value is what is printed, within the band of its class or, if wider, its noise."""
     decimals = None if claim.decimals == FULL else digits(claim)
     bands = _bands(claim.tolerance, None if noise is None else noise.band)
@@ -373,7 +373,9 @@ def counts(decimals: int | str | None, tolerance: str) -> bool:
     return decimals in (0, None) and tolerance == "exact"
 
 
-def counted(records: Iterable[Mapping[str, Any]], group: Callable[[Any], Any]) -> dict[Any, Any]:
+def count_verdicts(
+    records: Iterable[Mapping[str, Any]], group: Callable[[Any], Any]
+) -> dict[Any, Any]:
     """How often each verdict was given, by what `group` says of a record."""
     found: dict[Any, Counter[str]] = {}
     for record in records:

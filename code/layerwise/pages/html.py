@@ -25,7 +25,7 @@ def embedded(document: Any) -> Markup:
 
 def fill(folders: Sequence[Path], template: str, context: Mapping[str, Any]) -> str:
     """A template of the first folder that has it, every value escaped."""
-    environment = environment_of(folders, autoescape=True, finalize=seen)
+    environment = environment_of(folders, autoescape=True, finalize=reveal_all)
     return filled(environment, template, context)
 
 
@@ -57,16 +57,16 @@ def filled(environment: jinja2.Environment, template: str, context: Mapping[str,
         ) from None
 
 
-def seen(value: Any) -> Any:
+def reveal_all(value: Any) -> Any:
     """A value with every text `revealed`: none may turn around what stands beside it."""
     if isinstance(value, Markup):  # style, script and data, which the page itself made safe
         return value
     if isinstance(value, str):
         return revealed(value, keep="\n")
     if isinstance(value, Mapping):
-        return {seen(key): seen(entry) for key, entry in value.items()}
+        return {reveal_all(key): reveal_all(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [seen(entry) for entry in value]
+        return [reveal_all(entry) for entry in value]
     return value
 
 

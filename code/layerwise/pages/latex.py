@@ -61,14 +61,14 @@ def number(value: Any, decimals: int | None = None, *, sign: bool = False) -> st
     return rf"\num{{{rounded(value, decimals, sign=sign)}}}"
 
 
-def shown(value: Any, decimals: int | str | None = None) -> str:
+def latex_value(value: Any, decimals: int | str | None = None) -> str:
     """A claim's value: a number, a label, a truth value, a list of these, or nothing."""
-    return values.shown(value, decimals, number=number, text=escape, nothing="--")
+    return values.value_text(value, decimals, number=number, text=escape, nothing="--")
 
 
 def short(value: Any, decimals: int | str | None = None) -> str:
     """A value for a narrow column, without siunitx: six significant digits, a few of a list."""
-    return escape(values.brief(value, decimals)) if value is not None else "--"
+    return escape(values.short_text(value, decimals)) if value is not None else "--"
 
 
 def render(template_folder: Path, template: str, context: Mapping[str, Any]) -> str:
@@ -82,7 +82,7 @@ def render(template_folder: Path, template: str, context: Mapping[str, Any]) -> 
         comment_start_string=r"\#{",
         comment_end_string="}",
     )
-    environment.filters.update(escape=escape, number=number, shown=shown, brief=short)
+    environment.filters.update(escape=escape, number=number, latex_value=latex_value, brief=short)
     records = {record["id"]: record for record in context["claims"]}
 
     def claim(claim_id: str) -> Mapping[str, Any]:
@@ -94,8 +94,8 @@ def render(template_folder: Path, template: str, context: Mapping[str, Any]) -> 
         return records[claim_id]
 
     environment.globals.update(
-        printed=lambda name: shown(claim(name)["published"], claim(name)["decimals"]),
-        recomputed=lambda name, decimals=None: shown(claim(name)["recomputed"], decimals),
+        printed=lambda name: latex_value(claim(name)["published"], claim(name)["decimals"]),
+        recomputed=lambda name, decimals=None: latex_value(claim(name)["recomputed"], decimals),
         has=lambda name: claim(name)["recomputed"] is not None,
     )
     return filled(environment, template, context)

@@ -19,11 +19,11 @@ from layerwise.inputs.measured import by_reason
 from layerwise.inputs.published import Published
 from layerwise.inputs.upstream import Registry
 from layerwise.ledger.verdicts import AS_RANDOM, TOLERANCES, VERDICTS, tolerance_used
-from layerwise.pages.html import embedded, fill, inlined, policy, seen
+from layerwise.pages.html import embedded, fill, inlined, policy, reveal_all
 from layerwise.pages.pictures import Figures, Picture
-from layerwise.pages.records import beside, context, view
+from layerwise.pages.records import context, positions_by_analysis, view
 from layerwise.pages.search import FIRST, PLAIN, REST
-from layerwise.pages.values import shown
+from layerwise.pages.values import value_text
 from layerwise.places.models import RANDOM
 
 TEMPLATE = "index.html.j2"
@@ -65,7 +65,8 @@ def page(
     told = context(document, random=figures.random_weights)
     told |= {"again": "random number"} if figures.random_weights else {}
     views = [
-        seen(view(record) | {"compared": tolerance_used(record, source)}) for record in records
+        reveal_all(view(record) | {"compared": tolerance_used(record, source)})
+        for record in records
     ]
     placed = {one.name: one for one in figures.pictures if one.name in PLACED}
     others: dict[str, list[Picture]] = {}
@@ -82,7 +83,7 @@ def page(
         "statistics": document["statistics"],
         "runs": {run: ", ".join(_flat(how)) for run, how in document.get("runs", {}).items()},
         "search": {"plain": PLAIN, "first": FIRST, "all": FIRST + REST},
-        **behind(records, views, published if source == "published" else None),
+        **evidence_columns(records, views, published if source == "published" else None),
     }
     of_random = {record["id"] for record in records if record["verdict"] == AS_RANDOM}
     headlines = [
@@ -96,7 +97,7 @@ def page(
         for claims in [[part["claim"] for part in one["parts"] if "claim" in part]]
     ]
     filled = {
-        **seen(told | {"headlines": headlines}),
+        **reveal_all(told | {"headlines": headlines}),
         "records": views,
         "questions": matrix(questions, headlines, control),
         "words": WORDS,
@@ -104,11 +105,11 @@ def page(
         "tolerances": data["tolerances"],
         "figures": others,
         "placed": placed,
-        "groups": beside(records),
+        "groups": positions_by_analysis(records),
         "left_out": figures.left_out,
         "beside": BESIDE,
-        "environment": ENVIRONMENT | seen(machine(document.get("runs", {}))),
-        "measured": seen(
+        "environment": ENVIRONMENT | reveal_all(machine(document.get("runs", {}))),
+        "measured": reveal_all(
             {title: by_model(document.get(kind, {})) for kind, title in ABSENT.items()}
             | {"What was measured": models(document.get("runs", {}))}
         ),
@@ -116,7 +117,7 @@ def page(
         "style": Markup(style),
         "script": Markup(script),
         "policy": policy(style, script),
-        "data": embedded(seen(data)),
+        "data": embedded(reveal_all(data)),
     }
     return fill([templates], TEMPLATE, filled)
 
@@ -154,7 +155,7 @@ def files_of(document: Mapping[str, Any], registry: Registry) -> dict[str, str]:
     return dict(sorted((pinned | document["inputs"]).items()))
 
 
-def behind(
+def evidence_columns(
     records: Sequence[Mapping[str, Any]],
     views: Sequence[dict[str, Any]],
     published: Published | None,
@@ -172,7 +173,7 @@ def behind(
                     value = None if published is None else published.value(file, key)
                 except LayerwiseError as error:
                     raise LayerwiseError(f"claim {record['id']}: {error}") from None
-                cells.append([file, key, shown(value)])
+                cells.append([file, key, value_text(value)])
         one["inputs"] = [places[cell] for cell in provenance["inputs"]] or None
         one["runs"] = provenance.get("runs")
     return {"cells": cells, "claims": {"n": len(views), "columns": columns(views)}}
@@ -227,4 +228,4 @@ def _flat(settings: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(value, Mapping):
             yield from _flat(value)
         elif value is not None:
-            yield f"{name} {shown(value)}"
+            yield f"{name} {value_text(value)}"

@@ -8,7 +8,7 @@ from layerwise.ledger.headlines import DEPENDS, GRADES, NEEDS_WEIGHTS, NOT, STAN
 from layerwise.ledger.sentences import NOTHING
 from layerwise.ledger.tally import graded, tally, tally_sentence
 from layerwise.ledger.verdicts import VERDICTS
-from layerwise.pages.values import brief, shown
+from layerwise.pages.values import short_text, value_text
 
 AGAIN = {"published": "recomputed", "measured": "measured"}
 _VIEWED = ("id", "paper", "verdict", "quantity", "model", "unit", "kind", "cause")
@@ -62,7 +62,7 @@ def readings(record: Mapping[str, Any]) -> list[str]:
     """What other readings of a claim's rule give, in words; not what its cause already says."""
     told = record["verdict"] == "differs"
     return [
-        f"{one['text'].rstrip(',')}: {brief(one['value'], None)}"
+        f"{one['text'].rstrip(',')}: {short_text(one['value'], None)}"
         + (", as printed" if one["gives"] else "")
         for one in record["readings"]
         if one["value"] is not None and not (told and one["gives"])
@@ -76,14 +76,14 @@ def noise(record: Mapping[str, Any]) -> str | None:
     n = found["replicates"]
     if "same" in found:
         return f"{found['same']} of {n} replicates give the same"
-    return f"{brief(found['band'], None)} either way, by {n} replicates"
+    return f"{short_text(found['band'], None)} either way, by {n} replicates"
 
 
 def control(record: Mapping[str, Any]) -> str | None:
     """How many draws of random weights give a claim, and what they give; None where none ran."""
     if (found := record.get("control")) is None:
         return None
-    values = ", ".join("-" if one is None else brief(one, None) for one in found["values"])
+    values = ", ".join("-" if one is None else short_text(one, None) for one in found["values"])
     return f"{found['give']} of {found['draws']} draws give it: {values}"
 
 
@@ -103,8 +103,8 @@ def view(record: Mapping[str, Any]) -> dict[str, Any]:
     one = {
         "place": place(record),
         **{name: record[name] for name in _VIEWED},
-        "published": brief(record["published"], decimals),
-        "recomputed": brief(record["recomputed"], closer),
+        "published": short_text(record["published"], decimals),
+        "recomputed": short_text(record["recomputed"], closer),
         "readings": readings(record) or None,
         "noise": noise(record),
         "control": control(record),
@@ -115,7 +115,7 @@ def view(record: Mapping[str, Any]) -> dict[str, Any]:
         **{name: provenance[name] for name in ("file", "key", "statistic")},
     }
     for name, places in (("published", decimals), ("recomputed", None)):
-        if (text := shown(record[name], places)) != one[name]:
+        if (text := value_text(record[name], places)) != one[name]:
             one[f"{name}_full"] = text
     numbers = [record[name] for name in ("published", "recomputed")]
     rounded = [f"{x:.{n}f}" for x in numbers if isinstance(x, float) for n in (2, 3)]
@@ -123,7 +123,7 @@ def view(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in one.items() if value is not None}
 
 
-def beside(records: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
+def positions_by_analysis(records: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
     """Positions of each analysis's claims: those that differ, those with both values, the rest."""
 
     def rank(record: Mapping[str, Any]) -> int:

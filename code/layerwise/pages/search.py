@@ -34,14 +34,14 @@ def found(records: list[dict[str, Any]], query: str) -> list[dict[str, Any]]:
     """The records that a query finds, first those whose place or print it is."""
     words = [f" {word.replace('~', ' ')}" for word in plain(query).split()]
     hits = [
-        (all(f"{word.rstrip()} " in said(one, FIRST) for word in words), record)
+        (all(f"{word.rstrip()} " in searchable_text(one, FIRST) for word in words), record)
         for record, one in zip(records, map(view, records), strict=True)
-        if all(word in said(one, FIRST + REST) for word in words)
+        if all(word in searchable_text(one, FIRST + REST) for word in words)
     ]
     return [record for _, record in sorted(hits, key=lambda hit: not hit[0])]
 
 
-def said(one: Mapping[str, Any], fields: Sequence[str]) -> str:
+def searchable_text(one: Mapping[str, Any], fields: Sequence[str]) -> str:
     """What the fields of a claim, as the page shows it, say; each word after one space, and what is
     joined by a hyphen or has a minus also without it.
     """

@@ -11,8 +11,8 @@ from typing import Any
 from markupsafe import escape
 
 from layerwise.errors import LayerwiseError
-from layerwise.pages.html import seen
-from layerwise.pages.values import rounded, shown
+from layerwise.pages.html import reveal_all
+from layerwise.pages.values import rounded, value_text
 
 Value = str | bool | int | float | None  # None: does not exist, which a note explains
 LONG = 24  # characters: a column with a longer text is broken into lines
@@ -63,12 +63,12 @@ class Table:
 
     def _repr_html_(self) -> str:
         head, *body = (
-            f"<tr>{''.join(f'<{tag}>{escape(seen(cell))}</{tag}>' for cell in cells)}</tr>"
+            f"<tr>{''.join(f'<{tag}>{escape(reveal_all(cell))}</{tag}>' for cell in cells)}</tr>"
             for tag, cells in [("th", self.columns), *(("td", row) for row in self.texts[:SHOWN])]
         )
         more = [f"... and {len(self) - SHOWN} rows more."] if len(self) > SHOWN else []
-        notes = "".join(f"<p>{escape(seen(note))}</p>" for note in (*more, *self.notes))
-        caption = f"<caption>{escape(seen(self.caption))}</caption>"
+        notes = "".join(f"<p>{escape(reveal_all(note))}</p>" for note in (*more, *self.notes))
+        caption = f"<caption>{escape(reveal_all(self.caption))}</caption>"
         return f"<table>{caption}{head}{''.join(body)}</table>{notes}"
 
     @property
@@ -81,7 +81,7 @@ class Table:
         """The cells as the page shows them."""
         decimals = list(self.columns.values())
         return [
-            [shown(value, of, number=_number) for value, of in zip(row, decimals, strict=True)]
+            [value_text(value, of, number=_number) for value, of in zip(row, decimals, strict=True)]
             for row in self.rows
         ]
 

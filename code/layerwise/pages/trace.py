@@ -19,7 +19,7 @@ from layerwise.ledger.claims import statistic_parts
 from layerwise.ledger.records import require_judged
 from layerwise.ledger.verdicts import tolerance_used
 from layerwise.pages.records import analysis_of, control, noise, place, readings
-from layerwise.pages.values import brief
+from layerwise.pages.values import short_text
 
 MOST, FEW = 40, 5  # cells that the text lists: of a claim, of another reading of it
 CODE = Path(__file__).parents[2]
@@ -190,7 +190,7 @@ def _judged(record: Record) -> list[Field]:
     return [
         ("quantity", record["quantity"]),
         ("where", place(record)),
-        ("printed", f"{brief(record['published'], record['decimals'])}{unit}"),
+        ("printed", f"{short_text(record['published'], record['decimals'])}{unit}"),
         ("recomputed", f"{_every_digit(record['recomputed'])}{unit}"),
         ("noise", noise(record)),
         ("control", control(record)),
@@ -224,4 +224,6 @@ def _first(cells: list[str], most: int) -> list[str]:
 
 
 def _every_digit(value: Any) -> str:
-    return brief(value, None) if isinstance(value, list) else "-" if value is None else str(value)
+    return (
+        short_text(value, None) if isinstance(value, list) else "-" if value is None else str(value)
+    )

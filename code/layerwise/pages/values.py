@@ -21,22 +21,22 @@ def rounded(value: Any, decimals: int | None = None, *, sign: bool = False) -> s
             f"a number in the paper must be finite, got {value!r}; "
             "report a missing value as missing instead"
         )
-    text = written(value, decimals)
+    text = number_text(value, decimals)
     if float(text) == 0:
         return text.removeprefix("-")
     return f"+{text}" if sign and value > 0 else text
 
 
-def written(value: float | int, decimals: int | None = None) -> str:
+def number_text(value: float | int, decimals: int | None = None) -> str:
     """A number as text, NaN (which notebooks saved) as such."""
     return json.dumps(value) if decimals is None else f"{value:.{decimals}f}"
 
 
-def shown(
+def value_text(
     value: Any,
     decimals: int | str | None = None,
     *,
-    number: Callable[[Any, int | None], str] = written,
+    number: Callable[[Any, int | None], str] = number_text,
     text: Callable[[str], str] = str,
     nothing: str = NOTHING,
 ) -> str:
@@ -54,19 +54,20 @@ def shown(
         return text(value)
     if isinstance(value, list):
         return ", ".join(
-            shown(entry, decimals, number=number, text=text, nothing=nothing) for entry in value
+            value_text(entry, decimals, number=number, text=text, nothing=nothing)
+            for entry in value
         )
     whole = isinstance(value, int) or not isinstance(decimals, int)
     return number(value, None if whole else decimals)  # type: ignore[arg-type]
 
 
-def brief(value: Any, decimals: int | str | None) -> str:
+def short_text(value: Any, decimals: int | str | None) -> str:
     """A value for a narrow column: six significant digits where every digit is published."""
 
     def number(value: float | int, places: int | None) -> str:
         short = places is None and isinstance(value, float)
-        return f"{value:.6g}" if short else written(value, places)
+        return f"{value:.6g}" if short else number_text(value, places)
 
     if isinstance(value, list) and len(value) > LONGEST_LIST:
-        return f"{brief(value[:LONGEST_LIST], decimals)}, … ({len(value)} values)"
-    return shown(value, decimals, number=number)
+        return f"{short_text(value[:LONGEST_LIST], decimals)}, … ({len(value)} values)"
+    return value_text(value, decimals, number=number)

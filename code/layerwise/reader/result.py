@@ -11,7 +11,7 @@ from markupsafe import escape
 from layerwise.analyses.depth_curves import Curves
 from layerwise.figures.numbers import Numbers
 from layerwise.files import dated, together, write_json
-from layerwise.pages.html import seen
+from layerwise.pages.html import reveal_all
 from layerwise.pages.own_model import figures
 from layerwise.pages.own_model.page import Own, answer, write
 from layerwise.pages.tables import Table
@@ -116,6 +116,6 @@ class Result:
         """What came out, then what to know of it."""
         first = self.page.matrix or self.tables.get("claims")
         lines = [answer(self.page.answers), *self.page.cautions]
-        said = "".join(f"<p>{escape(seen(line))}</p>" for line in lines if line)
-        title = f"<h3>{escape(seen(self.page.display))}</h3>"
+        said = "".join(f"<p>{escape(reveal_all(line))}</p>" for line in lines if line)
+        title = f"<h3>{escape(reveal_all(self.page.display))}</h3>"
         return f"{title}{said}{first._repr_html_() if first else ''}"

@@ -17,7 +17,7 @@ Ends = tuple[float, float]
 Curve = Mapping[int, float]  # r by sampled layer, ascending
 
 
-def under(value: float | int, words: Mapping[float | int, str], beyond: str) -> str:
+def word_below(value: float | int, words: Mapping[float | int, str], beyond: str) -> str:
     """The word of the first of ascending bounds that the value lies under; `beyond` the last."""
     return next((word for bound, word in words.items() if value < bound), beyond)
 

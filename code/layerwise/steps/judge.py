@@ -9,7 +9,7 @@ from layerwise.inputs.models import read_models
 from layerwise.inputs.published import read_published
 from layerwise.ledger.judging import input_hashes, judge_ledger, read_sides
 from layerwise.ledger.origins import Origins
-from layerwise.ledger.verdicts import counted
+from layerwise.ledger.verdicts import count_verdicts
 from layerwise.steps import Place, Source, program
 
 
@@ -33,7 +33,7 @@ def run(
         origins = Origins(read_measurements(numbers), read_models(models), tables)
     judged = judge_ledger(claims, read_sides(source, statistics, tables, origins), tables)
     records = judged["claims"]
-    counts = counted(records, lambda record: f"paper{record['paper']}")
+    counts = count_verdicts(records, lambda record: f"paper{record['paper']}")
     if origins is None:
         behind = {"inputs": input_hashes(records, published)}
     else:

@@ -40,7 +40,7 @@ class StageError(LayerwiseError):
 
     def __init__(self, failed: list[str], reasons: list[str]) -> None:
         what = f"stage {' and '.join(failed)}" if failed else "DVC"
-        super().__init__(f"{what} failed; {why(reasons)}run it again to go on")
+        super().__init__(f"{what} failed; {reason_of_dvc(reasons)}run it again to go on")
         self.stages = [] if reasons else failed
 
 
@@ -113,7 +113,7 @@ def _repro(
         raise StageError(failed, reasons)
 
 
-def why(reasons: list[str]) -> str:
+def reason_of_dvc(reasons: list[str]) -> str:
     """What DVC says of stages that never began, for the end of a sentence; else "mend that"."""
     said = dict.fromkeys(" ".join(reason.split()) for reason in reasons)
     if busy := BUSY.search("\n".join(reasons)):

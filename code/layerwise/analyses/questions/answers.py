@@ -8,7 +8,7 @@ from layerwise.analyses.derivation import derive
 from layerwise.analyses.evidence import Evidence
 from layerwise.analyses.questions.question import OVER_MODELS, PUBLISHED, Question
 from layerwise.analyses.questions.table import QUESTIONS, cells, documents, rows
-from layerwise.inputs.measured import alone
+from layerwise.inputs.measured import tables_of_reader
 from layerwise.inputs.shapes import Loose, require_shape
 from layerwise.places.result_files import SWEEP
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
@@ -59,7 +59,7 @@ def over_models(models: Mapping[str, Results], printed: Printed) -> list[Answer]
     if not gains:
         return []
     draws = Draws(N_RESAMPLES, LEVEL, SEED)  # nothing is drawn
-    several = Evidence(alone({SWEEP: {"models": gains}}), draws)
+    several = Evidence(tables_of_reader({SWEEP: {"models": gains}}), draws)
     return _answers(rows(several, ["depth_gain"]), printed)
 
 

@@ -150,7 +150,7 @@ def single_models(e: Evidence) -> dict[str, Model]:
 # --- of one model ---------------------------------------------------------------------------------
 
 
-def over(bound: float, found: Estimate) -> Estimate:
+def relative_to(bound: float, found: Estimate) -> Estimate:
     """An estimate as a multiple of a bound."""
     ends = found.low / bound, found.high / bound
     return Estimate(found.value / bound, *ends, found.n, found.unit, where=found.where)
@@ -216,7 +216,7 @@ DAMPING = Question(
 )
 WITHOUT_PRODUCT = {
     name: rule
-    for name, rule in by_reading(lambda m, found: over(depth_bound(m.depth), found)).items()
+    for name, rule in by_reading(lambda m, found: relative_to(depth_bound(m.depth), found)).items()
     if name != "total_amplification"  # a product of all blocks is no gain of one
 }
 BOUND = Question(
@@ -227,9 +227,9 @@ BOUND = Question(
     "prompts",
     single_models,
     {
-        PUBLISHED: lambda m: over(depth_bound(m.depth), m.reading("penultimate")),
-        "largest_block": lambda m: over(depth_bound(m.depth), of_largest_block(m)),
-        "inner_blocks": lambda m: over(depth_bound(m.depth), of_inner_blocks(m)),
+        PUBLISHED: lambda m: relative_to(depth_bound(m.depth), m.reading("penultimate")),
+        "largest_block": lambda m: relative_to(depth_bound(m.depth), of_largest_block(m)),
+        "inner_blocks": lambda m: relative_to(depth_bound(m.depth), of_inner_blocks(m)),
         **WITHOUT_PRODUCT,
     },
     BELOW_ONE,

@@ -648,7 +648,7 @@ def last_test(m: LastLayer, file: str, group: str) -> Entry:
     return list(by_layer(m.evidence[file][group]).values())[-1]
 
 
-def drawn(m: LastLayer) -> Estimate:
+def last_resampled(m: LastLayer) -> Estimate:
     """With the notebook's bootstrap interval; the resamples of few points need a p as well."""
     test = last_test(m, BOOTSTRAP, "layer_results")
     p = float(pearson_p(test.r, m.n))
@@ -684,7 +684,7 @@ OVER_CATEGORIES = (
         last_layers,
         {
             PUBLISHED: over_categories,
-            "bootstrap": drawn,
+            "bootstrap": last_resampled,
             "category_out": without_a_category,
             "spearman": by_rank,
             "layers_at_once": lambda m: over_categories(m, len(m.tests)),

@@ -367,7 +367,7 @@ LAYERS = (
             PUBLISHED: lambda e: formula_against_half(list(e[CROSS].results)),
             "sign_run": lambda e: formula_against_half(list(e[SIGNS].results)),
             "unseen": lambda e: formula_against_half(
-                list(critical_layer.unseen(e[CROSS]).values())
+                list(critical_layer.models_not_fitted(e[CROSS]).values())
             ),
             "model_out": formula_without_each,
         },
