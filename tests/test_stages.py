@@ -163,7 +163,7 @@ def test_trace_names_statistic_inputs_stage_and_command(capsys, results):
         ("p3.aniso.phase1_r", [("bell_number", "One number of that shape.")]),
         # what is bound, and what made it
         ("p2.abstract.late_ci", [
-            ("on", "A statement on one curve."),
+            ("statement_on_curve", "A statement on one curve."),
             ("interval_of_late_mean", "Whether Fisher's interval of the late mean, as one r over "
              "all pairs, includes zero."),
         ]),

@@ -22,7 +22,7 @@ from layerwise.inputs.published import Published, Value, pointer
 from layerwise.inputs.shapes import STRICT, Strict, read_yaml, require_shape
 
 FULL = "full"
-Printed = Value | list[Any]
+Printed = Value | list[Value | list[Value]]  # a list of intervals is the deepest
 Words = str | None
 Sets = dict[Any, dict[Any, Any] | None] | list[int | float | str]  # members, with attributes
 

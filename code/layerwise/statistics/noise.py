@@ -14,7 +14,7 @@ scale of ln p for p-values, and half a unit of the last printed digit.
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 COVERED = 0.95  # of the differences between two runs
 
@@ -66,7 +66,7 @@ def band(value: float, replicates: Sequence[Any], *, of_log: bool = False) -> fl
     return float(stdtrit(len(moved), (1 + COVERED) / 2)) * math.sqrt(2) * spread
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: Any) -> TypeGuard[int | float]:
     """A finite number, which a flag is not."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
