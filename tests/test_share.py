@@ -15,6 +15,7 @@ from layerwise.inputs.shapes import read_choices
 from layerwise.rehearsal import scratch, share
 from layerwise.rehearsal.running import run_pipeline
 from layerwise.steps import small
+from processes import program
 
 ONCE = {"replicates": 0, "control": 0}
 AMPLE = {"memory": 1e15, "seconds": 1e15, "download": 1e15}
@@ -113,7 +114,7 @@ def test_who_stops_the_share_stops_its_pipeline(copy_with_launcher) -> None:
     script = "import sys, pathlib; from layerwise.rehearsal.running import run_pipeline; "
     script += "run_pipeline(pathlib.Path(sys.argv[1]))"
     command = [sys.executable, "-c", script, str(copy_with_launcher)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE) as share_process:
+    with program(command, copy_with_launcher, stderr=subprocess.PIPE) as share_process:
         while not (copy_with_launcher / "begun").exists():
             assert share_process.poll() is None
             time.sleep(0.05)

@@ -2,14 +2,15 @@
 
 import ast
 import io
+import subprocess
+import sys
 import tokenize
 from pathlib import Path
 
 import pytest
 
 MOST = 40  # lines of code: without imports, docstrings, comments and blank lines
-# `run` follows DVC's output line by line; `trace` is a report of its own
-LONGER = ("run", "trace")
+LONGER = ("run",)  # it follows DVC's output line by line
 STEPS = Path(__file__).parents[1] / "code" / "layerwise" / "steps"
 
 
@@ -62,3 +63,13 @@ def f(
 def test_lines_of_code_are_counted_as_by_hand() -> None:
     """X takes two, the signature three, what is returned one."""
     assert code_lines(SOURCE) == 2 + 3 + 1
+
+
+def test_the_help_of_a_step_is_for_who_types_it() -> None:
+    """What it raises is said in docstrings, to who calls it."""
+    step = "small"
+    assert "Raises:" in (STEPS / f"{step}.py").read_text(encoding="utf-8")
+    command = [sys.executable, "-m", f"layerwise.steps.{step}", "--help"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "Measure the models that fit here" in said
+    assert "Raises" not in said

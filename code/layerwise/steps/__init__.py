@@ -8,6 +8,7 @@ stands elsewhere.
 
 import contextlib
 import functools
+import inspect
 import os
 import signal
 import sys
@@ -32,7 +33,8 @@ def program(run: Run) -> None:
     module = sys.modules["__main__"].__spec__
     name = "" if module is None else module.name.rpartition(".")[2]
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.command()(answering(name, run))
+    says = (inspect.getdoc(run) or "").partition("\n\nRaises:")[0]  # for Python's readers
+    app.command(help=says)(answering(name, run))
     with sentences(f"layerwise {name}"):
         app(prog_name=f"python -m layerwise.steps.{name}")
 
