@@ -39,6 +39,9 @@ def test_seconds_by_hand():
     packed = some_model(extractions={}, experiments={"h4ext": "nf4/float16", "sweep": "float16"})
     assert packed.dtypes == {"float16": ["h4ext", "sweep"]}
     assert needs.seconds(packed, 1.0) == pytest.approx(4 + 4e9 * 800 / 1e12)
+    # float16 alone has the other rate, and replicates are of 16 bits alone
+    half = 4 + 4e9 * 5920 / 0.25e12 + 2 * 4e9 * 5920 / 0.25e12 + 8 + 4e9 * 400 / 1e12
+    assert needs.seconds(some_model(), 1.0, replicates=2, float16=0.25) == pytest.approx(half)
     for rate in (0.0, -1.0, float("nan")):
         with pytest.raises(LayerwiseError, match="must be a positive number of TFLOP/s, found"):
             needs.seconds(some_model(), rate)

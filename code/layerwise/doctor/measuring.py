@@ -216,7 +216,7 @@ def _seconds(model: Any, chosen: Mapping[str, Any]) -> float:
     from layerwise.extraction import needs
 
     again = {name: int(chosen[name]) for name in ("replicates", "control")}
-    return needs.seconds(model, needs.tflops(chosen["device"]), **again)
+    return needs.seconds_on(chosen["device"], model, **again)
 
 
 CHECKS: dict[str, Check] = {

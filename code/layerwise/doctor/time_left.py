@@ -43,12 +43,12 @@ class TimeLeft:
 
 
 def estimated(stages: Mapping[str, str], root: Path = Path()) -> dict[str, float]:
-    """Seconds by stage: of a model by `needs`, on the device of params.yaml, control included."""
+    """Seconds by stage: of a model by `needs`, with all that params.yaml asks to be run of it."""
     chosen = read_choices(root / "params.yaml", "measure")
-    rate, passes = needs.tflops(chosen["device"]), 1 + chosen["control"]
+    again = {name: chosen[name] for name in ("replicates", "control")}
     models = read_models(root / "models.yaml")
     of_model = {
-        f"measure@{slug}": passes * needs.seconds(model, rate)
+        f"measure@{slug}": needs.seconds_on(chosen["device"], model, **again)
         for slug, model in models.items()
         if not model.skipped
     }

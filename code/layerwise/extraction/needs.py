@@ -15,7 +15,8 @@ Time, in seconds (r: matrix rate; each dtype loads the weights once, at 1 GB/s):
 
 with 460 statements of 12 tokens for every extraction in the dtype, and 25 prompts of 16 tokens for
 every experiment of Paper 3. Every draw of random weights takes all of this again, every replicate
-with rounding noise the passes of the 16-bit dtypes. Downloading, and the singular values of Paper
+with rounding noise the passes of the 16-bit dtypes. On a CPU float16 has a rate of its own: few
+cores have units for it. Downloading, and the singular values of Paper
 3's weights (minutes on a CPU), come on top.
 """
 
@@ -33,6 +34,7 @@ PROMPT_TOKENS = 25 * 16
 DISK_RATE = 1e9  # bytes a second
 TFLOPS = 50.0  # assumed where nobody says: half precision of a data-centre GPU, far from its peak
 CORE_TFLOPS = 0.05  # of a core of a CPU, in float32: half of what one reached in a matrix product
+CPU_FLOAT16 = 0.3  # of that rate: 0.014 TFLOP/s were reached by a core on prompts of Pythia-70M
 
 
 def memory(model: Model, dtype: str) -> float:
@@ -52,13 +54,19 @@ def seconds_of(parameters: float, tokens: int, dtype: str, rate: float) -> float
 
 
 def seconds(
-    model: Model, tflops: float = TFLOPS, *, replicates: int = 0, control: int = 0
+    model: Model,
+    tflops: float = TFLOPS,
+    *,
+    replicates: int = 0,
+    control: int = 0,
+    float16: float = 1.0,
 ) -> float:
     """The same of everything that is run on a model of the registry; TFLOP/s are positive.
 
     Arguments:
         replicates: passes with rounding noise, of what runs in 16 bits.
         control: draws of random weights.
+        float16: its rate, as a part of `tflops`.
     """
     if not tflops > 0:
         raise LayerwiseError(f"a matrix rate must be a positive number of TFLOP/s, found {tflops}")
@@ -68,10 +76,17 @@ def seconds(
         prompts = sum(name in model.experiments for name in experiments)
         tokens = STATEMENTS * 12 * statements + PROMPT_TOKENS * prompts
         again = replicates if BYTES[dtype] == 2 else 0
-        passes = 2 * model.parameters * 1e9 * tokens / (tflops * 1e12)
-        total += (1 + control) * seconds_of(model.parameters * 1e9, tokens, dtype, tflops * 1e12)
+        rate = tflops * 1e12 * (float16 if dtype == "float16" else 1.0)
+        passes = 2 * model.parameters * 1e9 * tokens / rate
+        total += (1 + control) * seconds_of(model.parameters * 1e9, tokens, dtype, rate)
         total += again * passes
     return total
+
+
+def seconds_on(device: str, model: Model, *, replicates: int, control: int) -> float:
+    """The same at the rates assumed of a device of params.yaml."""
+    float16 = CPU_FLOAT16 if device == "cpu" else 1.0
+    return seconds(model, tflops(device), replicates=replicates, control=control, float16=float16)
 
 
 def tflops(device: str) -> float:

@@ -63,10 +63,9 @@ def left_out(
         seconds: for all models together, by the estimate of `needs`.
         download: bytes of weights, of all models together.
     """
-    rate = needs.tflops("cpu")
 
     def cost(model: Model) -> float:
-        return needs.seconds(model, rate, replicates=replicates, control=control)
+        return needs.seconds_on("cpu", model, replicates=replicates, control=control)
 
     left = {slug: model.skipped for slug, model in models.items() if model.skipped}
     spent = fetched = 0.0
