@@ -1,4 +1,4 @@
-"""Peak memory of the largest models at their true shape: no weights, no GPU, a minute.
+"""Peak memory of the largest models, and of one of 141 GB, at their true shape: no weights, no GPU.
 
     python benchmarks/memory.py
 
@@ -25,7 +25,7 @@ from layerwise.extraction import hidden_states, needs
 from layerwise.extraction.batches import Batch
 from layerwise.extraction.load import attention_kernel
 from layerwise.extraction.provenance import states_kernel
-from layerwise.inputs.models import Model, read_models
+from layerwise.inputs.models import BYTES, Model, read_models
 
 MODELS = Path(__file__).parent.parent / "models.yaml"
 LENGTH = 8  # tokens of a statement
@@ -34,6 +34,17 @@ SHAPES: dict[str, tuple[str, dict[str, Any]]] = {
     "pythia-12b": ("float16", {"intermediate_size": 20480, "vocab_size": 50688}),
     "apertus-8b": ("float32", {"intermediate_size": 21504, "vocab_size": 131072}),
 }
+# A model that no registry declares, as a reader may bring one, whole: 141 GB.
+BEYOND: dict[str, tuple[str, dict[str, Any]]] = {
+    "llama-3.1-70b": (
+        "float16",
+        {
+            "model_type": "llama", "hidden_size": 8192, "num_hidden_layers": 80,
+            "num_attention_heads": 64, "num_key_value_heads": 8,
+            "intermediate_size": 28672, "vocab_size": 128256,
+        },
+    ),
+}  # fmt: skip
 
 
 def config_of(model: Model, own: dict[str, Any]) -> Any:
@@ -103,16 +114,25 @@ def measure(config: Any, dtype: str) -> dict[str, float]:
 def main() -> None:
     """Print both beside the estimate of `layerwise models` and preflight."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="as without: it takes a minute")
+    parser.add_argument("--quick", action="store_true", help="as without: it takes minutes")
     parser.parse_args()
     registry = read_models(MODELS)
     for slug, (dtype, own) in SHAPES.items():
         model = registry[slug]
-        found, estimate = measure(config_of(model, own), dtype), needs.memory(model, dtype)
-        print(
-            f"{slug} in {dtype}: weights {found['weights'] / 1e9:.1f} GB, a batch "
-            f"{found['pass'] / 1e9:.1f} GB more; estimated {estimate / 1e9:.1f} GB"
-        )
+        show(slug, dtype, measure(config_of(model, own), dtype), needs.memory(model, dtype))
+    for name, (dtype, own) in BEYOND.items():
+        found = measure(transformers.AutoConfig.for_model(**own), dtype)
+        parameters = found["weights"] / BYTES[dtype]
+        size, blocks = own["hidden_size"], own["num_hidden_layers"]
+        show(name, dtype, found, needs.bytes_of(parameters, size, blocks, dtype))
+
+
+def show(name: str, dtype: str, found: dict[str, float], estimate: float) -> None:
+    """What was found, and the estimate."""
+    print(
+        f"{name} in {dtype}: weights {found['weights'] / 1e9:.1f} GB, a batch "
+        f"{found['pass'] / 1e9:.1f} GB more; estimated {estimate / 1e9:.1f} GB"
+    )
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
-"""Where the time of `layerwise analyze` goes, from the command to the page, and what was foretold.
+"""Where the time of `layerwise analyze` goes, from the command to the page, and what was estimated.
 
     python benchmarks/whole.py [MODEL [--pairs FILE] [--prompts FILE]] [--quick]
 
 MODEL is a checkpoint folder, e.g. a trained model's, with the papers' pairs and prompts; without
 it, random weights in the shape of Pythia-160M (`--quick`: of a tiny one), 230 pairs in six
 categories, 16 prompts. float32 on a CPU. Prints for every part the seconds on the clock and of
-this process's cores, the whole, its ratio to the forward passes, and what `--dry-run` says of it.
+this process's cores, the whole, its ratio to the forward passes, what `--dry-run` says of it, the
+peak memory of a process, the size of the page and that of all files.
 On a machine that others use too, look at the cores, with OMP_NUM_THREADS=1.
 """
 
@@ -110,7 +111,7 @@ def write_stand_in(folder: str, shape: str) -> None:
     Path(folder, "prompts.json").write_text(json.dumps(texts[:16]))
 
 
-def foretold(given: Sequence[str], out: str) -> str:
+def estimated(given: Sequence[str], out: str) -> str:
     """The line of `--dry-run` on time."""
     names = zip(("--model", "--pairs", "--prompts"), given, strict=True)
     command = [sys.executable, "-m", "layerwise.cli", "analyze", "--out", out, "--dry-run"]
@@ -160,9 +161,17 @@ def main() -> None:
             given = stand_in(Path(folder), "tiny" if arguments.quick else "pythia-160m")
         command = [sys.executable, __file__, given[0], "--pairs", given[1], "--prompts", given[2]]
         print(
-            f"{len(os.sched_getaffinity(0))} cores; foretold: {foretold(given, folder)}", flush=True
+            f"{len(os.sched_getaffinity(0))} cores; estimated: {estimated(given, folder)}",
+            flush=True,
         )
         subprocess.run([*command, "--out", f"{folder}/out"], check=True)
+        print("the page has {:,.0f} KiB, all files {:,.1f} MiB".format(*sizes(Path(folder, "out"))))
+
+
+def sizes(out: Path) -> tuple[float, float]:
+    """Of the page in KiB, of all files in MiB."""
+    files = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
+    return (out / "index.html").stat().st_size / 2**10, files / 2**20
 
 
 def show(spent: Spent, whole: tuple[float, float]) -> None:
@@ -172,6 +181,14 @@ def show(spent: Spent, whole: tuple[float, float]) -> None:
         print(f"{name:<30} {seconds:7.2f} s {cores:8.2f} s {seconds / whole[0]:6.1%}")
     ratios = [all_ / part for all_, part in zip(whole, spent[PASSES], strict=True)]
     print("the whole is {:.2f} times the passes on the clock, {:.2f} of cores".format(*ratios))
+    peaks = [
+        resource.getrusage(of).ru_maxrss for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    ]
+    print(
+        "peak memory {:,.0f} MiB, of its largest worker {:,.0f} MiB".format(
+            *(k / 2**10 for k in peaks)
+        )
+    )
 
 
 if __name__ == "__main__":
