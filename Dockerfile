@@ -6,16 +6,18 @@
 # The torch wheels bring their own CUDA libraries, so NVIDIA's smallest image is enough; it needs driver
 # 580 or newer. For older drivers (525 or newer) set TORCH=cuda12 and
 # BASE=nvidia/cuda:12.8.1-runtime-ubuntu24.04@sha256:828c4d878adcaa4265d80c95d8ec877149b49bb2419a4cf3bb6aa889bbb7ca2e
-# Any image of the Debian family with Python 3.11 or 3.12 can stand in for it.
+# Any image of the Debian family with Python 3.11 to 3.14 can stand in for it.
 ARG BASE=nvidia/cuda:13.0.3-base-ubuntu24.04@sha256:7c7413a56200486f71f181cad9310f6fd31b6bb21816ade15fc9c1e1e927a5c1
 
 FROM ${BASE} AS environment
 SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 # No versions: the distribution's archive keeps only the newest of each, so a pin would break the build at
-# the next security update. Which ones were installed is written to /opt/layerwise/packages.txt.
+# the next security update. Which ones were installed is written to /opt/layerwise/packages.txt; SNAPSHOT
+# (YYYYMMDDTHHMMSSZ) takes the archive as it was then, where the base's apt can (Ubuntu 24.04, Debian 13).
+ARG SNAPSHOT=
 # hadolint ignore=DL3008
-RUN apt-get update \
-    && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
+RUN apt-get update ${SNAPSHOT:+--snapshot "${SNAPSHOT}"} \
+    && DEBIAN_FRONTEND=noninteractive apt-get install ${SNAPSHOT:+--snapshot "${SNAPSHOT}"} -y --no-install-recommends \
         ca-certificates python3 python3-venv \
     && apt-get clean && rm -rf /var/lib/apt/lists/*
 WORKDIR /opt/layerwise
@@ -23,14 +25,18 @@ WORKDIR /opt/layerwise
 COPY pyproject.toml README.md LICENSE ./
 COPY requirements requirements
 COPY code/layerwise/__init__.py code/layerwise/
+COPY archive/wheel_data.py archive/
 ARG TORCH=cuda
-RUN PIP_NO_CACHE_DIR=1 TORCH=${TORCH} PYTHON=python3 requirements/setup.sh
+# The image is read-only when it runs: what is imported is compiled here.
+RUN PIP_NO_CACHE_DIR=1 TORCH=${TORCH} PYTHON=python3 requirements/setup.sh models dev \
+    && .venv/bin/python -m compileall -q -x 'torch/testing/' .venv/lib
 
 FROM ${BASE}
 SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
+ARG SNAPSHOT=
 # hadolint ignore=DL3008
-RUN apt-get update \
-    && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
+RUN apt-get update ${SNAPSHOT:+--snapshot "${SNAPSHOT}"} \
+    && DEBIAN_FRONTEND=noninteractive apt-get install ${SNAPSHOT:+--snapshot "${SNAPSHOT}"} -y --no-install-recommends \
         ca-certificates make python3 \
         texlive-latex-recommended texlive-latex-extra texlive-science latexmk poppler-utils \
     && apt-get clean && rm -rf /var/lib/apt/lists/* /var/log/*.log /var/log/apt \

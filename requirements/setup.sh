@@ -1,7 +1,12 @@
 #!/usr/bin/env bash
-# Make .venv from a lock whose every file is checked by its hash. Called by `make setup`.
-# PYTHON names the interpreter of a new .venv, TORCH=cpu, cuda (driver 580 or newer) or cuda12 (older
-# drivers) the build of torch; the first two are found if not given. The stamp is written last: without it a set-up was cut short, and is done from the start.
+# Make .venv from locks whose every file is checked by its hash, or add to it: requirements/setup.sh [LAYER...]
+#   pipeline  what `make reproduce` needs, 0.4 GB; always
+#   models    torch and transformers; TORCH=cpu, cuda (driver 580 or newer) or cuda12 (older ones) asks
+#             for it too, and says which build; without TORCH the first two are found
+#   dev       what `make test` and `make lint` need beside it
+#   docs      what `make site` needs
+# PYTHON names the interpreter of a new .venv. The stamp is written last: without it a set-up was cut
+# short, and is done from the start.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 stamp=.venv/layerwise.stamp
@@ -14,27 +19,44 @@ fail() {
     exit 2
 }
 
-case "${TORCH:-auto}" in
-    auto | cpu | cuda | cuda12) ;;
-    *) fail "TORCH must be cpu, cuda or cuda12, found '$TORCH'" ;;
-esac
+in_list() { # in_list WORD LIST
+    [[ " $2 " == *" $1 "* ]]
+}
 
-fingerprint() { # a moved folder, another lock or another pyproject.toml asks for a new set-up
-    pwd
+TORCH=${TORCH:-auto}
+in_list "$TORCH" "auto cpu cuda cuda12" || fail "TORCH must be cpu, cuda or cuda12, found '$TORCH'"
+wanted="pipeline $*"
+[ "$TORCH" = auto ] || in_list models "$wanted" || wanted="$wanted models"
+for layer in $wanted; do
+    in_list "$layer" "pipeline models dev docs" ||
+        fail "a layer must be pipeline, models, dev or docs, found '$layer'"
+done
+
+fingerprint() { # another lock or another pyproject.toml asks for a new set-up
     cksum requirements/*.lock pyproject.toml requirements/setup.sh
 }
 
-if [ -f "$stamp" ]; then
-    { read -r installed && whole=$(cat); } <"$stamp" || true
-    if [ "${TORCH:-${installed:-}}" = "${installed:-}" ] && [ "$(fingerprint)" = "${whole:-}" ]; then
-        exit 0
-    fi
+# What is there, and what is still to be installed
+there="" build="" place="" of=""
+[ ! -f "$stamp" ] || { read -r there && read -r build && read -r place && of=$(cat); } <"$stamp" || true
+if [ "$of" != "$(fingerprint)" ] || [ "$place" != "$PWD" ]; then
+    wanted="$wanted $there" there=""
 fi
+if [ "$TORCH" = auto ] && [ "$build" != none ]; then
+    TORCH=${build:-auto}
+elif [ "$TORCH" != "$build" ]; then
+    there=${there/models/}
+fi
+missing=""
+for layer in $wanted; do
+    in_list "$layer" "$there $missing" || missing="$missing $layer"
+done
+[ -n "$missing" ] || exit 0
 
 find_python() {
-    local name seen=""
+    local name seen="" known="python3.11 python3.12 python3.13 python3.14 python3 python"
     # 3.11 first: the hash of the CPU build in cpu.lock is that of its wheel
-    for name in ${PYTHON:-python3.11 python3.12 python3 python}; do
+    for name in ${PYTHON:-$known}; do
         version=$("$name" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || continue
         if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
             python=$name
@@ -42,46 +64,57 @@ find_python() {
         fi
         seen="$seen $name is $version,"
     done
-    fail "Python 3.11 or newer is needed,${seen:- none found,} tried ${PYTHON:-python3.11 python3.12 python3 python}; install one (apt install python3 python3-venv) or name it: make setup PYTHON=/path/to/python"
+    fail "Python 3.11 or newer is needed,${seen:- none found,} tried ${PYTHON:-$known}; install one (apt install python3 python3-venv) or name it: make setup PYTHON=/path/to/python"
 }
-find_python
-"$python" -c 'import ensurepip, venv' 2>/dev/null ||
-    fail "$python has no venv module; install it (apt install python$version-venv)"
 
-if [ -e .venv ] && [ ! -f "$stamp" ]; then
-    [ -f .venv/pyvenv.cfg ] || fail ".venv is no virtual environment; move it away"
-    echo "setup: .venv is not whole, making it anew"
-    rm -rf .venv
+if [ "$place" != "$PWD" ] || ! .venv/bin/python -c '' 2>/dev/null; then
+    find_python
+    "$python" -c 'import ensurepip, venv' 2>/dev/null ||
+        fail "$python has no venv module; install it (apt install python$version-venv)"
+    if [ -e .venv ]; then
+        [ -f .venv/pyvenv.cfg ] || fail ".venv is no virtual environment; move it away"
+        echo "setup: .venv is not whole, or was moved: making it anew"
+        rm -rf .venv
+    fi
+    "$python" -m venv .venv
+    missing="$missing $there" there=""
 fi
 rm -f "$stamp"
-.venv/bin/python -c '' 2>/dev/null || "$python" -m venv --clear .venv
 pip=(.venv/bin/python -m pip --disable-pip-version-check)
 [ -t 1 ] || pip+=(-qq) # progress is for a terminal, not for a log
 
-pinned() { # a package's lines of a lock
-    sed -n "/^$1==/,/^ *#/{/^ *#/!p}" "$2"
+pinned() { # the lines of packages in a lock
+    sed -nE "/^($1)==/,/^ *#/{/^ *#/!p}" "$2"
 }
 
-case "${TORCH:-auto}" in
-    cpu | cuda | cuda12) torch=$TORCH ;;
-    auto)
-        torch=cuda
-        if ! nvidia-smi >/dev/null 2>&1 &&
-            "${pip[@]}" install --dry-run --no-deps --require-hashes \
-                -r <(pinned torch requirements/cpu.lock) >/dev/null 2>&1; then
-            torch=cpu
+if in_list models "$missing" && [ "$TORCH" = auto ]; then
+    TORCH=cuda
+    if ! nvidia-smi >/dev/null 2>&1; then
+        if "${pip[@]}" install --dry-run --no-deps --require-hashes \
+            -r <(pinned torch requirements/cpu.lock) >/dev/null 2>&1; then
+            TORCH=cpu
+        else
+            echo "setup: the CPU build of torch is not in reach for $(.venv/bin/python --version); the CUDA build is taken, 3 GB"
         fi
-        ;;
-esac
-echo "setup: $(.venv/bin/python --version), requirements/$torch.lock ($torch build of torch)"
-# What comes as source is built with the locked setuptools, not with whatever is newest.
-"${pip[@]}" install --no-deps --require-hashes -r <(pinned setuptools "requirements/$torch.lock")
-build=(--no-deps --no-build-isolation --use-pep517)
-"${pip[@]}" install "${build[@]}" --require-hashes -r "requirements/$torch.lock"
+    fi
+fi
+# pip is the locked one, and what comes as source is built with the locked setuptools.
+"${pip[@]}" install --no-deps --require-hashes -r <(pinned 'pip|setuptools' requirements/pipeline.lock)
+# Bytecode is written for what is imported, when it is: a sixth of the whole.
+build=(--no-compile --no-deps --no-build-isolation --use-pep517)
+for layer in $missing; do # each lock holds the whole of its layer: what is there already is left alone
+    lock=$layer
+    [ "$layer" != models ] || lock=$TORCH
+    echo "setup: $(.venv/bin/python --version), layer $layer (requirements/$lock.lock)"
+    "${pip[@]}" install "${build[@]}" --require-hashes -r "requirements/$lock.lock"
+done
 "${pip[@]}" install "${build[@]}" -e .
+mkdir -p -m 700 .dvc-site # DVC keeps pickles there, and would let everybody write
 if [ -d .dvc ] && [ ! -e .git ]; then # an unpacked archive: DVC must not look for a repository
     .venv/bin/dvc config --local core.no_scm true
 fi
-{ echo "$torch" && fingerprint; } >"$stamp.part"
+layers=$(printf '%s\n' $there $missing | sort -u | tr '\n' ' ')
+in_list models "$layers" && build=$TORCH || build=none
+{ printf '%s\n' "${layers% }" "$build" "$PWD" && fingerprint; } >"$stamp.part"
 mv "$stamp.part" "$stamp"
 echo "setup: done"

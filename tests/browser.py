@@ -1,6 +1,7 @@
 """Headless Chromium by the WebDriver protocol: plain HTTP to chromedriver, no further package."""
 
 import contextlib
+import importlib.resources
 import json
 import os
 import re
@@ -15,9 +16,29 @@ FLAGS = (
     *("--headless", "--no-sandbox", "--no-first-run", "--disable-gpu", "--disable-quic"),
     *("--disable-dev-shm-usage", "--disable-background-networking", "--disable-sync"),
     "--disable-component-update",
+    # that of somebody with a mouse, which no screen is a sign of
+    "--blink-settings=primaryHoverType=2,availableHoverTypes=2",
 )
+IDLE = """
+const [done] = arguments;
+const look = () => document.querySelector("[aria-busy=true]") ? setTimeout(look, 5) : done();
+look();
+"""
+# Two folds of every part, so that each kind of folded content is looked at; all would take minutes.
+UNFOLDED = """
+for (const part of document.querySelectorAll("section, article, header, nav, main")) {
+  for (const fold of [...part.querySelectorAll("details")].slice(0, 2)) fold.open = true;
+}
+"""
+VIOLATIONS = """
+const [within, done] = arguments;
+const told = (one) => `${one.id}: ${one.nodes.map((node) => node.target.join(" ")).join(", ")}`;
+axe.run(within, { resultTypes: ["violations"] }).then(
+  (found) => done(found.violations.map(told)), (error) => done([String(error)]));
+"""
+SLOWEST = 300  # seconds that a script may take, on a machine that does much else
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the protocol's name of an element's id
-KEYS = {"Enter": "\ue007", "Tab": "\ue004", "Space": " ", "End": "\ue010"}
+KEYS = {"Enter": "\ue007", "Tab": "\ue004", "Space": " ", "End": "\ue010", "Escape": "\ue00c"}
 _LOCAL = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -39,6 +60,7 @@ class Browser:
         wanted = {
             "browserName": "chrome",
             "goog:chromeOptions": options,
+            "timeouts": {"script": SLOWEST * 1000},
             "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
         }
         answer = self._ask("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
@@ -49,14 +71,16 @@ class Browser:
         request = urllib.request.Request(self._base + path, data, method=method)
         request.add_header("Content-Type", "application/json")
         try:
-            with _LOCAL.open(request, timeout=60) as reply:
+            with _LOCAL.open(request, timeout=SLOWEST + 10) as reply:
                 return json.load(reply)["value"]
         except urllib.error.HTTPError as error:
             with error:
                 raise AssertionError(f"{path}: {json.load(error)['value']['message']}") from None
 
     def open(self, address: str) -> None:
+        """Go there, and wait until no part of the page says that it is busy."""
         self._ask("POST", f"{self._session}/url", {"url": address})
+        self.run_later(IDLE)
 
     def run(self, script: str, *arguments: Any) -> Any:
         """The value of a function body in the page."""
@@ -99,6 +123,18 @@ class Browser:
     def size(self, width: int, height: int) -> None:
         screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.devtools("Emulation.setDeviceMetricsOverride", **screen)
+
+    def scheme(self, name: str) -> None:
+        """What the reader prefers: light or dark; "" for neither."""
+        feature = {"name": "prefers-color-scheme", "value": name}
+        self.devtools("Emulation.setEmulatedMedia", features=[feature])
+
+    def violations(self, within: str = "html") -> list[str]:
+        """The rules of accessibility that the part of the page breaks, each with the places."""
+        axe = importlib.resources.files("axe_playwright_python") / "axe.min.js"
+        self.run(UNFOLDED)
+        self.run(axe.read_text(encoding="utf-8"))
+        return self.run_later(VIOLATIONS, within)
 
     def console(self) -> list[str]:
         """Messages since the last call."""

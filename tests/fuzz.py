@@ -1,7 +1,9 @@
-"""Files nobody should have written: each is read by a process of its own, which must end in words.
+"""What nobody should give, or do: each case is a process of its own, which must end in words.
 
-Run as a program, it tries so many cases: fuzz.py KIND FOLDER SEED NUMBER; what it
-prints as JSON is how many ended how, and those that ended otherwise than well or in a sentence.
+Run as a program, it tries so many cases of each class: fuzz.py CLASS,CLASS FOLDER SEED NUMBER
+[SECONDS]; what it prints as JSON is how many ended how, those that ended otherwise than well or in
+a sentence, and the most memory that one took. The classes are `KINDS`: files of checkpoints,
+results and the ledger here, the others in modules of their own.
 """
 
 import contextlib
@@ -20,7 +22,9 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +35,7 @@ from layerwise import workers
 
 LATE = 90  # seconds that one case may take
 MEMORY = 2**30  # bytes that it may take besides what the program has
+PAGE = resource.getpagesize()
 LONGEST = 4000  # characters of a sentence, as `errors` cuts it
 ODD: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 1, 3, 0.5, -1e308, 1e308, 2**31, 10**6, 2**70),
@@ -44,6 +49,26 @@ class Case(NamedTuple):
     file: str
     what: str
     made: bytes
+
+
+class Attempt(NamedTuple):
+    """Something that is done in a new folder, and what it is."""
+
+    what: str
+    do: Callable[[Path], object]
+
+
+class Kind(NamedTuple):
+    """A class of cases.
+
+    prepare: makes in a folder what all cases share, and does once what they do: what that imports
+        they then have. What it gives is handed to `cases`.
+    place: what a refusal must name.
+    """
+
+    cases: Callable[[random.Random, Any], Iterator[Attempt]]
+    prepare: Callable[[Path], Any] = lambda folder: folder
+    place: str = ""
 
 
 def changed(rng: random.Random, document: Any) -> tuple[str, Any]:
@@ -205,7 +230,9 @@ def checkpoint_cases(rng: random.Random, folder: Path) -> Iterator[Case]:
 
 ODD_SIZES = (None, "x", "7", 1e308, 3.0, -1, 0, 10**7, 2**70, [], [1], {}, True)
 LONG, SHORT = "a" * 200, "An owl"
-PAIRS = {name: {"pairs": [[LONG, "Water boils"], [SHORT, "Two cats"]]} for name in "abc"}
+PAIRS = {
+    name: {"pairs": [[LONG, f"Water boils {name}"], [SHORT, f"Two cats {name}"]]} for name in "abc"
+}
 OF_PASSES = "are not finite|are all zero"  # what no header shows
 
 
@@ -218,7 +245,7 @@ def use_checkpoint(folder: Path) -> None:
     from layerwise.extraction.hidden_states import extract
     from layerwise.extraction.load import load_model
     from layerwise.inputs.texts import read_pairs
-    from layerwise.reader.plan import plan
+    from layerwise.reader.plan import plan_each
 
     token_ids.SECONDS = 2
     asked = {
@@ -230,9 +257,11 @@ def use_checkpoint(folder: Path) -> None:
         "seed": 42,
         "without": [],
         "replicates": 0,
+        "limit": None,
+        "chat_template": False,
         "control": 0,
     }
-    dry = refusal(lambda: plan(str(folder), PAIRS, [LONG], asked))
+    dry = refusal(lambda: plan_each([str(folder)], PAIRS, [LONG], asked))
     texts = {"statements": read_pairs(PAIRS).statements, "prompts": [LONG]}
     wet = refusal(
         lambda: extract(
@@ -261,7 +290,9 @@ def refusal(use: Callable[[], Any]) -> Exception | None:
 
 # --- results, ledger, parameters ----------------------------------------------------------------
 
+SEED = "LAYERWISE_FUZZ"
 ROOT = Path(__file__).resolve().parent.parent
+RESULTS = "LAYERWISE_FUZZ_RESULTS"
 CLAIM = "p1.table_main.llama.gt_nonnumeric"
 TRICKS = {
     "params.yaml": (b"analyse: &a [*a]\n", b"measure: 2020-99-99\n", b"analyse: {seed: 42}\n"),
@@ -271,7 +302,8 @@ TRICKS = {
 
 
 def house(folder: Path) -> None:
-    """What the commands read, below one folder, which has the results."""
+    """What the commands read, below one folder, with the results that `RESULTS` leads to."""
+    shutil.copytree(os.environ[RESULTS], folder / "results")
     from layerwise.files import write_json, write_text
     from layerwise.inputs.published import read_published
     from layerwise.places.result_files import LAYERS, SWEEP
@@ -324,10 +356,11 @@ def use_document(folder: Path, file: str = "") -> None:
     from layerwise.inputs.texts import read_pairs, read_prompts
     from layerwise.inputs.upstream import read_registry
     from layerwise.ledger.records import read_judged
-    from layerwise.pages.claim_list import as_table, headlines_as_text, list_claims
+    from layerwise.pages.claim_list import Listing, headlines_as_text, list_claims
     from layerwise.pages.run_summary import summary
     from layerwise.reader.compare import compare
     from layerwise.steps import analyse, draw, judge, list_models, page, trace
+    from layerwise.terminal import as_text
 
     os.chdir(folder)
     results = Path("results")
@@ -335,8 +368,9 @@ def use_document(folder: Path, file: str = "") -> None:
     judged = {"statistics": of / "statistics", "claims": of / "claims.json"}
     first = file.partition("/")[0]
     if first in ("", "params.yaml", "claims.json") or file == str(judged["claims"]):
-        as_table(list_claims("published", results, search="-0.17"))
-        headlines_as_text(read_judged(judged["claims"], "published")["headlines"])
+        found = list_claims("published", results, search="-0.17")
+        as_text(Listing(found, len(found)))
+        as_text(headlines_as_text(read_judged(judged["claims"], "published")["headlines"]))
         trace.as_text(trace.trace(CLAIM, "published", results))
         summary(read_judged(judged["claims"], "published"))
     if first in ("", "claims", "results") and file != str(judged["claims"]):
@@ -364,8 +398,11 @@ def use_document(folder: Path, file: str = "") -> None:
 # --- one case -----------------------------------------------------------------------------------
 
 
-def attempt(use: Callable[[Path], None], folder: Path) -> str:
-    """How a process that uses a folder ends: `well`, in the words of its refusal, or badly."""
+def attempt(do: Callable[[Path], object], folder: Path) -> tuple[str, int]:
+    """How a process that does something in a folder ends, and the bytes of memory that it took.
+
+    It ends `well`, in the words of its refusal, or badly.
+    """
     from layerwise.errors import LayerwiseError
 
     reading, writing = os.pipe()
@@ -374,13 +411,14 @@ def attempt(use: Callable[[Path], None], folder: Path) -> str:
         with contextlib.suppress(BaseException):
             os.close(reading)
             signal.alarm(LATE)
-            pages = int(Path("/proc/self/statm").read_text().split()[0])
-            resource.setrlimit(resource.RLIMIT_AS, (pages * 4096 + MEMORY,) * 2)
+            addresses, resident = map(int, Path("/proc/self/statm").read_text().split()[:2])
+            os.write(writing, f"{resident * PAGE} ".encode())
+            resource.setrlimit(resource.RLIMIT_AS, (addresses * PAGE + MEMORY,) * 2)
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, 1)
             os.dup2(null, 2)
             try:
-                use(folder)
+                do(folder)
                 said = "well"
             except LayerwiseError as error:
                 said = f"refused: {error}"
@@ -390,9 +428,10 @@ def attempt(use: Callable[[Path], None], folder: Path) -> str:
         os._exit(0)
     os.close(writing)
     with open(reading, "rb") as pipe:
-        said = pipe.read().decode("utf-8", "replace")
-    _, status = os.waitpid(child, 0)
-    return said or f"badly: ended by signal {os.WTERMSIG(status)}"
+        before, _, said = pipe.read().decode("utf-8", "replace").partition(" ")
+    _, status, used = os.wait4(child, 0)
+    taken = used.ru_maxrss * 1024 - int(before)
+    return said or f"badly: ended by signal {os.WTERMSIG(status)}", taken
 
 
 def flaw(said: str, place: str) -> str | None:
@@ -405,41 +444,115 @@ def flaw(said: str, place: str) -> str | None:
         return f"names no place: {said}"
     if not re.search(";|must be one of|needs", said):  # a choice is its own fix
         return f"names no fix: {said}"
+    if re.search("MemoryError|allocate memory", said):
+        return f"took all memory: {said}"
     return None if len(said) < LONGEST else f"{len(said)} characters: {said[:300]}"
 
 
-def main(kind: str, folder: Path, seed: int, n_cases: int) -> None:
-    """Try cases, one after the other."""
-    rng = random.Random(seed)
-    cases: Any = checkpoint_cases if kind == "checkpoints" else document_cases
-    use: Any = use_checkpoint if kind == "checkpoints" else use_document
-    if kind == "documents":
-        house(folder)
-        # what is drawn is drawn by the case itself: every fork would start processes of its own
-        workers.start, workers.results_in_order = lambda *modules: None, itertools.starmap
+def in_this_process() -> None:
+    """Have done here what other processes would do: every fork would start some of its own."""
+
+    def submit(function: Callable[..., Any], arguments: Callable[[], tuple[Any, ...]]) -> Any:
+        found: Future[Any] = Future()
+        try:
+            found.set_result(function(*arguments()))
+        except Exception as error:
+            found.set_exception(error)
+        return found
+
+    workers.start, workers.results_in_order = lambda *modules: None, itertools.starmap
+    workers.submit = submit
+
+
+def spoilt(folder: Path, case: Case, use: Callable[[Path], None]) -> Attempt:
+    """A folder of which one file is spoilt, and what is done with it."""
+
+    def do(work: Path) -> None:
+        copied = Path(shutil.copytree(folder, work / folder.name))
+        (copied / case.file).write_bytes(case.made)
+        use(copied)
+
+    return Attempt(f"{case.file} {case.what}", do)
+
+
+def checkpoints(rng: random.Random, folder: Path) -> Iterator[Attempt]:
+    """One file of a checkpoint is odd: words, no code, and the dry run decides as the run."""
+    for case in checkpoint_cases(rng, folder):
+        yield spoilt(folder, case, use_checkpoint)
+
+
+def prepared_twin(folder: Path) -> Path:
+    """A checkpoint, in an architecture drawn by the folder's name; used once, whole."""
+    from tiny_checkpoints import EVERY_KIND, twin_folder
+
+    folder = folder / random.Random(os.environ.get(SEED)).choice(EVERY_KIND)
+    shutil.copytree(twin_folder(folder.name), folder)
+    use_checkpoint(folder)  # what this imports every forked process then has
+    return folder
+
+
+def documents(rng: random.Random, folder: Path) -> Iterator[Attempt]:
+    """One file of the repository or of the results is odd: words that name it."""
+    for case in document_cases(rng, folder):
+        yield spoilt(folder, case, partial(use_document, file=case.file))
+
+
+def prepared_house(folder: Path) -> Path:
+    """The same, read once as it is."""
+    house(folder)
+    use_document(folder)
+    return folder
+
+
+OWN = r"\.(json|csv|yaml|svg)|claim p|headline p|finding p"
+KINDS: dict[str, Kind | str] = {
+    "checkpoints": Kind(checkpoints, prepared_twin),
+    "documents": Kind(documents, prepared_house, OWN),
+    **dict.fromkeys(("pairs", "prompts"), "fuzz_texts"),
+    "python": "fuzz_python",
+    **dict.fromkeys(("requests", "places", "disks", "kills", "signals", "races", "leftovers",
+                     "launchers", "pages"), "fuzz_runs"),
+    "locks": "fuzz_locks",
+    **dict.fromkeys(("mirrors", "passwords"), "fuzz_mirrors"),
+}  # fmt: skip
+
+
+def tried(name: str, folder: Path, seed: int, n_cases: int, seconds: int) -> dict[str, Any]:
+    """How so many cases of a class end, one after the other, while there is time."""
+    rng, kind = random.Random(seed), KINDS[name]
+    if isinstance(kind, str):
+        kind = import_module(kind).KINDS[name]
+    prepared = kind.prepare(folder)
+    cases = kind.cases(rng, prepared)
+    place = prepared.name if name == "checkpoints" else kind.place  # the name of the model
     ended: Counter[str] = Counter()
-    flaws = []
-    use(folder)  # what it imports every forked process then has
-    gc.freeze()  # and collects no garbage in
-    for number, case in enumerate(itertools.islice(cases(rng, folder), n_cases)):
-        work = folder.with_name("tried")
-        spoilt = Path(shutil.copytree(folder, work / folder.name)) / case.file
-        spoilt.write_bytes(case.made)
+    flaws, most, work = [], 0, folder.with_name("tried")
+    until = time.monotonic() + seconds
+    gc.collect()
+    gc.freeze()  # a fork collects no garbage in what was there before
+    for number, case in enumerate(itertools.islice(cases, n_cases)):
+        if time.monotonic() > until:
+            break
+        work.mkdir()
         began = time.monotonic()
-        one = partial(use, file=case.file) if kind == "documents" else use
-        said = attempt(one, work / folder.name)
-        print(f"{time.monotonic() - began:.1f} s: {case.file} {case.what}: {said}", file=sys.stderr)
+        said, memory = attempt(case.do, work)
+        print(f"{time.monotonic() - began:.1f} s: {case.what}: {said}", file=sys.stderr)
         ended[said.partition(":")[0]] += 1
-        if wrong := flaw(
-            said,
-            folder.name
-            if kind == "checkpoints"
-            else r"\.(json|csv|yaml|svg)|claim p|headline p|finding p",
-        ):
-            flaws.append({"case": number, "file": case.file, "what": case.what, "wrong": wrong})
+        most = max(most, memory)
+        if wrong := flaw(said, place):
+            flaws.append({"case": number, "what": case.what, "wrong": wrong})
         shutil.rmtree(work)
-    print(json.dumps({"seed": seed, "ended": ended, "flaws": flaws}))
+    says = (kind.cases.__doc__ or "").strip()
+    return {"says": says, "seed": seed, "ended": ended, "flaws": flaws, "memory": most}
+
+
+def main(names: str, folder: Path, seed: int, n_cases: int, seconds: int = 10**6) -> None:
+    """Try so many of each class, for so many seconds each, and print a JSON object by class."""
+    in_this_process()
+    reports = {n: tried(n, folder / n, seed, n_cases, seconds) for n in names.split(",")}
+    print(json.dumps(reports))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
+    names, folder, *numbers = sys.argv[1:]
+    main(names, Path(folder), *map(int, numbers))

@@ -15,6 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import transformers
+from huggingface_hub.utils import tqdm as ClientBar
+from tqdm import tqdm
 
 from layerwise.cli import main
 from layerwise.errors import LayerwiseError
@@ -22,6 +24,8 @@ from layerwise.extraction import hub
 from layerwise.inputs.models import Model, read_models
 
 really_sleep = time.sleep
+# The client's bars and ours are one set, which threads under two locks change at once.
+tqdm.set_lock(ClientBar.get_lock())
 transformers.AutoConfig  # noqa: B018, a first import in several threads at once finds half of it
 
 

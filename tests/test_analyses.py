@@ -350,12 +350,12 @@ def flat(states):
          "Empty: the layer document names no layer"),
     ],
 )  # fmt: skip
-def test_analyses_iv(states, call, said):
+def test_analyses_refused(states, call, said):
     with pytest.raises(LayerwiseError, match=said):
         call(states)
 
 
-def test_equal_preferences_iv(tmp_path):
+def test_equal_preferences_refused(tmp_path):
     equal = write_states(tmp_path / "equal", n_layers=1, nll=np.full(2 * N, 3.25))
     with pytest.raises(LayerwiseError, match="preferences that vary, all 70 are 0 nats"):
         measure(equal, some_pairs())

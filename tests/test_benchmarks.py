@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import transformers
 
 from layerwise.extraction import needs
 from layerwise.extraction.hidden_states import extract
@@ -56,8 +57,20 @@ def test_memory_of_a_pass_at_true_width_is_within_the_estimate(slug: str) -> Non
     words = 2 * config.vocab_size * config.hidden_size
     blocks = (model.parameters * 1e9 - words) / model.shape.n_layers * 2
     assert found["weights"] == pytest.approx((words + blocks) * needs.BYTES[dtype], rel=1e-3)
-    estimated = needs.memory(model, dtype) - model.parameters * 1e9 * needs.BYTES[dtype]
+    estimated = needs.bytes_of(0, config.hidden_size, 2, dtype)
     assert 0.2 * estimated < found["pass"] < estimated
+
+
+def test_memory_of_a_pass_grows_with_the_blocks_as_estimated() -> None:
+    """A deep model keeps pooled states of many layers: a model of 141 GB has them of 80."""
+    dtype, own = memory.BEYOND["llama-3.1-70b"]
+    found, estimated = [], []
+    for blocks in (2, 12):
+        config = transformers.AutoConfig.for_model(**{**own, "num_hidden_layers": blocks})
+        found.append(memory.measure(config, dtype)["pass"])
+        estimated.append(needs.bytes_of(0, own["hidden_size"], blocks, dtype))
+    assert found[0] < estimated[0]
+    assert np.diff(found) == pytest.approx(np.diff(estimated), rel=0.01)
 
 
 def test_needed_flop_against_counting_by_hand() -> None:
@@ -104,7 +117,7 @@ def test_the_whole_is_told_part_by_part(capfd) -> None:
     command = [sys.executable, BENCHMARKS / "whole.py", twin_folder("gpt_neox"), *texts]
     subprocess.run(command, check=True)
     said = capfd.readouterr().out
-    assert re.match(r"\d+ cores; foretold: time +about \d+ s: start", said)
+    assert re.match(r"\d+ cores; estimated: time +about \d+ s: start", said)
     rows = dict(re.findall(r"^([a-z ,]+?) +(\d+\.\d\d) s .*%$", said, re.MULTILINE))
     assert list(rows) == [whole.START, *whole.PARTS, "rest", "other processes", "all"]
     parts = [float(seconds) for seconds in rows.values()]

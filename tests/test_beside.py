@@ -82,6 +82,6 @@ def test_a_reader_gets_both_beside_the_answers(tmp_path, dtype: str) -> None:
         assert min(moved) > 0
 
 
-def test_times_are_counts_iv() -> None:
+def test_times_are_counts_refused() -> None:
     with pytest.raises(LayerwiseError, match="control: must be greater than or equal to 0"):
         analyze(twin_folder("gpt_neox", 5), **EXAMPLE, control=-1)

@@ -1,11 +1,14 @@
 """The command line: help for a stranger, exit codes, `analyze` end to end and every bad input."""
 
+import ast
 import json
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -15,6 +18,7 @@ from safetensors.numpy import load_file, save_file
 import layerwise
 from claim_records import judged, record
 from layerwise import cli
+from layerwise.__main__ import main as begin
 from layerwise.errors import LayerwiseError
 from layerwise.experiments import of_own_model
 from layerwise.files import write_json
@@ -49,10 +53,29 @@ def run(capsys, *arguments):
 def test_help_lists_the_verbs_in_order(capsys):
     code, out, _ = run(capsys, "--help")
     assert code == 0
-    groups = re.findall(r"^([A-Z][^\n]+):\n((?:  [a-z]+ .*\n)+)", out, re.M)
-    assert [name for name, _ in groups] == list(cli.GROUPS)
-    assert re.findall(r"^  ([a-z]+)  ", "".join(verbs for _, verbs in groups), re.M) == VERBS
+    assert re.findall(r"^╭─ ([A-Z].*?) ─+╮$", out, re.M) == ["Options", *cli.GROUPS]
+    verbs = out[out.index(cli.OWN) :]
+    assert re.findall(r"^│ ([a-z]+)  ", verbs, re.M) == VERBS
     assert "\x1b" not in out
+
+
+def test_what_stands_for_a_value_is_a_word(capsys):
+    """In capitals, or the values themselves; a flag has none, and no type of Python is shown."""
+    for verb in (None, *VERBS):
+        out = run(capsys, *([verb] if verb else []), "--help")[1]
+        shown = dict(re.findall(r"^│[ *]+--([a-z-]+) +(\S+)?", out, re.M))
+        flags = ("help", "version", "json", "csv", "dry-run", "chat-template", "show-completion")
+        flags += ("install-completion",)
+        for option, said in shown.items():
+            if option not in flags:
+                assert re.fullmatch(r"[A-Z][A-Z,.]*|1\|2\|3", said), (verb, option, said)
+        assert not re.search(r"<(str|bool|int|float|path|Any)", out), verb
+
+
+def test_without_a_verb_it_is_the_help(capsys):
+    code, out, err = run(capsys)
+    assert (code, err) == (2, "")
+    assert out.strip() == run(capsys, "--help")[1].strip()
 
 
 def test_version(capsys):
@@ -94,7 +117,7 @@ def test_reading_imports_neither_numpy_nor_torch(results, form):
 )
 def test_the_shell_completes_ids_of_claims(capsys, monkeypatch, results, place, word, offered):
     """As bash asks for them; where nothing was judged, there are none."""
-    monkeypatch.chdir(results.parent / place)
+    monkeypatch.setattr("layerwise.cli.here", lambda: results.parent / place)
     monkeypatch.setenv("_LAYERWISE_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", f"layerwise trace {word}")
     monkeypatch.setenv("COMP_CWORD", "2")
@@ -104,7 +127,6 @@ def test_the_shell_completes_ids_of_claims(capsys, monkeypatch, results, place, 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "Your own model:"),
         (["dance"], "No such command 'dance'"),
         (["analyze"], "Missing option '--model'"),
         (["claims", "--source", "full"], "'full' is not one of 'published', 'measured'"),
@@ -116,10 +138,10 @@ def test_the_shell_completes_ids_of_claims(capsys, monkeypatch, results, place, 
         ([*ANALYZE, "--without", "all"], "without.0: must be 'gains' or 'spectral', found 'all'"),
     ],
 )
-def test_wrong_usage_iv(capsys, arguments, message):
+def test_wrong_usage_refused(capsys, arguments, message):
     code, out, err = run(capsys, *arguments)
     assert (code, out) == (2, "")
-    assert message in " ".join(err.split())
+    assert message in " ".join(err.replace("│", " ").split())
 
 
 @pytest.mark.parametrize(
@@ -135,6 +157,28 @@ def test_exit_codes(capsys, monkeypatch, raised, code, message):
 
     monkeypatch.setattr("layerwise.reader.compare.compare", stop)
     assert run(capsys, "scaling", "a", "b") == (code, "", message)
+
+
+def test_ctrl_c_is_answered_before_anything_is_imported(capsys, monkeypatch, root):
+    """What the command begins with imports nothing; of the rest an interrupt is a sentence."""
+    script = tomllib.loads((root / "pyproject.toml").read_text())["project"]["scripts"]
+    assert script == {"layerwise": "layerwise.__main__:main"}
+    code = (
+        "import sys; before = {*sys.modules}; import layerwise.__main__; "
+        "print(sorted({*sys.modules} - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    new = {name.partition(".")[0] for name in ast.literal_eval(done.stdout)}
+    assert new - {"importlib", "warnings"} == {"layerwise"}
+
+    class Interrupted(ModuleType):
+        def __getattr__(self, name):
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "layerwise.cli", Interrupted("layerwise.cli"))
+    monkeypatch.setattr(layerwise, "cli", Interrupted("layerwise.cli"))
+    assert begin() == 130
+    assert capsys.readouterr().err == "\nlayerwise: interrupted; run it again to go on\n"
 
 
 def test_a_verb_may_have_an_exit_code_of_its_own(capsys, monkeypatch):
@@ -267,7 +311,10 @@ def not_finite(folder):
 
 # What is found on tokenizing and after the forward passes; `test_python` has what is read.
 BAD = {
-    "constant": (constant, "pairs.json with .*preferences that vary.*; use pairs whose two stat"),
+    "constant": (
+        constant,
+        "pairs.json: .*both sides of every category hold the same.*; use statements that d",
+    ),
     "long prompt": (long_prompt, "prompts.json.*takes at most 256 tokens"),
     "not finite": (not_finite, "broken.*hidden states at layer 3 are not finite.*; check the"),
     "no model": (lambda folder: shutil.rmtree(folder / "broken"), "broken.*folder"),
@@ -277,7 +324,7 @@ BAD = {
 
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("case", BAD)
-def test_bad_inputs_iv(capsys, monkeypatch, tmp_path, analyzed, case):
+def test_bad_inputs_refused(capsys, monkeypatch, tmp_path, analyzed, case):
     """Nothing is left of a run that failed, and an earlier one stays as it was."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     shutil.copytree(CHECKPOINT, tmp_path / "broken")
@@ -300,6 +347,17 @@ def test_bad_inputs_iv(capsys, monkeypatch, tmp_path, analyzed, case):
 
 
 @pytest.mark.usefixtures("quick")
+def test_an_interrupt_before_the_verb_begins_has_its_word_too(capsys, monkeypatch):
+    """While arguments are read, or between that and the verb's own words."""
+
+    def interrupted(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli.Verb, "parse_args", interrupted)
+    assert cli.main(["models"]) == 130
+    assert capsys.readouterr().err == "\nlayerwise: interrupted; run it again to go on\n"
+
+
 def test_interrupt_leaves_a_run_to_go_on_from(capsys, tmp_path, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt

@@ -7,14 +7,18 @@ LAYERWISE_MIRROR, is needed for the tests that read them.
 import ast
 import json
 import re
+import tarfile
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from layerwise.inputs.published import read_published
 from layerwise.ledger.claims import read_ledger
+from layerwise.places.result_files import FIGURE_1
 
 NOTEBOOKS = "paper3/notebooks/"
 EXTENDED = "extended_results/"
@@ -31,6 +35,13 @@ class Fact(NamedTuple):
 
 FACTS = [
     # Paper 1
+    *(
+        Fact("p1.finding1.gemma_ci_excl", "Uniformity_Asymmetry_Validation.ipynb", said, stands)
+        for said, stands in (
+            ("bootstrap_ci(neutral_asymmetries)", True),
+            ("bootstrap_ci(asymmetry)", False),
+        )
+    ),
     Fact("p1.disc.business.resamples", "Uniformity_Asymmetry_Validation.ipynb", "u_a - u_b"),
     Fact(
         "p1.finding1.lifestyle_ci_zero",
@@ -180,6 +191,19 @@ FACTS = [
         stands=False,
     ),
     Fact(
+        "p3.report.entropy",
+        f"{NOTEBOOKS}Grand_Unified_Thermodynamic_Benchmark.ipynb",
+        "entropy(probs)",
+    ),
+    *(
+        Fact(
+            "p3.submission.*.families",
+            f"{NOTEBOOKS}h4_validation_v2.py",
+            f"{{'lab': '{lab}', 'behavior': 'EXPAND', 'gain': {gain}, 'layers': 12}}",
+        )
+        for lab, gain in (("Meta", 1.263), ("OpenAI", 1.05))
+    ),
+    Fact(
         "p3.map.figA4",
         f"{NOTEBOOKS}Input_Dependency_Thermodynamics.ipynb",
         "'meta-llama/Llama-3.1-8B'",
@@ -193,6 +217,7 @@ OF_OTHER_KINDS = {
     "p2.notebook.nb003.models": "the names of its result files",
     "p3.lstar.definition": "a text cell, below",
     "p3.readme.hashseed": "what no notebook holds, below",
+    "p3.submission.*.hashseed": "what no notebook holds, below",
 }
 CITES_CODE = re.compile(r"notebook|\.py\b|\bcode\b|script")
 
@@ -277,6 +302,32 @@ def test_what_is_said_of_code_against_upstream(upstream_code, file):
 )
 def test_what_is_said_of_text_cells_against_upstream(upstream_code, file, said):
     assert said in "\n".join(cells((upstream_code / file).read_bytes(), "markdown"))
+
+
+def test_the_bars_of_figure_1_against_upstream(upstream_code, root):
+    """p1.fig1.bars: rows where a column through a bar differs from one beside its group."""
+    (archive,) = upstream_code.glob("uniformity_asymmetry_FINAL_DOI_*.tar.gz")
+    with tarfile.open(archive) as files:
+        (name,) = (one for one in files.getnames() if "figure1_uniformity_asymmetry" in one)
+        picture = np.asarray(Image.open(files.extractfile(name)).convert("RGB"), dtype=int)
+    figure = read_published(root / "published").document(FIGURE_1)
+    zero, top = figure["rows"]["zero"], figure["rows"]["tick"]
+    ticks = picture[:, 216].max(axis=1) < 80  # marks left of the axis, three rows wide
+    for row in (zero, top):
+        assert ticks[row - 2 : row + 3].tolist() == [False, True, True, True, False]
+    first, group, width, beside = 399, 603.5, 120.8, 32  # columns of pixels
+    for number, (category, ends) in enumerate(figure["ends"].items()):
+        left = first + number * group
+        free = left - beside if number < 4 else left + 4 * width + beside
+        for at, (model, end) in enumerate(ends.items()):
+            column = picture[:, int(left + width * (at + 0.5))]
+            differs = np.abs(column - picture[:, int(free)]).max(axis=1) > 12
+            outward = 1 if end > zero else -1
+            # but for the line at zero, three rows wide, and a frame that the legend draws over both
+            inside = differs[range(zero + 2 * outward, end + outward, outward)]
+            assert inside[-1], (category, model)
+            assert np.count_nonzero(~inside) <= 12, (category, model)
+            assert not differs[range(end + outward, end + 6 * outward, outward)].any()
 
 
 def test_no_notebook_seeds_the_hash_against_upstream(upstream_code):

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from layerwise import terminal
+from layerwise.cli import app
 from layerwise.doctor import (
     FULL,
     REHEARSE,
@@ -20,6 +22,7 @@ from layerwise.doctor import (
     Finding,
     as_text,
     here,
+    installed,
     measuring,
 )
 from layerwise.errors import LayerwiseError, TryAgainError, UnreachedError
@@ -31,7 +34,11 @@ from layerwise.steps import doctor
 
 GB = 1e9
 CPU = {"torch": "2.13.0+cpu", "numpy": "2.4.6", "transformers": "5.23.0", "dvc": "3.67.1"}
-LOCKS = {"cpu.lock": CPU, "cuda.lock": CPU | {"torch": "2.13.0"}}
+LOCKS = {
+    "cpu.lock": CPU,
+    "cuda.lock": CPU | {"torch": "2.13.0"},
+    "pipeline.lock": {name: CPU[name] for name in ("numpy", "dvc")},
+}
 
 
 # --- every check, every outcome -----------------------------------------------------------------
@@ -83,8 +90,27 @@ def closed(*slugs: str, error: type[Exception] = LayerwiseError) -> dict[str, An
     return {"layerwise.extraction.hub.look_up": look_up}
 
 
+def declared(*packages: str, **versions: str) -> dict[str, Any]:
+    """What the package asks for, and what is there of it."""
+    return {
+        "importlib.metadata.requires": lambda name: packages,
+        "layerwise.doctor.installed.installed": versions.get,
+    }
+
+
+NEW, OLD = {"numpy": "2.4.6", "torch": "2.13.0"}, {"numpy": "2.4.6", "torch": "2.9.0"}
+NEEDS = ("numpy>=2", "torch>=2.10; extra == 'models'")
 WAITING = {"layerwise.doctor.measuring.time.sleep": lambda seconds: None}
 ONLY = "layerwise.doctor.here.IMPORTED"
+
+
+def at(name: str) -> dict[str, Any]:
+    """The judged claims in a file of the repository, there or not."""
+    return {
+        "layerwise.doctor.installed.judged_claims": lambda source, results: results.parent / name
+    }
+
+
 # check, what is there, what is said, the fix, what it stops
 OUTCOMES: list[tuple[Any, dict[str, Any], str, str, tuple[str, ...]]] = [
     (here.packages, pins(), "all 4 as in cpu.lock, torch 2.13.0+cpu", "", ()),
@@ -94,10 +120,12 @@ OUTCOMES: list[tuple[Any, dict[str, Any], str, str, tuple[str, ...]]] = [
     (here.packages, pins(dvc=None), "dvc is None, locked 3.67.1", "`make setup`", TARGETS),
     (here.packages, pins(torch="2.9.0"),
         "torch 2.9.0 is in no lock (cpu.lock: 2.13.0+cpu, cuda.lock: 2.13.0)", "remove .venv", ()),
+    (here.packages, pins(torch=None), "all 2 as in pipeline.lock, no torch (`make setup-models`",
+        "", ()),
     (here.packages, {ONLY: ("json", "no_such")},
         "no no_such (ModuleNotFoundError: No module named 'no_such')", "make setup", TARGETS),
     (here.repository, {"layerwise.doctor.here.NEEDED": ("dvc.yaml", *"abcdef")},
-        "no a, b, c, d and 2 more", "run it in the repository's root", TARGETS),
+        "no a, b, c, d and 2 more", "run it in a clone of the repository", TARGETS),
     (here.results, rooms(), "report, .dvc can be written, 999.0 GB free, 0.2 GB needed", "", ()),
     (here.results, rooms(disk=0.1), "0.1 GB free, 0.2 GB needed", "make room", TARGETS),
     (here.results, {"os.access": lambda path, mode: path.name != "paper"},
@@ -125,13 +153,29 @@ OUTCOMES: list[tuple[Any, dict[str, Any], str, str, tuple[str, ...]]] = [
         "gemma-7b: accept its licence; or give it a `skip`", ()),
     (measuring.models, closed() | device(80), "0 of 37 can be measured", "its licence", (FULL,)),
     (measuring.models, closed("none") | device(20), "34 of 37 can be measured",
-        "it needs 24.8 GB, 20.0 GB are free; or give it a `skip`", ()),
+        "it needs 24.9 GB, 20.0 GB are free; or give it a `skip`", ()),
     (measuring.models, closed("none") | device(80, disk=39),
         "40.0 GB to fetch, 39.0 GB free", "set HF_HOME to a folder on another disk", (FULL,)),
     (measuring.models, closed(error=TryAgainError) | device(80), "pythia-70m: accept",
         "ask again later, or fill the cache", (FULL,)),
     (measuring.models, closed("gemma-7b", error=TryAgainError) | device(80) | WAITING,
         "34 of 37 can be measured", "could not be asked: gemma-7b: accept", ()),
+    (installed.package, at("params.yaml"),
+        "; `make` needs a clone of the repository, none is ar", "", ()),
+    (installed.package, at("x"), "no judged claims in ",
+        "`make reproduce` in the clone", installed.READING),
+    (installed.packages, declared(*NEEDS, **NEW), "torch 2.13.0 for your own model too", "", ()),
+    (installed.packages, declared(*NEEDS, **OLD),
+        "for your own model no torch>=2.10 (2.9.0 is installed)",
+        "run pip install '.[models]' in a clone", ("layerwise analyze",)),
+    (installed.packages, declared(*NEEDS, numpy="2.4.6"), "for your own model no torch",
+        "run pip install '.[models]' in a clone", ("layerwise analyze",)),
+    (installed.packages, declared(*NEEDS, torch="2.13.0"), "no numpy",
+        "run pip install . in a clone", installed.VERBS),
+    (installed.texts, {"layerwise.inputs.upstream.verify_data": lambda *_, **__: None},
+        "the pinned pairs and prompts are in ", "", ()),
+    (installed.texts, {"layerwise.inputs.upstream.papers_folder": lambda: Path("no")},
+        "not here yet; `layerwise fetch` fetches them", "", ()),
 ]  # fmt: skip
 
 
@@ -162,16 +206,17 @@ def test_a_row_per_model_says_what_it_takes_and_why_it_does_not_run(root, offlin
     """By hand, for four models; the table is as wide as a terminal."""
     put(closed("gemma-7b") | device(30), monkeypatch)
     finding = measuring.models(root)
-    rows = {row["model"]: list(row.values())[1:] for row in finding.rows}
-    assert rows["pythia-6p9b"] == ["yes", 29.0, 1.0, 6.0, ""]
+    rows = {row["slug"]: list(row.values())[2:] for row in finding.rows}
+    assert rows["pythia-6p9b"] == ["yes", 29.2, 1.0, 6.0, ""]
     assert rows["gemma-7b"][0] == "no"
     assert rows["gemma-7b"][-1] == "gemma-7b: accept its licence"
     assert rows["opt-125m"][-1] == "pickles, converted once"
     assert rows["bloom-1b7"][-1].startswith("no commit is recorded")
-    assert rows["apertus-8b"] == ["yes", 33.8, 1.0, 5.0, "too large in float32"]
-    text = as_text({"models": finding})
+    assert rows["apertus-8b"] == ["yes", 34.0, 1.0, 5.0, "too large in float32"]
+    text = terminal.as_text(as_text({"models": finding}), 130)
     table = text[text.index("\n\n") : text.rindex("\n\n")]
-    assert max(map(len, table.splitlines())) <= 130
+    assert ("Pythia-6.9B " in table, "pythia-6p9b" in table) == (True, False)
+    assert max(map(len, text.splitlines())) <= 130
 
 
 def test_a_model_without_an_answer_is_asked_again_and_stops_no_other(root, offline, monkeypatch):
@@ -193,7 +238,7 @@ def test_a_model_without_an_answer_is_asked_again_and_stops_no_other(root, offli
         waited.clear()
         monkeypatch.setattr(hub, "look_up", look_up)
         found = measuring.models(root)
-        return found, {row["model"]: (row["runs"], row["why not"]) for row in found.rows}
+        return found, {row["slug"]: (row["runs"], row["why not"]) for row in found.rows}
 
     found, rows = failing(2, TryAgainError, "pythia-1b", "gpt2")
     assert (rows["pythia-1b"], rows["gpt2"], found.fix) == (("yes", ""), ("yes", ""), "")
@@ -209,7 +254,7 @@ def test_a_model_without_an_answer_is_asked_again_and_stops_no_other(root, offli
     found, rows = failing(9, UnreachedError, "pythia-70m", "pythia-160m")
     assert asked == ["pythia-70m", *sorted(kept, reverse=True)]
     assert {slug for slug, (runs, _) in rows.items() if runs == "yes"} == kept
-    assert rows["pythia-160m"][1] == "could not be asked: pythia-70m: HTTP 500"
+    assert rows["pythia-160m"][1] == "could not be asked: the hub cannot be reached"
     assert waited == [0]
 
 
@@ -240,7 +285,8 @@ def test_data(tmp_path, monkeypatch):
     monkeypatch.delenv("LAYERWISE_MIRROR")
     measuring.data(tmp_path)
     pin = upstream.read_registry().pins["dataset.json"]
-    assert asked == [(place, "dataset.json", pin, 0) for place in (tmp_path, upstream.ADDRESS)]
+    places = tmp_path, upstream.open_mirror(upstream.ADDRESS)
+    assert asked == [(place, "dataset.json", pin, 0) for place in places]
     monkeypatch.setattr("layerwise.inputs.upstream.verify_data", lambda folder: None)
     assert measuring.data(tmp_path) == Finding("the pinned pairs and prompts are in data/")
 
@@ -294,12 +340,35 @@ def test_run_here(offline, root, monkeypatch, is_fetched):
     assert unseen == ([] if is_fetched else ["upstream's data"])
     assert code == (0 if found["can_run"][REPRODUCE] else 2)
     assert by_name["models"]["found"].startswith("0 of 37 can be measured on cuda: ")
-    assert {row["model"] for row in by_name["models"]["rows"]} == set(registry)
+    assert {row["slug"] for row in by_name["models"]["rows"]} == set(registry)
     assert "models" in found["obstacles"][FULL]
 
 
-def test_elsewhere_and_where_torch_and_numpy_do_not_run_it_says_so(tmp_path, root):
-    """Packages that raise when they are imported, as a broken binary does."""
+def test_of_an_installed_package_it_says_which_verbs_run(tmp_path, monkeypatch):
+    """Outside a clone nothing is imported to be looked at, and no network is asked."""
+    monkeypatch.chdir(tmp_path)
+    put(declared(*NEEDS, numpy="2.4.6"), monkeypatch)
+    put(at("params.yaml"), monkeypatch)  # a new clone has none
+    with monkeypatch.context() as patch:
+        patch.setattr("socket.socket", None)
+        patch.setattr("importlib.import_module", None)
+        text, code = doctor.run(True)
+    found = json.loads(text)
+    assert (code, [*found["can_run"]]) == (0, [*installed.VERBS])
+    assert found["obstacles"]["layerwise analyze"] == ["packages"]
+    assert found["checks"][1]["found"] == "for your own model no torch"
+    assert found["can_run"]["layerwise headlines"]
+    verbs = {verb.name or verb.callback.__name__ for verb in app.registered_commands}
+    assert verbs - {"doctor"} == {verb.removeprefix("layerwise ") for verb in installed.VERBS}
+    put(declared(*NEEDS), monkeypatch)
+    shown, code = doctor.run(False)
+    assert code == 2
+    assert "layerwise headlines: no: packages" in terminal.as_text(shown)
+
+
+def test_where_torch_and_numpy_do_not_run_it_says_so(tmp_path, root):
+    """Packages that raise when they are imported, as a broken binary does; half a clone."""
+    (tmp_path / "dvc.yaml").touch()
     for package in ("torch", "numpy"):
         (tmp_path / package).mkdir()
         (tmp_path / package / "__init__.py").write_text("raise ImportError('no libgomp')")
@@ -310,8 +379,8 @@ def test_elsewhere_and_where_torch_and_numpy_do_not_run_it_says_so(tmp_path, roo
                           "LAYERWISE_MIRROR": str(tmp_path), "HF_HUB_CACHE": str(tmp_path)},
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (2, "")
-    assert "FAIL  repository           no dvc.yaml, params.yaml, models.yaml, pub" in done.stdout
-    assert "\n                           -> run it in the repository's root; rest" in done.stdout
-    assert "FAIL  packages             no torch (ImportError: no libgomp)" in done.stdout
+    assert "FAIL  repository           no params.yaml, models.yaml, published, cla" in done.stdout
+    assert "\n                           -> run it in a clone of the repository or b" in done.stdout
+    assert "FAIL  packages             no numpy (ImportError: no libgomp)" in done.stdout
     assert "models               could not be looked at (ImportError: no libgomp)" in done.stdout
     assert "make reproduce:      no: repository, packages" in done.stdout

@@ -12,8 +12,8 @@ CONFIG = {"num_attention_heads": 8, "num_key_value_heads": 8}
 
 
 def of(config: dict[str, int] = CONFIG, **changed: Any) -> Duration:
-    given = {"parameters": 1e8, "tokens": 4000, "size": 512, "n_layers": 12, "points": 2000,
-             "rate": 1e11}  # fmt: skip
+    given = {"parameters": 1e8, "tokens": 4000, "size": 512, "n_layers": 12, "pairs": 1000,
+             "sampled": 2, "rate": 1e11}  # fmt: skip
     return duration.duration(config, **{**given, **changed})
 
 
@@ -32,6 +32,16 @@ def test_singular_values_are_those_of_the_smaller_side() -> None:
     assert of({}).singular_values == of({"n_head": 8}).singular_values == of().singular_values
     assert of(singular=False).singular_values == 0
     assert of(size=4096, singular=False).whole < of(size=4096).whole
+
+
+def test_the_density_of_pairs_grows_as_their_square() -> None:
+    """All else of the statistics does not know the hidden size."""
+
+    def compared(n: int) -> float:
+        return of(pairs=n, size=1024).statistics - of(pairs=n, size=512).statistics
+
+    assert compared(1000) * 1e11 * duration.NEIGHBOURS == pytest.approx(5 * 4 * 1e6 * 512)
+    assert compared(100_000) == pytest.approx(1e4 * compared(1000))
 
 
 def test_what_goes_on_beside_something_else_is_counted_once() -> None:

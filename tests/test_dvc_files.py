@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from layerwise.doctor import FULL, REPRODUCE, TARGETS, dvc_files
-from layerwise.doctor.dvc_files import BEFORE, LOCK, RWLOCK, look, protected, running
+from layerwise.doctor.dvc_files import BEFORE, LOCK, RWLOCK, look, protected, running, site_of
 from layerwise.errors import LayerwiseError
 from layerwise.files import write_text
 from layerwise.rehearsal import scratch
@@ -128,6 +128,38 @@ def test_what_is_committed_is_whole(tmp_path, capfd):
     assert capfd.readouterr().err.count("put back") == 1
 
 
+def test_what_git_does_not_hold_was_not_committed(tmp_path, capfd):
+    """Cut just behind a stage in a repository that never had the file."""
+    (tmp_path / BEFORE).parent.mkdir(parents=True)
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for command in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "one"]):
+        subprocess.run([*git, *command], cwd=tmp_path, check=True)
+    (tmp_path / BEFORE).write_text(stages("a", "b"))
+    (tmp_path / LOCK).write_text(stages("a"))
+    with protected(tmp_path):
+        assert (tmp_path / LOCK).read_text() == stages("a", "b")
+    assert "put back" in capfd.readouterr().err
+
+
+# --- what DVC pickles ---------------------------------------------------------------------------
+
+
+def test_what_dvc_reads_again_is_its_owners_alone(here, monkeypatch):
+    """DVC itself makes the folder one that everybody may write, but leaves one that is there."""
+    monkeypatch.setenv("DVC_SITE_CACHE_DIR", str(here / ".dvc-site"))
+    (here / "end").touch()
+    with protected(here):
+        repro()
+    assert site_of(here).stat().st_mode & 0o777 == 0o700
+    assert any(site_of(here).iterdir())
+    site_of(here).chmod(0o777)
+    finding = look(here)
+    assert "can be written by others, whose pickles DVC would read" in finding.found
+    assert finding.blocks == ()
+    with protected(here):
+        assert look(here).fix == "" or "others" not in look(here).found
+
+
 # --- rwlock -------------------------------------------------------------------------------------
 
 
@@ -195,7 +227,7 @@ def test_another_dvc_is_named_and_its_files_stay(here, at_work):
     assert running(here) == []
 
 
-def test_two_runs_at_once_iv(here):
+def test_two_runs_at_once_refused(here):
     """The second says whose the first is, and leaves its copy of the lock alone."""
     code = (
         "import pathlib, time; from layerwise.doctor.dvc_files import protected\n"

@@ -13,6 +13,7 @@ import torch
 STAND_IN = """#!/bin/sh
 echo "$(basename "$0") $* in $(pwd -P) with $PYTHONPATH"
 """
+MAKE = "make --old-file=setup --old-file=setup-models --old-file=setup-dev"
 BROKEN = "a GPU is there but torch cannot use it"
 NO_GPU = "layerwise: no GPU is visible (with one: docker run --gpus all ...); reproduce and"
 
@@ -74,13 +75,13 @@ def test_the_default_is_what_the_machine_can_do(image):
     code, said, warned = run(image)
     assert (code, said) == (
         0,
-        f"make --old-file=setup reproduce in {tree(image)} with {tree(image)}/code",
+        f"{MAKE} reproduce in {tree(image)} with {tree(image)}/code",
     )
     assert warned.startswith(NO_GPU)
     assert len(warned.splitlines()) == 1
     gpu(image, 0, "torch 2, NVIDIA X")
     code, said, warned = run(image)
-    assert said.startswith("make --old-file=setup reproduce-full in")
+    assert said.startswith(f"{MAKE} reproduce-full in")
     assert (code, warned) == (0, "layerwise: GPU: torch 2, NVIDIA X")
     gpu(image, 1, "RuntimeError: the driver is too old")
     code, said, warned = run(image)
@@ -102,7 +103,7 @@ def test_every_command_is_run_where_it_belongs(image, root):
     (line,) = (li for li in text.splitlines() if li.strip().startswith("test | reproduce"))
     for target in line.strip().rstrip(")").split(" | "):
         assert f"\n{target}:" in (root / "Makefile").read_text()
-        assert run(image, target)[1].startswith(f"make --old-file=setup {target} in {tree(image)}")
+        assert run(image, target)[1].startswith(f"{MAKE} {target} in {tree(image)}")
     # paths of an analysis are those of the mounted folder
     code, said, _ = run(image, "analyze", "--pairs", "my pairs.json")
     work = (image / "work").resolve()

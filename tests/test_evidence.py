@@ -93,7 +93,7 @@ def test_what_is_read_is_recorded_and_nothing_else():
          "model 'tiny', 0 have; there are org/Small; large"),
     ],
 )  # fmt: skip
-def test_missing_iv(read, said):
+def test_missing_refused(read, said):
     with pytest.raises(LayerwiseError) as error:
         read(in_print())
     assert said in str(error.value)
@@ -133,7 +133,7 @@ def test_places_and_shown_parts():
     assert set(derived_cells(rows, in_print())) == {("gains", f"/models/{n}/mean") for n in (0, 1)}
 
 
-def test_a_label_in_place_of_a_number_iv():
+def test_a_label_in_place_of_a_number_refused():
     document = Document("labels", {"": {"half": lambda f: f["a/b"] / f.n}})
     with pytest.raises(LayerwiseError, match=r"found '/a~1b' of labels: 'high'; restore it"):
         derived(document, in_print())

@@ -35,7 +35,7 @@ def test_what_a_program_or_an_image_turned_on_is_off_again() -> None:
     assert after == EXACT | {"sdpa": ["flash", "math"]}
 
 
-def test_variables_that_cannot_be_undone_are_refused_on_a_gpu_iv(
+def test_variables_that_cannot_be_undone_are_refused_on_a_gpu(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Before anything is loaded; a CPU knows none of them."""

@@ -3,7 +3,9 @@
 import re
 from typing import Any
 
+import numpy as np
 import pytest
+import scipy
 
 from judged import DRAWS
 from layerwise.analyses import TABLES, analyse
@@ -15,7 +17,7 @@ from layerwise.experiments.table import EXPERIMENTS, measure_experiment
 from layerwise.inputs.measured import is_identity, measured, merge
 from layerwise.inputs.models import Model
 from layerwise.inputs.published import Published
-from layerwise.places.result_files import SWEEP
+from layerwise.places.result_files import BEYOND, SWEEP
 from stand_ins import MODELS, found
 from tiny_checkpoints import PROMPTS, PUBLISHED
 
@@ -61,7 +63,7 @@ def test_models_of_the_registry_are_measured_and_all_others_refused(
         )
 
 
-def test_a_number_without_a_place_iv(published: Published) -> None:
+def test_a_number_without_a_place_refused(published: Published) -> None:
     misspelt = Experiment(SWEEP, "models", lambda *_: {"n_heads": 4, "all_layer_gain": [1.0]})
     subject = Subject(MODELS["pythia-70m"], read, Guarded(), PROMPTS, published)
     message = "must have a place in it, found none at /models/0/all_layer_gain; correct the name"
@@ -85,8 +87,9 @@ ELSEWHERE = {
     ),
     "spectral_norms": "study:/prediction",
     "anisotropy": "pythia-6p9b:",
-    # of layers that a twin does not have; and of Mistral's matrices and logits
-    "sequence_gains": ("norms:", "per_head:"),
+    # of layers that a twin does not have, and a test that no experiment repeats; and of Mistral's
+    # matrices and logits
+    "sequence_gains": ("norms:", "per_head:", "tuning:", "typed:/references"),
     "unembedding": ("study:/mistral_unembedding", "pages:/mistral-7b/"),
 }
 OF_TRACES = (
@@ -115,6 +118,14 @@ def test_every_statistic_of_the_experiments_is_measured(analysis: str, evidence:
     elsewhere = ELSEWHERE.get(analysis, ())
     lost = [key for key in wanted.derived if not any(f"{key}/".startswith(of) for of in known)]
     assert [key for key in lost if not key.startswith(elsewhere)] == []
+
+
+def test_interval_of_a_measured_gain_is_students_over_its_prompts(evidence: Evidence) -> None:
+    drawn = analyse("lab_heritage", evidence).documents["hunt"]["drawn"]
+    gains = found("hunt", "opt-125m")[f"{BEYOND}hunt"]["/opt-125m"]["gains"]["penultimate"]
+    spread = scipy.stats.t(len(gains) - 1, np.mean(gains), scipy.stats.sem(gains))
+    assert drawn["models"]["opt-125m"]["interval"] == pytest.approx(spread.interval(0.95))
+    assert drawn["n_prompts"] == len(gains)
 
 
 def test_what_is_filled_and_what_is_derived_are_disjoint_and_cover(evidence: Evidence) -> None:

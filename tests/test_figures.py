@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -17,7 +18,6 @@ from claim_records import judged, note_statistics, record
 from judged import analysed
 from layerwise.analyses import TABLES
 from layerwise.analyses.drawn import of_model
-from layerwise.analyses.lab_heritage import FIGURE2
 from layerwise.errors import LayerwiseError
 from layerwise.figures import INDEX, style
 from layerwise.figures.drawing import FIGURES, READS, Drawn, draw, draw_all
@@ -26,9 +26,11 @@ from layerwise.figures.printed import inlined
 from layerwise.files import read_json, write_json
 from layerwise.inputs.measured import measured
 from layerwise.inputs.published import Published
+from layerwise.ledger.tally import ALIKE
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.places import result_files as files
 from layerwise.steps import draw as stage
+from test_texts import refused
 
 MODELS = Path(__file__).resolve().parent.parent / "models.yaml"
 ALL_BUT_TWO = [
@@ -72,6 +74,12 @@ def drawn(numbers: Numbers) -> dict[str, Drawn]:
     return {one.name: one for one in draw_all(numbers)}
 
 
+def test_figures_use_no_private_word(drawn: dict[str, Drawn]) -> None:
+    for name, one in drawn.items():
+        texts = [one.title, one.caption, one.note, words(one.figure) if one.figure else ""]
+        assert refused(" ".join(texts)) == [], name
+
+
 def words(figure: Figure) -> str:
     return " ".join(text.get_text() for text in figure.findobj(match=Text)).replace("\n", " ")
 
@@ -101,11 +109,10 @@ def by_model(published: Published, file: str, place: str) -> dict[str, dict[str,
 
 def test_published_numbers_give_every_figure_but_two(drawn: dict[str, Drawn]) -> None:
     assert [name for name, one in drawn.items() if one.figure] == ALL_BUT_TWO
-    assert drawn["question_critical_layer"].reason.endswith("models not published")
+    unanswered = drawn["question_critical_layer"]
+    assert unanswered.reason == "no number that answers it was published"
     left_out = drawn["anisotropy_spectra"]
-    assert left_out.reason == (
-        "anisotropy of pythia-6p9b, gemma-2b: spectra, L_star_anisotropy, n_prompts not published"
-    )
+    assert left_out.reason == "anisotropy of Pythia-6.9B, Gemma-2B: spectra not published"
     assert {analysis for reads in READS.values() for analysis in reads} <= {*TABLES, "claims"}
     assert left_out.caption.endswith("The notebook plotted but did not save them.")
 
@@ -147,19 +154,19 @@ def test_what_was_not_measured_is_left_out_with_the_reason(published: Published)
     drawn = {d.name: d for d in draw_all(Numbers("measured", {"depth_gain": found.documents}, {}))}
     assert [name for name, one in drawn.items() if one.figure] == ["depth_gain"]
     text = words(drawn["depth_gain"].figure)
-    for said in ("n = 3 sizes", "n = 3 prompts each", "Not measured: 1b, 1.4b"):
+    for said in ("n = 3 sizes", "n = 3 prompts each", "Not measured: 1B, 1.4B"):
         assert said in text
     assert drawn["overview"].reason == "the papers' claims: not judged here"
     assert drawn["bins"].reason == (
-        "bins of any model: bootstrap_results, original_results, comparison new_sig_layers, k_bins "
+        "bins of any model: bootstrap results, original results, comparison new sig layers, k bins "
         "not measured"
     )
 
 
-def test_numbers_iv(tmp_path: Path, numbers: Numbers) -> None:
+def test_numbers_refused(tmp_path: Path, numbers: Numbers) -> None:
     with pytest.raises(LayerwiseError, match=r"there are no statistics \(\*\.json\) here; analyse"):
         read_numbers("published", tmp_path, tmp_path, MODELS)
-    with pytest.raises(NothingToDraw, match="bins of pythia-6p9b: a b, k_bins not published"):
+    with pytest.raises(NothingToDraw, match=r"bins of Pythia-6\.9B: a b not published"):
         numbers.document("bins", "pythia-6p9b", "a/b", "k_bins")
     name = numbers.names["llama-3p1-8b-instruct-template"]
     assert (name, "summary" in numbers.names) == ("Llama-3.1-8B-Instruct, template", False)
@@ -173,7 +180,7 @@ def test_the_stage_writes_all_figures_or_nothing(
     write_json(few / "bins.json", bins)
     write_json(few / "depth_gain.json", gains)
     said = stage.run("published", few, claims, out, MODELS)
-    assert said.startswith(f"4 figures in {out}\n  without question_word_parity: questions")
+    assert said.startswith(f"4 figures in {out}\n  without question_word_parity: no number")
     index = read_json(out / INDEX)
     found = {entry["name"]: entry for entry in index["figures"] if entry["left_out"] is None}
     assert list(found) == ["overview", "agreement", "bins", "depth_gain"]
@@ -205,9 +212,22 @@ def test_save_gives_the_same_bytes_and_an_svg_that_follows_its_page(
     ids, used = (
         set(re.findall(found, inside)) for found in (r'id="([^"]+)"', r'(?:href="|url\()#([\w-]+)')
     )
-    assert ids == used
-    assert all(one.startswith("layers-") for one in ids)  # no other figure's
+    assert ids == used == {f"layers-{number}" for number in range(len(ids))}  # no other figure's
+    assert not re.search(r'<path d="[^"]*" fill="none" />', inside)  # nothing would be painted
+    elements = [*ElementTree.fromstring(inside).iter()]
+    drawn = {element.get("id"): element.attrib for element in elements}
+    for mark in (element for element in elements if element.tag.endswith("}use")):
+        assert {"stroke", "stroke-width"}.isdisjoint(
+            drawn[mark.attrib["href"][1:]].keys() & mark.keys()
+        )
     assert len(inside) < 20_000
+    # the PDF is as wide, and without message and footer
+    ((width, height),) = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", one.pdf)
+    whole = draw("layers", numbers).figure.get_figheight()
+    assert float(width) == pytest.approx(72 * style.WIDTH)
+    assert 72 * (whole - 1) < float(height) < 72 * (whole - 0.3)
+    assert one.title in inside.replace("</tspan>", "")
+    assert one.note.startswith("Bars: 95% intervals")
 
 
 # --- against the published tables ---------------------------------------------------------------
@@ -218,13 +238,16 @@ def curve(rows: Mapping[str, Any], low: str = "ci_lo", high: str = "ci_hi") -> P
     return {(int(n), row[key]) for n, row in rows.items() for key in ("r", low, high)}
 
 
-def test_the_points_are_those_of_the_tables(drawn: dict[str, Drawn], published: Published) -> None:
+def test_the_points_are_those_of_the_tables(
+    drawn: dict[str, Drawn], numbers: Numbers, published: Published
+) -> None:
     of, ends = published.document, ("ci_lower", "ci_upper")
     pairs, llama = of(files.PAIRS)["results"], of(files.LLAMA)["pair_level_results"]
     centroid = [{n: row["centroid_asymmetry"] for n, row in of.items()} for of in (pairs, llama)]
     sizes = by_model(published, files.SWEEP, "models")
-    keys = ("n_layers", "residual_gain_mean", "residual_gain_std")
+    keys = ("n_layers", "residual_gain_mean")
     gains = {name: [size[key] for key in keys] for name, size in sizes.items()}
+    intervals = numbers.statistics["depth_gain"]["family"]["drawn"]["interval"]
     norms = by_model(published, files.SPECTRAL, "results").values()
     profiles = [row["W_V_spectral_norm"] for row in norms]
     found = by_model(published, files.CROSS, "results").values()
@@ -236,12 +259,14 @@ def test_the_points_are_those_of_the_tables(drawn: dict[str, Drawn], published: 
         ("layer_curves", 3, curve(of(files.GEMMA)["results"])),
         *(("template_comparison", 0, curve(of(files.TEMPLATE)[f"results_{how}_template"]))
           for how in ("with", "without")),
-        *(("depth_gain", 0, [(n, mean + sign * sd) for n, mean, sd in gains.values()])
-          for sign in (-1, 0, 1)),
+        ("depth_gain", 0, gains.values()),
+        ("depth_gain", 0, [(gains[name][0], end) for name, ends in intervals.items()
+                           for end in ends]),
         ("spectral_norms", 0, [(r["W_V_mean_spectral"], r["W_O_mean_spectral"]) for r in norms]),
         ("spectral_norms", 1,
          [((n + 1) / len(of_one), norm) for of_one in profiles for n, norm in enumerate(of_one)]),
-        *(("critical_layer", 0, [(row[key], place) for place, row in enumerate(found)])
+        *(("critical_layer", 0,
+           [(100 * row[key] / row["L"], place) for place, row in enumerate(found)])
           for key in ("L_star_empirical", "L_star_predicted")),
         ("anisotropy", 0, enumerate(of(files.ANISOTROPY)["intrinsic_dim_ratio"])),
     ]  # fmt: skip
@@ -258,11 +283,12 @@ def test_the_points_are_those_of_the_tables(drawn: dict[str, Drawn], published: 
 
 def test_asymmetries_are_those_of_the_table(drawn: dict[str, Drawn], published: Published) -> None:
     (axes,) = drawn["asymmetry_by_category"].figure.axes
-    names = [label.get_text().split(",")[0] for label in axes.get_yticklabels()]
+    shown = [label.get_text().split(",")[0] for label in axes.get_yticklabels()]
+    assert shown[0] == "numeric facts"
     for line, model in zip(axes.lines, ("gemma", "llama", "mistral", "apertus"), strict=False):
         (file,) = [f for f in published.files() if f.startswith(f"Results/results_{model}_2025")]
         document = published.document(file)
-        expected = [document[name.replace(" ", "_")]["asymmetry"] for name in names]
+        expected = [document[name]["asymmetry"] for name in document if not name.startswith("_")]
         assert list(line.get_xdata()) == expected
     assert drawn["asymmetry_by_category"].title.startswith("On lifestyle 2 of 4 models lie")
 
@@ -271,36 +297,40 @@ def test_the_size_over_the_bound_is_marked(drawn: dict[str, Drawn], published: P
     left, right = drawn["depth_gain"].figure.axes
     sizes = by_model(published, files.SWEEP, "models")
     assert {depth for depth, _ in points(left, style.RED.lower())} == {16}
-    assert drawn["depth_gain"].title.endswith("10^(1/L): 1b")
+    assert drawn["depth_gain"].title.endswith("10^(1/L): 1B")
     # the printed -0.81 is the correlation with the density of heads, not with depth
     text = words(drawn["depth_gain"].figure)
-    assert "r(depth, mean gain) = −0.878, p = 0.004." in text
+    assert "r(depth, mean gain) = −0.878, p = 0.004, 95% interval −0.98 to −0.46." in text
+    assert "Over the 16 models of the survey r = −0.277" in text
     assert "r(head density, mean gain) = −0.812, p = 0.014." in text
     outside = [one for of in sizes.values() for one in of["residual_gain_all"]
                if not 0.82 <= one <= 1.38]  # fmt: skip
     assert right.get_title() == f"single prompts: {len(outside)} outside the paper's axis"
     labels = [label.get_text() for label in right.get_xticklabels()]
     for place, (label, column) in enumerate(zip(labels, right.lines, strict=False)):
-        assert list(column.get_ydata()) == sizes[f"pythia-{label}"]["residual_gain_all"]
+        assert list(column.get_ydata()) == sizes[f"pythia-{label.lower()}"]["residual_gain_all"]
         assert np.abs(column.get_xdata() - place).max() <= 0.2
 
 
-def test_lab_heritage_draws_the_papers_choice_and_the_hunt(
-    drawn: dict[str, Drawn], published: Published
+def test_lab_heritage_draws_every_model_and_the_shares_in_print(
+    numbers: Numbers, published: Published
 ) -> None:
-    (axes,) = drawn["lab_heritage"].figure.axes
-    hunt, sizes = (
-        by_model(published, *of) for of in ((files.HUNT, "tested_results"), (files.SWEEP, "models"))
+    shares = {"p3.heritage.eleuther_dampen": 80, "p3.heritage.others_expand": 100}
+    claims = [{**REPORTED[0], "id": name, "published": of} for name, of in shares.items()]
+    one = draw("lab_heritage", replace(numbers, claims=claims))
+    left, right = one.figure.axes
+    hunt = by_model(published, files.HUNT, "tested_results")
+    below = [of for of in hunt.values() if of["gain_no_ln_mean"] < 1]
+    rows = [label.get_text() for label in left.get_yticklabels()]
+    assert sorted(rows)[:2] == ["BLOOM-1B1 (BigScience)", "BLOOM-1B7 (BigScience)"]
+    gains = {x for x, _ in points(left)}
+    assert gains >= {round(of["gain_no_ln_mean"], 9) for of in hunt.values()}
+    assert {(80.0, -0.22), (100.0, 0.78)} <= points(right, style.RED.lower())
+    by_group = [sum(of["lab"] == "EleutherAI" for of in below), len(below)]
+    assert one.title.startswith(
+        f"Mean gain is below 1 in {by_group[0]} of 5 models of EleutherAI and "
+        f"{by_group[1] - by_group[0]} of 11 models of other labs; Fisher's p = 0.036 (0.003 to"
     )
-    chosen = [
-        sizes[name]["residual_gain_mean"] if name in sizes else hunt[name]["gain_no_ln_mean"]
-        for name in FIGURE2
-    ]
-    hollow = [row["gain_no_ln_mean"] for row in hunt.values() if row["lab"] == "EleutherAI"]
-    assert rounded([*((-0.1, x) for x in chosen), *((0.2, x) for x in hollow)]) <= points(axes)
-    np.testing.assert_allclose(np.mean(chosen), 0.991, atol=5e-4)  # as printed
-    assert axes.get_xticklabels()[0].get_text() == "EleutherAI\nn = 5"
-    assert drawn["lab_heritage"].title == "Mean gain is below 1 in 1 of 5 labs: EleutherAI"
 
 
 def test_leaving_a_category_out_changes_r(drawn: dict[str, Drawn], numbers: Numbers) -> None:
@@ -310,8 +340,8 @@ def test_leaving_a_category_out_changes_r(drawn: dict[str, Drawn], numbers: Numb
     _, right, *_ = drawn["validation"].figure.axes
     assert round(r, 9) in {x for x, _ in points(right, style.RED.lower())}
     assert drawn["validation"].title == (
-        "r over the categories is −0.874 in Pythia-6.9B and "
-        f"{style.signed(r)} without ground truth numeric"
+        "r over the categories is −0.87 [−0.99, −0.21] in Pythia-6.9B, and "
+        f"{style.signed(r, 2)} [−0.97, +0.60] without numeric facts"
     )
 
 
@@ -319,35 +349,39 @@ def test_leaving_a_category_out_changes_r(drawn: dict[str, Drawn], numbers: Numb
 
 
 def test_overview_counts_every_claim_once(drawn: dict[str, Drawn]) -> None:
-    (axes,) = drawn["overview"].figure.axes
-    labels = [label.get_text() for label in axes.get_yticklabels()]
-    assert labels == [
-        "Paper 1, abstract (n = 2)",
-        "Paper 1, rest of the paper (n = 1)",
-        "Paper 2, rest of the paper (n = 2)",
-    ]
-    widths = {group.get_label(): [bar.get_width() for bar in group] for group in axes.containers}
-    assert widths == {"agrees": [50, 100, 0], "differs": [50, 0, 50], "needs weights": [0, 0, 50]}
+    abstract, rest = drawn["overview"].figure.axes
+    assert (abstract.get_title(), rest.get_title()) == ("abstract", "rest of the paper")
+    labels = [label.get_text() for label in rest.get_yticklabels()]
+    assert labels == ["Paper 1, n = 1", "Paper 2, n = 2"]
+    widths = {group.get_label(): [bar.get_width() for bar in group] for group in rest.containers}
+    assert widths == {"agrees": [1, 0], "differs": [0, 1], "needs the weights": [0, 1]}
+    assert [text.get_text() for text in abstract.texts] == ["1 differs", ""]
     assert drawn["overview"].title == (
-        "Of 4 printed values that can be compared 2 do not stand, 1 of them in the abstracts"
+        "Of 5 claims 4 can be compared: 2 of these differ or are contradicted, 1 in the abstracts"
     )
 
 
-def test_every_verdict_of_the_ledger_has_a_colour_of_its_own(numbers: Numbers) -> None:
+def test_every_verdict_of_the_ledger_has_a_colour(numbers: Numbers) -> None:
+    told = [word for words in ALIKE.values() for word in words]
+    assert sorted(told) == sorted(VERDICTS)
     records = [{**REPORTED[0], "verdict": word} for word in VERDICTS]
     figure = draw("overview", replace(numbers, claims=records)).figure
     (legend,) = [legend for sub in figure.subfigs for legend in sub.legends]
-    assert {text.get_text() for text in legend.get_texts()} == set(VERDICTS)
+    assert {text.get_text() for text in legend.get_texts()} == set(ALIKE)
     colours = {to_hex(patch.get_facecolor()) for patch in legend.get_patches()}
-    assert len(colours) == len(VERDICTS)
+    assert len(colours) == len(ALIKE)
 
 
-def test_agreement_draws_what_is_not_equal(drawn: dict[str, Drawn]) -> None:
-    (axes,) = drawn["agreement"].figure.axes
-    assert sorted(round(x, 3) for x, _ in points(axes)) == [0.001, 0.501]
+def test_agreement_draws_what_is_not_equal(numbers: Numbers) -> None:
+    tiny = record("p2.tiny", paper=2, where="section 4", published=1.0, recomputed=1 + 1e-14)
+    one = draw("agreement", replace(numbers, claims=[*REPORTED, tiny]))
+    (axes,) = one.figure.axes
+    drawn = sorted(float(f"{x:.3g}") for line in axes.lines[:-1] for x, _ in line.get_xydata())
+    assert drawn == [1e-6, 0.001, 0.501]  # the rounding of the arithmetic at the edge
+    assert set(axes.lines[-1].get_xdata()) == {0.1}
     assert axes.get_yticklabels()[1].get_text() == "Paper 1, rest of the paper (n = 2, 1 equal)"
-    assert drawn["agreement"].title == (
-        "3 of 4 numbers come out as printed; 1 do not, 1 of them by more than 10%"
+    assert one.title == (
+        "4 of 5 numbers agree with the printed ones; 1 do not, 1 of them by more than 10%"
     )
 
 
@@ -369,7 +403,7 @@ def test_a_specification_curve_holds_every_estimate_and_how_it_was_asked() -> No
     rows = [label.get_text() for label in below.get_yticklabels()]
     assert rows[:2] == ["as the papers did", "without one category"]
     assert one.title.endswith(
-        "As the papers asked: yes 1, no 1; under other choices: undecided 1, too few 1"
+        "As the papers asked: 1 yes, 1 no; under other choices: 1 undecided, 1 too few"
     )
     assert "95% interval" in one.caption
 

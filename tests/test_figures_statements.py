@@ -8,7 +8,6 @@ import pytest
 
 from judged import analysed
 from layerwise.analyses import drawn
-from layerwise.analyses.lab_heritage import FIGURE2
 from layerwise.analyses.questions.table import as_many_by_chance, words, words_of_others
 from layerwise.figures.drawing import draw
 from layerwise.figures.numbers import OWN, Numbers
@@ -42,15 +41,22 @@ def test_counts_of_layers_are_those_of_the_tables(stated: Any, published: Publis
     turning = [m for m in layers["0"] if layers["0"][m]["r"] * layers["32"][m]["r"] < 0]
     assert stated["pairs"][SLUG]["drawn"]["turning"] == turning
     assert 0 < len(turning) < len(layers["0"])
+    ends = {"first": layers["0"], "last": layers["32"]}
+    clear = [m for m in turning if all(of[m]["ci_lower"] * of[m]["ci_upper"] > 0
+                                       for of in ends.values())]  # fmt: skip
+    assert stated["pairs"][SLUG]["drawn"]["turning_clearly"] == clear
     for how in ("with", "without"):
-        r = [row["r"] for row in of(files.TEMPLATE)[f"results_{how}_template"].values()]
-        n_negative = stated["cross_model"]["llama-3p1-8b-instruct"]["drawn"]["n_negative"]
-        assert n_negative[how] == np.sum(np.array(r) < 0)
+        high = [row["ci_hi"] for row in of(files.TEMPLATE)[f"results_{how}_template"].values()]
+        n_below = stated["cross_model"]["llama-3p1-8b-instruct"]["drawn"]["n_below_zero"]
+        assert n_below[how] == np.sum(np.array(high) < 0) > 0
     for slug, file in files.PROFILES.items():
         shares = of(file)["intrinsic_dim_ratio"]
         peak = int(np.argmax(shares))
         behind = [n for n, share in enumerate(shares) if n > peak and share < max(shares) / 2]
-        assert stated["anisotropy"][slug]["drawn"]["half_layer"] == behind[0]
+        rise = max(range(1, len(shares)), key=lambda n: shares[n] - shares[n - 1])
+        found = stated["anisotropy"][slug]["drawn"]
+        assert found["half_layer"] == behind[0]
+        assert found["steepest_rise"] == [rise, shares[rise] - shares[rise - 1]]
 
 
 def test_counts_of_models_are_those_of_the_tables(stated: Any, published: Published) -> None:
@@ -70,10 +76,18 @@ def test_counts_of_models_are_those_of_the_tables(stated: Any, published: Publis
          for layer in sorted(map(int, model["layer_results"]))]
         for model in of(files.SCALING)["models"].values()
     ]  # fmt: skip
-    assert stated["scaling"]["family"]["drawn"] == {
+    # Fisher's z of r over six categories has the standard error 1/sqrt(3)
+    ends = [np.tanh(np.arctanh(r)[:, None] + [-1.959964 / 3**0.5, 1.959964 / 3**0.5])
+            for r in curves]  # fmt: skip
+    found = stated["scaling"]["family"]["drawn"]
+    for of_model, wanted in zip(found.pop("intervals").values(), ends, strict=True):
+        np.testing.assert_allclose(list(of_model.values()), wanted, rtol=1e-5)
+    assert found == {
         "n_models": len(curves),
         "n_negative_at_end": sum(r[-1] < 0 for r in curves),
         "n_with_positive": sum(max(r) > 0 for r in curves),
+        "n_clear_at_end": sum(of[-1, 1] < 0 for of in ends),
+        "n_clear_positive": sum(of[:, 0].max() > 0 for of in ends),
     }
     norms = [
         [np.mean(row[f"{matrix}_spectral_norm"]) for matrix in ("W_V", "W_O")]
@@ -89,32 +103,32 @@ def test_counts_of_models_are_those_of_the_tables(stated: Any, published: Publis
     }
 
 
-def test_labs_have_the_mean_and_its_error_of_their_models(
-    stated: Any, published: Published
-) -> None:
+def test_labs_have_the_shares_of_their_models(stated: Any, published: Published) -> None:
     hunt = {short(row["model"]): row for row in published.document(files.HUNT)["tested_results"]}
-    swept = {row["model"]: row for row in published.document(files.SWEEP)["models"]}
     found = stated["lab_heritage"]["hunt"]["drawn"]
-    gains = {
-        lab: [row["gain_no_ln_mean"] for row in hunt.values() if row["lab"] == lab]
-        for lab in {row["lab"] for row in hunt.values()}
-    }
-    assert found["hunt"]["EleutherAI"]["gains"] == gains["EleutherAI"]
-    gains["EleutherAI"] = [
-        swept[name]["residual_gain_mean"] if name in swept else hunt[name]["gain_no_ln_mean"]
-        for name in FIGURE2
-    ]
-    assert found["labs"].keys() == gains.keys()
-    for lab, some in gains.items():
-        column, n = found["labs"][lab], len(some)
-        np.testing.assert_allclose(column["gains"], some, rtol=1e-12)
-        np.testing.assert_allclose(column["mean"], sum(some) / n, rtol=1e-12)
-        if n == 1:
-            assert column["se"] is None
-        else:
-            error = np.std(some, ddof=1) / np.sqrt(n)
-            np.testing.assert_allclose(column["se"], error, rtol=1e-12)
-    assert found["labs_below_1"] == [lab for lab, some in gains.items() if np.mean(some) < 1]
+    assert found["models"].keys() == hunt.keys()
+    for name, row in hunt.items():
+        # Student's of five prompts, whose deviation is over n
+        half = 2.776445 * row["gain_no_ln_std"] / 2
+        wanted = row["gain_no_ln_mean"] - half, row["gain_no_ln_mean"] + half
+        np.testing.assert_allclose(found["models"][name]["interval"], wanted, rtol=1e-6)
+    for name, of in found["shares"].items():
+        gains = [row["gain_no_ln_mean"] for row in hunt.values()
+                 if (row["lab"] == "EleutherAI") == (name == "EleutherAI")]  # fmt: skip
+        below = sum(gain < 1 for gain in gains)
+        as_claimed = below if name == "EleutherAI" else len(gains) - below
+        assert (of["n"], of["below"]) == (len(gains), below)
+        assert of["value"] == pytest.approx(100 * as_claimed / len(gains))
+        assert 0 < of["low"] < of["value"] < of["high"] < 100
+
+
+def test_an_interval_of_a_mean_gain_is_students(stated: Any, published: Published) -> None:
+    for row in published.document(files.SWEEP)["models"]:
+        gains = np.array(row["residual_gain_all"])
+        half = 2.063899 * gains.std(ddof=1) / np.sqrt(len(gains))
+        wanted = gains.mean() - half, gains.mean() + half
+        found = stated["depth_gain"]["family"]["drawn"]["interval"][row["model"]]
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
 def test_of_a_measurement_the_models_that_it_reached_are_counted(published: Published) -> None:
@@ -149,12 +163,12 @@ def test_a_result_file_is_stated_beside_its_own_keys() -> None:
     results = {"validation": validation, "anisotropy": anisotropy, "gains": gains_of(1.0)}
     found = drawn.of_model(results)
     assert {name: of.keys() - results[name].keys() for name, of in found.items()} == {
-        "validation": {"_without_one"},
+        "validation": {"_without_one", "_interval"},
         "anisotropy": {"drawn"},
         "gains": set(),
     }
     assert results["anisotropy"] == {"intrinsic_dim_ratio": [0.2, 0.9, 0.5, 0.4]}  # as it was
-    assert found["anisotropy"]["drawn"] == {"half_layer": 3}  # and of no spectra nothing
+    assert found["anisotropy"]["drawn"].keys() == {"half_layer", "steepest_rise"}  # no spectra
     others = [(0.1, 1.0), (0.4, 0.7), (0.3, 0)]
     np.testing.assert_allclose(
         found["validation"]["_without_one"]["b/~c"]["r"], np.corrcoef(np.transpose(others))[0, 1]
@@ -164,10 +178,10 @@ def test_a_result_file_is_stated_beside_its_own_keys() -> None:
 @pytest.mark.parametrize(
     ("shares", "half", "said"),
     [
-        ([0.2, 0.9, 0.5, 0.4, 0.3], 3, "is down to half at layer 3"),
-        ([0.2, 0.9, 0.5, 0.4], 3, "stays over half of it, and behind the final norm is 0.400"),
-        ([0.2, 0.9, 0.5, 0.6], None, "stays over half of it"),
-        ([0.2, 0.4, 0.9], None, "stays over half of it"),
+        ([0.2, 0.9, 0.5, 0.4, 0.3], 3, "falls below half of its peak at layer 3"),
+        ([0.2, 0.9, 0.5, 0.4], 3, "only at the last, after the final norm (0.500 to 0.400)"),
+        ([0.2, 0.9, 0.5, 0.6], None, "stays above half of its peak"),
+        ([0.2, 0.4, 0.9], None, "stays above half of its peak"),
     ],
 )
 def test_a_share_falls_to_half_or_does_not(
@@ -176,7 +190,7 @@ def test_a_share_falls_to_half_or_does_not(
     document = {"intrinsic_dim_ratio": shares, "n_layers": len(shares) - 1, "n_prompts": 9}
     document["L_star_anisotropy"] = shares.index(0.9)
     found = drawn.of_model({"anisotropy": document})
-    assert found["anisotropy"]["drawn"] == {"half_layer": half}
+    assert found["anisotropy"]["drawn"]["half_layer"] == half
     one = draw("anisotropy", Numbers(OWN, {"anisotropy": {"m": found["anisotropy"]}}, {"m": "M"}))
     assert one.title.endswith(said), one.reason
 

@@ -9,8 +9,10 @@ import pytest
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import (
+    LARGEST,
     atomic_path,
     dated,
+    n_processes,
     read_json,
     together,
     write_json,
@@ -70,7 +72,7 @@ def test_json_round_trip_keeps_order_and_numbers(tmp_path: Path) -> None:
     [(math.nan, "results must be finite numbers"), (-math.inf, "results must be finite numbers"),
      ("a\ud800", r"character \d+ is half of a surrogate pair")],
 )  # fmt: skip
-def test_write_json_iv(tmp_path: Path, value: object, message: str) -> None:
+def test_write_json_refused(tmp_path: Path, value: object, message: str) -> None:
     with pytest.raises(LayerwiseError, match=rf"a\.json: {message}"):
         write_json(tmp_path / "a.json", {"r": [value]})
     assert names(tmp_path) == []
@@ -90,7 +92,7 @@ def test_write_json_iv(tmp_path: Path, value: object, message: str) -> None:
         (b"[" * 100_000, "nested too deeply"),
     ],
 )
-def test_read_json_iv(tmp_path: Path, content: bytes, message: str) -> None:
+def test_read_json_refused(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "a.json").write_bytes(content)
     with pytest.raises(LayerwiseError, match=rf"a\.json: .*{message}"):
         read_json(tmp_path / "a.json")
@@ -106,8 +108,11 @@ def test_read_json_missing_or_folder(tmp_path: Path) -> None:
         with pytest.raises(LayerwiseError, match="found a device or a pipe; save what it gives"):
             read_json(endless)
     with (tmp_path / "sparse.json").open("wb") as file:
-        file.truncate(2**40)
-    with pytest.raises(LayerwiseError, match="read whole has at most"):
+        file.truncate(LARGEST + 1)
+    with pytest.raises(
+        LayerwiseError,
+        match=rf"read whole has at most {LARGEST} bytes, found {LARGEST + 1}; use less",
+    ):
         read_json(tmp_path / "sparse.json")
 
 
@@ -154,3 +159,61 @@ def test_dated_puts_the_time_stamp_where_the_published_files_have_it(
         monkeypatch.setenv("SOURCE_DATE_EPOCH", odd)
         with pytest.raises(LayerwiseError, match="SOURCE_DATE_EPOCH must be a whole number from 0"):
             dated({})
+
+
+@pytest.mark.parametrize(("taken", "is_folder"), [("z", True), ("figures", False)])
+def test_together_takes_no_place_of_the_other_kind_and_then_moves_nothing(
+    tmp_path: Path, taken: str, is_folder: bool
+) -> None:
+    place = tmp_path / taken
+    place.mkdir() if is_folder else place.write_text("mine")
+    found, wanted = ("a folder", "a file") if is_folder else ("a file", "a folder")
+
+    def write() -> None:
+        with together(tmp_path) as part:
+            (part / "a").write_text("1")
+            (part / "z").write_text("1")
+            (part / "figures").mkdir()
+
+    with pytest.raises(
+        LayerwiseError, match=f"{taken}: {wanted} of the results goes there, found {found}; move it"
+    ):
+        write()
+    assert names(tmp_path) == [taken]
+    assert is_folder or place.read_text() == "mine"
+
+
+LAUNCHED = {
+    "WORLD_SIZE": "2",
+    "RANK": "1",
+    "LOCAL_RANK": "0",
+    "MASTER_ADDR": "a",
+    "MASTER_PORT": "9",
+}
+
+
+@pytest.mark.parametrize(
+    ("without", "changed", "message"),
+    [
+        (
+            "RANK",
+            {},
+            "found WORLD_SIZE=2 and no RANK; start it with `accelerate launch`, or unset W",
+        ),
+        ("MASTER_ADDR", {}, "WORLD_SIZE=2 and no MASTER_ADDR; start"),
+        ("", {"RANK": "2"}, "RANK must be a whole number from 0 to 1, found '2'; correct or unset"),
+        ("", {"MASTER_PORT": "x"}, "MASTER_PORT must be a whole number from 0 to 65535, found 'x'"),
+        ("", {"WORLD_SIZE": "\u00b2"}, "WORLD_SIZE must be a whole number"),
+    ],
+)
+def test_a_number_of_processes_needs_a_launcher(
+    monkeypatch: pytest.MonkeyPatch, without: str, changed: dict[str, str], message: str
+) -> None:
+    assert n_processes() == 1
+    for name, value in LAUNCHED.items():
+        monkeypatch.setenv(name, value)
+    assert n_processes() == 2
+    for name, value in {**changed, **({without: ""} if without else {})}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(LayerwiseError, match=message):
+        n_processes()

@@ -118,21 +118,21 @@ def test_a_number_in_several_places_counts_once():
     without_rule = [record(f"p2.{n}", verdict="contradicted", statistic=None) for n in (4, 5)]
     assert count_as_printed(alike) == "1 of 1 as printed"
     assert count_as_printed([*alike, other_print, *without_rule]) == "1 of 4 as printed"
-    assert count_as_printed([]) == "no number in print"
+    assert count_as_printed([]) == "no printed number"
     assert count_as_printed([record("p2.6", verdict="needs weights")]) == "none could be compared"
 
 
 def test_an_answer_that_the_numbers_do_not_give_is_told_with_its_reason():
-    entry = {"asks": [{"question": "q", "of": ["m"]}, {"question": "all"}]}
+    entry = {"asks": [{"question": "q", "of": ["m"]}, {"question": "all_three"}]}
     undefined = {
         "questions:q:/models/m/published": "r of a constant",
         "questions:q:/models/m/spearman": "ranks of a constant",
         "questions:q:/models/other/published": "not asked",
-        "questions:all:/models/a.b/published": "no models",
+        "questions:all_three:/models/a.b/published": "no models",
     }
     assert unanswered(entry, undefined) == [
         "q of m has no answer: r of a constant.",
-        "all of a.b has no answer: no models.",
+        "all three of a.b has no answer: no models.",
     ]
     assert unanswered(entry, {}) == []
 
@@ -171,11 +171,13 @@ def test_a_sentence_stands_while_its_condition_holds():
             said(broken)
 
 
-def test_a_template_that_does_not_fit_iv():
+def test_a_template_that_does_not_fit_is_refused():
     reading = [{"text": "by depth", "value": -0.5, "gives": False}]
     said = Said(record("p2.a", readings=reading, recomputed="OTHER"))
     assert fill("{a} {a[by depth]:+.1f}", {"a": said}) == "OTHER -0.5"
     assert fill("{a:.2f}", {"a": Value(None)}) == "no value"
+    assert fill("{a:.2f}", {"a": Value([0.1875, 0.25])}) == "0.19 to 0.25"  # a range
+    assert fill("{a}", {"a": Value(["OPT-350M", "GPT-2"])}) == "OPT-350M, GPT-2"
     for template in ("{b}", "{a[by length]}", "{a.unit}"):
         with pytest.raises(LayerwiseError, match="does not fit its values"):
             fill(template, {"a": said})
@@ -227,8 +229,17 @@ def test_committed_entries_ask_what_there_is_and_conclude_in_words(root, records
             models = works["questions"].documents[ask["question"]]["models"]
             assert set(ask.get("of", [])) <= set(models), entry["id"]
         for claim in entry.get("concludes", []):
-            assert isinstance(records[claim]["published"], str | bool), claim
+            printed = records[claim]["published"]
+            assert isinstance(printed, str | bool), claim
+            assert not re.match("p [<>=]", str(printed)), f"{claim}: a bound of p is a number"
             assert claim in {*entry["claims"].values(), *entry.get("also", [])}
+
+
+def test_what_is_recomputed_is_in_words_not_in_code(records):
+    """A list of layers in brackets reads like an interval."""
+    told = {name: one["recomputed"] for name, one in records.items()}
+    code = {name: value for name, value in told.items() if isinstance(value, str) and "[" in value}
+    assert code == {}
 
 
 def test_every_headline_of_print_has_its_reason(root, records, works):
@@ -329,7 +340,135 @@ def test_no_sentence_of_the_story_outlives_what_it_says(root, records, works):
         assert told(nothing, empty, entry | {"sentences": sentences}, unknown) == "", entry["id"]
 
 
-def test_a_paragraph_iv(root, records):
+QUESTION = "questions:{}:/models/{}/{}/{}"
+
+
+@pytest.mark.parametrize(
+    ("where", "statistic", "value", "phrase"),
+    [
+        ("depth", QUESTION.format("late", "pythia-6p9b", "published", "word"), "yes", "in two of"),
+        (
+            "depth",
+            QUESTION.format("late_inversion", "pythia-6p9b", "without_last", "value"),
+            -0.1,
+            "at only one late layer",
+        ),
+        (
+            "asymmetry",
+            QUESTION.format("early", "llama-3p1-8b", "first_layer", "word"),
+            "undecided",
+            "At the first layer all three",
+        ),
+        (
+            "asymmetry",
+            QUESTION.format("calibration", "gemma", "published", "word"),
+            "yes",
+            "No model's interval",
+        ),
+        (
+            "gains",
+            QUESTION.format("depth_gain", "all models", "published", "word"),
+            "undecided",
+            "deeper models have smaller gains",
+        ),
+        (
+            "gains",
+            QUESTION.format("eleuther_damps", "all models", "published", "word"),
+            "no",
+            "most of EleutherAI's models damp",
+        ),
+        ("gains", "sheaf_trace:study:/expander_larger/multihead", 4, "does not separate"),
+        ("gains", "power:bound:/told_above", "", "exceed its bound"),
+        (
+            "gains",
+            QUESTION.format("tuned_families", "all models", "published", "value"),
+            0.6,
+            "left all",
+        ),
+        (
+            "gains",
+            "questions:gain_order:/models/Mistral-7B < LLaMA-3.1-8B/whole_sequence/in_range",
+            True,
+            "not for that of the whole sequence",
+        ),
+        ("p2.late", "pairs:pythia-6p9b:/results/28/centroid_asymmetry/r", -0.2, "only the last"),
+        (
+            "p3.depth_gain",
+            QUESTION.format("density_gain", "all models", "published", "value"),
+            -0.5,
+            "The printed pair",
+        ),
+        (
+            "p3.heritage",
+            QUESTION.format("heritage", "all models", "final_norm", "word"),
+            "undecided",
+            "after the final norm",
+        ),
+        (
+            "p3.heritage",
+            QUESTION.format("heritage", "all models", "rounded", "word"),
+            "yes",
+            "by one gain only",
+        ),
+        (
+            "p3.lstar",
+            QUESTION.format("lstar", "all models", "sign_run", "low"),
+            -1.0,
+            "the larger by",
+        ),
+        (
+            "p2.category_inversion",
+            QUESTION.format("category_inversion", "pythia-410m", "published", "value"),
+            -0.5,
+            "It is not the strongest",
+        ),
+        ("p3.trace", "sheaf_trace:study:/expander_larger/multihead", 4, "overlap"),
+        (
+            "p3.spectral",
+            QUESTION.format("spectral_predicts", "all models", "published", "high"),
+            -0.1,
+            "shows no correlation",
+        ),
+        ("p3.spectral", "spectral_norms:study:/prediction/right", 5, "No threshold of the ratio"),
+        (
+            "p3.spectral",
+            QUESTION.format("damping", "gpt-neo-125M", "published", "word"),
+            "undecided",
+            "exclude 1",
+        ),
+        ("gains", "spectral_norms:study:/prediction/right", 5, "no better than one answer"),
+    ],
+)
+def test_a_sentence_goes_with_every_number_that_carries_it(
+    root, records, works, where, statistic, value, phrase
+):
+    """A grade alone does not say it: each part of a sentence has its own condition."""
+    documents = {analysis: work.documents for analysis, work in works.items()}
+    graded = headlines([*records.values()], documents, read_headlines(root / "claims"))
+    told_by = {one["id"]: one for one in read_story(root / "claims")}
+    asked_by = {one["id"]: one for one in read_headlines(root / "claims")}
+
+    def text(of):
+        if where in told_by:
+            return told(records, of, told_by[where], graded)
+        return headlines([*records.values()], of, [asked_by[where]])[0].reason
+
+    moved = copy.deepcopy(documents)
+    put(moved, statistic, value)
+    assert phrase in text(documents)
+    assert phrase not in text(moved)
+
+
+def test_the_choice_that_alone_answers_yes_is_named():
+    one = {"published": answer("undecided"), "final_norm": answer("yes")}
+    reason = [{"when": "yes_alone_under is 'final_norm'", "text": "By that alone."}]
+    assert headline([], {"m": one}, reason=reason).reason == "By that alone."
+    both = one | {"spearman": answer("yes")}
+    assert headline([], {"m": both}, reason=reason).reason == ""
+    assert headline([], {"m": {"published": answer("no")}}, reason=reason).reason == ""
+
+
+def test_a_paragraph_refused(root, records):
     entry = {"id": "p", "title": "T", "claims": {"a": "p9"}, "sentences": []}
     with pytest.raises(LayerwiseError, match=r"paragraph p: 'p9'; correct story\.yaml"):
         story([], {}, [], [entry])
@@ -339,7 +478,7 @@ def test_a_paragraph_iv(root, records):
 
 
 def test_power_is_told_of_what_is_not_answered_as_claimed():
-    def power(word, told_of="230 pairs tell r from 0", **fields):
+    def power(word, told_of="230 pairs can detect an |r| of", **fields):
         documents = {
             "questions": {"late": {"models": {"m": {"published": answer(word)}}}},
             "power": {
@@ -349,12 +488,19 @@ def test_power_is_told_of_what_is_not_answered_as_claimed():
         return power_of([{"question": "late", **fields}], documents)
 
     assert power("undecided") == (
-        "With 80 % power at 5 %, 230 pairs tell r from 0 at a distance of 0.18."
+        "With 80% power in a two-sided test at 5%, 230 pairs can detect an |r| of 0.18 or more."
     )
     assert power("no") == power("undecided")
     assert power("yes") == power("too few") == ""
     assert power("no", answer="no") == "" != power("yes", answer="no")
     assert power("undecided", of=["other"]) == ""
+    cells = {name: {"published": answer("undecided")} for name in "ab"}
+    sizes = {name: {"published": {"told": "5 categories can detect a shift of", "smallest": size}}
+             for name, size in (("a", 0.019), ("b", 0.077))}  # fmt: skip
+    several = {"questions": {"q": {"models": cells}}, "power": {"q": {"models": sizes}}}
+    assert power_of([{"question": "q"}], several).endswith(
+        "a shift of 0.019 or more in one model, 0.077 or more in another."
+    )
 
 
 def test_caveats_of_the_papers_stand_with_their_places(root):
@@ -410,7 +556,7 @@ def test_every_claim_that_falls_is_of_one_finding(root, records):
 # fits of a part of a profile with some of their cells only.
 STEPS = (
     r"pct|percent|rate|accuracy|spearman|Spearman|mann_whitney|rho|density|L_star|calibration:/|"
-    r"first_mean_depth|mean_layer_error|rounded|bound/total|std_gain|peak_analysis"
+    r"first_mean_depth|mean_layer_error|rounded|bound/total|std_gain|peak_analysis|layer_formulas:"
 )
 PARTS = STEPS + (
     r"|/m(in|ax)|range|/ci_|95ci|lowest|highest|weakest|strongest|phase\d_|best_per_layer|"

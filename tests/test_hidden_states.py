@@ -196,7 +196,7 @@ def without_states(folder: Path) -> dict[str, bytes]:
     return kept
 
 
-def test_extract_iv(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_extract_refused(checkpoint: Checkpoint, tmp_path: Path) -> None:
     with pytest.raises(
         LayerwiseError, match=r"statement 1 \('G'\): statements need at least 2 tok"
     ):

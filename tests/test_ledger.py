@@ -109,13 +109,13 @@ claims:
         ("[", "not valid YAML"),
     ],
 )
-def test_malformed_claim_iv(tmp_path, entry, message):
+def test_malformed_claim_refused(tmp_path, entry, message):
     with pytest.raises(LayerwiseError, match=message) as error:
         ledger(tmp_path, f"paper: 2\nclaims:\n- {entry}\n")
     assert "paper2.yaml" in str(error.value)
 
 
-def test_no_ledger_iv(tmp_path):
+def test_no_ledger_refused(tmp_path):
     with pytest.raises(LayerwiseError, match="no ledger"):
         read_ledger(tmp_path, PUBLISHED)
 
@@ -250,7 +250,7 @@ def test_differs_says_what_the_values_do_not_say_and_readings_stand_on_every_ver
     readings = {"cut off": "layers:m:/cut", "none": "layers:m:/none"}
     claim = replace(CLAIM, why="a typed table", readings=readings)
     record = judge(claim, statistics)
-    assert record["cause"] == "cut off would give what is printed; a typed table"
+    assert record["cause"] == "cut off would give the printed value; a typed table"
     assert judge(CLAIM, statistics)["cause"] is None
     assert judge(replace(claim, printed=0.9), statistics)["readings"] == [
         {"text": "cut off", "value": 0.123, "gives": False, "inputs": ["f.json#/b"]},
@@ -456,7 +456,7 @@ def test_a_curve_without_what_is_printed_differs(known, word, cause):
         ({"tolerance": "loose"}, 1.0, "tolerance must be one of exact"),
     ],
 )
-def test_judge_iv(change, value, message):
+def test_judge_refused(change, value, message):
     with pytest.raises(LayerwiseError, match=rf"claim p2\.x: .*{message}"):
         judge(replace(CLAIM, **change), published(value))
 

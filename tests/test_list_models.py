@@ -5,11 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from layerwise.doctor.model_list import WIDE
 from layerwise.errors import LayerwiseError
 from layerwise.extraction import needs
 from layerwise.extraction.hub import cached
 from layerwise.inputs.models import Extraction, Model, Shape, read_models
+from layerwise.ledger.words import STUDIES, studies
 from layerwise.steps import list_models
+from layerwise.terminal import as_text
+from test_texts import refused
 
 COMMIT = "0123456789" * 4
 EXTRACTION = Extraction(dtype="float16", experiments=("p1_ua",))
@@ -47,18 +51,29 @@ def test_seconds_by_hand():
             needs.seconds(some_model(), rate)
 
 
-def test_table_lists_every_model_and_fits(root: Path):
-    lines = list_models.run(root / "models.yaml", as_json=False).splitlines()
-    assert max(map(len, lines)) <= 110
-    rows = lines[1 : lines.index("")]
+@pytest.mark.parametrize("width", [80, 120])
+def test_table_lists_every_model_and_fits(root: Path, width: int):
+    lines = as_text(list_models.run(root / "models.yaml", as_json=False), width).splitlines()
+    assert max(map(len, lines)) <= width
+    rows = lines[2 : lines.index("")]
     models = read_models(root / "models.yaml").values()
-    starts = [line.split()[0] for line in rows if not line.startswith(" ")]
-    assert starts == [model.slug for model in models]
-    told = " ".join(line[lines[0].index("experiments") :] for line in rows)
+    starts = [line for line in rows if not line.startswith(" ")]
+    for line, model in zip(starts, models, strict=True):
+        assert line.startswith(f"{model.display}  ")
+    told = " ".join(" ".join(line[lines[0].find("what it") :] for line in rows).split())
     of_all = [of for model in models for of in model.dtypes.items()]
-    named = [f"{of}: {', '.join(dict.fromkeys(names))}" for of, names in of_all]
-    assert [one for one in named if one not in told] == []
-    assert "p2_layers, p2_layers" not in told  # of three extractions in one dtype
+    named = [f"{of}: {studies(names)}" for of, names in of_all]
+    assert all(one in told for one in named) == (width >= WIDE)
+    assert (lines[-1].endswith("shows too.")) == (width < WIDE)
+    assert "curves over layers, curves over layers" not in told  # of three extractions in one dtype
+
+
+def test_every_experiment_has_a_name_of_its_own_in_words(root: Path):
+    models = read_models(root / "models.yaml").values()
+    used = {name for model in models for of in model.dtypes.values() for name in of}
+    assert used == {*STUDIES}
+    assert len(set(STUDIES.values())) == len(STUDIES)
+    assert {name: refused(name) for name in STUDIES.values() if "_" in name or refused(name)} == {}
 
 
 def test_table_of_one_model(tmp_path: Path):
@@ -69,13 +84,18 @@ def test_table_of_one_model(tmp_path: Path):
         "shape: {n_layers: 2, hidden_size: 1000, n_heads: 10, adds_bos: false}, "
         "experiments: {sweep: float16, clean: float32, hunt: float16, gptj: bfloat16}}}"
     )
-    lines = list_models.run(registry, as_json=False, tflops=0.1).splitlines()
-    cells = lines[1].split(maxsplit=6)
-    assert cells[:6] == ["one", "4.4", "8.6", "yes", "unresolved", "no"]
-    # of float16 4e9, and 2048 * 40 * 1000 numbers more, and 256 * 256,000 of 4 bytes: 4.4 GB;
-    # 4 + 8 + 4 s to load, and 4e9 * 400 tokens four times over at 1e11 a second
-    assert cells[6:] == ["80 s    float16: sweep, hunt;"]
-    assert [line.strip() for line in lines[2:4]] == ["float32: clean; bfloat16:", "gptj"]
+    lines = as_text(list_models.run(registry, as_json=False, tflops=0.1), 200).splitlines()
+    cells = lines[2].split(maxsplit=8)
+    assert cells[:6] == ["One", "4.4", "8.5", "yes", "unresolved", "no"]
+    # the line below the table states the formula that the numbers come from
+    assert f"2048 * {needs.NUMBERS_PER_TOKEN} * hidden size" in " ".join(" ".join(lines).split())
+    # of float16 4e9, (2048 * 28 + 256 * 4 * 4) * 1000 numbers more, and 256 * 256,000 of 4 bytes:
+    # 4.4 GB; 4 + 8 + 4 s to load, and 4e9 * 400 tokens four times over at 1e11 a second
+    assert cells[6:8] == ["80", "s"]
+    assert cells[8] == (
+        "float16: Pythia sizes, survey; float32: survey in float32; bfloat16: parallel blocks"
+    )
+    assert "One: no commit is recorded" in "\n".join(lines)
     assert "at 0.1 TFLOP/s" in "\n".join(lines)
 
 

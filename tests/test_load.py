@@ -183,7 +183,7 @@ def test_a_folder_has_a_printable_name(copy: Path, name: str) -> None:
         check_folder(copy.rename(copy.with_name(name)))
 
 
-def test_folder_dtype_and_revision_iv(tiny: Path, tmp_path: Path) -> None:
+def test_folder_dtype_and_revision_refused(tiny: Path, tmp_path: Path) -> None:
     with pytest.raises(LayerwiseError, match="no such checkpoint folder"):
         check_folder(tmp_path / "none")
     with pytest.raises(LayerwiseError, match=r"dtype must be one of .*found 'int4'"):
@@ -238,7 +238,7 @@ def test_too_little_memory(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         load_model(tiny, device="cpu")
 
 
-def test_devices_iv(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_devices_refused(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     require_accelerator("cpu")
     for device in (None, "auto", "cuda", "cuda:1"):
@@ -246,7 +246,9 @@ def test_devices_iv(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             require_accelerator(device)
     with pytest.raises(LayerwiseError, match=r"^cuda and auto need .* none was found; take cpu"):
         load_model(tiny, device="cuda")
-    monkeypatch.setenv("WORLD_SIZE", "4")
+    place = {"RANK": "0", "LOCAL_RANK": "0", "MASTER_ADDR": "here", "MASTER_PORT": "1"}
+    for name, value in {**place, "WORLD_SIZE": "4"}.items():
+        monkeypatch.setenv(name, value)
     with pytest.raises(LayerwiseError, match=r"'auto' .* needs one process, found 4"):
         load_model(tiny, device="auto")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
@@ -270,7 +272,7 @@ def test_devices_iv(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ("key", "wanted", "there"),
     [("n_layers", 4, 3), ("head_size", 8, 4), ("kv_heads", 2, 4), ("adds_bos", True, False)],
 )
-def test_declared_shape_iv(key: str, wanted: object, there: object) -> None:
+def test_declared_shape_refused(key: str, wanted: object, there: object) -> None:
     shape = registered().shape.model_copy(update={key: wanted})
     with pytest.raises(LayerwiseError, match=f"declared {key} {wanted}, .* has {there}; correct"):
         check_declared(
@@ -278,7 +280,7 @@ def test_declared_shape_iv(key: str, wanted: object, there: object) -> None:
         )
 
 
-def test_registered_iv() -> None:
+def test_registered_refused() -> None:
     with pytest.raises(LayerwiseError, match=r"declared family gpt2, .* has gpt_neox"):
         check_declared(registered(family="gpt2"), twin_checkpoint("gpt_neox").model.config)
     with pytest.raises(LayerwiseError, match="no revision is recorded for org/small-gpt-neox"):

@@ -150,7 +150,7 @@ def test_a_model_that_is_left_out_says_why_and_nothing_is_loaded(step: Any) -> N
         (KeyError("rope"), "it broke off (KeyError: 'rope'); the log has the place"),
     ],
 )
-def test_a_model_that_cannot_be_loaded_says_why_and_its_stage_ends_well_iv(
+def test_a_model_that_cannot_be_loaded_says_why_and_its_stage_ends_well(
     step: Any, monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
 ) -> None:
     """And so stops no other, whatever it was; no control takes its place."""
@@ -172,7 +172,7 @@ def test_a_model_that_cannot_be_loaded_says_why_and_its_stage_ends_well_iv(
     assert [set(one["absent"]) for one in found["noise"]] == [of_16_bits] * 2
 
 
-def test_the_device_is_asked_for_first_iv(step: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_device_is_asked_for_first(step: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     (step.folder / "params.yaml").write_text(
         yaml.safe_dump({"measure": CHOICES | {"device": "cuda"}})
@@ -355,9 +355,17 @@ def test_there_are_never_two_models_at_once(
 @pytest.mark.parametrize(
     ("cell", "model", "reason"),
     [
-        (f"{SWEEP}#/models/7/rho", None, r"pythia-12b: sweep, scaling: too large\)$"),
-        (None, "Pythia-12B", r"^no experiment measures it \(pythia-12b: sweep, scaling: too"),
-        ("Results/results_llama.json#/x", "llama", r"not measured \(llama-3p1-8b: p1_ua: a gate\)"),
+        (f"{SWEEP}#/models/7/rho", None, r"pythia-12b: Pythia sizes, MLP by size: too large\)$"),
+        (
+            None,
+            "Pythia-12B",
+            r"^no experiment measures it \(pythia-12b: Pythia sizes, MLP by size: too",
+        ),
+        (
+            "Results/results_llama.json#/x",
+            "llama",
+            r"not measured \(llama-3p1-8b: asymmetry: a gate\)",
+        ),
         ("f.json#/twin/pythia-12b/base", None, r"\(pythia-12b: "),
         (f"{SWEEP}#/models/0/rho", None, r"/models/0/rho was not measured$"),
     ],

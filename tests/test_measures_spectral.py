@@ -80,7 +80,7 @@ def test_invariances():
     assert frobenius_norm(tiny) == pytest.approx(1e-200 * frobenius_norm(matrix), rel=1e-12)
 
 
-def test_spectral_iv():
+def test_spectral_refused():
     for bad in (np.nan, np.inf, -np.inf):
         matrix = random_matrix((3, 4))
         matrix[1, 2] = bad

@@ -142,7 +142,7 @@ def test_anisotropy_against_the_whole_covariance(shape):
     np.testing.assert_allclose(found.eigenvalues, spectrum[:100], rtol=1e-9, atol=1e-12)
 
 
-def test_anisotropy_iv():
+def test_anisotropy_refused():
     with pytest.raises(LayerwiseError, match="at least two tokens, found 1; add prompts"):
         anisotropy(np.ones((1, 4)))
     with pytest.raises(LayerwiseError, match=r"must be finite.*try dtype float32"):

@@ -229,6 +229,6 @@ def test_rounding_of_every_bit_pattern_against_torch(dtype: str, bits: np.ndarra
           for of in (g.layer_gains, g.last_block_gain, g.gain_definitions)),
     ],
 )  # fmt: skip
-def test_traces_iv(call, said) -> None:
+def test_traces_refused(call, said) -> None:
     with pytest.raises(LayerwiseError, match=said):
         call()

@@ -136,7 +136,7 @@ def extraction(**changes: object) -> dict:
         ),
     ],
 )
-def test_read_models_iv(tmp_path: Path, changes: dict, message: str) -> None:
+def test_read_models_refused(tmp_path: Path, changes: dict, message: str) -> None:
     path = written(tmp_path, **changes)
     with pytest.raises(LayerwiseError, match=message) as error:
         read_models(path)
@@ -153,7 +153,7 @@ def test_read_models_iv(tmp_path: Path, changes: dict, message: str) -> None:
         (None, "no such file"),
     ],
 )
-def test_read_models_shape_of_file_iv(tmp_path: Path, text: str | None, message: str) -> None:
+def test_read_models_shape_of_file_refused(tmp_path: Path, text: str | None, message: str) -> None:
     path = tmp_path / "models.yaml"
     if text is not None:
         path.write_text(text)

@@ -43,7 +43,7 @@ NONE = "no code cell assigns a literal to P"
         (("P = ['one']", "P = ['two']"), "P is assigned 2 different literals"),
     ],
 )
-def test_literal_iv(cells: tuple[str, ...], message: str) -> None:
+def test_literal_refused(cells: tuple[str, ...], message: str) -> None:
     with pytest.raises(LayerwiseError, match=message):
         literal_in_notebook(notebook(*cells), "P")
 

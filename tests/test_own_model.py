@@ -24,7 +24,6 @@ from layerwise.analyses import OF_READER, depth_curves, of_reader
 from layerwise.analyses.drawn import of_model
 from layerwise.analyses.evidence import Evidence
 from layerwise.analyses.questions.answers import Answer
-from layerwise.errors import LayerwiseError
 from layerwise.experiments.reduction import measure
 from layerwise.figures import style
 from layerwise.figures.categories import MOST_NAMED
@@ -33,7 +32,7 @@ from layerwise.figures.numbers import OWN, Numbers
 from layerwise.inputs.measured import tables_of_reader
 from layerwise.inputs.published import Published
 from layerwise.inputs.texts import read_pairs, read_prompts
-from layerwise.pages.own_model import figures, page, require_templates, sections
+from layerwise.pages.own_model import figures, page, sections
 from layerwise.pages.own_model.cautions import cautions
 from layerwise.pages.tables import Table
 from layerwise.pages.typeset import build_pdf
@@ -45,6 +44,7 @@ from layerwise.statistics.estimates import Estimate
 from parsed_page import Page
 from random_states import DRAWS, FEW, numbers_of, results_of, some_pairs, write_states
 from test_paper import document, needs_latex
+from test_texts import CURVED
 from tiny_checkpoints import EXAMPLE, twin_folder
 
 CHECKPOINT = twin_folder("gpt_neox", 5)
@@ -64,7 +64,7 @@ def out(analyzed: Result) -> Path:
 
 def cells_of(text: str, section: str) -> list[str]:
     (part,) = re.findall(rf'<section id="{section}".*?</section>', text, re.DOTALL)
-    return re.findall("<td[^>]*>([^<]*)</td>", part)
+    return re.findall("<td[^>]*>([^<]*)</td>", part.replace("\u2212", "-"))
 
 
 def leaves(document: Any) -> Iterator[float]:
@@ -110,6 +110,7 @@ def test_the_page_asks_for_nothing_and_links_what_is_there(out: Path) -> None:
     order = re.findall(r'<section id="(\w+)"', text)
     assert order == ["answers", "figures", *NAMES, "data"]
     words = "\n".join(found.words)
+    assert not CURVED.search(words)
     index = json.loads((out / "hidden_states" / "index.json").read_text())
     measured = [str(index[key]) for key in ("model", "revision", "dtype", "device", "torch")]
     told = [*measured, "weather: 6; kitchen: 6; travel: 6", "0, 4, 5", "There are 3 categories"]
@@ -178,16 +179,37 @@ def test_the_table_of_claims_has_the_words_of_the_answers(analyzed: Result) -> N
     rows = analyzed.documents["sensitivity"]["rows"]
     own = [row for row in analyzed.tables["claims"].records if row["outcome"] is not None]
     assert [row["outcome"] for row in own] == [row["word"] for row in rows]
-    (first, *_) = analyzed.page.answers
+    (first, *_) = analyzed._page.answers
     certain = Estimate(0.9, 0.8, 1.0, 6, "categories")
     asked = Answer(first.question, certain, {"spearman": certain}, {}, {"spearman": "no"}, "yes")
     assert [row["outcome"] for row in page.claims([asked]).records] == ["yes", "no"]
 
 
-def test_a_package_without_its_repository_iv(tmp_path: Path) -> None:
-    require_templates()
-    with pytest.raises(LayerwiseError, match=r"are part of the repository, .* pip install -e \."):
-        require_templates(tmp_path)
+@pytest.mark.parametrize(("low", "high"), [(-0.4, 0.3), (0.0, 9.3), (-3e-3, -1e-3), (5.0, 7000.0)])
+def test_the_axis_of_a_strip_has_round_numbers_apart(low: float, high: float) -> None:
+    width, _ = page.STRIP
+    found = page.ticks(low, high, lambda at: width * (at - low) / (high - low))
+    places = [place for place, _ in found]
+    assert len(found) >= 2
+    assert all(after - before >= 44 for before, after in itertools.pairwise(places))
+    for place, number in found:
+        at = float(number.replace("\u2212", "-"))
+        assert place == pytest.approx(width * (at - low) / (high - low))
+        assert low <= at <= high
+        assert len(number.strip("\u22120.")) <= 1 + number.count("5")  # one digit, or a half
+
+
+@pytest.mark.parametrize(
+    ("same", "n", "said"),
+    [
+        (1, 1, "the same answer"),
+        (0, 1, "another answer"),
+        (7, 7, "the same answer under all 7"),
+        (2, 7, "another answer under 5 of 7"),
+    ],
+)
+def test_other_choices_in_plain_words(same: int, n: int, said: str) -> None:
+    assert page.same_elsewhere(same, n) == said
 
 
 # --- hostile names ------------------------------------------------------------------------------

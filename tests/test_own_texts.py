@@ -117,11 +117,12 @@ def test_papers_are_fetched_and_checked(tmp_path: Path, monkeypatch: pytest.Monk
         written(folder, "dataset.json", GOOD)
         written(folder, "prompts.json", {"anisotropy": {"prompts": ["theirs"]}})
 
-    monkeypatch.chdir(tmp_path)
+    place = tmp_path / "data"
+    monkeypatch.setattr("layerwise.inputs.upstream.papers_folder", lambda: place)
     monkeypatch.setattr("layerwise.inputs.upstream.fetch", fetch)
     assert read_pairs("papers").categories == ("z", "a", "m")
     assert read_prompts("papers") == ("theirs",)
-    assert asked == [Path("data")] * 2
+    assert asked == [place] * 2
     with pytest.raises(LayerwiseError, match="papers: no such file"):
         read_pairs(Path("papers"))
 
@@ -140,6 +141,12 @@ PAIR_MISTAKES: list[tuple[str, Any, str]] = [
     ("json", {**GOOD, "x": {"pairs": [["a", "b"], ["c"]]}}, "'x', pair 1: a pair is two strings"),
     ("json", {**GOOD, "x": {"pairs": [["a", 1], ["c", "d"]]}}, "pair 0, side B: must be a non-em"),
     ("json", {**GOOD, "x": {"pairs": [["a", "b"], [" \n", "c"]]}}, "pair 1, side A: must be a no"),
+    ("json", dict.fromkeys("abc", GOOD["a"]), "all categories hold the same statements; use stat"),
+    (
+        "json",
+        {n: {"pairs": [[n, n], ["x", "x"]]} for n in "abc"},
+        "both sides of every category ho",
+    ),
     ("csv", "", "line 1: must name category, a, b, 'category' is missing, found nothing; name it"),
     ("csv", "category;a;b\n", "line 1: must name .* found 'category;a;b'"),
     ("csv", HEAD + "x,one\n", r"line 2: the header has 3 columns, this row 2; put a text with com"),
@@ -168,12 +175,28 @@ PROMPT_MISTAKES: list[tuple[str, Any, str]] = [
         *((read_prompts, *of) for of in PROMPT_MISTAKES),
     ],
 )
-def test_iv(tmp_path: Path, read: Any, suffix: str, document: Any, message: str) -> None:
+def test_refused(tmp_path: Path, read: Any, suffix: str, document: Any, message: str) -> None:
     with pytest.raises(LayerwiseError, match=rf"own\.{suffix}[:,] .*{message}"):
         read(written(tmp_path, f"own.{suffix}", document))
 
 
-def test_a_frame_iv() -> None:
+class Polars(Frame):
+    """A data frame that gives its rows in another way."""
+
+    def to_dict(self, *, as_series: bool = True) -> Any:
+        return as_series
+
+
+def test_what_is_given_in_memory_refused() -> None:
+    """Names that become one, and a data frame without rows."""
+    named = dict(zip((1.0, "1.0", 2), GOOD.values(), strict=True))
+    with pytest.raises(LayerwiseError, match=r"named once, two are called '1\.0' in a table; ren"):
+        read_pairs(named)
+    with pytest.raises(LayerwiseError, match=r"asked for by to_dict\(.records.\), which fails"):
+        read_pairs(Polars(rows=ROWS))
+
+
+def test_a_frame_refused() -> None:
     frame = Frame(rows=[{"category": "x", "a": "y", "b": float("nan")}])
     with pytest.raises(LayerwiseError, match="row 0, column b: must be a non-empty string, found"):
         read_pairs(frame)
@@ -189,7 +212,7 @@ def test_a_frame_iv() -> None:
           for name in UNSEEN.values()),
     ],
 )  # fmt: skip
-def test_a_category_that_cannot_stand_in_a_table_iv(name: str, message: str) -> None:
+def test_a_category_that_cannot_stand_in_a_table_is_refused(name: str, message: str) -> None:
     with pytest.raises(LayerwiseError, match=rf"pairs: category 3: {message}") as raised:
         read_pairs({**GOOD, name: GOOD["a"]})
     assert len(str(raised.value)) < 300

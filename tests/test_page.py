@@ -8,26 +8,33 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from claim_records import SVG, folders, headline, hostile_claims, judged, note_statistics, record
 from hostile import BIDI, TEXTS, UNSEEN, is_unseen
 from layerwise import cli
+from layerwise.analyses.questions import QUESTIONS
 from layerwise.errors import LayerwiseError
 from layerwise.files import revealed, write_json
+from layerwise.inputs.models import read_models
 from layerwise.ledger.findings import relative_difference
 from layerwise.ledger.headlines import read_headlines
 from layerwise.ledger.records import read_judged
+from layerwise.ledger.sentences import Said
 from layerwise.ledger.verdicts import AS_RANDOM, VERDICTS
-from layerwise.pages.html import embedded
-from layerwise.pages.page import matrix
+from layerwise.ledger.words import display_names, in_words, named
+from layerwise.pages.choices import claimed_under, rows
+from layerwise.pages.html import packed, prose
+from layerwise.pages.page import beside, by_weight
 from layerwise.pages.pictures import Picture
-from layerwise.pages.records import positions_by_analysis, view
-from layerwise.pages.values import short_text, value_text
+from layerwise.pages.records import entries, readable, view
+from layerwise.pages.values import short_text, value_text, with_signs
 from layerwise.places.result_files import LAYERS
 from layerwise.steps import page as stage
-from parsed_page import Page
+from parsed_page import Page, unpacked
+from test_texts import CURVED
 
 
 def built(made: Any, source: str = "published") -> str:
@@ -77,15 +84,106 @@ def test_view_shows_more_digits_only_of_what_differs() -> None:
     assert json.dumps(view(record("p2.a", published=0.0, recomputed=1.0)), allow_nan=False)
 
 
-def test_beside_puts_what_differs_first() -> None:
-    records = [
-        record("p2.none", recomputed=None, verdict="needs weights"),
-        record("p2.both"),
-        record("p2.other", statistic="pairs:pythia-6p9b:/n"),
-        record("p2.differs", verdict="differs"),
-        record("p2.no.rule", statistic=None, recomputed=None, verdict="not checkable"),
+@given(st.floats(-1e6, 1e6), st.integers(-4, 4))
+def test_a_number_is_shown_to_its_printed_digit(value, decimals):
+    """To tens and hundreds too, where print rounds so far: `decimals` -1 and -2."""
+    shown, unit = float(value_text(value, decimals)), 10.0**-decimals
+    assert abs(shown - value) <= 0.5 * unit * (1 + 1e-9)
+    assert math.isclose(shown / unit, round(shown / unit), abs_tol=1e-6)
+    assert value_text([value, 300], decimals) == f"{value_text(value, decimals)}, 300"
+
+
+def test_a_claim_that_print_rounds_to_hundreds_is_shown():
+    hundreds = {"published": 300, "recomputed": 337.74, "decimals": -2}
+    one = view(record("p3.a", **hundreds))
+    assert (one["published"], one["recomputed"], one["recomputed_full"]) == ("300", "300", "337.74")
+    assert view(record("p3.a", verdict="differs", **hundreds))["recomputed"] == "337.74"
+    assert f"{Said(record('p3.a', published=300.0, decimals=-2)).printed}" == "300"
+
+
+def test_beside_a_figure_stand_the_claims_that_central_claims_rest_on() -> None:
+    views = {
+        name: {"id": name, "analysis": analysis}
+        for name, analysis in (("p2.a", "layers"), ("p2.b", "layers"), ("p2.c", "pairs"))
+    }
+    views["p2.no.rule"] = {"id": "p2.no.rule"}
+    parts = [
+        *({"claim": name, "concludes": name == "p2.b"} for name in ("p2.a", "p2.b", "p2.no.rule")),
+        {"question": "late", "word": "yes"},
     ]
-    assert positions_by_analysis(records) == {"layers": [3, 1, 0], "pairs": [2]}
+    found = beside({"headlines": [headline("p2.h", parts=parts)] * 2}, views)
+    assert found == {"layers": [views["p2.b"], views["p2.a"]]}  # what states it first, each once
+
+
+def test_a_list_is_shown_entry_by_entry() -> None:
+    printed, found = [[0.25, 0.5]] * 5, [[0.123456, -0.5]] * 5
+    assert entries(printed, found) == [("0.25 to 0.5", "0.1235 to -0.5")] * 5
+    assert entries([1, 2], [1, 3]) == entries(1.0, 2.0) == entries([1] * 5, [1] * 6) == []
+    one = {"weight": 1, "claims": ["p2.a", "p2.b"], "printed": "", "recomputed": ""}
+    agrees, differs = (
+        record(name, verdict=verdict, published=printed, recomputed=found)
+        for name, verdict in (("p2.a", "agrees"), ("p2.b", "differs"))
+    )
+    both = {"p2.a": {}, "p2.b": {}}
+    assert by_weight([one], [agrees, differs], both)[1][0]["listed"] == entries(printed, found)
+    assert by_weight([one], [agrees, agrees | {"id": "p2.b"}], both)[1][0]["listed"] == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (
+            "-0.5, (-.3) [-1 to -2]; r = -0.874",
+            "\u22120.5, (\u2212.3) [\u22121 to \u22122]; r = \u22120.874",
+        ),
+        ("p >= 0.05, p <= 1", "p ≥ 0.05, p ≤ 1"),
+        ("layers 4-8, L4-8, opt-125m, 2026-01-02, 1e-05, 10*-3, a-1", None),
+    ],
+)
+def test_a_hyphen_before_a_number_is_a_minus(typed: str, said: str | None) -> None:
+    assert with_signs(typed) == (said or typed)
+
+
+def test_formulas_of_a_sentence_are_set_and_nothing_else() -> None:
+    assert prose("W_V and W_O; 10^(1/L), 10^12, eps^2") == (
+        "W<sub>V</sub> and W<sub>O</sub>; 10<sup>1/L</sup>, 10<sup>12</sup>, eps<sup>2</sup>"
+    )
+    assert prose("<b>10^(<i>)</b>") == "&lt;b&gt;10^(&lt;i&gt;)&lt;/b&gt;"
+
+
+def test_models_and_categories_have_the_names_that_readers_know(root: Path) -> None:
+    names = display_names(read_models(root / "models.yaml"))
+    for key, display in {
+        **{"pythia-6p9b": "Pythia-6.9B", "gpt-j-6B": "GPT-J-6B", "llama": "Llama-3.1-8B"},
+        **{"llama-3p1-8b-instruct-template": "Llama-3.1-8B-Instruct, template"},
+        **{"pythia-6p9b < gemma-7b": "Pythia-6.9B < Gemma-7B", "GPT-4": "GPT-4", "": ""},
+    }.items():
+        assert named(key, names) == display
+    said = "gt_numeric of opt-2.7b and gpt-j-6B, mean_pooled, not W_V or well-known"
+    shown = "numeric facts of OPT-2.7B and GPT-J-6B, mean over the tokens, not W_V or well-known"
+    code = "google/gemma-2b at /a/gemma-2b/b, gemma-7b-it/c"
+    assert in_words(f"{said}; {code}", names) == f"{shown}; {code}"
+
+
+def test_what_people_read_of_a_claim_has_names_and_what_programs_read_has_keys(root: Path) -> None:
+    names = display_names(read_models(root / "models.yaml"))
+    reading = {
+        "text": "of gt_numeric",
+        "value": "opt-2.7b",
+        "gives": False,
+        "inputs": ["a#/opt-2.7b"],
+    }
+    key = {
+        "id": "p1.opt-2.7b",
+        "model": "opt-2.7b",
+        "cause": "as in gpt-j-6B",
+        "readings": [reading],
+    }
+    (told,) = readable([record("p1") | key], names)
+    assert told == record("p1") | {
+        **{"id": "p1.opt-2.7b", "model": "OPT-2.7B", "cause": "as in GPT-J-6B"},
+        "readings": [reading | {"text": "of numeric facts", "value": "OPT-2.7B"}],
+    }
 
 
 PART = {"claim": ["p2.a"]}  # where an id must stand
@@ -104,37 +202,56 @@ PART = {"claim": ["p2.a"]}  # where an id must stand
         (judged([record("p2.a")] * 2), r"claim 'p2\.a' is there 2 times"),
     ],
 )  # fmt: skip
-def test_judged_iv(tmp_path: Path, document: dict[str, Any], message: str) -> None:
+def test_judged_refused(tmp_path: Path, document: dict[str, Any], message: str) -> None:
     write_json(tmp_path / "claims.json", document)
     with pytest.raises(LayerwiseError, match=rf"claims\.json: .*{message}"):
         read_judged(tmp_path / "claims.json", "published")
 
 
-def test_svg_iv() -> None:
+def test_svg_refused() -> None:
     assert 'aria-label="&lt;About&gt; it"' in Picture("a", "a", "<About> it", SVG).inline
     for broken in ("", "<html>", SVG[:-3]):
         with pytest.raises(LayerwiseError, match="figure a: expected a whole SVG"):
             _ = Picture("a", "a", "", broken).inline
 
 
-def test_a_question_leads_to_the_claims_that_ask_it(root: Path) -> None:
-    late = {"id": "p2.late", "asked": ["late_inversion"], "claims": ["p2.a", "p2.b"]}
-    both = [late, late | {"id": "p2.gemma", "claims": ["p2.b", "p2.c"]}]
-    answers = {"published": {"word": "yes"}, "category_out": {"x_y": {"word": "no"}}}
-    documents = {"late_inversion": {"models": {"m": answers}}}
-    found = {row["name"]: row for row in matrix(documents, both, {})}
-    row = found["late_inversion"]
-    assert row["headlines"] == ["p2.late", "p2.gemma"]
-    assert row["claims"] == ["p2.a", "p2.b", "p2.c"]
-    assert row["choices"] == {
-        "as the papers did": {"yes": ["m"]},
-        "without one category": {"no": ["m without x y"]},
-    }
+def test_a_question_says_what_other_choices_answer_and_who_asks_it(root: Path) -> None:
+    late = headline("p2.late", asked=["late_inversion"])
+    both = [late, late | {"id": "p2.gemma"}, headline("p2.other", asked=["early"])]
+    answers = {"published": {"word": "yes"}, "category_out": {"gt_numeric": {"word": "no"}}}
+    answers |= {"by_depth": {"word": "yes"}}
+    documents = {"late_inversion": {"models": {"pythia-6p9b": answers}}, "early": {}}
+    (row,) = rows(documents, both, display_names(read_models(root / "models.yaml")), [])
+    assert [one["id"] for one in row["headlines"]] == ["p2.late", "p2.gemma"]
+    assert row["asked"]["words"] == [{"word": "yes", "n": 1, "models": "Pythia-6.9B"}]
+    without = {"word": "no", "n": 1, "models": "Pythia-6.9B without numeric facts"}
+    assert row["others"]["without one category"]["words"] == [without]
+    assert (len(row["others"]), row["unlike"]) == (2, 1)
     asked = {ask["question"] for one in read_headlines(root / "claims") for ask in one["asks"]}
-    assert asked <= set(found)
+    assert asked <= set(QUESTIONS)
 
 
 # --- the page -----------------------------------------------------------------------------------
+
+
+def test_the_choices_under_which_a_claim_holds_are_named_and_counted():
+    answers = {
+        "published": "undecided",
+        "spearman": "yes",
+        "model_out/a": "yes",
+        "model_out/b": "no",
+    }
+    assert claimed_under(answers) == (
+        "Its questions are answered yes under: ranks instead of values; "
+        "without one model (1 of 2). "
+        "Not under: as the papers did."
+    )
+    assert claimed_under({"published": "yes"}).endswith("yes under: as the papers did.")
+    assert claimed_under({"published": "no", "spearman": "too few"}) == (
+        "Its questions are answered yes under none of these: as the papers did; "
+        "ranks instead of values."
+    )
+    assert claimed_under({}) == ""
 
 
 def test_page_holds_claims_counts_and_evidence(tmp_path: Path, root: Path) -> None:
@@ -147,7 +264,8 @@ def test_page_holds_claims_counts_and_evidence(tmp_path: Path, root: Path) -> No
     made = folders(tmp_path, root, records)
     page = Page(text := built(made))
     assert [claim["id"] for claim in page.data["claims"]] == ["p2.a", "p2.b", "p3.c"]
-    assert page.data["cells"] == [[LAYERS, "/x/1", "1.5"], [LAYERS, "/x/2", "2.5"]]
+    cells = [{"file": LAYERS, "key": f"/x/{n}", "value": f"{n}.5"} for n in (1, 2)]
+    assert page.data["cells"] == cells
     assert page.data["claims"][1]["inputs"] == [1]
     assert page.data["files"] == {LAYERS: "a" * 64}
     assert re.fullmatch("[0-9a-f]{64}", page.data["statistics"]["layers.json"])
@@ -155,6 +273,9 @@ def test_page_holds_claims_counts_and_evidence(tmp_path: Path, root: Path) -> No
     labels = {value for name, value in page.values if name == "aria-label"}
     assert {"Paper 2, differs: 1 claims", "Paper 3, not checkable: 1 claims"} <= labels
     assert built(made) == text
+    said = [*page.words, *(value for _, value in page.values)]
+    said.append((root / "report/templates/page.js").read_text(encoding="utf-8"))
+    assert [one for one in said if CURVED.search(one)] == []  # curved quotes are the PDF's
 
 
 def test_page_of_random_weights_says_that_it_means_nothing(tmp_path: Path, root: Path) -> None:
@@ -162,9 +283,9 @@ def test_page_of_random_weights_says_that_it_means_nothing(tmp_path: Path, root:
     for random_weights in (True, False):
         folder = tmp_path / str(random_weights)
         made = folders(folder, root, records, "measured", random_weights=random_weights)
-        words = "".join(Page(built(made, "measured")).words)
-        assert ("These numbers mean nothing." in words) == random_weights
-        assert words.count("RANDOM") == 12 * random_weights
+        page = Page(built(made, "measured"))
+        assert ("These numbers mean nothing." in "".join(page.words)) == random_weights
+        assert page.values.count(("data-word", "RANDOM")) == 12 * random_weights
 
 
 def test_page_of_measurements_names_what_measured_each(tmp_path: Path, root: Path) -> None:
@@ -181,9 +302,9 @@ def test_page_of_measurements_names_what_measured_each(tmp_path: Path, root: Pat
     page = Page(built(made, "measured"))
     assert page.data["claims"][0]["runs"] == ["pythia-70m/sweep"]
     assert page.data["runs"]["pythia-70m/sweep"].startswith("dtype float16, device H100, driver 58")
-    said = {"H100", "580.65", "EleutherAI/pythia-70m a39f36b1 float16: sweep", "c" * 64}
-    assert {*said, "gpt2, 7 claims", "sweep, h4: out of memory"} <= set(page.words)
-    assert page.data["cells"][0][1:] == ["/x", "–"]
+    said = {"H100", "580.65", "EleutherAI/pythia-70m a39f36b1 float16: Pythia sizes", "c" * 64}
+    assert {*said, "GPT-2, 7 claims", "Pythia sizes, sheaf trace: out of memory"} <= set(page.words)
+    assert page.data["cells"][0] == {"file": "beyond/ours", "key": "/x", "value": "–"}
 
 
 def test_page_says_what_random_weights_and_rounding_give(tmp_path: Path, root: Path) -> None:
@@ -212,7 +333,13 @@ def test_page_counts_the_draws_that_answer_a_question(tmp_path: Path, root: Path
         write_json(place, {"documents": {"sign_change": {"models": answers}}})
     note_statistics(made.claims, made.statistics)
     said = "".join(Page(built(made, "measured")).words)
-    assert "of 3 draws of random weights 2 answer yes in as many models" in said
+    assert "(in 2 of 3 draws of random weights as many models answer yes)" in said
+
+
+def test_the_published_page_weighs_less_than_two_megabytes(root: Path) -> None:
+    """As the run that is recorded wrote it."""
+    recorded = yaml.safe_load((root / "dvc.lock").read_text())["stages"]["page@published"]
+    assert recorded["outs"][0]["size"] < 2_000_000
 
 
 def test_page_has_a_colour_for_every_verdict(root: Path) -> None:
@@ -235,7 +362,9 @@ def test_page_has_a_colour_for_every_verdict(root: Path) -> None:
         ("templates/index.html.j2", None, r"there is no template index\.html\.j2"),
     ],
 )
-def test_page_iv(tmp_path: Path, root: Path, file: str, text: str | None, message: str) -> None:
+def test_page_refused(
+    tmp_path: Path, root: Path, file: str, text: str | None, message: str
+) -> None:
     made = folders(tmp_path, root, [record("p2.a", inputs=[f"{LAYERS}#/x/1"])])
     made.templates = Path(shutil.copytree(made.templates, tmp_path / "templates"))
     (tmp_path / file).unlink()
@@ -249,10 +378,17 @@ def test_page_iv(tmp_path: Path, root: Path, file: str, text: str | None, messag
 # --- hostile texts: all are shown, none is obeyed -----------------------------------------------
 
 
+def part(number: int, text: str) -> dict[str, Any]:
+    """Of a central claim: one of the hostile claims."""
+    return {"claim": f"p2.{number}.{text}", "verdict": "differs", "concludes": True}
+
+
 def page_of(folder: Path, root: Path, texts: tuple[str, ...]) -> str:
     headlines = [
-        headline(f"p2.{text}", says=text, where=text, reason=text, parts=[{"claim": text}])
-        for text in texts
+        headline(
+            f"p2.{text}", says=text, where=text, reason=text, short=text, parts=[part(number, text)]
+        )
+        for number, text in enumerate(texts)
     ]
     return built(folders(folder, root, hostile_claims(texts), headlines=headlines))
 
@@ -283,11 +419,10 @@ def test_a_page_of_hostile_texts_has_the_elements_of_a_harmless_one(
 
 
 @given(st.text(st.characters()))
-def test_embedded_json_stays_the_same_json(text: str) -> None:
-    inside = embedded({text: [text]})
-    assert json.loads(inside) == {text: [text]}
-    assert not set("<>&\u2028\u2029") & set(inside)
-    assert not [character for character in inside if is_unseen(character)]
+def test_packed_json_stays_the_same_json(text: str) -> None:
+    inside = packed({text: [text]})
+    assert unpacked(inside) == {text: [text]}
+    assert re.fullmatch(r"[A-Za-z0-9+/]+=*", inside)  # nothing that an element could end with
 
 
 @pytest.fixture

@@ -12,8 +12,10 @@ import pytest
 from browser import Browser, browser, missing
 from claim_records import folders, headline, hostile_claims, record
 from hostile import TEXTS
+from layerwise.figures.style import WIDTH
 from layerwise.files import revealed
 from layerwise.ledger.findings import origin
+from layerwise.pages.search import found as searched
 from layerwise.places.result_files import LAYERS
 from layerwise.steps import page as stage
 
@@ -22,6 +24,13 @@ VERDICT_CYCLE = ("agrees", "agrees", "follows", "differs", "needs weights")
 DRAWN = "return document.querySelectorAll('tr.claim').length"
 STATUS = "return document.querySelector('.status').textContent"
 IDS = "return [...document.querySelectorAll('tr.claim')].slice(0, 5).map(row => row.dataset.claim)"
+ROW = "tr.claim"
+OPEN = """
+const panel = document.querySelector("dialog");
+return [panel.open, panel.querySelector("h2")?.textContent ?? null];
+"""
+SETTLED = "requestAnimationFrame(() => requestAnimationFrame(arguments[0]))"
+HEIGHT = "return document.documentElement.scrollHeight"
 FOCUSED = "return document.activeElement.closest('tr')?.dataset.claim"
 CHOOSE = """
 const select = document.querySelector(`.filters [name=${arguments[0]}]`);
@@ -60,13 +69,20 @@ def made_up() -> list[dict[str, Any]]:
     return [*records, *printed, last]
 
 
+def central() -> dict[str, Any]:
+    """A central claim that rests on one of them."""
+    part = {"claim": "p1.table_3.row.3", "verdict": "differs", "concludes": True}
+    return headline("p1.folded", parts=[part])
+
+
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory, root: Path) -> dict[str, str]:
     """Addresses of a page per source; what is measured is of random weights."""
     addresses = {}
     for source in ("published", "measured"):
         base = tmp_path_factory.mktemp(source)
-        made = folders(base, root, made_up(), source, random_weights=source == "measured")
+        random = source == "measured"
+        made = folders(base, root, made_up(), source, random_weights=random, headlines=[central()])
         stage.run(source, **vars(made))
         addresses[source] = (made.out / "index.html").as_uri()
     return addresses
@@ -155,6 +171,12 @@ def test_search_finds_what_is_printed(page: Browser, query: str, found: set[str]
     assert page.run(STATUS) == f"{N} claims"
 
 
+@pytest.mark.parametrize("query", ["kind", "notebook", "quantity 24"])
+def test_search_orders_as_the_terminal_does(page: Browser, query: str) -> None:
+    page.type("[name=words]", query)
+    assert page.run(IDS) == [one["id"] for one in searched(made_up(), query)][:5]
+
+
 def test_filters_stand_in_the_address(page: Browser, pages: dict[str, str]) -> None:
     page.run(CHOOSE, "paper", "1")
     page.run(CHOOSE, "verdict", "needs weights")
@@ -200,23 +222,24 @@ def test_what_is_missing_sorts_last_both_ways(page: Browser) -> None:
         assert set(values[values.index("–") :]) == {"–"}
 
 
-def test_a_row_opens_to_its_provenance(page: Browser) -> None:
-    toggle = "tr.claim .toggle"
-    expanded = f"return document.querySelector('{toggle}').ariaExpanded"
-    assert page.run(expanded) == "false"
-    page.click(toggle)
-    assert page.run(expanded) == "true"
-    about = page.run("return document.querySelector('tr.about').innerText")
+def test_a_claim_opens_alone_to_its_provenance(page: Browser) -> None:
+    height = page.run(HEIGHT)
+    page.click(f"{ROW} a")
+    assert page.run(OPEN) == [True, "quantity 0 of even kind"]
+    about = page.run("return document.querySelector('dialog').innerText")
     for part in (
         *(LAYERS, "/strategies/layer_8/p_value", "layers:m:/n/0", "/x/0\t0.5", "/x/1\t1.5"),
         *("sha256 " + "a" * 64, "half a unit of the last printed digit, 0.0005"),
-        "layerwise trace p1.table_0.row.0 --source published",
+        *("p1.table_0.row.0", "layerwise trace p1.table_0.row.0 --source published"),
     ):
         assert part in about
-    assert page.run("return document.querySelector('tr.about svg').textContent") == "drawn"
-    page.click(toggle)
-    assert page.run(expanded) == "false"
-    assert page.run("return document.querySelector('tr.about')") is None
+    assert page.run("return location.hash") == "#p1.table_0.row.0"
+    page.click("dialog .close")
+    page.run_later(SETTLED)
+    assert page.run(OPEN) == [False, None]
+    assert page.run("return location.hash") == ""
+    assert page.run(FOCUSED) == "p1.table_0.row.0"
+    assert page.run(HEIGHT) == height
 
 
 def test_keyboard_alone(page: Browser) -> None:
@@ -225,51 +248,83 @@ def test_keyboard_alone(page: Browser) -> None:
     assert skip == "skip"
     page.press("Enter")
     page.press("Tab")
-    assert page.run("return document.activeElement.name") == "words"
-    page.press(*"2404")
+    searched = "return [document.activeElement.name, document.activeElement.value]"
+    assert page.run(searched) == ["words", ""]
+    page.press(*"24/04", "Escape")
+    assert page.run(searched) == ["words", ""]
+    page.run("document.activeElement.blur()")
+    page.press(*"/2404")  # the slash leads to the search, and is no part of it
+    assert page.run(searched) == ["words", "2404"]
     page.press(*["Tab"] * 17)
     assert page.run(FOCUSED) == "p2.table_3.row.2404"
     width = "return parseFloat(getComputedStyle(document.activeElement).outlineWidth)"
     assert page.run(width) >= 2
-    page.press("Space")
-    assert page.run("return document.activeElement.ariaExpanded") == "true"
     page.press("Enter")
-    assert page.run("return document.activeElement.ariaExpanded") == "false"
+    page.run_later(SETTLED)
+    assert page.run(OPEN) == [True, "quantity 2404 of even kind"]
+    page.press("Tab")
+    assert page.run("return document.activeElement.className") == "close"
+    page.press("Escape")
+    page.run_later(SETTLED)
+    assert page.run(OPEN) == [False, None]
+    assert page.run(FOCUSED) == "p2.table_3.row.2404"
 
 
 @pytest.mark.parametrize("how", ["address", "hashchange"])
-def test_link_to_one_claim(page: Browser, pages: dict[str, str], how: str) -> None:
+@pytest.mark.parametrize("width", [390, 1200])
+def test_a_link_opens_one_claim_and_draws_no_row(
+    page: Browser, pages: dict[str, str], how: str, width: int
+) -> None:
     claim = "p2.table_3.row.2404"
+    page.size(width, 800)
+    before = [page.run(HEIGHT), page.run(DRAWN), page.run(STATUS)]
     if how == "address":
         page.open("about:blank")
         page.open(f"{pages['published']}#{claim}")
     else:
-        page.type("[name=words]", "no-such-word")
         page.run_later(
             "addEventListener('hashchange', () => arguments[1]()); location.hash = arguments[0]",
             claim,
         )
-    place = "return document.querySelector('.found').getBoundingClientRect().top"
-    assert page.run(FOCUSED) == claim
-    assert page.run("return document.activeElement.ariaExpanded") == "true"
-    assert 0 <= page.run(place) < 300
-    assert page.run(STATUS) == f"{N} claims"
+    assert page.run(OPEN) == [True, "quantity 2404 of even kind"]
+    assert [page.run(HEIGHT), page.run(DRAWN), page.run(STATUS)] == before
+    box = page.run("return document.querySelector('dialog').getBoundingClientRect().toJSON()")
+    assert box["left"] >= 0 <= box["top"]
+    assert (box["right"], box["bottom"]) <= (width, 800)
+    page.run("location.hash = '#provenance'")  # the panel is not in the way
+    page.run_later(SETTLED)
+    assert page.run(OPEN) == [False, None]
 
 
 def test_link_followed_again_opens_again(page: Browser) -> None:
+    page.click("#headlines .behind summary")
     for _ in range(2):
-        page.click("#figures a[href='#p1.table_3.row.3']")
-        assert page.run(FOCUSED) == "p1.table_3.row.3"
-        assert page.run("return document.querySelectorAll('tr.about').length") == 1
-        page.press("Enter")
-        assert page.run("return document.querySelector('tr.about')") is None
+        page.click("#headlines a[href='#p1.table_3.row.3']")
+        page.run_later(SETTLED)
+        assert page.run(OPEN) == [True, "quantity 3 of odd kind"]
+        page.press("Escape")
+        page.run_later(SETTLED)
+        assert page.run(OPEN) == [False, None]
+
+
+def test_a_link_into_a_fold_opens_it(page: Browser) -> None:
+    is_open = "return document.querySelector('#headlines .behind').open"
+    assert page.run(is_open) is False
+    page.run("location.hash = '#headline-p1.folded'")
+    page.run_later(SETTLED)
+    assert page.run(is_open) is True
+
+
+def test_the_claims_of_central_claims_are_found_by_that(page: Browser) -> None:
+    page.type("[name=words]", "central claim r falls")
+    assert page.run(IDS) == ["p1.table_3.row.3"]
 
 
 def test_link_to_an_odd_or_unknown_claim(page: Browser, pages: dict[str, str]) -> None:
     for written in ("p3.last%25", "p3.last%"):
         page.open("about:blank")
         page.open(f"{pages['published']}#{written}")
-        assert page.run(FOCUSED) == "p3.last%"
+        assert page.run(OPEN) == [True, "two-sided p of r"]
     page.open("about:blank")
     page.open(f"{pages['published']}#p9.nothing")
     assert page.run(STATUS) == "No claim is named p9.nothing."
@@ -292,21 +347,51 @@ def test_no_sideways_scroll(window: Browser, pages: dict[str, str], source: str)
     assert fixed == ["fixed"] * (source == "measured")  # random weights are marked
 
 
+@pytest.mark.parametrize("width", [720, 768, 1024, 1280])
+def test_no_head_of_the_table_is_broken(page: Browser, width: int) -> None:
+    page.size(width, 800)
+    heads = "[...document.querySelectorAll('.claims thead button')]"
+    lines = f"return {heads}.map(e => e.offsetHeight / parseFloat(getComputedStyle(e).lineHeight))"
+    assert max(page.run(lines)) < 1.5
+
+
 def test_print_is_short(page: Browser) -> None:
     pdf = base64.b64decode(page.devtools("Page.printToPDF")["data"])
     assert pdf.startswith(b"%PDF")
     assert pdf.count(b"/Type /Page\n") < 10
 
 
+def test_letters_of_printed_figures_have_seven_points(page: Browser) -> None:
+    """Those of 8 points are drawn for the text width of the paper."""
+    page.size(round(190 / 25.4 * 96), 900)  # letter or A4 without its margins
+    page.devtools("Emulation.setEmulatedMedia", media="print")
+    widths = page.run(
+        "return [...document.querySelectorAll('figure svg')]"
+        ".map((drawn) => drawn.getBoundingClientRect().width)"
+    )
+    page.devtools("Emulation.setEmulatedMedia", media="")
+    assert len(widths) > 1
+    assert min(widths) / 96 >= WIDTH * 7 / 8
+
+
 def test_colours_follow_the_reader(page: Browser) -> None:
     shade = "return getComputedStyle(document.body).backgroundColor"
     seen = set()
     for scheme in ("light", "dark"):
-        feature = {"name": "prefers-color-scheme", "value": scheme}
-        page.devtools("Emulation.setEmulatedMedia", features=[feature])
+        page.scheme(scheme)
         seen.add(page.run(shade))
-    page.devtools("Emulation.setEmulatedMedia", features=[])
+    page.scheme("")
     assert len(seen) == 2
+
+
+def test_a_browser_that_cannot_unpack_the_claims_says_so(
+    window: Browser, pages: dict[str, str]
+) -> None:
+    source = "delete window.DecompressionStream"
+    added = window.devtools("Page.addScriptToEvaluateOnNewDocument", source=source)
+    with opened(window, pages["published"]) as page:
+        assert "needs a browser of 2023" in page.run(STATUS)
+    window.devtools("Page.removeScriptToEvaluateOnNewDocument", **added)
 
 
 def test_policy_stops_requests_and_foreign_scripts(window: Browser, pages: dict[str, str]) -> None:
@@ -332,14 +417,25 @@ def test_policy_stops_requests_and_foreign_scripts(window: Browser, pages: dict[
 
 UNFOLD = """
 document.getElementById("more").click();
-for (const button of document.querySelectorAll('tr.claim .toggle')) button.click();
-return document.querySelectorAll('tr.about').length
+const titles = [];
+for (const link of document.querySelectorAll("tr.claim a")) {
+  location.hash = link.hash;
+  dispatchEvent(new HashChangeEvent("hashchange"));
+  titles.push(document.querySelector("dialog h2").textContent);
+}
+return titles.length
 """
 
 
 def test_nothing_of_a_hostile_page_runs(window: Browser, tmp_path: Path, root: Path) -> None:
     """A dialog would stop the driver; a refused script would be told on the console."""
-    headlines = [headline(f"p2.{text}", says=text, parts=[{"claim": text}]) for text in TEXTS]
+    parts = [
+        {"claim": f"p2.{n}.{text}", "verdict": "differs", "concludes": True}
+        for n, text in enumerate(TEXTS)
+    ]
+    headlines = [
+        headline(f"p2.{part['claim']}", says=part["claim"], parts=[part]) for part in parts
+    ]
     made = folders(tmp_path, root, hostile_claims(TEXTS), headlines=headlines)
     stage.run("published", **vars(made))
     small = "return [...document.querySelectorAll('tr.claim small')].map(s => s.textContent)"

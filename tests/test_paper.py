@@ -1,7 +1,9 @@
 """The paper, from templates to PDF: every number a claim's, and no text that commands LaTeX."""
 
+import contextlib
 import re
 import shutil
+import zlib
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,10 +16,18 @@ from claim_records import folders, headline, judged, note_statistics, record
 from hostile import TEX, UNSEEN, is_unseen
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, write_json
-from layerwise.inputs.shapes import SECTIONS, read_choices
+from layerwise.inputs.shapes import SECTIONS, read_choices, read_yaml
 from layerwise.ledger.headlines import GRADES
-from layerwise.pages.latex import escape, latex_value, number, render, short
-from layerwise.pages.paper import DOCUMENTS, REPORT, write_source
+from layerwise.pages.latex import escape, latex_value, number, prose, render, short
+from layerwise.pages.paper import (
+    DOCUMENTS,
+    REPORT,
+    by_cause,
+    cited,
+    smaller,
+    weighty,
+    write_source,
+)
 from layerwise.pages.pictures import Figures
 from layerwise.pages.typed_numbers import refuse_typed_numbers, unbacked_digits
 from layerwise.pages.typeset import NoLatexError, build_pdf
@@ -34,6 +44,21 @@ needs_latex = pytest.mark.skipif(
         (escape("a_b & 50% #1 {x} $5"), r"a\_b \& 50\% \#1 \{x\} \$5"),
         (escape("a\\b~c^d"), r"a\textbackslash{}b\textasciitilde{}c\textasciicircum{}d"),
         (escape("λ ≤ 3 – it’s"), r"\ensuremath{\lambda} \ensuremath{\le} 3 -- it's"),
+        (
+            prose("W_V, 10^(1/L) >= 1; L* and L/2"),
+            r"\ensuremath{W_{V}}, \ensuremath{10^{1/L}} "
+            r"\ensuremath{\ge } 1; \ensuremath{L^{*}} and \ensuremath{L/2}",
+        ),
+        (
+            prose("r = -0.17, not 'r' of Paper-2"),
+            r"\ensuremath{r} = \ensuremath{-0.17}, not `r' of "
+            "Paper-2",
+        ),
+        (
+            prose("Llama's layers 24-32, |d| < 2"),
+            r"Llama's layers 24--32, \ensuremath{|d|} "
+            r"\ensuremath{<} 2",
+        ),
         (number(0.12345, 3), r"\num{0.123}"),
         (number(0.12345, 3, sign=True), r"\num{+0.123}"),
         (number(-0.0001, 3, sign=True), r"\num{0.000}"),
@@ -45,7 +70,7 @@ needs_latex = pytest.mark.skipif(
         (latex_value(0.25, "full"), r"\num{0.25}"),
         (latex_value(7, 4), r"\num{7}"),
         (latex_value([8, 12]), r"\num{8}, \num{12}"),
-        (short([0.123456789, -2], "full"), "0.123457, -2"),
+        (short([0.123456789, -2], "full"), r"0.123457, \ensuremath{-2}"),
         (short(None, 2), "--"),
     ],
 )
@@ -62,7 +87,7 @@ def test_texts_and_numbers(found: str, wanted: str) -> None:
           for value in (float("nan"), float("inf"), True, "1", None)),
     ],
 )  # fmt: skip
-def test_texts_and_numbers_iv(call: Any, value: Any, message: str) -> None:
+def test_texts_and_numbers_refused(call: Any, value: Any, message: str) -> None:
     with pytest.raises(LayerwiseError, match=message) as raised:
         call(value)
     assert not [character for character in str(raised.value) if is_unseen(character)]
@@ -86,7 +111,7 @@ def test_render_keeps_latex_and_fills_the_rest(tmp_path: Path) -> None:
     assert text == "{\\bf %d} a\\_b;c; \\num{0.50} \\num{0.345} True\n"
 
 
-def test_a_number_without_a_claim_iv(tmp_path: Path) -> None:
+def test_a_number_without_a_claim_refused(tmp_path: Path) -> None:
     with pytest.raises(LayerwiseError, match="there is none with the id 'b'"):
         filled(tmp_path, r"\VAR{printed('b')}")
 
@@ -132,7 +157,8 @@ def written(out: Path, random_weights: bool = False, **changes: Any) -> dict[str
     source = "measured" if random_weights else "published"
     drawn = Figures([], {"bins": "none_published"}, random_weights)
     filled = reported(source=source, **changes)
-    write_source(filled, QUESTIONS, out, drawn, TEMPLATES, PARAMS, out / "tex")
+    about: Any = ROOT / "CITATION.cff", {}
+    write_source(filled, QUESTIONS, out, drawn, TEMPLATES, PARAMS, *about, out / "tex")
     return {name: (out / "tex" / f"{name}.tex").read_text() for name in DOCUMENTS.values()}
 
 
@@ -140,18 +166,58 @@ def test_every_headline_stands_with_its_grade_and_reason(tmp_path: Path) -> None
     report = written(tmp_path)["report"]
     assert "cannot draw: bins (none published)." in report
     assert r"Of 5 central claims 1 stands, 1 depends on a choice," in report
-    assert "as the papers did: 1 yes, 1 no; all tokens pooled: 1 no." in report
+    assert " & 1 yes, 1 no & 1 no " in report
     for word in GRADES:
         assert report.count(rf"50 \% \& more {word}!") == 2  # in the table, and with its reason
-        assert f"}}{{{word}}}, 1 of 1 as printed. because 50" in report
+        said = "is undecided" if word == "undecided" else word
+        assert f"}}{{{said}}} (1 of 1 as printed). because 50" in report
 
 
 def test_what_differs_is_in_the_supplement_with_both_values(tmp_path: Path) -> None:
     supplement = written(tmp_path)["supplement"]
     (row,) = [line for line in supplement.split("\n") if "differs}" in line]
-    assert "& -0.17 & 0.0041 & " in row.replace(r"\ensuremath{-}", "-")
+    assert r"& \ensuremath{-0.17} & 0.0041 & " in row
     assert r"50 \% \& more" in row
     assert "p1.setup" not in supplement
+
+
+def test_the_title_page_has_authors_version_and_address(tmp_path: Path) -> None:
+    text = written(tmp_path)["report"]
+    about = read_yaml(ROOT / "CITATION.cff")
+    assert about["authors"][0]["name"] in text
+    assert f"Version {about['version']}, \\today" in text
+    citation = tmp_path / "CITATION.cff"
+    citation.write_text(
+        "authors: [{given-names: A., family-names: Bee}, {name: C}]\nversion: 9.9\n"
+        "repository-code: https://example.org/x_y\n"
+    )
+    with pytest.raises(LayerwiseError, match="version"):  # a number, where YAML wants quotes
+        cited(citation)
+    citation.write_text(citation.read_text().replace("9.9", "'9.9'"))
+    address = "https://example.org/x_y"
+    assert cited(citation) == {"authors": "A. Bee, C", "version": "9.9", "address": address}
+
+
+def test_claims_of_one_cause_stand_together() -> None:
+    causes = {"p1.a": "x", "p1.b": None, "p1.c": "y", "p1.d": "x", "p1.e": "z", "p1.f": "z"}
+    groups = by_cause([record(name, cause=cause) for name, cause in causes.items()])
+    found = [(group["cause"], [one["id"] for one in group["records"]]) for group in groups]
+    assert found == [("x", ["p1.a", "p1.d"]), ("z", ["p1.e", "p1.f"]), ("", ["p1.b", "p1.c"])]
+
+
+def test_findings_stand_by_weight() -> None:
+    told = [
+        {"id": n, "weight": weight, "paper": paper, "headline": headline}
+        for n, (weight, paper, headline) in enumerate(
+            [(1, 2, "p2.late"), ("none", 1, None), (2, 1, None), (1, 3, None), (2, 3, "p3.x")]
+        )
+    ]
+    assert {key: [one["id"] for one in some] for key, some in weighty(told).items()} == {
+        "p2.late": [0], 3: [3],
+    }  # fmt: skip
+    assert {key: [one["id"] for one in some] for key, some in smaller(told).items()} == {
+        1: [2, 1], 3: [4],
+    }  # fmt: skip
 
 
 def test_only_random_weights_are_watermarked(tmp_path: Path) -> None:
@@ -168,8 +234,25 @@ def test_both_build_without_undefined_references_the_same_each_time(tmp_path: Pa
         written(place, random_weights=True)
     first = [build_pdf(tmp_path / "one" / "tex", name) for name in DOCUMENTS.values()]
     assert all(pdf.read_bytes().startswith(b"%PDF-") for pdf in first)
+    held = [line for pdf in first for line in inflated(pdf.read_bytes())]
+    assert any("/Subtype/Type1" in line.replace(" ", "") for line in held)
+    assert not any("/Subtype/Type3" in line.replace(" ", "") for line in held)  # no bitmaps
     again = build_pdf(tmp_path / "two" / "tex", REPORT)  # all that is dated is in both
-    assert again.read_bytes() == (tmp_path / "one" / "tex" / again.name).read_bytes()
+    whole = (tmp_path / "one" / "tex" / again.name).read_bytes()
+    assert inflated(again.read_bytes()) == inflated(whole)
+
+
+FONT = ("%!PS", "%!FontType")
+
+
+def inflated(pdf: bytes) -> list[str]:
+    """What the compressed streams of a PDF hold, line by line; of fonts TeX decides the bytes."""
+    lines = []
+    for stream in re.findall(rb"stream\r?\n(.*?)endstream", pdf, re.DOTALL):
+        with contextlib.suppress(zlib.error):
+            text = zlib.decompressobj().decompress(stream).decode("latin-1")
+            lines += [] if text.startswith(FONT) else text.split("\n")
+    return lines
 
 
 def test_a_typed_number_stops_the_paper(tmp_path: Path) -> None:
@@ -181,8 +264,9 @@ def test_a_typed_number_stops_the_paper(tmp_path: Path) -> None:
     drawn = Figures([], {}, random_weights=False)
     with pytest.raises(LayerwiseError, match=r"line 2: we find r = 0\.87 here: a number in"):
         write_source(
-            reported(), QUESTIONS, tmp_path, drawn, tmp_path / "paper", PARAMS, tmp_path / "t"
-        )
+            reported(), QUESTIONS, tmp_path, drawn, tmp_path / "paper", PARAMS,
+            ROOT / "CITATION.cff", {}, tmp_path / "t",
+        )  # fmt: skip
     assert not (tmp_path / "t").exists()
 
 
@@ -266,7 +350,7 @@ def test_build_pdf_publishes_only_the_pdf_with_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
-    body = r"\today \ifnum\month=1 \ifnum\day=1 \else\notthefixedday\fi\else\notthefixedday\fi"
+    body = r"\today \ifnum\month=1 \ifnum\day=7 \else\notthefixedday\fi\else\notthefixedday\fi"
     body += "".join(rf"\par \texttt{{{escape(text)}}}" for text in TEX)  # as they stand
     built = []
     for name in ("one", "two"):
@@ -291,7 +375,7 @@ def test_build_pdf_publishes_only_the_pdf_with_the_same_bytes(
         (r"\immediate\write18{touch %s.out}\input{|touch %s.out}x", r"LaTeX Error: File `\|touch"),
     ],
 )
-def test_build_pdf_iv(
+def test_build_pdf_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, message: str
 ) -> None:
     """Even where the machine allows what a document may not do."""

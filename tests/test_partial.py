@@ -1,6 +1,7 @@
 """An extraction under way, without a model: batches on disk, and who may write."""
 
 import contextlib
+import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -30,6 +31,10 @@ def test_plan_batches(limit: int) -> None:
     assert plan_batches("prompts", [], limit) == []
 
 
+INDEX = {"model": "m", "display": "M", "n_layers": 1, "hidden_size": 1, "n_prompts": 2,
+         "statements_sha256": ""}  # fmt: skip
+
+
 def small(folder, fingerprint="mark") -> Partial:
     """Statements of 2, 3, 2 tokens and prompts of 2 and 1."""
     batches = [b for kind, of in LENGTHS.items() for b in plan_batches(kind, of, 4)]
@@ -49,7 +54,7 @@ def save(work: Partial, number: int) -> None:
 def finish(work: Partial) -> None:
     for number in set(range(len(work.batches))) - begin(work):
         save(work, number)
-    work.publish({"n_layers": 0})
+    work.publish(INDEX)
     assert open_states(work.folder).nll.tolist() == [0, 1, 2]
 
 
@@ -105,3 +110,29 @@ def test_lock_of_a_running_and_of_an_ended_run(tmp_path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert not (tmp_path / "out" / "replaced").exists()
     assert begin(other) == set()
+
+
+@pytest.mark.parametrize("fingerprint", [b"\xff", b"", b"mark\n"])
+def test_a_fingerprint_that_is_no_text_is_anothers(tmp_path, fingerprint: bytes) -> None:
+    work = small(tmp_path / "out")
+    begin(work)
+    save(work, 1)
+    (work.place / "fingerprint").write_bytes(fingerprint)
+    assert begin(work) == set()
+
+
+@pytest.mark.parametrize(
+    ("index", "message"),
+    [
+        ([], "must be a valid dictionary"),
+        ({**INDEX, "n_batches": "4"}, "n_batches: must be a valid i"),
+    ],
+)
+def test_an_index_that_is_none_is_named(tmp_path, index: object, message: str) -> None:
+    work = small(tmp_path / "out")
+    finish(work)
+    (work.folder / "index.json").write_text(json.dumps(index))
+    with pytest.raises(
+        LayerwiseError, match=rf"index\.json: {message}.*; remove the folder and ext"
+    ):
+        open_states(work.folder)

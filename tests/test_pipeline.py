@@ -17,10 +17,12 @@ import yaml
 from dvc.repo import Repo
 
 from layerwise.doctor import dvc_files
+from layerwise.doctor.recorded import NO_RECORD
 from layerwise.errors import LayerwiseError
 from layerwise.experiments.reduction import measure
 from layerwise.extraction.hidden_states import extract
 from layerwise.files import write_text
+from layerwise.ledger.tally import in_short
 from layerwise.pages import pdfs
 from layerwise.rehearsal import scratch
 from layerwise.steps import places, run
@@ -65,6 +67,11 @@ def reached(step):
 
 def deps_of(stage):
     return {dep.def_path for dep in stage.deps}
+
+
+def test_no_metric_is_called_like_a_dependency():
+    paths = {dep for stage in stages().values() for dep in deps_of(stage)}
+    assert not paths & in_short([], []).keys(), "dvc exp show loses the columns of both"
 
 
 def covered(path, deps):
@@ -240,7 +247,7 @@ def small(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(run, "summary", lambda document: f"the answer of {document['source']}")
     monkeypatch.setattr(run, "typeset", lambda source: None)
-    monkeypatch.setattr(run, "read_judged", lambda path, source: {"source": source})
+    monkeypatch.setattr(run, "judged", lambda source, results: {"source": source})
     monkeypatch.setattr(run, "MEASURED", "report/{}/index.html")
     monkeypatch.setattr(run, "estimated", lambda stages: dict.fromkeys(stages, 1.0))
     return tmp_path
@@ -248,7 +255,7 @@ def small(tmp_path, monkeypatch):
 
 def test_a_run_counts_its_stages_and_ends_with_the_answer(small, capfd):
     """Those of published first; a second run finds nothing to do."""
-    answer = "the answer of published\nthe answer of measured"
+    answer = f"the answer of published\nthe answer of measured\n{NO_RECORD}"
     assert run.run("all") == answer
     said = capfd.readouterr().out
     order = re.findall(
@@ -262,7 +269,7 @@ def test_a_run_counts_its_stages_and_ends_with_the_answer(small, capfd):
     assert {name for _, name in order[:2]} == {"page", "paper"}
     assert [name for _, name in order[2:4]] == ["measure", "measure"]
     assert run.run("all") == answer
-    assert run.run("published") == "the answer of published"
+    assert run.run("published") == f"the answer of published\n{NO_RECORD}"
     assert capfd.readouterr() == ("", "")
 
 
@@ -271,7 +278,7 @@ def measured(small):
     return [small / "report" / name / "index.html" for name in ("one", "two", "measured")]
 
 
-def test_a_model_that_is_killed_stops_what_needs_it_alone_iv(small, capfd):
+def test_a_model_that_is_killed_stops_what_needs_it_alone(small, capfd):
     """Its stage ends with an error; the next run goes on there, and measures no other again."""
     one, two, page = measured(small)
     (small / "killed-one").touch()
@@ -288,7 +295,7 @@ def test_a_model_that_is_killed_stops_what_needs_it_alone_iv(small, capfd):
     lock = small / "dvc.lock"  # and the run itself was killed while DVC wrote
     lock.rename(small / dvc_files.BEFORE)
     lock.write_text("schema: '2.0'\nstages:\n  measure@two:\n    cmd: pyt")
-    assert run.run("all") == "the answer of published\nthe answer of measured"
+    assert run.run("all") == f"the answer of published\nthe answer of measured\n{NO_RECORD}"
     assert one.exists()
     assert two.read_text() == before
 
@@ -355,9 +362,9 @@ def test_what_failed_is_no_success_and_is_taken_up_by_the_next_run(small, monkey
     """The page is made of what is there; plain `dvc repro` takes it up too."""
     one, two, page = measured(small)
     judged = {"failed": {"one": {}}}
-    monkeypatch.setattr(run, "read_judged", lambda path, source: {"source": source, **judged})
+    monkeypatch.setattr(run, "judged", lambda source, results: {"source": source, **judged})
     (small / "failed-one").touch()
-    said = ("the answer of published\nthe answer of measured", 1)
+    said = (f"the answer of published\nthe answer of measured\n{NO_RECORD}", 1)
 
     def times():
         return [path.read_text() for path in (one, two, page)]

@@ -79,3 +79,10 @@ def test_a_difference_of_a_series_with_itself_is_none():
     y = np.array([1, 3, 2, 5, 4, 6, 9, 7, 8.0])
     assert of_r_difference(y, x, -2 * x + 1, "x").value == pytest.approx(0)
     assert not of_r_difference(y[:3], x[:3], y[:3] ** 2, "x").has_interval  # three points
+
+
+@pytest.mark.parametrize("bound", [0.5, 0.75])
+def test_units_all_alike_are_the_fewest_against_scipy(bound):
+    n = power.units_all_alike(bound)
+    assert stats.beta.ppf(0.025, n, 1) > bound >= stats.beta.ppf(0.025, n - 1, 1)
+    assert of_share([True] * n, "families").low > bound >= of_share([True] * (n - 1), "x").low

@@ -66,7 +66,7 @@ def refusing(error):
         ),
     ],
 )
-def test_without_a_gpu_the_hub_or_any_model_iv(here, monkeypatch, place, there, message):
+def test_without_a_gpu_the_hub_or_any_model_refused(here, monkeypatch, place, there, message):
     monkeypatch.setattr(place, there)
     with pytest.raises(LayerwiseError, match=message + ".*" + ELSEWHERE) as error:
         run(here)
@@ -75,7 +75,7 @@ def test_without_a_gpu_the_hub_or_any_model_iv(here, monkeypatch, place, there, 
     assert not (here / "environment.json").exists()
 
 
-def test_without_the_data_iv(monkeypatch, tmp_path):
+def test_without_the_data_refused(monkeypatch, tmp_path):
     """The first stage of all that is measured."""
     monkeypatch.setenv("LAYERWISE_MIRROR", str(tmp_path / "nowhere"))
     with pytest.raises(LayerwiseError, match="the mirror .* must be a folder.*" + ELSEWHERE):

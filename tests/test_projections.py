@@ -191,7 +191,7 @@ def altered(folder: Path, family: str = "gpt_neox", **config) -> Path:
     return folder
 
 
-def test_weights_iv(tmp_path):
+def test_weights_refused(tmp_path):
     for change in ({"new_decoder_architecture": True}, {"multi_query": False}):
         with pytest.raises(LayerwiseError, match="falcon is known with one head of keys"):
             Weights.open(altered(tmp_path / "b", "falcon", **change))

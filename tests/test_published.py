@@ -58,7 +58,7 @@ def test_pointer_and_split_pointer_are_inverse(names):
     assert tuple(split_pointer(pointer(*names))) == names
 
 
-def test_missing_number_iv():
+def test_missing_number_refused():
     with pytest.raises(LayerwiseError, match=r"no number '/x' of f; check the key"):
         Published({})["f", "/x"]
 
@@ -72,7 +72,7 @@ def test_missing_number_iv():
         ("notebook 000,/r/0,1", "listed once, '/r/0' of notebook 000 is there twice"),
     ],
 )
-def test_malformed_table_iv(folder, line, message):
+def test_malformed_table_refused(folder, line, message):
     path = folder / TYPED
     path.write_text(path.read_text() + line + "\n")
     with pytest.raises(LayerwiseError, match=message) as error:

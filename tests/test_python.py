@@ -1,23 +1,39 @@
 """The Python interface: the same as the command line, from files or from memory."""
 
+import csv
+import io
 import json
+import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import transformers
 
 import layerwise
-from layerwise import LayerwiseError, Result
+from layerwise import LayerwiseError, Result, Table
+from layerwise.extraction.load import load_shapes
+from layerwise.extraction.store import BEFORE_NORM, open_states
+from layerwise.extraction.token_ids import DATE, check_texts
+from layerwise.extraction.twins import CHAT_TEMPLATE
 from layerwise.files import read_json
+from layerwise.inputs.texts import read_pairs
 from layerwise.pages.own_model.figures import ACROSS
+from layerwise.places.folders import FILES, FOLDERS
+from layerwise.reader import request
+from layerwise.reader.plan import plan_each
 from parsed_page import Page
 from tiny_checkpoints import EXAMPLE, twin_folder
+
+TWO = [["The river rises", "The river falls"], ["An owl", "An owl sat there"]]
+OTHERS = [["Prices fell", "Prices rose again"], ["Water boils", "Water boils at 100 degrees"]]
 
 
 def loaded(family: str = "gpt_neox", **options: Any) -> tuple[Any, Any]:
@@ -35,12 +51,12 @@ def test_a_loaded_model_gives_what_its_folder_gives() -> None:
     found = layerwise.analyze(model, **EXAMPLE, tokenizer=tokenizer)
     assert found.documents == of_folder.documents
     assert list(found.models) == list(of_folder.models)
-    assert found.page.random_weights
+    assert found.cautions[0] == "Random weights: the numbers mean nothing."
     assert model.training
     with torch.no_grad():
         model.get_input_embeddings().weight[3] += 1
     changed = layerwise.analyze(model, **EXAMPLE, tokenizer=tokenizer, without=["spectral"])
-    revisions = {dict(one.page.settings)["revision"] for one in (of_folder, found, changed)}
+    revisions = {one.settings["revision"] for one in (of_folder, found, changed)}
     assert len(revisions) == 3
 
 
@@ -49,10 +65,10 @@ def test_texts_from_memory_and_no_prompts(analyzed: Result) -> None:
     model = twin_folder("gpt_neox", 5)
     found = layerwise.analyze(model, **documents)
     assert (found.folder, found.documents) == (None, analyzed.documents)
-    assert found.summary.splitlines()[0].endswith("spectral.json, saved nowhere yet")
+    assert found.summary.splitlines()[-1].endswith("spectral.json, saved nowhere yet")
     without = layerwise.analyze(model, documents["pairs"])
     left = {"anisotropy", "gains"}
-    assert set(without.page.absent) == left
+    assert set(without.absent) == left
     assert set(without.documents) == set(analyzed.documents) - left
     assert without.documents["pairs"] == analyzed.documents["pairs"]
 
@@ -78,10 +94,11 @@ def test_a_notebook_shows_the_outcome_first_and_names_as_text(
     shown = found.tables["categories"]._repr_html_()
     assert "<b>" not in shown
     assert "<td>&lt;b&gt;x&lt;/b&gt;</td>" in shown
-    outcome, caution, claims = (
-        found._repr_html_().find(of) for of in ("questions that the papers", "Random w", "<table>")
-    )
-    assert 0 < outcome < caution < claims
+    parts = ("Random w", "<table>", "questions that the papers", "<td>too few</td>", "</table>",
+             "There are 3 categories")  # fmt: skip
+    places = [found._repr_html_().find(of) for of in parts]
+    assert places == sorted(places)
+    assert places[0] > 0
     assert "... and 6 rows more." in found.tables["pairs"]._repr_html_()
 
 
@@ -100,6 +117,64 @@ def test_tables_are_records_and_pandas_is_no_dependency(
     assert table.to_pandas() == (table.records, list(table.columns))
 
 
+def test_what_is_printed_are_the_answers(analyzed: Result) -> None:
+    """As the page has them: the numbers, the words, and how many other choices agree."""
+    table = analyzed.answers
+    of_page = {one.question.says: one for one in analyzed._page.answers}
+    assert len(table) == len(of_page) > 10
+    for record in table.records:
+        one = of_page[str(record["question"])]
+        assert (record["answer"], record["value"], record["n"]) == (
+            one.word,
+            one.estimate.value,
+            one.estimate.n,
+        )
+        same = sum(word == one.word for word in one.words.values())
+        assert (record["same"], record["of"]) == (same, len(one.words))
+    said = " ".join(str(analyzed).split())
+    order = [analyzed._page.display, analyzed.cautions[0], table.caption, *analyzed.cautions[1:]]
+    places = [said.find(text) for text in order]
+    assert places == sorted(places)
+    assert places[0] == 0
+    assert repr(analyzed) == str(analyzed)
+    assert max(map(len, str(analyzed).splitlines())) <= 100
+    assert analyzed.summary.startswith(str(analyzed))
+
+
+def test_names_are_those_of_the_field(analyzed: Result) -> None:
+    public = {name for name in dir(analyzed) if not name.startswith("_")}
+    tables = {"answers", "claims", "categories", "layers", "intervals", "pairs", "by_pair"}
+    assert public == tables | {
+        "documents", "models", "folder", "settings", "cautions", "absent", "tables", "figures",
+        "frame", "summary", "said", "save",
+    }  # fmt: skip
+    for name in tables - {"answers"}:
+        assert getattr(analyzed, name) is analyzed.tables[name.replace("_", "-")]
+    assert analyzed.settings["seed"] == "42"
+    with pytest.raises(LayerwiseError, match=r"one of answers, claims, .*found 'layer'"):
+        analyzed.frame("layer")
+
+
+def test_a_table_is_printed_as_one(analyzed: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    head, line, first, *_ = str(analyzed.categories).splitlines()[-5:]
+    assert head.split()[:2] == ["category", "pairs"]
+    assert set(line) == {"─"}
+    assert first.split() == analyzed.categories.texts[0]
+    monkeypatch.setattr("layerwise.pages.tables.SHOWN", 2)
+    assert (
+        str(analyzed.by_pair).splitlines()[-1] == f"... and {len(analyzed.by_pair) - 2} rows more."
+    )
+
+
+def test_a_spreadsheet_gets_no_formula() -> None:
+    texts = ["=1+1", "@SUM(A1)", "+x", "-x", " =1", "\t=1", "-0.5", "+1e3", "a=b", "\u22120.5", ""]
+    table = Table("t", "", {"=head": None, "n": 2}, [[text, -0.5] for text in texts])
+    head, *rows = csv.reader(io.StringIO(table.csv))
+    assert head == ["'=head", "n"]
+    assert [row[1] for row in rows] == ["-0.5"] * len(texts)
+    assert [row[0] for row in rows] == [f"'{text}" for text in texts[:6]] + texts[6:]
+
+
 @pytest.mark.usefixtures("quick")
 def test_models_compare_as_results_or_folders(analyzed: Result, tmp_path: Path) -> None:
     other = layerwise.analyze(twin_folder("gpt2"), **EXAMPLE, without=["spectral"])
@@ -111,6 +186,15 @@ def test_models_compare_as_results_or_folders(analyzed: Result, tmp_path: Path) 
     written = read_json(tmp_path / "out" / "scaling.json")
     assert written["models"] == found.documents["scaling"]["models"]
     page = Page((tmp_path / "out" / "scaling.html").read_text())
+    answers = [one for of in found._page.asked.values() for one in of]
+    words, asked = [one.word for one in answers], {one.question.name for one in answers}
+    said = "".join(page.words)
+    assert f"2 models, {len(asked)} questions of the papers: " in said
+    for word, count in Counter(words).items():
+        assert f"{count} times {word}" in said
+    graded = [name for name, value in page.values if name == "class" and value.startswith("grade ")]
+    assert len(graded) == len(words) + len(found._page.answers)
+    assert not found._page.cautions  # their curves differ
     links = [one for one in page.links if not one.startswith(("#", "data:"))]
     assert {"scaling.json", "scaling/tables/peaks.csv", "scaling/tables.tex"} <= set(links)
     assert all((tmp_path / "out" / one).is_file() for one in links)
@@ -123,10 +207,293 @@ def test_models_compare_as_results_or_folders(analyzed: Result, tmp_path: Path) 
     shutil.copytree(folders[1], tmp_path / "later")
     of_one = layerwise.compare([folders[1], tmp_path / "later"])
     assert list(of_one.models) == ["gpt2", "gpt2 (later)"]  # two checkpoints of a model
+    (caution,) = of_one._page.cautions
+    assert caution.startswith("gpt2 and gpt2 (later) have the same curves")
     (tmp_path / "later" / "gains.json").write_text('{"n_layers": 5}')
     with pytest.raises(LayerwiseError, match="lacks 'all_layer_gains'; run `layerwise analyze`"):
         layerwise.compare([folders[0], tmp_path / "later"], tmp_path / "neither")
     assert not (tmp_path / "neither").exists()
+
+
+# --- options: what is measured is what was asked for --------------------------------------------
+
+
+def chatty(folder: Path) -> Path:
+    """A twin whose tokenizer has a chat template."""
+    made = Path(shutil.copytree(twin_folder("llama"), folder))
+    (made / "chat_template.jinja").write_text(CHAT_TEMPLATE)
+    return made
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_limit_is_the_same_as_fewer_pairs(tmp_path: Path) -> None:
+    """The first of each category; the result and its page say so, and only where it left out."""
+    pairs, quick = read_json(EXAMPLE["pairs"]), {"without": ["spectral"]}
+    few = {name: {"pairs": of["pairs"][:3]} for name, of in pairs.items()}
+    by_hand, found, every = (
+        layerwise.analyze(twin_folder("gpt_neox"), given, **quick, limit=limit)
+        for given, limit in ((few, None), (pairs, 3), (pairs, 99))
+    )
+    assert found.documents["validation"]["_metadata"].pop("limit") == 3
+    assert found.documents == by_hand.documents
+    (said,) = set(found.cautions) - set(by_hand.cautions)
+    assert said.startswith("A first look: 9 of 18 pairs, the first 3 of each category (--limit).")
+    assert said in (found.save(tmp_path).folder / "index.html").read_text()
+    assert "limit" not in every.documents["validation"]["_metadata"]
+    assert not [caution for caution in every.cautions if "--limit" in caution]
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_chat_template_is_the_same_as_statements_that_stand_in_it(tmp_path: Path) -> None:
+    """Of a tokenizer that adds a BOS, as Llama's does: two of them, as in Paper 2."""
+    pairs, model = read_json(EXAMPLE["pairs"]), chatty(tmp_path / "chatty")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(model)
+
+    def wrapped(text: str) -> str:
+        message = [{"role": "user", "content": text}]
+        return str(tokenizer.apply_chat_template(message, tokenize=False, date_string=DATE))
+
+    by_hand = {
+        name: {"pairs": [[*map(wrapped, pair)] for pair in of["pairs"]]}
+        for name, of in pairs.items()
+    }
+    quick = {"prompts": EXAMPLE["prompts"], "without": ["spectral"]}
+    expected = layerwise.analyze(model, by_hand, **quick)
+    found = layerwise.analyze(model, pairs, **quick, chat_template=True)
+    assert found.documents["validation"]["_metadata"].pop("chat_template") is True
+    assert found.documents == expected.documents
+    assert found.documents != layerwise.analyze(model, pairs, **quick).documents
+    assert found.settings["chat template"].startswith("the model's own")
+    (said,) = set(found.cautions) - set(expected.cautions)
+    assert "two BOS tokens, the template's and the tokenizer's" in said
+    (unused,) = set(expected.cautions) - set(found.cautions)
+    assert "(--chat-template gives them in it)" in unused
+
+
+def test_options_refused(tmp_path: Path) -> None:
+    plain, pairs = twin_folder("llama"), EXAMPLE["pairs"]
+    for wrong, message in (
+        ({"limit": 1}, "analyze: limit: must be greater than or equal to 2, found 1"),
+        ({"limit": "x"}, "analyze: limit: must be a valid integer.*, found 'x'"),
+        ({"chat_template": "llama"}, "analyze: chat_template: must be a valid boolean.*'llama'"),
+        ({"chat_template": True}, r"--chat-template \(chat_template=True\) needs a tokenizer with"),
+    ):
+        with pytest.raises(LayerwiseError, match=message):
+            layerwise.analyze(plain, pairs, out=tmp_path / "out", **wrong)
+    assert not (tmp_path / "out").exists()
+
+
+CHOICES: dict[str, Any] = {
+    **{"out": None, "revision": None, "dtype": None, "device": None, "layers": None, "seed": 42},
+    **{"without": [], "limit": None, "chat_template": False, "replicates": 0, "control": 0},
+}
+
+
+@pytest.mark.parametrize("more", [{}, {"limit": 2}, {"chat_template": True}])
+def test_a_dry_run_plans_the_texts_that_will_be_run(tmp_path: Path, more: dict[str, Any]) -> None:
+    asked = CHOICES | {"out": tmp_path / "out", "without": ["spectral", "gains"]}
+    model = chatty(tmp_path / "chatty")
+    planned = plan_each([str(model)], str(EXAMPLE["pairs"]), None, asked | more)
+    (pairs,) = re.findall("^pairs +(.*)$", planned, re.M)
+    found = layerwise.analyze(model, EXAMPLE["pairs"], **asked | more)
+    n = sum(found.categories.records[row]["pairs"] for row in range(3))
+    assert pairs.startswith(str(n) if n == 18 else f"{n} of 18")
+    states = found.folder / "hidden_states"
+    tokens = sum(
+        len(ids)
+        for ids in check_texts(
+            load_shapes(model)[0].declaration,
+            {"statements": read_pairs(EXAMPLE["pairs"]).first(more.get("limit", 99)).statements},
+            read_json(states / "index.json")["template"],
+        )["statements"]
+    )
+    assert f"{tokens:,} tokens" in pairs
+
+
+@pytest.mark.usefixtures("quick")
+def test_several_models_are_each_analysed_and_compared(tmp_path: Path) -> None:
+    models, quick = [twin_folder(name) for name in ("gpt_neox", "gpt2")], {"without": ["spectral"]}
+    found = layerwise.analyze(models, EXAMPLE["pairs"], **quick, limit=3, out=tmp_path)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert {"gpt_neox", "gpt2", "scaling.json", "scaling.html", "scaling"} == left
+    each = [layerwise.analyze(model, EXAMPLE["pairs"], **quick, limit=3) for model in models]
+    assert found.documents == layerwise.compare(each).documents
+    written = read_json(tmp_path / "gpt2" / "pairs.json")
+    assert written["results"] == each[1].documents["pairs"]["results"]
+    assert found.cautions == [
+        f"{name}: only the first 3 pairs of each category." for name in ("gpt_neox", "gpt2")
+    ]
+    in_memory = layerwise.analyze(models, EXAMPLE["pairs"], **quick, limit=3)
+    assert (in_memory.documents, in_memory.folder) == (found.documents, None)
+
+
+def test_the_texts_of_several_models_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    models, given = [str(twin_folder(name)) for name in ("gpt_neox", "gpt2")], []
+    for name in ("read_pairs", "read_prompts"):
+        read = getattr(request, name)
+        patched = lambda of, read=read: given.append(of) or read(of)  # noqa: E731
+        monkeypatch.setattr(request, name, patched)
+    planned = plan_each(models, EXAMPLE["pairs"], EXAMPLE["prompts"], CHOICES)
+    assert planned.count("nothing was computed") == 2
+    assert given == [EXAMPLE["pairs"], EXAMPLE["prompts"]]
+
+
+def test_several_models_refused(tmp_path: Path) -> None:
+    """All are looked at before the first is run."""
+    one, other = twin_folder("gpt_neox"), twin_folder("gpt2")
+    broken = Path(shutil.copytree(other, tmp_path / "broken"))
+    (broken / "config.json").write_text("{")
+    same = Path(shutil.copytree(other, tmp_path / "more" / "gpt2"))
+    for given, more, message in (
+        ([one], {}, "several models are two at least, found 1"),
+        (
+            [one, torch.nn.Linear(2, 2)],
+            {},
+            "each is a folder or a hub id, found Linear; analyze lo",
+        ),
+        ([one, other], {"revision": "main"}, "a revision is of one model, found 2 models"),
+        ([one, other], {"tokenizer": "x"}, "a tokenizer is of one loaded model"),
+        ([other, same], {}, "two of the models are called 'gpt2', which names the folder of each"),
+        ([one, broken], {}, "broken/config.json: not valid JSON"),
+    ):
+        with pytest.raises(LayerwiseError, match=message):
+            layerwise.analyze(given, EXAMPLE["pairs"], out=tmp_path / "out", **more)
+    assert not (tmp_path / "out").exists()
+
+
+# --- arrays that one has already ----------------------------------------------------------------
+
+STATES: dict[str, tuple[Any, str]] = {
+    "before_norm": (BEFORE_NORM, "mean"),
+    "last_token": (5, "last"),
+    "first_token": (5, "first"),
+}
+
+
+@pytest.fixture(scope="module")
+def given(analyzed: Result) -> dict[str, Any]:
+    """What `analyze` measured on the twin of five blocks, as arrays."""
+    assert analyzed.folder is not None
+    kept = open_states(analyzed.folder / "hidden_states")
+    by_layer = {
+        name: np.stack([kept.pooled(layer, pooling) for layer in range(6)])
+        for name, pooling in (("hidden_states", "mean"), ("all_tokens", "mean_all"))
+    }
+    others = {name: kept.pooled(*place) for name, place in STATES.items()}
+    return {**by_layer, **others, "nll": kept.nll, "pairs": EXAMPLE["pairs"]}
+
+
+def test_arrays_give_what_the_model_gives(analyzed: Result, given: dict[str, Any]) -> None:
+    """Every document of pairs and layers, every answer; a dictionary of tensors is as good."""
+    found = layerwise.measure(**given, name=analyzed._page.display)
+    left = {"anisotropy", "gains", "spectral"}
+    assert set(found.absent) == left
+    assert set(found.documents) == set(analyzed.documents) - left
+    for name in set(found.documents) - {"sensitivity"}:
+        assert found.documents[name] == analyzed.documents[name], name
+    rows = {one["question"]: one for one in analyzed.answers.records}
+    assert len(found.answers) == 8
+    assert found.answers.records == [rows[str(one["question"])] for one in found.answers.records]
+    by_layer = {n: torch.from_numpy(given["hidden_states"][n]) for n in (0, 4, 5)}
+    again = layerwise.measure(**given | {"hidden_states": by_layer}, name=analyzed._page.display)
+    assert again.documents == found.documents
+
+
+@pytest.mark.usefixtures("quick")
+def test_what_was_not_given_is_left_out(given: dict[str, Any], tmp_path: Path) -> None:
+    """And the rest stays as it was; the page is written without it."""
+    whole = layerwise.measure(**given)
+    few = {name: given[name] for name in ("hidden_states", "nll", "pairs")}
+    found = layerwise.measure(**few, out=tmp_path)
+    sensitivity = found.documents["sensitivity"]
+    assert (sensitivity["before_norm"], sensitivity["all_tokens"]) == (None, None)
+    readings = [row[0] for row in found.layers.rows]
+    assert readings == ["mean over tokens", "layer 0", "layer 4", "layer 5"]
+    answers = {one["question"]: one for one in whole.answers.records}
+    for one in found.answers.records:
+        more = answers[one["question"]]
+        assert [one[name] for name in ("answer", "value", "low")] == [
+            more[name] for name in ("answer", "value", "low")
+        ]
+        assert one["of"] <= more["of"]
+    assert found.answers.records != whole.answers.records
+    assert "index.html" in {path.name for path in tmp_path.iterdir()}
+    assert found.documents["pairs"] == whole.documents["pairs"]
+
+
+NO_TORCH = """
+import sys
+import numpy as np
+import layerwise
+rng = np.random.default_rng(0)
+pairs = {name: {"pairs": [[f"{name}{n}", f"not {name}{n}"] for n in range(4)]} for name in "xyz"}
+found = layerwise.measure(rng.normal(size=(5, 24, 8)), rng.gamma(4.0, size=24), pairs)
+assert found.answers.rows
+assert not {"torch", "transformers"} & set(sys.modules), "imported"
+"""
+
+
+def test_arrays_need_no_torch() -> None:
+    done = subprocess.run([sys.executable, "-c", NO_TORCH], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def changed_at(array: Any, place: Any, value: float) -> Any:
+    other = np.array(array)
+    other[place] = value
+    return other
+
+
+WRONG_ARRAYS: list[tuple[str, Any, str]] = [
+    (
+        "hidden_states",
+        lambda a: a[0],
+        r"axes are \(layer, statement, hidden\), found .* \(36, 16\)",
+    ),
+    (
+        "hidden_states",
+        lambda a: a[:, :-2],
+        r"layer 0: must have the shape \(36, hidden\), .*\(34, 16",
+    ),
+    (
+        "hidden_states",
+        lambda a: {0: a[0], 5: a[5, :, :8]},
+        r"layer 5: must .* \(36, 16\), .*\(36, 8",
+    ),
+    ("hidden_states", lambda a: {"0": a[0]}, "keys of a dictionary are layers, .*found '0'"),
+    ("hidden_states", lambda a: {}, "keys of a dictionary are layers, .*found none"),
+    (
+        "hidden_states",
+        lambda a: changed_at(a, (4, 7), np.nan),
+        "layer 4: .*statement 7 is not fini",
+    ),
+    ("hidden_states", lambda a: changed_at(a, (0, 3), 0), "layer 0: .*statement 3 is all zero"),
+    ("hidden_states", lambda a: "text", "must be an array of numbers on the CPU, found str"),
+    ("hidden_states", lambda a: torch.zeros(2, requires_grad=True), "on the CPU, found Tensor .*g"),
+    ("before_norm", lambda a: a[:, :3], r"before_norm: must have the shape \(36, 16\)"),
+    ("nll", lambda a: a[:5], r"nll: must have the shape \(36,\), .*\(5,\)"),
+    ("nll", lambda a: -a, "nll: a mean NLL is finite and not negative, statement 0 has -"),
+    ("nll", lambda a: np.ones_like(a), "preferences that vary"),
+    ("layers", lambda _: [9], "from 0 to n_layers = 5, found 9"),
+    ("seed", lambda _: -1, "seed must be a whole number from 0"),
+    ("name", lambda _: "", "a name must not be empty"),
+]
+
+
+@pytest.mark.parametrize(("argument", "change", "message"), WRONG_ARRAYS)
+def test_arrays_refused(
+    given: dict[str, Any], tmp_path: Path, argument: str, change: Any, message: str
+) -> None:
+    wrong = {argument: change(given.get(argument))}
+    with pytest.raises(LayerwiseError, match=message):
+        layerwise.measure(**given | wrong, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_layers_that_a_dictionary_lacks_refused(given: dict[str, Any]) -> None:
+    by_layer = {n: given["hidden_states"][n] for n in (0, 4, 5)}
+    with pytest.raises(LayerwiseError, match="layers 0, 2 are asked for, there is no 2; give it"):
+        layerwise.measure(**given | {"hidden_states": by_layer}, layers=[0, 2])
 
 
 # --- what is refused, and when ------------------------------------------------------------------
@@ -171,7 +538,7 @@ def test_inputs_are_checked_before_torch_is_imported(
     assert message in done.stdout
 
 
-def test_what_is_no_model_iv() -> None:
+def test_what_is_no_model_is_refused() -> None:
     model, tokenizer = loaded()
     for given, of, message in (
         (torch.nn.Linear(2, 2), tokenizer, r"a causal language model of .*, found Linear \(None\)"),
@@ -192,6 +559,84 @@ def test_what_is_no_model_iv() -> None:
             layerwise.analyze("nothing is loaded", **EXAMPLE, **wrong)
     with pytest.raises(AttributeError, match="no attribute 'analyse'"):
         layerwise.analyse  # noqa: B018
+
+
+def without_weights() -> dict[str, Any]:
+    model, tokenizer = loaded()
+    return {"model": model.to("meta"), "tokenizer": tokenizer}
+
+
+def of_two_dtypes() -> dict[str, Any]:
+    model, tokenizer = loaded()
+    model.get_input_embeddings().half()
+    return {"model": model, "tokenizer": tokenizer}
+
+
+WRONG = [
+    (lambda: layerwise.compare(None), "compares results of `analyze` or their folders, found None"),
+    (lambda: layerwise.compare("folder"), "at least two models, found 1; name the --out folders"),
+    (lambda: layerwise.compare([5, 6]), "compares results .*, found int; name the --out folders"),
+    (
+        lambda: layerwise.compare(["a", "b"], out=5),
+        "compare: out: must be a path, found 5; corr",
+    ),
+    (
+        lambda: layerwise.claims(results=5),
+        "claims: results: must be a path, found 5; correct it",
+    ),
+    (
+        lambda: layerwise.claims(analysis=[]),
+        r"analysis: must be a valid string, found \[\]; correct",
+    ),
+    (lambda: layerwise.analyze("m", **EXAMPLE, out="\0"), "out: a path holds no U\\+0000, found"),
+    (lambda: layerwise.analyze("m", **EXAMPLE, out="\ud800"), "out: a path holds no half of a cha"),
+    (lambda: layerwise.compare(["a", "b"], "\ud800"), "out: a path holds no half of a character"),
+    (
+        lambda: layerwise.analyze("m", **EXAMPLE, out="x" * 300),
+        "File name too long; name a shorter",
+    ),
+    (lambda: layerwise.analyze("m", **EXAMPLE, out="/proc/x/y"), "(No such file|denied).*; "),
+    (
+        lambda: layerwise.analyze("m", **EXAMPLE, tokenizer=len),
+        "its own tokenizer, found another one",
+    ),
+    (
+        lambda: layerwise.analyze(**EXAMPLE, **without_weights()),
+        "some on the device meta; load it w",
+    ),
+    (
+        lambda: layerwise.analyze(**EXAMPLE, **of_two_dtypes()),
+        "found 'float16, float32'; convert the",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), WRONG)
+def test_every_wrong_argument_is_an_error_of_ours(call: Any, message: str) -> None:
+    with pytest.raises(LayerwiseError, match=message):
+        call()
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("layers", [[3], [0], [1, 3]])
+def test_few_layers_and_a_category_that_stands_there_twice_give_a_page(
+    tmp_path: Path, layers: list[int]
+) -> None:
+    """Over two points r is 1 or -1 in every resample: such an interval has no width."""
+    pairs = {name: {"pairs": of} for name, of in zip("abc", [TWO, OTHERS, OTHERS], strict=True)}
+    patch = pytest.MonkeyPatch()
+    patch.setattr("layerwise.pages.own_model.figures.OF_ONE", ("pairs", "layers"))
+    with patch.context():
+        found = layerwise.analyze(twin_folder("gpt_neox"), pairs, out=tmp_path, layers=layers)
+    patch.undo()
+    assert (tmp_path / "index.html").is_file()
+    assert (tmp_path / "figures" / "pairs.pdf").is_file()
+    assert {path.name for path in tmp_path.iterdir()} <= {*FILES, *FOLDERS}
+    assert found.documents["bins"]["results_by_k"]
+
+
+def test_every_result_has_a_place_that_is_looked_at_first(analyzed: Result) -> None:
+    assert {one.name for one in analyzed.folder.iterdir()} <= {*FILES, *FOLDERS}
 
 
 def test_an_error_names_what_was_given(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ import pytest
 import typer
 import yaml
 
+from layerwise.analyses.evidence import Evidence
+from layerwise.analyses.questions.choices import TEXTS
 from layerwise.cli import app, main
 from layerwise.figures.drawing import draw
 from layerwise.figures.numbers import read_numbers
@@ -25,6 +27,7 @@ from layerwise.inputs.models import read_models
 from layerwise.inputs.texts import read_pairs, read_prompts
 from layerwise.ledger.records import read_judged
 from layerwise.pages.run_summary import summary
+from layerwise.places.result_files import HUNT
 from layerwise.rehearsal.scratch import place
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -67,9 +70,10 @@ def test_the_table_of_verdicts_is_the_output_now(results: Path) -> None:
 
 # DVC's own use of pygtrie
 @pytest.mark.filterwarnings("ignore:_NoneStep.value:DeprecationWarning")
-def test_generated_pages_are_those_of_today(results: Path) -> None:
+def test_generated_pages_are_those_of_today(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")  # as Python does for a script
     claims = json.loads((results / "published" / "claims.json").read_text())
-    for name, argument in (("claims", claims), ("house", ROOT), ("pipeline", ROOT)):
+    for name, argument in (("claims", claims), ("architecture", ROOT), ("pipeline", ROOT)):
         script = runpy.run_path(str(ROOT / "docs" / f"{name}.py"))
         page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
         assert page == script["page"](argument), "run `make docs`"
@@ -77,6 +81,21 @@ def test_generated_pages_are_those_of_today(results: Path) -> None:
             assert script["with_headlines"](README, claims) == README
             answers = (ROOT / "docs" / "answers.md").read_text(encoding="utf-8")
             assert answers == script["answers"](claims), "run `make docs`"
+
+
+def test_the_answers_name_every_choice_and_claims_beside_the_papers(results: Path) -> None:
+    """The report sends its readers there for the choices; a notebook's claim is no paper's."""
+    claims = json.loads((results / "published" / "claims.json").read_text())
+    page = (ROOT / "docs" / "answers.md").read_text(encoding="utf-8")
+    for headline in claims["headlines"]:
+        part = page.partition(f"### {headline['short']}\n")[2].partition("\n### ")[0]
+        named = {TEXTS[choice.partition("/")[0]] for choice in headline["choices"]}
+        assert named
+        assert [choice for choice in named if choice not in part] == [], headline["id"]
+        (row,) = [line for line in README.splitlines() if f"| {headline['short']} |" in line]
+        assert row.startswith(f"| {headline['paper']} |") != headline["where"].startswith(
+            "notebook"
+        )
 
 
 def test_the_figure_of_the_answer_is_that_of_today(results: Path) -> None:
@@ -125,19 +144,20 @@ def test_stages_that_dvc_is_asked_for_exist() -> None:
             assert not item or item.isupper() or isinstance(known, str) or item in known, named
 
 
-def test_every_module_that_a_room_names_is_there(root):
-    """And every room of the map is a folder or a module; the packages of a room may be named."""
-    package = root / "code" / "layerwise"
-    house = runpy.run_path(str(root / "docs" / "house.py"))
+def test_every_module_that_a_package_names_is_there(root):
+    """And every package of the map is a folder or a module."""
+    code = root / "code" / "layerwise"
+    architecture = runpy.run_path(str(root / "docs" / "architecture.py"))
     named = 0
-    for room in house["rooms"](package):
-        folder = package / room
-        assert folder.is_dir() or folder.with_suffix(".py").is_file(), room
+    for package in architecture["packages"](code):
+        folder = code / package
+        assert folder.is_dir() or folder.with_suffix(".py").is_file(), package
         text = (folder / "__init__.py").read_text() if folder.is_dir() else '""""""'
         documented = ast.get_docstring(ast.parse(text)) or ""
         for names in re.findall(r"^((?:\w+, )*\w+) {2,}\S", documented, re.MULTILINE):
             for name in names.split(", "):
-                assert (folder / f"{name}.py").is_file() or (folder / name).is_dir(), (room, name)
+                there = (folder / f"{name}.py").is_file() or (folder / name).is_dir()
+                assert there, (package, name)
                 named += 1
     assert named > 40
 
@@ -171,7 +191,7 @@ def said(root):
     """Every text that the project can print: strings of its code, and its shell scripts."""
     texts = [path.read_text() for path in (root / "requirements/setup.sh", root / "Makefile")]
     texts.append((root / "docker" / "entrypoint.sh").read_text())
-    for path in (root / "code").rglob("*.py"):
+    for path in (*(root / "code").rglob("*.py"), *(root / "archive").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.JoinedStr):
                 parts = [n.value if isinstance(n, ast.Constant) else "{}" for n in node.values]
@@ -189,6 +209,18 @@ def test_troubleshooting_quotes_what_is_really_said(root):
     assert len(quoted) > 20
     assert "the moon is not a repository" not in printable
     assert {phrase for phrase in quoted - FOREIGN if phrase not in printable} == set()
+
+
+def test_the_glossary_counts_heads_as_the_papers_do(root, published):
+    """32 heads of width 128: the density that the hunt's file has for them."""
+    text = " ".join((root / "docs" / "glossary.md").read_text().split())
+    heads, width, density = re.search(
+        r"(\d+) heads of width (\d+) have a density of ([\d.]+\d)", text
+    ).groups()
+    found = {
+        (m.n_heads, m.d_head): m.rho for m in Evidence(published, draws=None)[HUNT].tested_results
+    }
+    assert found[int(heads), int(width)] == float(density)
 
 
 def test_clusters_names_stages_and_as_many_tasks_as_models(root):
@@ -236,7 +268,7 @@ def test_every_study_runs(
 
 NOT_COPIED = shutil.ignore_patterns(
     ".git", ".venv*", "__pycache__", ".*_cache", ".hypothesis", "results", "data", "dist", "out",
-    "work", "cache", "tmp", ".dvc-site", "config.local", "published.pdf", "*.part",
+    "site", "work", "cache", "tmp", ".dvc-site", "config.local", "published.pdf", "*.part",
 )  # fmt: skip
 
 
@@ -258,6 +290,7 @@ def run(command: str, folder: Path) -> str:
         "PYTHONPATH": str(folder / "code"),
         "DVC_NO_ANALYTICS": "1",
         "HF_HUB_OFFLINE": "1",
+        "COLUMNS": "100",  # as in a terminal of that width
     }
     shell = ["bash", "-euo", "pipefail", "-c", command]
     done = subprocess.run(

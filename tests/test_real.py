@@ -206,16 +206,16 @@ def test_what_makes_the_numbers_is_said_beside_them(
     documents: dict[str, Any], evidence: Evidence
 ) -> None:
     """r of 0.98 that one category makes; a direction of 99.9 % of the variance; a chat template."""
-    one_category, template = of_documents(documents, chat_template=True)
+    one_category, template = of_documents(documents, unused_template=True)
     assert "+0.979 with all of them, -0.107 without ground truth numeric" in one_category
     assert "chat template" in template
-    assert of_documents(documents, chat_template=False) == [one_category]
+    assert of_documents(documents, unused_template=False) == [one_category]
     notes = [note for table in sections.anisotropy(documents["anisotropy"]) for note in table.notes]
     (said,) = [note for note in notes if "one direction" in note]
     assert said.startswith("At 17 of 31 layers (12 to 28)")
     assert "4e+12" in said
     assert drawn_title(documents, "anisotropy").endswith(
-        "stays over half of it, and behind the final norm is 0.145"
+        "falls below half of that only at the last, after the final norm (0.978 to 0.145)"
     )
 
 

@@ -35,6 +35,7 @@ SPECTRAL = "paper3/Results/restriction_map_spectral_20260105_202448.json"
 TRACES = "paper3/Results/H4_v2_validation_20260106_015547.json"
 EXTENDED = "paper3/Results/H4_v2_extended_20260106_012606.json"
 CROSS = "paper3/Results/l_star_cross_heritage_20260106_104357.json"
+SIGNS = "paper3/Results/l_star_sign_change_20260106_111315.json"
 BENCHMARK = "paper3/Results/thermodynamic_benchmark_20260105_141034.csv"
 TWINS = "paper3/Results/twin_test_results_20260105_160237.csv"
 FOUR = "paper3/Results/4model_validation_results.json"
@@ -167,7 +168,7 @@ def t_interval(values):
 
 
 def power_of_r(n, unit):
-    return ["80", "5", f"{n}", "0", f"{math.tanh(SHIFT / math.sqrt(n - 3)):.2g}"]
+    return ["80", "5", f"{n}", f"{math.tanh(SHIFT / math.sqrt(n - 3)):.2g}"]
 
 
 PAIRS = power_of_r(230, "pairs")
@@ -218,15 +219,20 @@ def p1_facts(tables):
 
 
 def p1_parity(tables):
-    words, gaps = tables["words of dataset.json"], []
+    words, gaps, labelled = tables["words of dataset.json"], [], []
     for key, a in words.items():
         if key.endswith("/a"):
             b = words[key[:-1] + "b"]
             gaps.append(abs(a - b) / max(a, b))
+            if key.startswith(("/tech_philosophy/", "/lifestyle/")):
+                labelled.append(gaps[-1] <= 0.2)
     kept, n = int(np.sum(np.array(gaps) <= 0.2)), len(gaps)
     low, high = stats.beta.ppf(0.025, kept, n - kept + 1), stats.beta.ppf(0.975, kept + 1, n - kept)
     percents = [f"{100 * share:.0f}" for share in (kept / n, low, high)]
-    return [f"{kept}", f"{n}", *percents, f"{100 * max(gaps):.0f}"]
+    return [
+        f"{kept}", f"{n}", *percents, f"{100 * max(gaps):.0f}", f"{sum(labelled)}",
+        f"{len(labelled)}",
+    ]  # fmt: skip
 
 
 # --- of Paper 2 ---
@@ -277,7 +283,7 @@ def p2_transition(tables):
     assert signs == [0]
     highest = max(r for n, (r, *_) in apertus.items() if n >= 12)
     return [
-        "4", f"{llama[4][0]:+.2f}", "8", *(f"{end:+.2f}" for end in llama[8][1:]),
+        "4", *(f"{one:+.2f}" for one in llama[4]), "8", *(f"{end:+.2f}" for end in llama[8][1:]),
         "28", *(f"{end:+.2f}" for end in pythia[28][1:]),
         "12", *(f"{end:+.2f}" for end in apertus[12][1:]), f"{highest:+.3f}", *PAIRS,
     ]  # fmt: skip
@@ -319,9 +325,13 @@ def p2_category(tables):
     half = stats.norm.ppf(1 - 0.025 / 9) / math.sqrt(3)
     assert math.tanh(math.atanh(test.statistic) + half) > 0  # lost over nine layers
     title = "-0.87"
+    small = tables[SCALING]["/models/Pythia-410M/layer_results/24/correlation"]
+    low, high = fisher_interval(small, len(names))
+    assert small < test.statistic < high
     return [
         f"{test.statistic:+.3f}", "6", f"{test.pvalue:.3f}", title, f"{weakest.statistic:+.2f}",
-        f"{weakest.pvalue:.2f}", f"{stats.spearmanr(x, y).statistic:+.2f}",
+        f"{weakest.pvalue:.2f}", f"{stats.spearmanr(x, y).statistic:+.2f}", f"{small:+.3f}", "6",
+        f"{low:+.2f}", f"{high:+.2f}",
     ]  # fmt: skip
 
 
@@ -349,9 +359,13 @@ def p3_depth(tables):
 def p3_bound(tables):
     _, sweep = models(tables)
     m = sweep["pythia-1b"]
-    expanding = sum(np.prod(m["blocks"][1:-1]) > 1 for m in sweep.values())
+    products = [np.prod(m["blocks"][1:-1]) for m in sweep.values()]
+    expanding = sum(product > 1 for product in products)
     bound = 10 ** (1 / m["depth"])
-    return [f"{m['gain']:.3f}", f"{bound:.3f}", "1", f"{expanding}", f"{len(sweep)}"]
+    return [
+        f"{m['gain']:.3f}", f"{bound:.3f}", "1", f"{expanding}", f"{len(sweep)}",
+        f"{max(products):.1f}",
+    ]  # fmt: skip
 
 
 def fisher(eleuther, others):
@@ -396,11 +410,15 @@ def p3_heritage(tables):
 
     needed = next(n for n in range(2, 40) if power(n, n) >= 0.8)
     percent = [f"{100 * share:.0f}" for share in (first, 1 - np.mean(meta), 1 - second)]
+    behind = {lab: [m["final"] < 1 for m in hunt.values() if (m["lab"] == "EleutherAI") == lab]
+              for lab in (True, False)}  # fmt: skip
+    meta_behind = [m["final"] > 1 for m in hunt.values() if m["lab"] == "Meta"]
     printed = "100"
     return [
         *percent, printed, f"{100 * (1 - np.mean(sizes)):.0f}",
         f"{fisher(eleuther, others):.3f}", "0.001", f"{fisher(*sides(both)):.3f}",
         f"{with_gpt2:.3f}", "1", f"{min(every):.3f}", f"{max(every):.2f}", f"{len(open_)}",
+        f"{fisher(behind[True], behind[False]):.3f}", f"{100 * np.mean(meta_behind):.0f}",
         f"{np.mean(gains[0]) - np.mean(gains[1]):+.2f}", f"{welch.low:+.2f}", f"{welch.high:+.2f}",
         f"{len(eleuther)}", f"{len(others)}", f"{100 * power(len(eleuther), len(others)):.0f}",
         f"{needed}",
@@ -416,6 +434,14 @@ def p3_spectral(tables):
         found[m["/model"].rpartition("/")[2]] = (m["/lab"], value, value / output)
     names = [name for name in found if name in gained]
     r = corr([found[n][2] for n in names], [gained[n]["gain"] for n in names])
+    damps = {n: gained[n]["gain"] < 1 for n in names}
+    right = max(
+        sum((found[n][2] > limit) == damps[n] for n in names)
+        for limit in (0, *(found[n][2] for n in names))
+    )
+    constant = max(sum(damps.values()), len(names) - sum(damps.values()))
+    last, first = (end(names, key=lambda n: found[n][2]) for end in (max, min))
+    assert gained[last]["low"] > 1 > gained[first]["high"]
     labs = {
         lab: [v for of, v, _ in found.values() if (of == "EleutherAI") == lab] for lab in (1, 0)
     }
@@ -427,8 +453,9 @@ def p3_spectral(tables):
     meta = mean(2, lambda _, lab: lab == "Meta")
     values = mean(1, lambda _, lab: lab == "EleutherAI") / mean(1, lambda _, lab: lab == "Meta")
     return [
-        f"{r:+.2f}", *(f"{end:+.2f}" for end in fisher_interval(r, len(names))),
-        f"{values:.1f}", f"{p:.3f}", f"{mean(2, lambda n, _: n.startswith('pythia')) / meta:.1f}",
+        f"{right}", f"{len(names)}", f"{constant}", "1", f"{r:+.2f}",
+        *(f"{end:+.2f}" for end in fisher_interval(r, len(names))), f"{values:.1f}", f"{p:.3f}",
+        f"{mean(2, lambda n, _: n.startswith('pythia')) / meta:.1f}",
         f"{mean(2, lambda _, lab: lab == 'EleutherAI') / meta:.1f}",
         *power_of_r(len(names), "models"),
     ]  # fmt: skip
@@ -443,7 +470,7 @@ def p3_crowding(tables):
     guess = 100 * np.mean([m["gain"] >= 1 for m in hunt.values()])
     printed = "100"
     return [
-        f"{right(hunt):.0f}", printed, f"{right(hunt, 'final'):.0f}", f"{guess:.0f}",
+        f"{right(hunt):.0f}", printed, f"{right(hunt, 'final'):.0f}", f"{guess:.0f}", "1",
         f"{right(hunt | sweep):.0f}",
     ]  # fmt: skip
 
@@ -465,8 +492,19 @@ def p3_trace(tables):
         for m in rows(tables[TRACES], "/results")
     }
     factor = traces["gpt2"] / traces["opt-125m"]
+    sides = {
+        m["/model"].rpartition("/")[2]: m["/behavior"] for m in rows(tables[TRACES], "/results")
+    }
+    larger = [
+        traces[a] > traces[b] for a, b in itertools.permutations(traces, 2)
+        if (sides[a], sides[b]) == ("EXPAND", "DAMPEN")
+    ]  # fmt: skip
+    _, sweep = models(tables)
     printed = "1.2"
-    return ["4", f"{full:.1f}", printed, f"{full:.1f}", f"{heads:.1f}", f"{factor:.0f}"]
+    return [
+        "4", f"{full:.1f}", printed, f"{heads:.1f}", f"{sum(larger)}", f"{len(larger)}",
+        f"{sweep['pythia-160m']['gain']:.2f}", f"{factor:.0f}",
+    ]  # fmt: skip
 
 
 def formula(n_layers, n_heads):
@@ -478,15 +516,22 @@ def steepest(trace):
     return int(np.argmax(np.abs(np.gradient(trace))))
 
 
-def p3_lstar(tables):
-    found = rows(tables[CROSS], "/results")
-    miss = {
+def missed(table):
+    """{model: [error of the formula, error of L/2]}, in percent of depth."""
+    return {
         m["/model"].rpartition("/")[2]: [
             100 * abs(guess - m["/L_star_empirical"]) / m["/L"]
             for guess in (formula(m["/L"], m["/H"]), m["/L"] / 2)
         ]
-        for m in found
+        for m in rows(table, "/results")
     }
+
+
+def p3_lstar(tables):
+    miss = missed(tables[CROSS])
+    by_sign = [a - b for a, b in missed(tables[SIGNS]).values()]
+    of_sign = np.mean(by_sign), *t_interval(by_sign)
+    assert min(of_sign) > 0
     fitted = [*rows(tables[TRACES], "/results"), *rows(tables[EXTENDED], "/extended_results")]
     fitted = [m for m in fitted if "Mistral" not in m["/model"]]
     seen = {m["/model"].rpartition("/")[2] for m in fitted}
@@ -507,7 +552,8 @@ def p3_lstar(tables):
     return [
         f"{mean[0]:.1f}", f"{mean[1]:.1f}", f"{len(miss) - len(unseen)}",
         f"{np.mean(unseen, axis=0)[0]:.1f}", f"{np.mean(unseen, axis=0)[1]:.1f}",
-        f"{ends.low:+.0f}", f"{ends.high:+.0f}", f"{ours:.1f}", printed, f"{half:.1f}",
+        f"{ends.low:+.0f}", f"{ends.high:+.0f}", *(f"{one:.0f}" for one in of_sign),
+        f"{ours:.1f}", printed, f"{half:.1f}",
         "80", "5", f"{len(miss)}", f"{shift:.2g}",
     ]  # fmt: skip
 
@@ -546,8 +592,8 @@ def p3_tuning(tables):
     pairs = sum(len(of[f, "base"]) for f in families)
     low = stats.beta.ppf(0.025, len(families), 1)
     return [
-        *(f"{mean:.2f}" for mean in means["Gemma-7B"]), f"{max(change.values()):.0f}",
-        f"{pairs}", f"{turned}", f"{len(families)}", f"{100 * low:.0f}",
+        "1", *(f"{mean:.2f}" for mean in means["Gemma-7B"]), f"{max(change.values()):.0f}",
+        f"{pairs}", f"{turned}", "1", f"{len(families)}", f"{100 * low:.0f}",
     ]  # fmt: skip
 
 

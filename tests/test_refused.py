@@ -124,6 +124,12 @@ ASCII = {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
         ({"SOURCE_DATE_EPOCH": "abc"}, "layerwise scaling {0} {1} --out x", "must be a whole num"),
         ({}, "ulimit -f 1; layerwise scaling {0} {1} --out x", "File too large; make room, or"),
         ({}, ANALYZE + "/dev/zero", "a device or a pipe"),
+        (
+            {},
+            "ulimit -v 1900000; " + ANALYZE + "{pairs}",
+            r"of addresses or more, this shell allows",
+        ),
+        ({"WORLD_SIZE": "2"}, ANALYZE + "{pairs}", "and no RANK nor LOCAL_RANK nor MASTER_ADDR"),
         ({}, ANALYZE + "pipe", "a device or a pipe"),
     ],
 )

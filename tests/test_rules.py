@@ -88,7 +88,7 @@ def test_what_the_helpers_say_rests_on_every_entry(rule, value) -> None:
     assert found.derived == {"it:/statistic": EVERY_GAIN}
 
 
-def test_names_are_not_counted_for_numbers_iv() -> None:
+def test_names_are_not_counted_for_numbers() -> None:
     """Of a list that lacks a number, or an object, an entry would give names."""
     evidence = Evidence(
         tables_of_reader({"gains": {"of": {"a": 1.0, "b": 2.0}}}), Draws(100, 0.95, 42)

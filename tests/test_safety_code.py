@@ -7,7 +7,7 @@ from pathlib import Path
 from hostile import BIDI, UNSEEN, is_unseen
 
 ROOT = Path(__file__).resolve().parent.parent
-MADE = {"data", "results", "node_modules"}
+MADE = {"data", "results", "node_modules", "site", "dvc_plots"}
 KEPT_DOT_FILES = {".ci", ".dockerignore", ".dvcignore", ".gitignore", ".pre-commit-config.yaml"}
 
 
@@ -55,9 +55,16 @@ def installs(text: str) -> list[str]:
 
 
 def is_checked(install: str) -> bool:
-    """From a lock with hashes, or this repository itself without asking for anything."""
+    """From a lock with hashes, or this repository itself without asking for anything.
+
+    A reader who wants the package alone may leave the versions to pip.
+    """
     return ("--require-hashes" in install and "--no-deps" in install) or (
-        re.search(r"install( \"\$\{build\[@\]\}\"| --no-deps)? -e \.", install) is not None
+        re.search(
+            r"install( \"\$\{build\[@\]\}\"| --no-deps)? -e \.|^pip install '?\.(\[models\])?'?$",
+            install,
+        )
+        is not None
     )
 
 

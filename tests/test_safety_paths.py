@@ -24,7 +24,7 @@ def test_a_pinned_path_that_leads_out_is_refused(tmp_path: Path, path: str, plac
     (tmp_path / "prompt_sets.csv").write_text(
         f'study,notebook,sha256,variable\ns,"{prompts}",{digest},P\n'
     )
-    with pytest.raises(LayerwiseError, match="relative to the upstream repository and without"):
+    with pytest.raises(LayerwiseError, match="relative to the upstream repository and "):
         upstream.read_registry(tmp_path)
 
 

@@ -170,9 +170,9 @@ def test_the_tally_counts_every_claim_once():
     kinds = tally([record(f"p1.{n}", verdict=word) for n, word in enumerate(verdicts)])
     assert [kind.n for kind in kinds] == [3, 1, 1, 1]
     assert tally_sentence(kinds) == (
-        "Of 6 claims 3 are derived from lower-level values and compared (2 agree, 1 differ); "
-        "1 are the rounding or a copy of a stored number; "
-        "1 are waiting for the models' weights; 1 are without a value to compare."
+        "Of 6 claims, 3 are recomputed from lower-level values and compared (2 agree, 1 differ); "
+        "1 are roundings or copies of a stored number; "
+        "1 need the models' weights; 1 have no value to compare."
     )
 
 
@@ -195,7 +195,8 @@ def test_what_gives_a_value_says_among_which_alternatives(lacks):
     records = [record("p1.0", verdict="differs")]
     (found,) = findings(records, [entry], [])
     assert found.gives == (
-        "The mean. This is a guess: 3 alternatives were tried, means of other layers."
+        "The mean. Alternatives tried: 3 (means of other layers); a match found by a search is a "
+        "guess."
     )
     del entry[lacks]
     with pytest.raises(LayerwiseError, match="`gives`, `among` and `tried` go together"):

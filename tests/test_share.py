@@ -35,7 +35,7 @@ def test_with_room_for_all_only_those_are_left_that_the_registry_leaves(models) 
 @pytest.mark.parametrize(
     ("limit", "reason"),
     [
-        ({"memory": 4e9}, "it needs 24.8 GB, 4.0 GB are free"),
+        ({"memory": 4e9}, "it needs 24.9 GB, 4.0 GB are free"),
         ({"seconds": 600.0}, "the share is 10"),
         ({"download": 5e9}, "of weights, the share is 5"),
     ],
@@ -69,7 +69,7 @@ def test_the_copy_measures_on_the_cpu_and_the_checkout_stays(root, tmp_path) -> 
     assert (root / "models.yaml").read_bytes() == before
 
 
-def test_where_no_model_fits_nothing_is_run_iv(root, tmp_path, monkeypatch) -> None:
+def test_where_no_model_fits_nothing_is_run(root, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(root)
     monkeypatch.setattr(small, "run_pipeline", lambda folder: pytest.fail("it ran"))
     with pytest.raises(LayerwiseError, match=r"no model is measured here in 0 hours .*--gigabytes"):

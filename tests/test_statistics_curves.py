@@ -127,7 +127,7 @@ def test_words(rule, found):
           for r, n in ((0.5, 3), (1.0, 10), (-1.0, 10))),
     ],
 )  # fmt: skip
-def test_what_has_no_word_iv(call, said):
+def test_what_has_no_word_is_refused(call, said):
     with pytest.raises(LayerwiseError, match=said):
         call()
 

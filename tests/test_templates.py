@@ -7,7 +7,7 @@ import tokenizers
 import transformers
 
 from layerwise.errors import LayerwiseError
-from layerwise.extraction.token_ids import DATE, render
+from layerwise.extraction.token_ids import DATE, leading_bos, render
 
 BOS = "<|begin_of_text|>"
 MARKS = (BOS, "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>")
@@ -53,13 +53,24 @@ def test_published_is_what_the_notebook_did() -> None:
     assert twice[:3] == [0, 0, 1]
     assert twice == [0, *once]  # it differs by the second BOS alone
     assert render(tokenizer, "Ice melts", "none") == "Ice melts"
+    assert render(tokenizer, "Ice melts", "own") == text
+
+
+@pytest.mark.parametrize("adds_bos", [True, False])
+def test_a_readers_own_template_may_begin_with_any_number_of_bos(adds_bos: bool) -> None:
+    """It is made as the published one; the number is told."""
+    tokenizer = tokenizer_with(adds_bos=adds_bos)
+    text = render(tokenizer, "Ice melts", "own")
+    assert text == render(tokenizer_with(), "Ice melts", "published")
+    assert leading_bos(tokenizer, text) == 1 + adds_bos
 
 
 @pytest.mark.parametrize(
     ("tokenizer", "template", "message"),
     [
-        (tokenizer_with(), "twice", r"one of none, published, once, found 'twice'"),
+        (tokenizer_with(), "twice", r"one of none, published, once, own, found 'twice'"),
         (tokenizer_with(chat=None), "published", "needs a tokenizer with a chat template"),
+        (tokenizer_with(chat=None), "own", r"--chat-template \(.*\) needs a tokenizer with a chat"),
         (tokenizer_with(adds_bos=False), "published", r"begin with 2 BOS, this .* begin with 1"),
         (tokenizer_with(adds_bos=False), "once", r"begin with 1 BOS, this .* begin with 0"),
         (
@@ -69,6 +80,6 @@ def test_published_is_what_the_notebook_did() -> None:
         ),
     ],
 )
-def test_render_iv(tokenizer: Any, template: str, message: str) -> None:
+def test_render_refused(tokenizer: Any, template: str, message: str) -> None:
     with pytest.raises(LayerwiseError, match=message):
         render(tokenizer, "Ice melts", template)

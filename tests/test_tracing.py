@@ -205,7 +205,7 @@ OVERFLOW = r"gpt2: states at layer 2 are not finite for 'Two .* in float16; try 
         ("bloom", "float32", slow_but_exact, "modules", "block 0 never showed its mlp_output"),
     ],
 )
-def test_trace_iv(name: str, dtype: str, spoil: Any, kept: str, message: str) -> None:
+def test_trace_refused(name: str, dtype: str, spoil: Any, kept: str, message: str) -> None:
     checkpoint = built(name, dtype)
     with torch.no_grad():
         spoil(checkpoint)

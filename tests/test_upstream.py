@@ -2,6 +2,7 @@ import contextlib
 import hashlib
 import http.server
 import json
+import re
 import shutil
 import socket
 import threading
@@ -192,7 +193,7 @@ def test_a_passing_failure_is_tried_again_and_a_missing_file_is_not(
         get(site, serve("mirror", lambda request: bool(request.send_error(503)) or True))
 
 
-def test_places_iv(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_places_refused(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An argument goes before the environment."""
     monkeypatch.setenv("LAYERWISE_MIRROR", str(site / "nowhere"))
     for mirror in ("ftp://127.0.0.1/", None):
@@ -207,7 +208,7 @@ def test_places_iv(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         get(site, site / "mirror")
 
 
-def test_result_file_and_registry_iv(site: Path, serve: Callable[..., str]) -> None:
+def test_result_file_and_registry_refused(site: Path, serve: Callable[..., str]) -> None:
     published = site / "published"
     for mirror in (site / "mirror", serve("mirror")):
         assert result_file(RESULT, mirror, published=published) == b"[1]"
@@ -241,6 +242,28 @@ def test_a_body_without_end_and_one_that_drips_are_cut_short(
     with pytest.raises(LayerwiseError, match="took more than 1 seconds; try again later"):
         get(site, serve("mirror", partial(endless, b".", 0.1)))
     assert leftovers(site) == []
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("http://me:sec ret@h/", "http://me:a/secret@h/", "//me:secret@h/x", "me:secret@h/x"),
+        *(
+            "http://h/x?token=secret",
+            "h/x?secret",
+            "ftp://me:secret@h/",
+            "http://a:b@c:secret@h/d@e",
+        ),
+        "http://me:secret\nx@h/",
+    ],
+)
+def test_no_form_of_an_address_shows_its_secret(site: Path, address: str) -> None:
+    with pytest.raises(
+        LayerwiseError, match=r"the mirror .*check --mirror or LAYERWISE_MIRROR$"
+    ) as e:
+        get(site, address)
+    assert not re.search("sec ?ret", str(e.value))
+    assert "\n" not in str(e.value)
 
 
 @pytest.mark.parametrize("rest", ["127.0.0.1:1/", "[::1/", "x:99999999/", "", "..a/", "\u2028/"])

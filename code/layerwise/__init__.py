@@ -1,7 +1,7 @@
 """Recompute the numbers of three papers on the dynamics of transformers, layer by layer.
 
-The rooms, in the order in which numbers flow; a room knows only those above it, and what it says
-of itself (its `__init__`) names the order in which to read it:
+The packages, in the order in which numbers flow; each imports only those above it, and its own
+docstring names its modules in the order in which to read them:
 
 places       names alone: files, models, categories, curves, and where each number stands
 inputs       statement pairs, prompts, models, published numbers: read and validated
@@ -19,26 +19,32 @@ rehearsal    the measured pipeline on random weights, in a scratch copy
 steps        the stages of the pipeline: read, call one of the above, write
 cli          the reader's verbs
 
-Beside them: `files` (whole or not at all), `errors` (the rule, what came, the fix), `progress`.
+Beside them: `files` (whole or not at all), `errors` (the rule, what came, the fix), `progress`,
+`terminal` (tables and colours, plain where nobody looks), `__main__` (where the command begins).
 
-In Python: `layerwise.analyze`, `compare` and `claims` (docs/api.md), imported when they are used.
+In Python: `layerwise.analyze`, `measure`, `compare` and `claims` (docs/api.md), imported when they
+are used.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # for type checkers it is true; `typing` itself takes long to import
 if TYPE_CHECKING:
+    from typing import Any
+
     from layerwise.errors import LayerwiseError
     from layerwise.pages.claim_list import claims
     from layerwise.pages.tables import Table
     from layerwise.reader.analyze import analyze
+    from layerwise.reader.arrays import measure
     from layerwise.reader.compare import compare
     from layerwise.reader.result import Result
 
 __version__ = "0.1.0"
-__all__ = ["LayerwiseError", "Result", "Table", "analyze", "claims", "compare"]
+__all__ = ["LayerwiseError", "Result", "Table", "analyze", "claims", "compare", "measure"]
 _AT = {
     "analyze": "reader.analyze",
+    "measure": "reader.arrays",
     "compare": "reader.compare",
     "claims": "pages.claim_list",
     "Result": "reader.result",
@@ -47,7 +53,7 @@ _AT = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _AT:
         raise AttributeError(f"module 'layerwise' has no attribute {name!r}")
     return getattr(import_module(f"layerwise.{_AT[name]}"), name)

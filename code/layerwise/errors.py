@@ -1,10 +1,17 @@
 """The one error a user of this package should ever see, and what the system refuses as one."""
 
+import contextlib
 import errno
 import re
+from collections.abc import Iterator
+from importlib.util import find_spec
 
+INTERRUPTED = "interrupted; run it again to go on"
 LONGEST = 4000  # characters of a message
-_PASSWORD = re.compile(r"(?<=://)[^/\s]*@")  # in an address
+ROOM = "use a smaller model, fewer texts, or a larger machine (`ulimit -v` may limit this shell)"
+# User and password in an address, with or without its scheme, and values of a query.
+_PASSWORD = re.compile(r"(?<=//)[^\s@]*@|(?<![\w/])[^\s:/@'\"(]+:(?!//)[^\s@]+@(?=[\w\[])")
+_QUERY = re.compile(r"(//[^\s?'\"]*\?)[^\s'\")]+")
 _FIXES = {
     "make room, or name a place on another disk, then run it again": (
         {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -20,6 +27,13 @@ _FIXES = {
         {errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENOTEMPTY}
     ),
     "check the path": {errno.ENOENT},
+}
+
+
+# What `pip install .` leaves out: the packages by the extra that brings them.
+EXTRAS = {
+    "models": ("torch", "transformers", "accelerate", "tokenizers"),
+    "pipeline": ("dvc", "pathspec"),
 }
 
 
@@ -52,9 +66,51 @@ class TextError(LayerwiseError):
         self.kind, self.number = kind, number
 
 
+def require_extra(extra: str) -> None:
+    """Refuse what needs the packages of an extra where one of them is not installed.
+
+    Raises:
+        LayerwiseError: naming the package, and how to install it.
+    """
+    for package in EXTRAS[extra]:
+        if find_spec(package) is None:
+            raise LayerwiseError(not_installed(package))
+
+
+def not_installed(package: str) -> str:
+    """What to do about a package that is not there."""
+    package = package.partition(".")[0]
+    extra = next((name for name, of in EXTRAS.items() if package in of), None)
+    if extra is None:
+        return f"the package {package} is not installed; install layerwise again: pip install ."
+    return (
+        f"this needs the package {package}, which is not installed; in a clone of the repository "
+        f"run requirements/setup.sh {extra}, or pip install '.[{extra}]' into this environment"
+    )
+
+
 def without_password(text: str) -> str:
-    """The text, with the user and password of every address left out."""
-    return _PASSWORD.sub("...@", text)
+    """The text, with the user and password of every address left out, and what a query says."""
+    return _QUERY.sub(r"\1...", _PASSWORD.sub("...@", text))
+
+
+def address_shown(address: str) -> str:
+    """What may be shown of an address: nothing before its last @, and no query.
+
+    A password may hold any sign, a space and a slash too.
+    """
+    scheme, there, rest = address.partition("//") if "//" in address else ("", "", address)
+    _, user, host = rest.rpartition("@")
+    return scheme + there + (user and "...@") + host.partition("?")[0]
+
+
+@contextlib.contextmanager
+def system_in_words() -> Iterator[None]:
+    """Inside the block, what the operating system refuses is a `LayerwiseError`."""
+    try:
+        yield
+    except OSError as error:
+        raise LayerwiseError(refused(error)) from error
 
 
 def refused(error: OSError) -> str:

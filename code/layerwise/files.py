@@ -19,7 +19,8 @@ from layerwise.errors import LayerwiseError
 
 LONGEST_NAME = 100  # characters: more do not fit into a table or a figure
 LATEST = 2**37  # seconds since 1970: the year 6325
-LARGEST = 2**30  # bytes of a file that is read whole
+LARGEST = 2**26  # bytes of a file that is read whole: up to 0.6 GB where characters are wide
+LAUNCHER = ("WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 _PART = ".layerwise-"  # begins the name of what is being written
 _UNSEEN = ("Cc", "Cf", "Cs")  # Unicode's control, format and surrogate characters
 
@@ -64,6 +65,17 @@ def refuse_link(place: Path) -> None:
         )
 
 
+def require_kind(place: Path, *, is_folder: bool) -> None:
+    """Refuse to put a file where a folder is, or a folder where a file is; a link is replaced."""
+    if place.is_symlink() or not place.exists() or place.is_dir() == is_folder:
+        return
+    wanted, found = ("a folder", "a file") if is_folder else ("a file", "a folder")
+    raise LayerwiseError(
+        f"{place}: {wanted} of the results goes there, found {found}; move it away, or name "
+        "another place"
+    )
+
+
 def make_folder(folder: Path) -> None:
     """Make a folder to write into, unless a link is there."""
     refuse_link(folder)
@@ -95,6 +107,8 @@ def together(folder: Path) -> Iterator[Path]:
                 if file.is_file():
                     with file.open("rb") as written:
                         os.fsync(written.fileno())
+            for new in part.iterdir():  # all of them, or none
+                require_kind(folder / new.name, is_folder=new.is_dir())
             for new in sorted(part.iterdir(), key=lambda path: path.stat().st_mtime_ns):
                 place = folder / new.name
                 if new.is_dir() and (place.is_dir() or place.is_symlink()):
@@ -150,6 +164,26 @@ def is_first_process() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
+def n_processes() -> int:
+    """How many processes a launcher started; 1 without one.
+
+    Raises:
+        LayerwiseError: for a number of them without the variables by which they find each other.
+    """
+    count = from_environment("WORLD_SIZE", 1, 2**16) or 1
+    if count == 1:
+        return count
+    for variable, most in (("RANK", count - 1), ("LOCAL_RANK", count - 1), ("MASTER_PORT", 65535)):
+        from_environment(variable, 0, most)
+    if missing := [name for name in LAUNCHER if not os.environ.get(name)]:
+        raise LayerwiseError(
+            f"a launcher of several processes sets {', '.join(LAUNCHER)} in each, found "
+            f"WORLD_SIZE={count} and no {' nor '.join(missing)}; start it with `accelerate "
+            "launch`, or unset WORLD_SIZE"
+        )
+    return count
+
+
 def from_environment(variable: str, least: int, most: int) -> int | None:
     """The whole number that an environment variable holds; None: it is not set, or empty."""
     text = os.environ.get(variable)
@@ -175,13 +209,18 @@ def read_text(path: Path) -> str:
         problem = "expected a file, found a folder; check the path"
     elif not path.is_file():
         problem = "expected a file, found a device or a pipe; save what it gives to a file first"
-    elif (size := path.stat().st_size) > LARGEST:
-        problem = f"a file that is read whole has at most {LARGEST} bytes, found {size}; split it"
+    elif (size := path.stat().st_size) == 0:
+        return ""  # or a file of the kernel's, which may never end
+    elif size > LARGEST:
+        problem = f"a file that is read whole has at most {LARGEST} bytes, found {size}; use less"
     else:
         try:
             return path.read_text(encoding="utf-8-sig")
         except UnicodeDecodeError as error:
             problem = f"expected UTF-8 text, {error.reason} at byte {error.start}; save it so"
+        except OSError as error:
+            error.filename = str(path)  # which reading, unlike opening, does not say
+            raise
     raise LayerwiseError(f"{path}: {problem}")
 
 

@@ -1,44 +1,41 @@
 "use strict";
-// The table of claims: search, filters in the address, sort, links to one claim.
+// The table of claims: search, filters in the address, sort; and the panel of one claim.
 // Texts reach the page as text nodes and attributes only.
-(() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
+(async () => {
+  const table = document.querySelector("table.claims");
+  const status = document.querySelector(".status");
+  if (!("DecompressionStream" in window)) {
+    status.textContent = "The table needs a browser of 2023 or later. The command 'layerwise claims' lists the same claims.";
+    table.removeAttribute("aria-busy");
+    return;
+  }
+  const bytes = Uint8Array.from(atob(document.getElementById("data").textContent), (sign) => sign.charCodeAt(0));
+  const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const data = await new Response(unpacked).json();
   const { verdicts, again } = data;
   const CHUNK = 60; // rows drawn before the reader asks for more
+  const LAST = 10; // ranks of places are below it
   const COLUMNS = [
-    ["place", "section"],
+    ["place", "printed in"],
     ["model", "model"],
-    ["published", "published"],
+    ["published", "printed"],
     ["recomputed", again],
     ["difference", "difference"],
     ["verdict", "verdict"],
   ];
   const FILTERS = ["paper", "place", "verdict", "model", "origin", "analysis"];
 
-  const claims = rowsOf(data.claims);
+  const { claims, cells } = data;
   const form = document.querySelector(".filters");
-  const table = document.querySelector("table.claims");
   const body = table.tBodies[0];
   const heads = [...table.querySelectorAll("thead th")];
-  const status = document.querySelector(".status");
   const more = document.getElementById("more");
+  const panel = document.getElementById("claim");
   const fields = form.elements;
   const named = new Map(claims.map((claim) => [claim.id, claim]));
   const collator = new Intl.Collator("en", { numeric: true });
   let matching = claims;
   let drawn = 0;
-
-  // Columns to objects; a column that repeats itself lists its values once, and their places.
-  function rowsOf({ n, columns }) {
-    const rows = Array.from({ length: n }, () => ({}));
-    for (const [name, column] of Object.entries(columns)) {
-      rows.forEach((row, index) => {
-        const value = Array.isArray(column) ? column[index] : column.of[column.at[index]];
-        if (value !== null) row[name] = value;
-      });
-    }
-    return rows;
-  }
 
   function make(tag, attributes, ...children) {
     const node = document.createElement(tag);
@@ -48,7 +45,10 @@
   }
 
   const pill = (word) => make("span", { class: `verdict ${word.replaceAll(",", "").replaceAll(" ", "-")}` }, word);
-  const withUnit = (text, claim) => (claim.unit ? [text, " ", make("span", { class: "unit" }, claim.unit)] : [text]);
+  const signed = (text) => data.signs.reduce((done, [typed, sign]) => done.replace(new RegExp(typed, "g"), sign), text);
+  // A sentence or a value with a true minus, and W_V set as such
+  const prose = (text) => signed(text).split(/\b(W_[QKVO])\b/).map((part, index) => (index % 2 ? make("span", {}, "W", make("sub", {}, part[2])) : part));
+  const withUnit = (text, claim) => [signed(text), ...(claim.unit ? [" ", make("span", { class: "unit" }, claim.unit)] : [])];
 
   function difference(claim) {
     const gap = claim.difference;
@@ -88,7 +88,7 @@
     }
     const files = [...new Set(claims.map((claim) => claim.file).filter(Boolean))].sort(collator.compare);
     fields.origin.append(make("optgroup", { label: "file" }, ...files.map((file) => make("option", { value: `file:${file}` }, file))));
-    fields.order.append(make("option", { value: "" }, "the ledger’s order"));
+    fields.order.append(make("option", { value: "" }, "the papers' order"));
     for (const head of heads) {
       for (const [suffix, arrow] of [["", "↑"], [" down", "↓"]]) {
         fields.order.append(make("option", { value: head.dataset.key + suffix }, `${head.dataset.label} ${arrow}`));
@@ -102,9 +102,9 @@
     apply();
   }
 
-  function write() {
+  function write(otherwise = "#claims") {
     const wanted = new URLSearchParams([...new FormData(form)].filter(([, value]) => value));
-    history.replaceState(null, "", wanted.size ? `#claims?${wanted}` : "#claims");
+    history.replaceState(null, "", wanted.size ? `#claims?${wanted}` : otherwise);
   }
 
   function apply() {
@@ -122,7 +122,10 @@
       head.setAttribute("aria-sort", head.dataset.key === key ? (falling ? "descending" : "ascending") : "none");
     }
     if (key) matching.sort(comparison(key, Boolean(falling)));
-    else if (asked.length) matching = [...matching.filter(here), ...matching.filter((claim) => !here(claim))];
+    else if (asked.length) {
+      const order = new Map(matching.map((claim) => [claim, here(claim) ? claim.rank : claim.rank + LAST]));
+      matching.sort((one, other) => order.get(one) - order.get(other));
+    }
     body.replaceChildren();
     drawn = 0;
     draw(CHUNK);
@@ -158,21 +161,23 @@
   }
 
   function rowOf(claim) {
-    const label = make("span", {}, claim.quantity, make("small", {}, claim.id));
-    const toggle = make("button", { type: "button", class: "toggle", "aria-expanded": "false" }, label);
-    const row = make("tr", { class: "claim", role: "row", id: `claim-${claim.id}`, "data-claim": claim.id });
-    row.append(make("th", { scope: "row", role: "rowheader" }, toggle));
+    const link = make("a", { href: `#${encodeURIComponent(claim.id)}` }, ...prose(claim.quantity));
+    const row = make("tr", { class: "claim", role: "row", "data-claim": claim.id });
+    row.append(make("th", { scope: "row", role: "rowheader" }, link, make("small", {}, claim.id)));
     for (const [key, text] of COLUMNS) {
       const number = ["published", "recomputed", "difference"].includes(key);
       const cell = make("td", { role: "cell", "data-label": text, "data-key": key, class: number ? "number" : "" });
       if (key === "verdict") cell.append(pill(claim.verdict));
       else if (key === "difference") cell.append(difference(claim));
       else if (key === "published") cell.append(...withUnit(claim.published, claim));
+      else if (key === "recomputed") cell.append(signed(claim.recomputed));
       else cell.append(claim[key] ?? "–");
       row.append(cell);
     }
     return row;
   }
+
+  // The panel of one claim
 
   function facts(...pairs) {
     const list = make("dl", { class: "facts" });
@@ -191,99 +196,108 @@
     const rows = make("tbody");
     const files = new Set();
     for (const cell of claim.inputs) {
-      const [file, key, value] = data.cells[cell];
+      const { file, key, value } = cells[cell];
       if (!files.has(file)) rows.append(make("tr", {}, make("th", { scope: "rowgroup", colspan: "2" }, ...fileFacts(file))));
       files.add(file);
-      rows.append(make("tr", {}, make("td", {}, code(key)), make("td", { class: "number" }, value)));
+      rows.append(make("tr", {}, make("td", {}, code(key)), make("td", { class: "number" }, signed(value))));
     }
-    const heading = make("h4", {}, `Rests on ${claim.inputs.length} ${data.source} number${claim.inputs.length > 1 ? "s" : ""}`);
-    const cells = make("table", { class: "cells", "aria-label": "Numbers that this one rests on" }, rows);
+    const heading = make("h3", {}, `Rests on ${claim.inputs.length} ${data.source} number${claim.inputs.length > 1 ? "s" : ""}`);
+    const listed = make("table", { class: "cells", "aria-label": "Numbers that this one rests on" }, rows);
     const box = claim.inputs.length > 12 ? { class: "scroll", tabindex: "0", role: "region", "aria-label": "Inputs" } : {};
-    return make("div", {}, heading, make("div", box, cells));
+    return make("div", {}, heading, make("div", box, listed));
   }
 
-  function pictureOf(claim) {
-    const figure = [...document.querySelectorAll("figure")].find((one) => one.dataset.analysis === claim.analysis);
-    if (!figure) return null;
-    const link = make("a", { href: `#${figure.id}` }, "The figure beside its claims");
-    return make("figure", { class: "picture" }, figure.querySelector("svg").cloneNode(true), make("figcaption", {}, link));
+  function methodOf(claim) {
+    if (!claim.method) return null;
+    const functions = claim.method.map((place) => data.methods[place]);
+    const rows = functions.map(([name, says, at]) => make("div", {}, make("dt", {}, code(name)), make("dd", {}, name === "rule" ? code(says) : says, " ", code(at))));
+    return make("div", {}, make("h3", {}, "Formula"), make("dl", { class: "facts" }, ...rows));
   }
 
-  function aboutOf(claim) {
-    const value = (name, text) => make("div", { class: name === again ? "again" : "" }, make("dt", {}, name), make("dd", {}, ...withUnit(text, claim)));
-    const full = (name) => claim[`${name}_full`] ?? claim[name];
-    const values = make("dl", { class: "two" }, value("published", full("published")), value(again, full("recomputed")));
-    if (claim.noise) values.append(value("noise of rounding", claim.noise));
-    if (claim.control) values.append(value("random weights", claim.control));
-    values.append(make("div", {}, make("dt", {}, "relative difference"), make("dd", {}, difference(claim))));
+  function valuesOf(claim) {
+    const value = (name, ...text) => make("div", { class: name === again ? "again" : "" }, make("dt", {}, name), make("dd", {}, ...text));
+    return make(
+      "dl", { class: "two" },
+      value("printed", ...withUnit(claim.published, claim)),
+      value(again, ...withUnit(claim.recomputed, claim)),
+      ...(claim.noise ? [value("noise of rounding", signed(claim.noise))] : []),
+      ...(claim.control ? [value("random weights", signed(claim.control))] : []),
+      value("relative difference", difference(claim)),
+      value("verdict", pill(claim.verdict)),
+    );
+  }
+
+  function originOf(claim) {
     const touched = [...document.querySelectorAll("[data-claims]")]
       .filter((one) => one.dataset.claims.split(" ").includes(claim.id))
-      .flatMap((one, index) => [index ? ", " : null, make("a", { href: `#${one.id}` }, one.dataset.name)]);
-    const origin = facts(
-      ["link", make("a", { href: `#${encodeURIComponent(claim.id)}` }, claim.id)],
-      ["stands in", `${claim.place} (${claim.origin})`],
+      .flatMap((one, index) => [index ? "; " : null, make("a", { href: `#${one.id}` }, ...prose(one.dataset.name))]);
+    const figure = [...document.querySelectorAll("figure")].find((one) => one.dataset.analysis === claim.analysis);
+    const full = ["published", "recomputed"].filter((name) => claim[`${name}_full`]);
+    return facts(
+      ["printed in", `${claim.place} (${claim.origin})`],
+      ["model", claim.model],
       ["part of", ...touched],
+      ["compared", claim.compared],
+      ...full.map((name) => [`${name === "published" ? "printed" : again}, every digit`, signed(claim[`${name}_full`])]),
+      ...(claim.readings || []).map((reading) => ["another reading", ...prose(reading)]),
       ["published file", ...fileFacts(claim.file)],
       ["key", code(claim.key)],
       ["statistic", code(claim.statistic), hash(data.statistics[`${claim.analysis}.json`])],
       ...(claim.runs || []).map((run) => ["measured by", `${run}: ${data.runs[run]}`]),
-      ["trace", code(`layerwise trace ${claim.id} --source ${data.source}`)],
-      ["compared", claim.compared],
+      ["figure", figure && make("a", { href: `#${figure.id}` }, `of ${claim.analysis.replaceAll("_", " ")}`)],
       ["kind", claim.kind],
-    );
-    return make(
-      "div", { class: "about-in" }, values,
-      claim.cause ? make("p", { class: "cause" }, claim.cause) : null,
-      claim.readings ? make("div", { class: "readings" }, facts(...claim.readings.map((reading) => ["another reading", reading]))) : null,
-      make("div", {}, make("h4", {}, "Provenance"), origin, inputsOf(claim)),
-      make("div", {}, pictureOf(claim)),
+      ["trace", code(`layerwise trace ${claim.id} --source ${data.source}`)],
     );
   }
 
-  function toggle(row, open) {
-    const button = row.querySelector(".toggle");
-    const id = `about-${row.dataset.claim}`;
-    if (open === row.classList.contains("open")) return;
-    row.classList.toggle("open", open);
-    button.setAttribute("aria-expanded", String(open));
-    if (open) {
-      button.setAttribute("aria-controls", id);
-      const cell = make("td", { colspan: String(heads.length), role: "cell" }, aboutOf(named.get(row.dataset.claim)));
-      row.after(make("tr", { class: "about", role: "row", id }, cell));
-    } else {
-      button.removeAttribute("aria-controls");
-      document.getElementById(id).remove();
-    }
+  function show(claim) {
+    const close = make("button", { type: "button", class: "close", "aria-label": "Close" }, "×");
+    const head = make("header", {}, make("h2", { id: "claim-title", tabindex: "-1" }, ...prose(claim.quantity)), close);
+    const about = [
+      make("p", { class: "id" }, code(claim.id)), valuesOf(claim),
+      claim.cause ? make("p", { class: "cause" }, ...prose(claim.cause)) : null,
+      methodOf(claim), make("h3", {}, "Where it comes from"), originOf(claim), inputsOf(claim),
+    ];
+    panel.replaceChildren(head, make("div", { class: "about" }, ...about.filter(Boolean)));
+    if (!panel.open) panel.showModal();
+    panel.scrollTop = 0;
+    panel.querySelector("h2").focus();
   }
 
   // Addresses: #claims?verdict=differs, #p2.abstract.r
 
-  function follow() {
-    let id = location.hash.slice(1);
+  function address() {
+    const text = location.hash.slice(1);
     try {
-      id = decodeURIComponent(id);
+      return decodeURIComponent(text);
     } catch {
-      // a stray % is part of the text, then
+      return text; // a stray % is part of the text, then
     }
+  }
+
+  // What is linked may stand in a fold
+  function unfoldTo(place) {
+    const folds = [];
+    for (let fold = place.closest("details"); fold; fold = fold.parentElement.closest("details")) folds.push(fold);
+    if (place.matches("[id^=headline-], [id^=finding-], [id^=choice-]")) folds.push(...place.querySelectorAll("details"));
+    for (const fold of folds) fold.open = true;
+    if (folds.length) place.scrollIntoView({ behavior: "instant" });
+  }
+
+  function follow() {
+    const id = address();
+    if (panel.open && !named.has(id)) panel.close();
     if (id.startsWith("claims?")) {
       read(location.hash.slice("#claims?".length));
       document.getElementById("claims").scrollIntoView({ behavior: "instant" });
       return;
     }
-    if (!id || document.getElementById(id)) return; // a section of the page
+    const place = id && document.getElementById(id);
+    if (place) unfoldTo(place); // a section of the page
+    if (!id || place) return;
     const claim = named.get(id);
-    if (!claim) {
-      status.textContent = `No claim is named ${id}.`;
-      return;
-    }
-    if (!matching.includes(claim)) read("");
-    draw(Math.max(0, matching.indexOf(claim) + 12 - drawn));
-    const row = document.getElementById(`claim-${id}`);
-    toggle(row, true);
-    for (const other of body.querySelectorAll(".found")) other.classList.remove("found");
-    row.classList.add("found");
-    row.querySelector(".toggle").focus({ preventScroll: true });
-    row.scrollIntoView({ behavior: "instant", block: "start" });
+    if (claim) show(claim);
+    else status.textContent = `No claim is named ${id}.`;
   }
 
   form.addEventListener("submit", (event) => event.preventDefault());
@@ -304,14 +318,29 @@
     apply();
     write();
   });
-  body.addEventListener("click", (event) => {
-    const row = event.target.closest(".toggle")?.closest("tr");
-    if (row) toggle(row, !row.classList.contains("open"));
+  panel.addEventListener("click", (event) => {
+    if (event.target === panel || event.target.closest(".close")) panel.close(); // beside it, too
+  });
+  panel.addEventListener("close", () => {
+    panel.replaceChildren();
+    if (named.has(address())) write(location.pathname + location.search); // no longer that of a claim
+  });
+  document.addEventListener("keydown", (event) => {
+    const typing = event.target.closest("input, select, textarea");
+    if (event.key === "/" && !typing && !panel.open && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      event.preventDefault();
+      fields.words.focus();
+    }
+    if (event.key === "Escape" && event.target === fields.words) {
+      fields.words.value = "";
+      apply();
+      write();
+    }
   });
   more.addEventListener("click", () => {
     const next = matching[drawn];
     draw(CHUNK);
-    document.getElementById(`claim-${next.id}`).querySelector(".toggle").focus();
+    [...body.rows].find((row) => row.dataset.claim === next.id).querySelector("a").focus();
   });
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[href^='#']");
@@ -328,4 +357,5 @@
   form.hidden = table.hidden = false;
   apply();
   follow();
+  table.removeAttribute("aria-busy");
 })();

@@ -12,25 +12,24 @@ from typing import Any
 from layerwise.analyses.derivation import Derivation, Document, Table, derive
 from layerwise.analyses.evidence import Evidence
 from layerwise.inputs.published import Published
+from layerwise.places.folders import RESULTS
 from layerwise.statistics.bootstrap import Draws
 
 # A module per analysis: `DOCUMENTS` of the papers; `READER`, if a reader's own model has it too.
 NAMES = (
-    "critical_layer", "layers", "category_bootstrap", "bins", "pairs", "anisotropy", "scaling",
+    "critical_layer", "layer_formulas",
+    "layers", "category_bootstrap", "bins", "pairs", "anisotropy", "scaling",
     "questions", "power", "depth_gain", "lab_heritage", "crowding", "mlp_scaling",
     "laws", "sequence_gains", "thermodynamic_benchmark", "unembedding", "neutral_control",
     "sheaf_trace", "spectral_norms", "calibration", "output_correlation", "cross_model",
     "phases", "consolidated", "twins", "validation", "sources",
     "printed_tests",
 )  # fmt: skip
-# The result files of a reader's model, and the analyses that make them.
-OF_READER = {
-    **{name: name for name in (
-        "validation", "layers", "category_bootstrap", "bins", "pairs", "anisotropy", "sensitivity",
-    )},
+# The result documents of a reader's model, and the analyses that make them.
+OF_READER = {name: name for name in RESULTS} | {
     "gains": "depth_gain",
     "spectral": "spectral_norms",
-}  # fmt: skip
+}
 
 
 def _of(name: str, table: str) -> Any:

@@ -1,4 +1,4 @@
-"""Anisotropy profiles: Pythia-6.9B (notebook 004) and Gemma-2B (supplement of Paper 3)."""
+"""Anisotropy by layer in Pythia-6.9B (notebook 004) and Gemma-2B (supplement of Paper 3)."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -117,6 +117,13 @@ def half_layer(f: Entry) -> int | None:
     return next((layer for layer in behind if shares[layer] < shares[highest] / 2), None)
 
 
+def steepest_rise(f: Entry) -> list[float]:
+    """The layer whose share exceeds that of the layer before it most, and by how much."""
+    rises = np.diff(f.intrinsic_dim_ratio[:])
+    at = int(np.argmax(rises))
+    return [at + 1, float(rises[at])]
+
+
 def spectra_shares(f: Entry) -> dict[str, list[float]]:
     """The eigenvalues kept of each layer, divided by their sum."""
     if "spectra" not in f:
@@ -168,7 +175,11 @@ OF_GEMMA: Rules = {
     "gauge_theory_test/gemma_profile_range": spread,
     "gauge_theory_test/is_flatter": lambda f: spread(f) < f.gauge_theory_test.pythia_profile_range,
 }
-DRAWN: Rules = {"drawn/half_layer": half_layer, "drawn/spectra": spectra_shares}
+DRAWN: Rules = {
+    "drawn/half_layer": half_layer,
+    "drawn/steepest_rise": steepest_rise,
+    "drawn/spectra": spectra_shares,
+}
 DOCUMENTS = {
     SLUG: Document(ANISOTROPY, {"": {**PROFILE, **OF_PAPER_2, **DRAWN}}),
     "gemma-2b": Document(GEMMA_ANISOTROPY, {"": {**OF_GEMMA, **DRAWN}}),

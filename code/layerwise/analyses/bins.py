@@ -1,4 +1,4 @@
-"""r of UA and preference over random bins, against categories (notebook 000)."""
+"""Correlation of UA and preference over random bins and over categories (notebook 000)."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -53,8 +53,13 @@ def mean_width(found: dict[int, curves.Ends]) -> float:
     return float(np.mean([high - low for low, high in found.values()]))
 
 
-def width_reduction(original: dict[int, curves.Ends], new: dict[int, curves.Ends]) -> float:
-    """How much narrower the new intervals are on average, percent of the original mean width."""
+def width_reduction(original: dict[int, curves.Ends], new: dict[int, curves.Ends]) -> float | None:
+    """How much narrower the new intervals are on average, percent of the original mean width.
+
+    None where the original ones have no width, as over categories that are two points only.
+    """
+    if mean_width(original) == 0:
+        return None
     return float((mean_width(original) - mean_width(new)) / mean_width(original) * 100)
 
 
@@ -74,7 +79,7 @@ def change(both: tuple[Entry, Entry]) -> str:
     return CHANGES.get((over_categories, over_bins), "No change")
 
 
-def reduction_from_full_precision(f: Entry) -> float:
+def reduction_from_full_precision(f: Entry) -> float | None:
     """The same reduction from the intervals over categories as they were stored."""
     stored = intervals(f.of(BOOTSTRAP).layer_results, f.bootstrap_results)
     return width_reduction(stored, intervals_over_bins(f))

@@ -1,4 +1,4 @@
-"""Paper 1: asymmetry by category and model, the calibration of the models, and what its text says.
+"""Asymmetry by category and model, the models' calibration, and what Paper 1's text says of them.
 
 A statement across the four models is the text in print where its rule holds.
 """
@@ -15,7 +15,7 @@ from layerwise.analyses.derivation import Document, Rule, Rules, all_of, count
 from layerwise.analyses.evidence import Entry, Evidence, measured_among
 from layerwise.errors import LayerwiseError
 from layerwise.places.categories import FACTS, NUMERIC
-from layerwise.places.result_files import NUMBERS, PAPER1, WORDS
+from layerwise.places.result_files import FIGURE_1, NUMBERS, PAPER1, WORDS
 from layerwise.statistics.bootstrap import mean_interval
 from layerwise.statistics.curves import Ends, includes_zero
 from layerwise.statistics.samples import cohens_d, sample_d
@@ -27,6 +27,7 @@ BAND = 0.015  # |UA| on lifestyle, Figure 1
 BOUND = 0.14  # |UA| on the numeric truths, abstract
 PARITY = 0.20  # of the word counts in a pair, table of the dataset
 CALIBRATED = ("llama", "mistral")  # the models that the paper reports as calibrated
+LABELLED = ("tech_philosophy", "lifestyle")  # neutral by the table of the dataset
 DISPLAY = {  # the categories as the paper's tables write them
     NUMERIC: "GT Numeric",
     "ground_truth_nonnumeric": "GT Non-Numeric",
@@ -269,16 +270,42 @@ def all_near(ua: ByModel) -> str:
 
 
 def parity(gaps: Float[np.ndarray, " pair"]) -> str:
-    """The promised bound if every gap keeps it, else the largest gap: ±20%."""
+    """The bound asked for if every gap keeps it, else the largest gap: ±20%."""
     return f"±{max(PARITY, float(np.max(gaps))) * 100:.0f}%"
 
 
-def gaps(e: Evidence, *, of_sides: bool = False) -> Float[np.ndarray, " pair"]:
+def gaps(
+    e: Evidence, *, of_sides: bool = False, names: Iterable[str] | None = None
+) -> Float[np.ndarray, " pair"]:
     """|words of A - words of B| over the longer side, of the pairs or of a category's sides."""
-    words = [np.array([[pair.a, pair.b] for pair in pairs]) for pairs in e[WORDS].values()]
+    chosen = e[WORDS].values() if names is None else [e[WORDS][name] for name in names]
+    words = [np.array([[pair.a, pair.b] for pair in pairs]) for pairs in chosen]
     both = [pairs.sum(axis=0, keepdims=True) for pairs in words] if of_sides else words
     a, b = np.concatenate(both).T
     return np.abs(a - b) / np.maximum(a, b)
+
+
+def pairs_within(found: Float[np.ndarray, " pair"]) -> str:
+    """How many of the pairs keep the bound."""
+    return f"{np.sum(found <= PARITY)} of {len(found)} pairs"
+
+
+def bar(figure: Entry, category: str, model: str) -> float:
+    """Height of a bar, from where it ends between the rows of zero and of the highest tick."""
+    rows = figure.rows
+    return (rows.zero - figure.ends[category][model]) * figure.tick / (rows.zero - rows.tick)
+
+
+def bars(e: Evidence) -> str:
+    """Whether the bars end where the table puts them, to its last decimal and a row of pixels."""
+    figure = e[FIGURE_1]
+    slack = 0.5e-3 + figure.tick / (figure.rows.zero - figure.rows.tick)
+    met = [
+        abs(bar(figure, category, model) - asymmetry(e[file][category])) <= slack
+        for category in figure.ends
+        for model, file in MODELS.items()
+    ]
+    return "as Table main" if all_of(met) else f"{sum(met)} of {len(met)} as Table main"
 
 
 STATEMENTS: Mapping[str, Rules] = {
@@ -343,6 +370,7 @@ STATEMENTS: Mapping[str, Rules] = {
         "seed": lambda e: shared_value(e[file]._metadata.random_seed for file in MODELS.values()),
         "level": level,
     },
+    "figure": {"bars": bars},
     "texts": {"archimedes": lambda e: e[NUMBERS].ground_truth_numeric[0].b},
     # what the figure of all categories says of the models that it draws
     "drawn": {
@@ -353,7 +381,8 @@ STATEMENTS: Mapping[str, Rules] = {
     "words": {
         "parity": lambda e: parity(gaps(e)),
         "parity_of_sides": lambda e: parity(gaps(e, of_sides=True)),
-        "pairs_within": lambda e: f"{np.sum(gaps(e) <= PARITY)} of {len(gaps(e))} pairs",
+        "pairs_within": lambda e: pairs_within(gaps(e)),
+        "pairs_within_labelled": lambda e: pairs_within(gaps(e, names=LABELLED)),
     },
 }
 ACROSS_MODELS: Rules = {

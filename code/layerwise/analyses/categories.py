@@ -1,4 +1,4 @@
-"""What several analyses derive from the categories of the statement pairs."""
+"""Statistics of the statement categories that several analyses share."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Intervals of r over the six categories (bootstrap-interval notebook)."""
+"""Bootstrap intervals of r over the six categories (bootstrap-interval notebook)."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""The consolidated table of Paper 2 against the files it was typed from."""
+"""Paper 2's consolidated table, compared with the files that it was typed from."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""The formula for L*, its fit and its validations (Paper 3, section 5.3)."""
+"""The formula for the critical layer L*, its fit and its validation (Paper 3, section 5.3)."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from layerwise.analyses.derivation import Document, Rules, count, for_each_group
-from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.analyses.derivation import Document, Rule, Rules, count, for_each_group
+from layerwise.analyses.evidence import Entry, Evidence, floats
 from layerwise.analyses.gain_files import by_lab
 from layerwise.analyses.sheaf_trace import extended_layer, prior, trace_layer
 from layerwise.errors import LayerwiseError
@@ -36,7 +36,7 @@ class Formula(NamedTuple):
 
 
 def printed(paper: Entry) -> Formula:
-    """The formula with the coefficients in print; measured layers are held against the same."""
+    """The formula with the coefficients in print; measured layers are compared with the same."""
     return Formula(*(paper.l_star[c] for c in ("constant", "depth", "heads")))
 
 
@@ -69,7 +69,7 @@ def layer(m: Entry) -> int:
 def fit(e: Evidence) -> Formula:
     """The formula whose mean depth error is smallest."""
     of = [(m.n_layers, m.n_heads, layer(m)) for m in calibrated(e)]
-    depth, heads, layers = np.array(of, dtype=np.float64).T
+    depth, heads, layers = floats(of).T
     columns = np.column_stack([np.ones(len(depth)), depth, 1 / heads])
     return Formula(*least_absolute_deviations(columns, layers / depth).tolist())
 
@@ -177,6 +177,11 @@ def word(f: Entry) -> str:
     return word_below(found, {10: "VALIDATED", 15: "PARTIAL"}, "CALIBRATION NEEDED")
 
 
+def of_depth(layer: Callable[[Entry], float]) -> Rule:
+    """A layer in percent of the number of blocks."""
+    return lambda m: float(100 * layer(m) / m.L)
+
+
 def alibis(f: Entry) -> str:
     """Whether models with an ALiBi position code were predicted, BLOOM's."""
     n = count([m for m in f.results if "bloom" in m.model], error)
@@ -210,6 +215,8 @@ OF_MODEL: Rules = {
     "L_star_predicted": predicted,
     "error_pct": error,
     "relative_error_pct": relative,
+    "drawn/predicted": of_depth(predicted),
+    "drawn/empirical": of_depth(empirical),
 }
 OF_PROMPTS: Rules = {"L_star_empirical": empirical, "L_star_std": lambda m: np.std(m[LAYERS])}
 OVER_MODELS: Rules = {
@@ -231,14 +238,18 @@ OVER_MODELS: Rules = {
 OF_THE_DRAFT: Rules = {
     "offset": for_each_group(lambda f: by_lab(f.results), partial(mean, offset)),
     "explained_pct": explained_percent,
+    "left_by_error": lambda f: 100 - mean(error, f.results),
 }
 AGAINST_OTHERS: Rules = {
     "improvement_pp": lambda f: f.comparison_v2_argmax - mean(error, f.results),
     "calibration_consistency": count_met,
 }
+SPREAD: Rules = {"drawn/std": of_depth(lambda m: m.L_star_std)}
 DOCUMENTS = {
     "calibration": Document(None, {"": CALIBRATION}),
-    "argmax": Document(CROSS, {"results/*": OF_MODEL, "": {**OVER_MODELS, **OF_THE_DRAFT}}),
+    "argmax": Document(
+        CROSS, {"results/*": {**OF_MODEL, **SPREAD}, "": {**OVER_MODELS, **OF_THE_DRAFT}}
+    ),
     "sign_change": Document(
         SIGNS, {"results/*": {**OF_MODEL, **OF_PROMPTS}, "": {**OVER_MODELS, **AGAINST_OTHERS}}
     ),

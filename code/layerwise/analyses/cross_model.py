@@ -1,4 +1,4 @@
-"""The models that Paper 2 compares with Pythia: Llama (and its chat template), Apertus, Gemma."""
+"""The models compared with Pythia in Paper 2: Llama (and its chat template), Apertus and Gemma."""
 
 from collections.abc import Callable
 from functools import partial
@@ -50,9 +50,9 @@ def template_verdict(f: Entry) -> str:
     return "TEMPLATE_ENABLES_COUPLING" if bare == "DECOUPLED" else "TEMPLATE_CHANGES_PATTERN"
 
 
-def n_negative(curve: PairCurve, f: Entry) -> int:
-    """At how many layers r is negative."""
-    return sum(r < 0 for r in curve.of(f).r().values())
+def n_below_zero(curve: PairCurve, f: Entry) -> int:
+    """At how many layers the interval of r lies below zero."""
+    return sum(high < 0 for _, high in curve.of(f).ends().values())
 
 
 def like_pythia(f: Entry) -> int:
@@ -65,8 +65,8 @@ OF_TEMPLATE: Rules = {
     **structure(WITH, phases.template_label, "phase_with"),
     **structure(WITHOUT, phases.template_label, "phase_without"),
     "verdict": template_verdict,
-    "drawn/n_negative/with": partial(n_negative, WITH),
-    "drawn/n_negative/without": partial(n_negative, WITHOUT),
+    "drawn/n_below_zero/with": partial(n_below_zero, WITH),
+    "drawn/n_below_zero/without": partial(n_below_zero, WITHOUT),
     "same_sign_layers": lambda f: phases.equal_signs(WITH.of(f).r(), WITHOUT.of(f).r()),
 }
 DOCUMENTS = {

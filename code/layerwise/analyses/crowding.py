@@ -1,4 +1,4 @@
-"""Does the density of heads foretell whether a model damps? (Paper 3, section 5.4, appendix B)"""
+"""Do crowded attention heads predict damping? (Paper 3, section 5.4 and appendix B)"""
 
 from collections.abc import Callable
 from typing import Any
@@ -31,7 +31,7 @@ def everyone(f: Entry) -> list[Entry]:
 
 
 def pooled(e: Evidence) -> list[Entry]:
-    """Models of the hunt and the sweep; that of both has more prompts in the sweep."""
+    """Models of the survey and the sweep; of both, the sweep's numbers, from more prompts."""
     return list((models(e[HUNT]) | models(e[SWEEP])).values())
 
 
@@ -45,12 +45,12 @@ def foretold(some: list[Entry], of: Callable[[Entry], float] = gain) -> list[boo
 
 
 def accuracy(f: Entry) -> float:
-    """Share of a file's models whose side the density foretells."""
+    """Share of a file's models of which the density predicts rightly whether they damp."""
     return share(foretold(everyone(f)))
 
 
 def verdict(f: Entry) -> str:
-    """From an accuracy of 0.5, from 0.75 (the hunt)."""
+    """From an accuracy of 0.5, from 0.75 (the survey)."""
     return word_below(accuracy(f), {0.5: "FALSIFIED", 0.75: "PARTIAL"}, "VALIDATED")
 
 
@@ -77,7 +77,7 @@ def constant(some: list[Entry]) -> float:
 
 
 def as_foretold(f: Entry, high: bool) -> float:
-    """Share of the models on one side of the limit that are what it foretells."""
+    """Share of the models on one side of the limit that are what it predicts."""
     return share([damps(m) == high for m in everyone(f) if (density(m) >= LIMIT) == high])
 
 

@@ -1,4 +1,4 @@
-"""Curves over relative depth (layer over number of blocks), so that models of any depth compare.
+"""Curves over relative depth (layer over number of blocks), comparable between all models.
 
 A curve is `[(depth, value), ...]`; curves are by quantity, then by model. `published` are those of
 the papers' models, `own` those of the result documents of a reader's.

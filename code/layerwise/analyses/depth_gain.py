@@ -5,11 +5,12 @@ from functools import partial
 
 import numpy as np
 
-from layerwise.analyses.derivation import Document, Rules, any_of, count
-from layerwise.analyses.evidence import Entry, measured_among
+from layerwise.analyses.derivation import Document, Rules, any_of, count, for_each_group
+from layerwise.analyses.evidence import Entry, floats, measured_among
 from layerwise.analyses.gain_files import damps, density, depth_bound, final_gain, gain, models
 from layerwise.places.result_files import HUNT, MLP_SCALING, SWEEP
 from layerwise.statistics.correlation import pearson
+from layerwise.statistics.estimates import of_mean
 
 AXIS = (0.82, 1.38)  # the gains that figure A4 shows; points outside are clipped to its edges
 EXCEPTION = "pythia-1b"
@@ -19,7 +20,7 @@ def correlation(
     models: Iterable[Entry], x: Callable[[int], float], y: Callable[[Entry], float] = gain
 ) -> dict[str, float]:
     """r and p of a function of depth with the gains."""
-    pairs = np.array([(x(m.n_layers), y(m)) for m in models], dtype=np.float64)
+    pairs = floats([(x(m.n_layers), y(m)) for m in models])
     return pearson(*pairs.T)._asdict()
 
 
@@ -67,6 +68,11 @@ def n_interior_expanding(f: Entry) -> int:
     return sum(float(np.prod(m.all_layer_gains[1:-1])) > 1 for m in f.models)
 
 
+def largest_interior_product(f: Entry) -> float:
+    """The largest product of the gains of all blocks between the first and the last."""
+    return max(float(np.prod(m.all_layer_gains[1:-1])) for m in f.models)
+
+
 def total_bound(f: Entry) -> float:
     """What the bound allows all blocks together; ten, whatever the depth."""
     return max(depth_bound(m.n_layers) ** m.n_layers for m in f.models)
@@ -96,6 +102,12 @@ def drawn_above_bound(f: Entry) -> list[str]:
 def above_bound(f: Entry) -> list[str]:
     """The models of a file whose mean gain exceeds the bound of their depth."""
     return [name for name, m in models(f).items() if is_above_bound(m)]
+
+
+def interval(m: Entry) -> list[float]:
+    """The 95% interval of a model's mean gain over its prompts (Student's)."""
+    found = of_mean(m.residual_gain_all[:], "prompts")
+    return [found.low, found.high] if found.has_interval else []
 
 
 def damping_blocks(f: Entry) -> str:
@@ -149,7 +161,9 @@ OVER_SIZES: Rules = {
     "bound/word_inner_blocks": bound_of_inner_blocks,
     "bound/above": above_bound,
     "drawn/above_bound": drawn_above_bound,
+    "drawn/interval": for_each_group(models, interval),
     "bound/n_interior_expanding": n_interior_expanding,
+    "bound/largest_interior_product": largest_interior_product,
     "bound/total": total_bound,
 }
 

@@ -233,9 +233,9 @@ def _evaluated(
                 raise
             found.undefined[f"{name}:{key}"] = str(error)
             continue
-        except (ArithmeticError, TypeError, ValueError) as error:
-            if isinstance(error, TypeError) or "convert" in str(error):  # text for a number
-                raise _not_a_number(evidence, read.cells) or error from error
+        except TypeError as error:  # text for a number
+            raise _not_a_number(evidence, read.cells) or error from error
+        except (ArithmeticError, ValueError) as error:
             found.undefined[f"{name}:{key}"] = f"it cannot be computed ({error})"
             continue
         if isinstance(value, Mapping) and value and all(map(callable, value.values())):

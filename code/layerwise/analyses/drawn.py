@@ -7,13 +7,12 @@ lacks what a rule reads nothing is stated, and the figure says what is missing.
 from collections.abc import Mapping
 from typing import Any
 
-from layerwise.analyses import anisotropy, category_bootstrap, pairs, scaling
+from layerwise.analyses import anisotropy, category_bootstrap, pairs, scaling, validation
 from layerwise.analyses.categories import includes_zero
-from layerwise.analyses.depth_gain import above_bound
+from layerwise.analyses.depth_gain import above_bound, interval
 from layerwise.analyses.derivation import Document, Rules, count, derive, for_each_group
 from layerwise.analyses.evidence import Entry, Evidence, Missing, by_layer
 from layerwise.analyses.gain_files import depth_bound, gain, models
-from layerwise.analyses.validation import without_one
 from layerwise.inputs.measured import tables_of_reader
 from layerwise.places.models import SLUG
 from layerwise.places.result_files import (
@@ -34,7 +33,7 @@ Results = Mapping[str, Mapping[str, Any]]  # the result documents of one model, 
 # --- one model ------------------------------------------------------------------------------------
 
 OF_MODEL: Mapping[str, tuple[str, Rules]] = {
-    "validation": (UA_FILES[SLUG], {"_without_one": without_one}),
+    "validation": (UA_FILES[SLUG], validation.DRAWN),
     "category_bootstrap": (BOOTSTRAP, category_bootstrap.DRAWN),
     "pairs": (PAIRS, pairs.DRAWN),
     "anisotropy": (ANISOTROPY, anisotropy.DRAWN),
@@ -77,6 +76,7 @@ ACROSS: Mapping[str, tuple[str, Rules]] = {
         {
             "bound": for_each_group(models, lambda m: depth_bound(count(m.all_layer_gains))),
             "above_bound": above_bound,
+            "interval": for_each_group(models, interval),
             "range": lambda f: ends([gain(m) for m in models(f).values()]),
         },
     ),

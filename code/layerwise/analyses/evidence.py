@@ -1,4 +1,4 @@
-"""What rules read: the numbers of one source, as the nested documents that they are.
+"""What rules read: the numbers of one source, as nested documents.
 
 An `Entry` is an object or a list of a published file. It reads like that object (`m.gains[-1]`,
 `m["n_layers"]`, `for m in f.models`), and which numbers were read is recorded while a rule runs.
@@ -8,9 +8,9 @@ Over measured numbers, a number that no experiment fills is derived by its own r
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -39,6 +39,10 @@ class Broken(LayerwiseError):
     """A document of print is not what it was: a key is gone, or text stands for a number."""
 
 
+class NotANumber(TypeError):
+    """Text, or nothing, stands where a rule computes with a number."""
+
+
 class Missing(Broken, AttributeError):
     """A rule asked for a key that the document does not have."""
 
@@ -50,7 +54,7 @@ class Evidence:
         self.cells, self.draws = cells, draws
         # what fills a cell that was not measured: set by `analyses.evidence_of`
         self.rules: Mapping[Cell, Callable[[], Any]] = {}
-        self._derived: dict[Cell, tuple[Any, Recording]] = {}
+        self._once: dict[Hashable, tuple[Any, Recording]] = {}
         self._pending: set[Cell] = set()
         self._recordings: list[Recording] = []
         self._document = cache(cells.document)
@@ -106,22 +110,30 @@ class Evidence:
             recording.cells.add((file, key))
         return value
 
-    def _derive(self, cell: Cell) -> Any:
-        """The value of a cell by its rule, once; what the rule read was read."""
-        if cell not in self._derived:
-            if cell not in self.rules or cell in self._pending:
-                # a rule that reads its own cell is another reading of what must be measured
-                raise NotMeasured(f"{cell[1]!r} of {cell[0]} was not measured", cell)
-            self._pending.add(cell)
-            try:
-                with self.recording() as read:
-                    self._derived[cell] = self.rules[cell](), read
-            finally:
-                self._pending.remove(cell)
-        value, read = self._derived[cell]
+    def once(self, name: Hashable, compute: Callable[[], Of]) -> Of:
+        """What is computed under a name, the first time; what it read is read each time."""
+        if name not in self._once:
+            with self.recording() as read:
+                self._once[name] = compute(), read
+        value, read = self._once[name]
         for recording in self._recordings:
             recording.cells |= read.cells
+            recording.names |= read.names
         return value
+
+    def _derive(self, cell: Cell) -> Any:
+        """The value of a cell by its rule."""
+        return self.once(cell, partial(self._by_rule, cell))
+
+    def _by_rule(self, cell: Cell) -> Any:
+        if cell not in self.rules or cell in self._pending:
+            # a rule that reads its own cell is another reading of what must be measured
+            raise NotMeasured(f"{cell[1]!r} of {cell[0]} was not measured", cell)
+        self._pending.add(cell)
+        try:
+            return self.rules[cell]()
+        finally:
+            self._pending.remove(cell)
 
 
 class Entry:
@@ -184,7 +196,7 @@ class Entry:
         return self[name]
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        return np.array(self[:], dtype=dtype)
+        return np.array(self[:]) if dtype is None else floats(self[:]).astype(dtype)
 
     def __len__(self) -> int:
         return len(self._node)
@@ -224,6 +236,18 @@ class Entry:
                 f"{len(rows)} have; there are {said}"
             )
         return self[rows[0]]
+
+
+def floats(values: Any) -> np.ndarray:
+    """Numbers in double precision.
+
+    Raises:
+        NotANumber: if a text, or nothing, is among them.
+    """
+    found = np.array(values)
+    if found.dtype.kind not in "biuf":
+        raise NotANumber(f"numbers are needed, found {found.ravel()[:3]!r}")
+    return found.astype(np.float64)
 
 
 def by_layer(entry: Entry) -> dict[int, Any]:

@@ -1,4 +1,4 @@
-"""The result files on last gains, and what is said of any gain: the norm out over the norm in."""
+"""Result files on last gains, and what applies to any gain: the norm after over the norm before."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64
 
-from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.analyses.evidence import Entry, Evidence, floats
 from layerwise.errors import LayerwiseError
 
 GROUPS = ("models", "tested_results", "results")  # where the models of a file stand
@@ -97,11 +97,18 @@ class Rows:
         return {label: self.where(**{column: label}) for label in self._column(column)}
 
     def __getitem__(self, column: str) -> Float64[np.ndarray, " row"]:
-        return np.array(self._column(column), dtype=np.float64)
+        return floats(self._column(column))
 
     def _column(self, column: str) -> list[Any]:
-        rows = [row for row in self.table if {n: row[n] for n in self.labels} == self.labels]
-        return [row[column] for row in rows]
+        return [row[column] for row in self._rows()]
+
+    def _rows(self) -> list[Entry]:
+        """Chosen once for all that ask for these labels."""
+        name = ("rows", self.table.cell, *sorted(self.labels.items()))
+        return self.table.evidence.once(name, self._chosen)
+
+    def _chosen(self) -> list[Entry]:
+        return [row for row in self.table if {n: row[n] for n in self.labels} == self.labels]
 
 
 def rows_of(file: str, **labels: str) -> Callable[[Evidence], Rows]:

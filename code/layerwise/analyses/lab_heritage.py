@@ -1,4 +1,4 @@
-"""Do a lab's models share the sign of the gain? (Paper 3, section 4.2)
+"""Do the models of one lab damp or expand alike? (Paper 3, section 4.2)
 
 And of what it rests on, GPT-2 and GPT-J against a gain of one, over 25 prompts (notebooks).
 """
@@ -28,9 +28,10 @@ from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import NotMeasured
 from layerwise.places.result_files import BEYOND, GPT2, GPTJ, HUNT, PROMPTS, SWEEP
 from layerwise.statistics.correlation import Correlation, pearson
+from layerwise.statistics.estimates import Estimate, of_mean, of_moments, of_share
 from layerwise.statistics.samples import require_sample
 
-ELEUTHER = "EleutherAI"
+ELEUTHER, OTHERS = "EleutherAI", "other labs"
 # What figure 2 shows as EleutherAI: the sweep's gain for the Pythia sizes, the hunt's for others.
 FIGURE2 = ("pythia-1.4b", "pythia-2.8b", "pythia-6.9b", "gpt-neo-1.3B", "gpt-j-6B")
 FIGURE3 = {
@@ -41,7 +42,8 @@ FIGURE3 = {
     "opt-350m": "Meta",
     "bloom-560m": "BigScience",
 }
-OURS = f"{BEYOND}hunt"  # figure 3 classes GPT-2 too, which no run of the papers measured; ours does
+# What our runs measure and the paper's file lacks: every prompt's gain, and GPT-2 of figure 3.
+OURS = f"{BEYOND}hunt"
 
 Models = list[Entry]
 
@@ -78,21 +80,20 @@ def with_gpt2(f: Entry) -> list[float]:
 
 
 def undecided(m: Entry) -> bool:
-    """Whether a mean gain is not told from 1 by the prompts: two-sided p of Student's t >= 0.05."""
-    n = int(m.of(PROMPTS).rho_hunt.n_prompts)
-    t = (m.gain_no_ln_mean - 1) / (m.gain_no_ln_std / np.sqrt(n - 1))  # the SD is over n
-    return bool(2 * scipy.stats.t.sf(abs(t), n - 1) >= 0.05)
+    """Whether the interval of a mean gain over its prompts includes 1."""
+    low, high = interval(m)
+    return low <= 1 <= high
 
 
 def signature(some: Models) -> str:
-    """DAMPENER under 0.95, EXPANDER above 1.05, else NEUTRAL, of the mean gain (the hunt)."""
+    """DAMPENER under 0.95, EXPANDER above 1.05, else NEUTRAL, of the mean gain (the survey)."""
     if mean(some) < 0.95:
         return "DAMPENER"
     return "EXPANDER" if mean(some) > 1.05 else "NEUTRAL"
 
 
 def validated(f: Entry) -> str:
-    """The hunt's word: whether the labs have more than one signature."""
+    """The survey's word: whether the labs have more than one signature."""
     signatures = {signature(some) for some in labs(f).values()}
     return "VALIDATED" if len(signatures) > 1 else "FALSIFIED"
 
@@ -100,9 +101,9 @@ def validated(f: Entry) -> str:
 # --- EleutherAI against the other labs ---
 
 
-def damp_percent(some: Models) -> int | float:
+def damp_percent(some: Models, decimals: int | None = None) -> int | float:
     """Percent of the models that damp."""
-    return percent([damps(m) for m in some])
+    return percent([dampens(gain(m), decimals) for m in some])
 
 
 def damp_percent_pooled(f: Entry) -> int | float:
@@ -111,7 +112,7 @@ def damp_percent_pooled(f: Entry) -> int | float:
 
 
 def n_others_undecided(f: Entry) -> int:
-    """How many of the other labs' models that damp are not told from 1."""
+    """How many of the other labs' damping models have a mean gain that may be 1."""
     return sum(undecided(m) for m in others(f) if damps(m))
 
 
@@ -181,17 +182,52 @@ def measured_models(some: Models) -> Models:
     return list(measured_among({m.model: m for m in some}, gain).values())
 
 
-def columns(f: Entry) -> dict[str, Models]:
-    """By lab the models that were measured: EleutherAI's of figure 2, the others' of the hunt."""
-    chosen = {**labs(f), ELEUTHER: list(models_drawn(f, FIGURE2).values())}
-    there = {lab: measured_models(some) for lab, some in chosen.items()}
-    return {lab: some for lab, some in there.items() if some}
+def drawn_models(f: Entry) -> dict[str, Entry]:
+    """The models whose gain was measured, by name."""
+    return measured_among(models(f), gain)
 
 
-def hunted(f: Entry) -> dict[str, Models]:
-    """The measured models of EleutherAI in the hunt, by the lab's name."""
-    some = measured_models(labs(f).get(ELEUTHER, []))
-    return {ELEUTHER: some} if some else {}
+def n_prompts(f: Entry) -> int:
+    """The prompts that every model of this run read."""
+    if OURS in f.evidence:
+        (n,) = {count(m.gains.penultimate) for _, m in f.of(OURS).items()}
+        return n
+    return int(f.of(PROMPTS).rho_hunt.n_prompts)
+
+
+def over_prompts(m: Entry) -> Estimate:
+    """A model's mean gain with Student's interval over its prompts.
+
+    The paper's file has the deviation of the gains alone; a measurement has every prompt's gain.
+    """
+    slug = m.model.rpartition("/")[2].lower().replace(".", "p")
+    if OURS in m.evidence and slug in m.of(OURS):
+        return of_mean(m.of(OURS)[slug].gains.penultimate[:], "prompts")
+    return of_moments(gain(m), m.gain_no_ln_std, n_prompts(m), "prompts")
+
+
+def interval(m: Entry) -> list[float]:
+    """The 95% interval of a model's mean gain over its prompts."""
+    found = over_prompts(m)
+    return [found.low, found.high]
+
+
+def groups(f: Entry) -> dict[str, Models]:
+    """The measured models of EleutherAI and of the other labs."""
+    found = {name: measured_models(some) for name, some in
+             ((ELEUTHER, labs(f).get(ELEUTHER, [])), (OTHERS, others(f)))}  # fmt: skip
+    return {name: some for name, some in found.items() if some}
+
+
+def share_as_claimed(some: Models) -> dict[str, float]:
+    """How many damp, and the share that lies where the paper says, in percent: EleutherAI's models
+    below 1, the others above, with the exact interval of Clopper and Pearson.
+    """
+    damping = [damps(m) for m in some]
+    below = some[0].lab == ELEUTHER
+    found = of_share([one == below for one in damping], "models")
+    ends = {"value": found.value, "low": found.low, "high": found.high}
+    return {"n": found.n, "below": sum(damping)} | {name: 100 * end for name, end in ends.items()}
 
 
 def standard_error(some: Models) -> float | None:
@@ -244,15 +280,19 @@ OF_LAB: Rules = {
     "signature": signature,
     "n_models": lambda some: float(n_models(some)),
 }
-OF_COLUMN: Rules = {"gains": gains_of, "mean": mean, "se": standard_error}
+OF_DRAWN: Rules = {"gain": gain, "interval": interval}
 OVER_MODELS: Rules = {
     "h26_lab_signatures": for_each_group(labs, combined(OF_LAB)),
     "h26_verdict": validated,
     "n_models": for_each_group(labs, n_models),
     "expand_pct": for_each_group(labs, lambda some: expand_percent(gains_of(some))),
     "expand_pct_rounded": for_each_group(labs, lambda some: expand_percent(gains_of(some), 2)),
+    "expand_pct_final_norm": for_each_group(
+        labs, lambda some: expand_percent([final_gain(m) for m in some])
+    ),
     "dampen_pct": lambda f: damp_percent(labs(f)[ELEUTHER]),
     "dampen_pct_of": for_each_group(labs, damp_percent),
+    "dampen_pct_rounded": for_each_group(labs, lambda some: damp_percent(some, 2)),
     "dampen_pct_pooled": damp_percent_pooled,
     "dampen_pct_swept": lambda f: damp_percent(f.of(SWEEP).models),
     "expand_pct_others": lambda f: expand_percent(gains_of(others(f))),
@@ -272,11 +312,9 @@ OVER_MODELS: Rules = {
     "se": for_each_group(
         lambda f: {lab: some for lab, some in labs(f).items() if len(some) > 1}, standard_error
     ),
-    "drawn/labs": for_each_group(columns, combined(OF_COLUMN)),
-    "drawn/hunt": for_each_group(hunted, combined(OF_COLUMN)),
-    "drawn/labs_below_1": lambda f: [
-        lab for lab, some in columns(f).items() if dampens(mean(some))
-    ],
+    "drawn/models": for_each_group(drawn_models, combined(OF_DRAWN)),
+    "drawn/n_prompts": n_prompts,
+    "drawn/shares": for_each_group(groups, share_as_claimed),
     "figure3": for_each_group(lambda f: models_drawn(f, FIGURE3), lambda m: word(gain(m))),
     "figure3/gpt2": lambda f: word(gpt2_gain(f)),
     "figure3_lab": for_each_group(

@@ -1,4 +1,4 @@
-"""The three laws of Paper 3 side by side, and its equation 4."""
+"""The three laws of Paper 3 compared, and its equation 4."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -46,7 +46,7 @@ def equation4(e: Evidence, mass: Callable[[np.ndarray], np.ndarray]) -> str:
 
 
 def models_behind(e: Evidence) -> str:
-    """Models behind each law: the sweep's, the hunt's, those whose matrices were decomposed."""
+    """Models behind each law: the sweep's, the survey's, those whose matrices were decomposed."""
     swept, hunted = (count(group, gain) for group in (e[SWEEP].models, e[HUNT].tested_results))
     decomposed = count(e[SPECTRAL].results, lambda m: m.W_V_spectral_norm[:])
     return f"{swept}, {hunted} and {decomposed} models"

@@ -1,4 +1,4 @@
-"""r by layer and by pooling (notebook 001)."""
+"""Correlation of UA and preference by layer and by pooling (notebook 001)."""
 
 from layerwise.analyses.categories import p_over_categories, r_over_categories
 from layerwise.analyses.derivation import Document, Rules, for_each_group
@@ -49,7 +49,7 @@ def pooling_verdict(strategies: Entry) -> str | None:
 
     Signed: a weaker negative r counts as more.
     """
-    if strategies.last_token.correlation is None:
+    if "last_token" not in strategies or strategies.last_token.correlation is None:
         return None
     last, pooled = strategies.last_token.correlation, strategies.mean_pooled.correlation
     if last > pooled + MARGIN:
@@ -57,7 +57,8 @@ def pooling_verdict(strategies: Entry) -> str | None:
     return "less" if last < pooled - MARGIN else "minimal"
 
 
-# A token reading with the same state in every statement has no r, so no p and no word.
+# A token reading with one state in every statement, or one asymmetry in every category, has no r,
+# so no p and no word.
 RULES: dict[str, Rules] = {
     "": {
         "n_layers": depth,

@@ -1,4 +1,4 @@
-"""Gains of the attention and the MLP modules, and the scaling law of the last MLP."""
+"""Gains of the attention and MLP modules, and the scaling law of the last MLP."""
 
 import math
 from functools import partial
@@ -7,18 +7,22 @@ import numpy as np
 import scipy  # and of it `stats`, half a second, where it is used
 
 from layerwise.analyses.derivation import Document, Rules, all_of, count
-from layerwise.analyses.evidence import Entry
+from layerwise.analyses.evidence import Entry, Evidence, floats
 from layerwise.analyses.gain_files import contracting_percent
 from layerwise.places.result_files import MLP_SCALING, MODULES
 from layerwise.statistics.correlation import Line, power_law
 
-# What the summary page predicts of models that were not measured, by their parameters.
-PREDICTED = {"7B": 7e9, "13B": 13e9, "70B": 70e9, "175B": 175e9, "1T": 1e12}
+# What pages predict of models that were not measured, by their parameters.
+PREDICTED = {
+    **{"7B": 7e9, "13B": 13e9, "70B": 70e9, "175B": 175e9, "1T": 1e12},
+    **{"1.8T": 1.8e12, "10T": 1e13},
+}
+SMALL = 3  # the smallest sizes, of which the discussion gives a range
 
 
 def law(f: Entry) -> Line:
     """Line of log10 last MLP gain on log10 parameters."""
-    return power_law(*np.array([(m.n_params, m.mlp_gains[-1]) for m in f.models], np.float64).T)
+    return power_law(*floats([(m.n_params, m.mlp_gains[-1]) for m in f.models]).T)
 
 
 def miss(f: Entry) -> float:
@@ -60,14 +64,36 @@ def predicted(f: Entry) -> dict[str, float]:
     return {name: float(10 ** log_gain(line, n)) for name, n in PREDICTED.items()}
 
 
-def one_error(f: Entry) -> list[float]:
-    """The exponent, one standard error to either side."""
-    return [float(law(f).slope + law(f).slope_error * sign) for sign in (-1, 1)]
+def errors_around(f: Entry, n: int) -> list[float]:
+    """The exponent, some standard errors to either side."""
+    return [float(law(f).slope + n * law(f).slope_error * sign) for sign in (-1, 1)]
 
 
 def mean_contracting(f: Entry) -> float:
     """Mean over the sizes of the share of attention modules that contract, percent."""
     return float(np.mean([contracting_percent(m.attn_gains[:]) for m in f.models]))
+
+
+def ends(values: list[float]) -> list[float]:
+    """The smallest and the largest."""
+    return [min(values), max(values)]
+
+
+def net_contracting(m: Entry) -> float:
+    """Share of a size's layers whose attention and MLP together contract, percent."""
+    return contracting_percent(m.attn_gains[:] * m.mlp_gains[:])
+
+
+def net_of_two(e: Evidence) -> list[float]:
+    """The same of the two sizes that have a run of their own, the smaller first."""
+    files = (e[file] for file in MODULES.values())
+    return sorted(contracting_percent(f.attention.gains[:] * f.mlp.gains[:]) for f in files)
+
+
+def course_of_contraction(f: Entry) -> str:
+    """How the share of MLPs that contract changes with size."""
+    shares = [contracting_percent(m.mlp_gains[:]) for m in f.models]
+    return "decreasing" if np.all(np.diff(shares) <= 0) else "up and down"
 
 
 def within_one_error(f: Entry) -> str:
@@ -92,9 +118,18 @@ OVER_SIZES: Rules = {
     "interval": interval,
     "interval_99": partial(interval, level=0.99),
     "residuals": residuals,
-    "one_error": one_error,
+    "one_error": partial(errors_around, n=1),
+    "two_errors": partial(errors_around, n=2),
     "predicted": predicted,
     "mean_attn_contracting_pct": mean_contracting,
+    "coefficient": lambda f: 10 ** law(f).intercept,
+    "ends/attention": lambda f: ends([contracting_percent(m.attn_gains[:]) for m in f.models]),
+    "ends/last_mlp": lambda f: ends([m.mlp_gains[-1] for m in f.models]),
+    "ends/net": lambda f: ends([net_contracting(m) for m in f.models]),
+    "ends/small_mlp": lambda f: ends(
+        [contracting_percent(m.mlp_gains[:]) for m in list(f.models)[:SMALL]]
+    ),
+    "course_of_contraction": course_of_contraction,
     "n_last_expanding": lambda f: sum(m.mlp_gains[-1] > 1 for m in f.models),
     "hypothesis_test/measured_alpha": lambda f: law(f).slope,
     "hypothesis_test/difference": miss,
@@ -124,4 +159,5 @@ DOCUMENTS = {
     "family": Document(MLP_SCALING, {"": OVER_SIZES, "models/*": OF_SIZE}),
     "pythia-1p4b": Document(MODULES["pythia-1p4b"], {**BY_LAYER, "": HYPOTHESIS}),
     "pythia-6p9b": Document(MODULES["pythia-6p9b"], {**BY_LAYER, "": COMBINED}),
+    "two": Document(None, {"": {"net": net_of_two}}),
 }

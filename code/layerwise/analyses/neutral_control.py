@@ -1,4 +1,4 @@
-"""The neutral control: asymmetry of unrelated pairs against political ones (Mistral-7B)."""
+"""The neutral control: asymmetry of unrelated and of political pairs (Mistral-7B)."""
 
 import numpy as np
 from jaxtyping import Float32

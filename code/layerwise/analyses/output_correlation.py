@@ -1,5 +1,6 @@
-"""Paper 1's supplement: UA against the preference of the outputs, over categories and models."""
+"""UA and output preference over categories and models (supplement of Paper 1)."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -125,7 +126,7 @@ def parts(f: Entry, model: str) -> dict[str, Rule]:
 
 def numeric_share(f: Entry, model: str) -> float:
     """The numeric truths' part of the sum of all, percent."""
-    return 100 * contribution(f, model, NUMERIC) / sum(contributions(f, model))
+    return 100 * contribution(f, model, NUMERIC) / math.fsum(contributions(f, model))
 
 
 def mean_part(f: Entry, model: str, names: Sequence[str]) -> float:
@@ -166,7 +167,7 @@ OF_MODEL: Mapping[str, Callable[..., Any]] = {
     "preference/facts": partial(preference, category=FACTS),
     "preference/numeric": partial(preference, category=NUMERIC),
     "parts": parts,
-    "total": lambda f, model: sum(contributions(f, model)),
+    "total": lambda f, model: math.fsum(contributions(f, model)),
     "numeric_share": numeric_share,
     "numeric_share_of_covariance": lambda f, model: centred(f, model)[NUMERIC],
     "ymyl": partial(mean_part, names=YMYL),

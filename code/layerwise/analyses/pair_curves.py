@@ -1,4 +1,4 @@
-"""The published curves of r over layers, pair level: one per model and condition of Paper 2."""
+"""Paper 2's published curves of r over the layers, pair level: one per model and condition."""
 
 from __future__ import annotations
 

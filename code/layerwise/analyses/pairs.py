@@ -1,10 +1,10 @@
-"""r of five measures of single pairs and preference, over all pairs (pair-level notebook)."""
+"""Correlation of five measures of single pairs with preference (pair-level notebook)."""
 
 from collections.abc import Collection
 from functools import partial
 
 from layerwise.analyses.categories import OVER_PAIRS, includes_zero
-from layerwise.analyses.derivation import Document, Rules, count
+from layerwise.analyses.derivation import Document, Rules, any_of, count
 from layerwise.analyses.evidence import Entry, by_layer
 from layerwise.errors import LayerwiseError
 from layerwise.places.models import SLUG
@@ -50,6 +50,13 @@ def turning(f: Entry) -> list[str]:
     return [name for name in first if first[name].r * last[name].r < 0]
 
 
+def turning_clearly(f: Entry) -> list[str]:
+    """Those of them of which neither interval includes zero."""
+    layers = list(by_layer(f.results).values())
+    ends = layers[0], layers[-1]
+    return [name for name in turning(f) if not any_of(includes_zero(one[name]) for one in ends)]
+
+
 OF_BEST: Rules = {
     "best_metric": lambda row: best(row).called,
     "r": lambda row: best(row).r,
@@ -61,6 +68,6 @@ SUMMARY: Rules = {
     "summary/mid_layer_significant": partial(n_significant, layers=curves.MID_LAYERS),
     "summary/late_layer_significant": partial(n_significant, layers=curves.LATE_LAYERS),
 }
-DRAWN: Rules = {"drawn/turning": turning}
+DRAWN: Rules = {"drawn/turning": turning, "drawn/turning_clearly": turning_clearly}
 READER = Document(PAIRS, {"": SUMMARY, "results/*/*": OVER_PAIRS, "best_per_layer/*": OF_BEST})
 DOCUMENTS = {SLUG: Document(PAIRS, {**READER.rules, "": {**SUMMARY, **DRAWN}})}

@@ -166,7 +166,8 @@ def p_bound(e: Entry | Evidence, *r: float) -> str:
 def pattern(tests: Entry, significant: Callable[[Entry], bool]) -> str:
     """Of r over six categories the paper says that there is no significant pattern."""
     layers = [int(layer) for layer, test in tests.items() if significant(test)]
-    return f"significant at {layers}" if layers else "no significant pattern"
+    named = ", ".join(map(str, layers))
+    return f"significant at layers {named}" if layers else "no significant pattern"
 
 
 def category_tests(e: Evidence) -> list[Entry]:

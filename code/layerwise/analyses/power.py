@@ -1,4 +1,4 @@
-"""What the units of each question can tell: the smallest effect at 80 % power, and units needed.
+"""The smallest effect that each question's units detect with 80 % power, and the units needed.
 
 Of a question on r the effect is |r|; of one on a mean how far it must lie from the bound. For the
 heritage of labs it is how often Fisher's test would find the shares that were found.
@@ -14,7 +14,14 @@ from layerwise.analyses.gain_files import damps, share
 from layerwise.analyses.lab_heritage import ELEUTHER, labs, others
 from layerwise.analyses.pair_curves import PYTHIA_CURVE
 from layerwise.analyses.questions import QUESTIONS
-from layerwise.analyses.questions.question import NO, OF_R, PUBLISHED, Asked, Question
+from layerwise.analyses.questions.question import (
+    FEWEST,
+    NO,
+    OF_R,
+    PUBLISHED,
+    Asked,
+    Question,
+)
 from layerwise.places.result_files import HUNT
 from layerwise.statistics import power
 from layerwise.statistics.estimates import Estimate
@@ -31,7 +38,7 @@ def smallest(question: Question, asked: Asked) -> float | None:
 
 
 def needed(asked: Asked) -> int | None:
-    """How many units would tell the r that was found from zero."""
+    """How many units would distinguish the r that was found from zero."""
     return power.points_for(asked.rule().value)
 
 
@@ -41,9 +48,11 @@ def unit(asked: Asked) -> str:
 
 
 def told(question: Question, asked: Asked) -> str:
-    """What the units tell, in words: 230 pairs tell r from 0."""
-    number = "r from 0" if question.effect == OF_R else f"{question.number} from its bound"
-    return f"{unit(asked)} tell {number}"
+    """What the units detect, in words that a size ends: 230 pairs can detect an |r| of."""
+    effect = (
+        "an |r|" if question.effect == OF_R else f"a distance from the bound ({question.number})"
+    )
+    return f"{unit(asked)} can detect {effect} of"
 
 
 def of_question(question: Question, evidence: Evidence) -> Document:
@@ -80,15 +89,21 @@ OF_SHARES: Mapping[str, Rule] = {
 
 
 def told_above(e: Evidence) -> str:
-    """The models whose gain the prompts tell from its bound, above it."""
+    """The models whose gain lies above its bound by more than the noise of the prompts."""
     asked = QUESTIONS["bound"]
     words = {name: asked.rules(m)[PUBLISHED]()["word"] for name, m in asked.models(e).items()}
     return ", ".join(name for name, word in words.items() if word == NO)
 
 
-# Pairs that would tell the weak end of the printed late range from zero.
+# Pairs that would distinguish the weak end of the printed late range from zero.
 PRINTED: Mapping[str, Rule] = {
     "needed": lambda e: power.points_for(PYTHIA_CURVE.of(e).printed_mean("late")),
+}
+
+
+# Families of tuned models which, all keeping their base's side, show that most do.
+TUNED: Mapping[str, Rule] = {
+    "needed": lambda e: max(FEWEST, power.units_all_alike(QUESTIONS["tuned_families"].above)),
 }
 
 
@@ -99,6 +114,7 @@ def documents(evidence: Evidence) -> dict[str, Document]:
         "heritage": Document(None, {"": OF_SHARES}),
         "bound": Document(None, {"": {"told_above": told_above}}),
         "printed_late": Document(None, {"": PRINTED}),
+        "tuned_families": Document(None, {"": TUNED}),
     }
 
 

@@ -1,4 +1,4 @@
-"""Tests in print, held against themselves: does the printed statistic, with its n, give the p?
+"""Does each printed test statistic, with its n, give the printed p?
 
 A printed statistic is a range, half a unit of its last digit to either side, and so is the p that
 follows from it. A printed p stands if some value of that range gives it.

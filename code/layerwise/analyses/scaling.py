@@ -1,4 +1,4 @@
-"""The layer curves of the Pythia family: does their peak move with size? (notebook 002)"""
+"""Layer curves of the Pythia family: does their peak move with size? (notebook 002)"""
 
 import re
 from collections.abc import Callable, Mapping
@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.analyses.categories import p_over_categories, r_over_categories
-from layerwise.analyses.derivation import Document, Rules, derive
+from layerwise.analyses.categories import n_categories, p_over_categories, r_over_categories
+from layerwise.analyses.derivation import Document, Rules, derive, for_each_group
 from layerwise.analyses.evidence import Entry, Evidence, measured_among
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.measured import tables_of_reader
@@ -15,6 +15,7 @@ from layerwise.places.models import OWN
 from layerwise.places.result_files import SCALING, UA_FILES
 from layerwise.statistics import curves
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
+from layerwise.statistics.estimates import of_r
 
 STABLE_STD_PCT = 10.0  # of the depths of the peaks, percent of depth
 
@@ -102,8 +103,26 @@ DRAWN: Rules = {
     "drawn/n_negative_at_end": lambda f: sum(r[-1] < 0 for r in drawn_curves(f)),
     "drawn/n_with_positive": lambda f: sum(max(r) > 0 for r in drawn_curves(f)),
 }
+
+
+def intervals(row: Entry) -> dict[str, list[float]]:
+    """Fisher's 95% interval of r over the categories, by layer; of r of 1 there is none."""
+    found = {n: of_r(r, n_categories(row), "categories") for n, r in curve(row).items()}
+    return {str(n): [of.low, of.high] for n, of in found.items() if of.has_interval}
+
+
+def drawn_ends(f: Entry) -> list[tuple[list[float], list[float]]]:
+    """Lower and upper ends by depth of every model that was measured and has an interval."""
+    rows = measured_among({row.model: row for row in f.summary}, intervals)
+    found = [list(intervals(row).values()) for row in rows.values()]
+    return [([low for low, _ in ends], [high for _, high in ends]) for ends in found if ends]
+
+
 OVER_PAPERS: Rules = {
     **DRAWN,
+    "drawn/intervals": for_each_group(lambda f: {row.model: row for row in f.summary}, intervals),
+    "drawn/n_clear_at_end": lambda f: sum(high[-1] < 0 for _, high in drawn_ends(f)),
+    "drawn/n_clear_positive": lambda f: sum(max(low) > 0 for low, _ in drawn_ends(f)),
     "strongest_positive_mid": strongest_mid,
     "strongest_mid": lambda f: strongest_mid(f, abs),
 }

@@ -1,4 +1,4 @@
-"""What the result file of a reader's model says under choices that the papers did not make.
+"""The result file of a reader's model under choices that the papers did not make.
 
 Pairs in whole categories, the last layer before the final norm, all tokens, all layers at once; and
 `rows`: every question, as the papers asked it and under every other choice.
@@ -49,15 +49,23 @@ def bell_before_norm(m: Entry) -> dict[str, Any] | None:
     }
 
 
-def before_norm(m: Entry) -> dict[str, float]:
-    """r over the categories at the last layer, before the final norm and behind it."""
+def before_norm(m: Entry) -> dict[str, float] | None:
+    """r over the categories at the last layer, before the final norm and behind it; None where
+    states before it were not given.
+    """
+    if "before_norm" not in m:
+        return None
     r = m.before_norm.r
     p = p_over_categories(m, r)
     return {"r": r, "p_value": p, "r_after_norm": m.categories.published.r}
 
 
-def all_tokens(m: Entry) -> dict[str, Any]:
-    """r over the categories by layer, of all tokens and without the first."""
+def all_tokens(m: Entry) -> dict[str, Any] | None:
+    """r over the categories by layer, of all tokens and without the first; None where means over
+    all were not given.
+    """
+    if "all_tokens" not in m:
+        return None
     return tested(m, m.all_tokens, lambda layer: {"r_without_first": m.by_layer[layer].r})
 
 

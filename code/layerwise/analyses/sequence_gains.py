@@ -1,4 +1,4 @@
-"""Gains of whole-sequence norms: four models, Mistral, the input dependency, one stream per head.
+"""Gains of whole-sequence norms: four models, Mistral, input dependency, and one stream per head.
 
 The norm is that of all tokens together, so the first token rules it (Paper 3, appendices).
 """
@@ -13,7 +13,15 @@ from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.gain_files import contracting_percent
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import pointer
-from layerwise.places.result_files import FOUR, HEADS, HYPOTHESES, INPUTS, LLAMAS, MISTRAL
+from layerwise.places.result_files import (
+    BRAKE,
+    FOUR,
+    HEADS,
+    HYPOTHESES,
+    INPUTS,
+    LLAMAS,
+    MISTRAL,
+)
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.samples import spearman
 
@@ -25,6 +33,7 @@ BENCHMARKED = {"Pythia-6.9B": "pythia-6.9b", "Gemma-7B": "gemma-7b", "LLaMA-3.1-
 OFFSET = 1e-10  # added to a gain before its logarithm, as published
 LAST_LAYERS = {"pythia-6.9b": 31, "gpt-j-6b": 27}
 LLAMA_2 = "llama2-7b"
+BASE, TUNED = "llama3.1-8b-BASE", "llama3.1-8b-INSTRUCT"  # of the test of tuning
 # Norms and gains that the pages round, by their places in the four-model file.
 ENDS = {"embedding": ("norms", 0), "final": ("norms", -1)}
 NAMED = {model: dict(ENDS) for model in MODELS}
@@ -133,6 +142,21 @@ def damps_from(f: Entry, model: str) -> int:
     return int(above[-1]) + 1 if len(above) else 0
 
 
+def expands(m: Entry) -> bool:
+    return last_gain(m) > 1
+
+
+OF_TUNING: Rules = {  # of the base model and of the tuned one
+    "initial_gain": lambda m: ratios(m, slice(2))[0],
+    "last_gain": last_gain,
+    "last_expands": expands,
+    "cumulative_energy": cumulative,
+}
+BY_TUNING: Rules = {
+    "_hypothesis_test/base_expands": lambda models: expands(models[BASE]),
+    "_hypothesis_test/instruct_expands": lambda models: expands(models[TUNED]),
+    "_hypothesis_test/ratio": lambda models: last_gain(models[TUNED]) / last_gain(models[BASE]),
+}
 PER_HEAD: Rules = {
     "last_difference_pct": lambda f: (
         100 * (1 - last_ratio(f, "pythia-6.9b") / last_ratio(f, "gpt-j-6b"))
@@ -174,11 +198,15 @@ TYPED: Rules = {
     "mistral-7b/last_gain": lambda e: round(last_gain(mistral(e)), 2),
     "llama3.1-8b/last_gain": lambda e: round(whole_sequence(e), 2),
     "gemma2-9b/last_gain": lambda e: round(last_gain(e[FOUR].results["gemma-7b"]), 2),
+    "references/mistral_7b/last_layer_gain": lambda e: round(last_gain(mistral(e)), 2),
+    "references/mistral_7b/initial_explosion": lambda e: round(ratios(mistral(e), slice(2))[0], 2),
+    "references/previous_llama/last_layer_gain": lambda e: round(whole_sequence(e), 2),
 }
 DOCUMENTS = {
     **{model: Document(f"{FOUR}#/results/{model}", {"": FULL}, shows=False) for model in MODELS},
     "mistral-7b": Document(mistral, {"": STREAM}, shows=False),
     LLAMA_2: Document(f"{LLAMAS}#/models/{LLAMA_2}/residual", {"": STREAM}, places={}, shows=False),
+    "tuning": Document(f"{BRAKE}#/models", {"*": OF_TUNING, "": BY_TUNING}, shows=False),
     "norms": Document(
         None,
         {
@@ -204,6 +232,7 @@ DOCUMENTS = {
         {"": TYPED},
         places={
             "/mistral_reference": (FOUR, "/mistral_reference"),
+            "/references": (BRAKE, "/references"),
             **{pointer(model): (HYPOTHESES, f"{PROJECTOR}/{model}") for model in PROJECTED},
         },
         shows=False,

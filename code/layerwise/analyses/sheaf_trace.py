@@ -1,4 +1,4 @@
-"""Traces of the sheaf Laplacian and the restriction maps (Paper 3, section 5.2)."""
+"""Traces of the sheaf Laplacian and of the restriction maps (Paper 3, section 5.2)."""
 
 import math
 from collections.abc import Callable
@@ -32,6 +32,12 @@ LISTED = {
     "W_V_op_norms": (0, 4, 8, 12, 16, 20, 23),
 }
 NAMED = {"gpt2": (0, 11)}
+# Between which layers a page gives a range of traces.
+SPANS = {
+    "pythia-160m": ((0, 7), (8, 11)),
+    "pythia-410m": ((0, 17), (18, 23)),
+    "opt-125m": ((0, 11),),
+}
 
 
 def mean(m: Entry, series: str) -> float:
@@ -68,10 +74,39 @@ def expand_over_dampen(e: Evidence, series: str) -> float:
     return float(above / below)
 
 
+def expander_larger(e: Evidence, series: str) -> int:
+    """How many times an expander's mean trace is larger, each compared with each dampener."""
+    above, below = (
+        np.array([mean(m, series) for m in e[V2].results if m.behavior == kind])
+        for kind in ("EXPAND", "DAMPEN")
+    )
+    return int(np.sum(above[:, None] > below))
+
+
+def n_comparisons(e: Evidence) -> int:
+    """Every model that the script calls an expander with every one that it calls a dampener."""
+    kinds = [m.behavior for m in e[V2].results]
+    return kinds.count("EXPAND") * kinds.count("DAMPEN")
+
+
 def gpt2_over_opt(e: Evidence) -> float:
     """Mean trace by heads of GPT-2 over that of OPT-125m, which the paper compares."""
     gpt2, opt = (mean(row_of(V2, model)(e), "multihead") for model in ("gpt2", "opt-125m"))
     return gpt2 / opt
+
+
+def first_over_damping(e: Evidence) -> list[float]:
+    """Mean trace of GPT-2 in the first run over those of the two Pythia, the smaller first."""
+    gpt2, *damping = (
+        np.mean(row_of(V1, model)(e).traces[:]) for model in ("gpt2", "pythia-160m", "pythia-410m")
+    )
+    return sorted(float(gpt2 / one) for one in damping)
+
+
+def gpt2_growth(e: Evidence) -> float:
+    """GPT-2's trace by heads at the last layer over that at the first."""
+    traces = row_of(V2, "gpt2")(e).traces_multihead
+    return float(traces[-1] / traces[0])
 
 
 def mean_layer_error(e: Evidence) -> float:
@@ -92,6 +127,7 @@ def first_mean_depth(e: Evidence) -> float:
 SECOND_RUN: Rules = {
     "mean_trace_full": lambda m: mean(m, "full"),
     "mean_trace_multihead": lambda m: mean(m, "multihead"),
+    "heads_over_slice": lambda m: mean(m, "multihead") / mean(m, "full"),
     "shape": lambda m: "monotonic" if np.all(np.diff(m.traces_multihead[:]) > 0) else "up and down",
     "L_star_trace": trace_layer,
     "L_star_spectral": gap_layer,
@@ -101,21 +137,27 @@ SECOND_RUN: Rules = {
 }
 FIRST_RUN: Rules = {
     "L_star_gap_max": gap_layer,
+    "L_star_gap_depth": lambda m: gap_layer(m) / m.n_layers,
     "L_star_lambda2_max": lambda m: int(np.argmax(m.lambda_2[:])),
     "L_star_inflection": lambda m: sharpest(bend_sizes, m.spectral_gaps[:]),
     "max_spectral_gap": lambda m: np.max(m.spectral_gaps[:]),
     "mean_spectral_gap": lambda m: np.mean(m.spectral_gaps[:]),
     "spectral_gap_at_half": lambda m: m.spectral_gaps[len(m.spectral_gaps) // 2],
+    "mean_trace": lambda m: np.mean(m.traces[:]),
 }
 STUDY: Rules = {
     "gpt2_over_opt": gpt2_over_opt,
     "expand_over_dampen/full": lambda e: expand_over_dampen(e, "full"),
     "expand_over_dampen/multihead": lambda e: expand_over_dampen(e, "multihead"),
+    "expander_larger/multihead": lambda e: expander_larger(e, "multihead"),
+    "expander_larger/pairs": n_comparisons,
     "discriminates/full": lambda e: expand_over_dampen(e, "full") > FACTOR,
     "discriminates/multihead": lambda e: expand_over_dampen(e, "multihead") > FACTOR,
     "mean_layer_error": mean_layer_error,
     "ratio_sd": ratio_sd,
     "first_mean_depth": first_mean_depth,
+    "first_over_damping": first_over_damping,
+    "gpt2_growth": gpt2_growth,
 }
 
 
@@ -190,6 +232,12 @@ def named(e: Evidence, model: str, layer: int) -> float:
     return row_of(V2, model)(e).traces_multihead[layer]
 
 
+def span(e: Evidence, model: str, first: int, last: int) -> list[float]:
+    """The smallest and the largest trace by heads of some layers."""
+    traces = row_of(V2, model)(e).traces_multihead[first : last + 1]
+    return [float(np.min(traces)), float(np.max(traces))]
+
+
 DOCUMENTS = {
     **{model: traced(model) for model in TRACED},
     **{model: packed(model, name) for model, name in PACKED.items()},
@@ -214,6 +262,16 @@ DOCUMENTS = {
                 f"{model}/{layer}": partial(named, model=model, layer=layer)
                 for model, layers in NAMED.items()
                 for layer in layers
+            }
+        },
+    ),
+    "spans": Document(
+        None,
+        {
+            "": {
+                f"{model}/{first}-{last}": partial(span, model=model, first=first, last=last)
+                for model, spans in SPANS.items()
+                for first, last in spans
             }
         },
     ),

@@ -1,4 +1,4 @@
-"""What the papers' repository says of itself: its notebooks, figures and time-stamped archives.
+"""Facts about the papers' repository: its notebooks, figures and time-stamped archives.
 
 Names of files are listed as they stood at a commit, or in an archive; what is said of them counts.
 """

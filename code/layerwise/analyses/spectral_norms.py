@@ -1,4 +1,4 @@
-"""Spectral norms of the attention projections (Paper 3, section 4.3) and the OPT investigation."""
+"""Spectral norms of the attention projections (Paper 3, section 4.3), and the OPT investigation."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -9,7 +9,7 @@ from jaxtyping import Float64
 
 from layerwise.analyses.derivation import Document, Rule, Rules
 from layerwise.analyses.evidence import Entry, Evidence, measured_among
-from layerwise.analyses.gain_files import gain, models, row_of
+from layerwise.analyses.gain_files import dampens, gain, models, row_of
 from layerwise.inputs.published import pointer
 from layerwise.places.matrices import MATRICES
 from layerwise.places.result_files import HUNT, OPT, SPECTRAL, SWEEP
@@ -21,7 +21,6 @@ MODELS = (
 )  # fmt: skip
 INVESTIGATED = ("facebook/opt-125m", "gpt2", "EleutherAI/pythia-160m")
 Norms = Sequence[float] | np.ndarray
-LEVEL = 0.05  # of significance: the paper's prediction is read as a correlation
 
 
 # --- of a model ---
@@ -116,12 +115,38 @@ def frobenius_ratio(e: Evidence) -> float:
     return of["gpt2"].mean_frobenius / of["facebook/opt-125m"].mean_frobenius
 
 
-def prediction(e: Evidence) -> Correlation:
-    """Of the ratio with the mean gain of the second-last block, in sweep or hunt."""
+def ratios_and_gains(e: Evidence) -> dict[str, tuple[float, float]]:
+    """The ratio and the mean gain of the second-last block, of the models in sweep or hunt."""
     gained = models(e[HUNT]) | models(e[SWEEP])
-    named = [(m, m.model.rpartition("/")[2]) for m in e[SPECTRAL].results]
-    pairs = [(ratio(m), gain(gained[name])) for m, name in named if name in gained]
-    return pearson(*np.array(pairs).T)
+    named = {m.model.rpartition("/")[2]: m for m in e[SPECTRAL].results}
+    return {name: (ratio(m), gain(gained[name])) for name, m in named.items() if name in gained}
+
+
+def prediction(e: Evidence) -> Correlation:
+    return pearson(*np.array(list(ratios_and_gains(e).values())).T)
+
+
+def sorted_rightly(e: Evidence, decimals: int | None = None) -> tuple[int, int]:
+    """How many models the best threshold of the ratio sorts rightly, damping above it, and how many
+    the better constant guess does. Above or below all models a threshold is such a guess.
+    """
+    found = [(r, dampens(g, decimals)) for r, g in ratios_and_gains(e).values()]
+    thresholds = [-np.inf, *(r for r, _ in found)]
+    damping = sum(damps for _, damps in found)
+    right = max(sum((r > threshold) == damps for r, damps in found) for threshold in thresholds)
+    return right, max(damping, len(found) - damping)
+
+
+def predicts(e: Evidence, decimals: int | None = None) -> bool:
+    """Whether some threshold of the ratio is right more often than one answer for all models."""
+    right, constant = sorted_rightly(e, decimals)
+    return right > constant
+
+
+def name_at(e: Evidence, end: Callable[..., str]) -> str:
+    """The model with the largest or the smallest of these ratios."""
+    found = ratios_and_gains(e)
+    return end(found, key=lambda name: found[name][0])
 
 
 def measured_ratios(e: Evidence) -> list[float]:
@@ -156,7 +181,12 @@ STUDY: Rules = {
     "mann_whitney/p": lambda e: lab_test(e)[1],
     "prediction/r": lambda e: prediction(e).r,
     "prediction/p": lambda e: prediction(e).p,
-    "prediction/predicts": lambda e: prediction(e).p < LEVEL,
+    "prediction/predicts": predicts,
+    "prediction/predicts_rounded": lambda e: predicts(e, 2),
+    "prediction/right": lambda e: sorted_rightly(e)[0],
+    "prediction/constant": lambda e: sorted_rightly(e)[1],
+    "prediction/largest": lambda e: name_at(e, max),
+    "prediction/smallest": lambda e: name_at(e, min),
     "late_square_ratio/others": quotient(late_square, "pythia", "others"),
     "late_square_ratio/meta": quotient(late_square, "pythia", "meta"),
     "drawn/n_models": lambda e: len(measured_ratios(e)),

@@ -107,7 +107,7 @@ def significant(rows: Rows, correlation: Callable[..., Correlation]) -> list[str
 
 
 def pythia_direction(rows: Rows) -> str:
-    """What more entropy goes with in Pythia."""
+    """Whether a higher entropy comes with a higher or a lower gain in Pythia."""
     m = rows.where(Model=PYTHIA)
     r = pearson(single(m), m["Last_Gain"]).r
     return "lower gain" if r < 0 else "higher gain"

@@ -1,4 +1,4 @@
-"""Base models and their instruction-tuned twins (Paper 3, section 5.5; twin notebook)."""
+"""Base models and their instruction-tuned versions (Paper 3, section 5.5; twin notebook)."""
 
 import numpy as np
 

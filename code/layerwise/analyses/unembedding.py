@@ -1,4 +1,4 @@
-"""Unembedding norms: the Mistral investigation and the LLaMA hypothesis tests (Paper 3)."""
+"""Norms of the unembedding: the Mistral investigation and the LLaMA hypothesis tests (Paper 3)."""
 
 import math
 from collections.abc import Callable

@@ -24,6 +24,7 @@ from layerwise.places.models import SLUG
 from layerwise.places.result_files import OUTPUT_CORRELATION, PAPER1, TYPED_MODELS, UA_FILES
 from layerwise.statistics import correlation
 from layerwise.statistics.bootstrap import mean_interval
+from layerwise.statistics.estimates import of_r
 from layerwise.statistics.samples import cohens_d
 
 LEVEL = 0.05
@@ -104,6 +105,25 @@ def without_one(f: Entry) -> dict[str, dict[str, float]]:
     return {name: of._asdict() for name, of in found.items()}
 
 
+def left_out(f: Entry) -> dict[str, dict[str, Any]]:
+    """The same with Fisher's 95% interval, which is empty where there is none."""
+    n = len(categories(f)) - 1
+    return {
+        name: {**of, "interval": interval_of_r(of["r"], n)} for name, of in without_one(f).items()
+    }
+
+
+def whole_interval(f: Entry) -> list[float]:
+    """Fisher's 95% interval of r over all categories."""
+    return interval_of_r(r_over_categories(f), len(categories(f)))
+
+
+def interval_of_r(r: float, n: int) -> list[float]:
+    """Over so many categories; empty where there is none."""
+    found = of_r(r, n, "categories")
+    return [found.low, found.high] if found.has_interval else []
+
+
 def weakest(f: Entry) -> dict[str, Any]:
     """The category whose loss leaves the least of r, what it leaves, and if p stays under 0.05."""
     found = without_one(f)
@@ -126,7 +146,8 @@ REFERENCE: Rules = {
     for model in PAPER1
     for name, rule in OF_FACTS.items()
 }
-OF_PRINT: Rules = {"_without_one": without_one, "_weakest": weakest}
+DRAWN: Rules = {"_without_one": left_out, "_interval": whole_interval}
+OF_PRINT: Rules = {**DRAWN, "_weakest": weakest}
 DOCUMENTS = {
     slug: Document(
         file,

@@ -1,8 +1,10 @@
 """What can run here: checks of this machine, its packages, the repository and the network.
 
 here         the checks of what everything needs: what is found, and the fix if something is amiss
+installed    those of a package without a clone around it
 measuring    those of what only measuring needs; the pipeline's preflight asks them too
 dvc_files    what a kill left of DVC's own files; a run mends it before it begins
+recorded     whether a run made the results that are committed
 model_list   the papers' models as a table, and what each takes
 time_left    how long a whole run has taken and will take
 """
@@ -13,13 +15,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tabulate import tabulate
+from rich.console import Group, RenderableType
+from rich.table import Column
+from rich.table import Table as Grid
 
-from layerwise.errors import LayerwiseError
+from layerwise.errors import LayerwiseError, not_installed
+from layerwise.terminal import grid, said, word
 
 REPRODUCE, TEST = "make reproduce", "make test"
 REHEARSE, FULL = "make rehearse", "make reproduce-full"
 TARGETS = (REPRODUCE, TEST, REHEARSE, FULL)
+HEADLINES = "layerwise headlines"
+DECIDING = (REPRODUCE, HEADLINES)  # what gives the answers: in a clone, of an installed package
+KEY = "slug"  # of a row about a model: what files call it
 
 
 @dataclass(frozen=True)
@@ -33,8 +41,8 @@ class Finding:
 
     @property
     def status(self) -> str:
-        """`FAIL` where `make reproduce` cannot run, `warn` for anything less."""
-        return "FAIL" if REPRODUCE in self.blocks else "warn" if self.fix else "ok"
+        """`FAIL` where the answers cannot be had, `warn` for anything less."""
+        return "FAIL" if {*DECIDING}.intersection(self.blocks) else "warn" if self.fix else "ok"
 
 
 Check = Callable[[Path], Finding]  # of the repository in a folder
@@ -46,40 +54,58 @@ def examine(checks: Mapping[str, Check], root: Path) -> dict[str, Finding]:
     for name, check in checks.items():
         try:
             findings[name] = check(root)
+        except ModuleNotFoundError as error:
+            found = f"could not be looked at ({error})"
+            findings[name] = Finding(found, not_installed(str(error.name)), (FULL,))
         except (ImportError, LayerwiseError, OSError, KeyError) as error:
             found = f"could not be looked at ({type(error).__name__}: {error})"
             findings[name] = Finding(found, "mend that, then ask again", (FULL,))
     return findings
 
 
-def obstacles(findings: Mapping[str, Finding]) -> dict[str, list[str]]:
-    """By target, the names of the checks that it cannot run for."""
+def obstacles(
+    findings: Mapping[str, Finding], targets: Sequence[str] = TARGETS
+) -> dict[str, list[str]]:
+    """By target, or by verb, the names of the checks that it cannot run for."""
     return {
         target: [name for name, finding in findings.items() if target in finding.blocks]
-        for target in TARGETS
+        for target in targets
     }
 
 
-def as_text(findings: Mapping[str, Finding]) -> str:
+def as_text(findings: Mapping[str, Finding], targets: Sequence[str] = TARGETS) -> RenderableType:
     """A line per check, one per fix, the rows of tables, and at the end what can run."""
-    lines: list[str] = []
-    tables: list[str] = []
+    checks = Grid.grid(Column(min_width=5), Column(min_width=20), Column(), padding=(0, 1))
+    tables: list[RenderableType] = []
     for name, finding in findings.items():
-        lines.append(f"{finding.status:<5} {name:<20} {finding.found}")
+        checks.add_row(word(finding.status), said(name), said(finding.found))
         if finding.fix:
-            lines.append(f"{'':<26} -> {finding.fix}")
+            checks.add_row("", "", said(f"-> {finding.fix}"))
         if finding.rows:
-            widths = [*[None] * (len(finding.rows[0]) - 1), 60]
-            tables += ["", tabulate(finding.rows, "keys", "plain", ".1f", maxcolwidths=widths)]
-    lines += [*tables, ""]
-    for target, names in obstacles(findings).items():
-        lines.append(f"{target + ':':<20} {'no: ' + ', '.join(names) if names else 'yes'}")
-    return "\n".join(lines)
+            tables += ["", _table(finding.rows)]
+    can_run = Grid.grid(Column(min_width=20), Column(), padding=(0, 1))
+    for target, names in obstacles(findings, targets).items():
+        can = word("no", f"no: {', '.join(names)}") if names else word("yes")
+        can_run.add_row(f"{target}:", can)
+    return Group(checks, *tables, "", can_run)
 
 
-def as_document(findings: Mapping[str, Finding]) -> dict[str, Any]:
+def _table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """Rows with the same keys; that of a file is for programs."""
+    shown = [{name: value for name, value in row.items() if name != KEY} for row in rows]
+    numbers = [name for name, value in shown[0].items() if isinstance(value, int | float)]
+    table = grid([*shown[0]], numbers)
+    for row in shown:
+        texts = [f"{one:.1f}" if isinstance(one, float) else str(one) for one in row.values()]
+        table.add_row(*(word(text) for text in texts))
+    return table
+
+
+def as_document(
+    findings: Mapping[str, Finding], targets: Sequence[str] = TARGETS
+) -> dict[str, Any]:
     """The same for another program."""
-    blocking = obstacles(findings)
+    blocking = obstacles(findings, targets)
     return {
         "checks": [
             {"name": name, "status": finding.status, **asdict(finding), "fix": finding.fix or None}

@@ -3,10 +3,12 @@
 dvc.lock                  DVC writes it in place after every stage: whole, or cut off
 .dvc/tmp/dvc.lock.before  our copy of it, while a run is under way
 .dvc/tmp/rwlock           who reads and writes what; DVC writes it in place too
+.dvc-site                 what DVC pickled of the repository; open to everybody unless it is there
 """
 
 import contextlib
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -24,6 +26,7 @@ from layerwise.progress import say
 LOCK = Path("dvc.lock")
 BEFORE = Path(".dvc/tmp/dvc.lock.before")
 RWLOCK = Path(".dvc/tmp/rwlock")
+SITE = ".dvc-site"  # as .dvc/config says
 RUN = Path(".dvc/tmp/layerwise")  # whose lock a run holds
 RUNS = ("dvc", "layerwise.steps.run")  # programs that write these files
 CUT = "it ends too early, a run was killed"
@@ -46,6 +49,7 @@ def protected(root: Path) -> Iterator[None]:
             stack.enter_context(locked(root / RUN))
         except Busy:
             raise LayerwiseError(under_way(running(root))) from None
+        make_private(site_of(root))
         _mend_rwlock(root)
         _restore(root)
         lock, before = root / LOCK, root / BEFORE
@@ -62,6 +66,22 @@ def protected(root: Path) -> Iterator[None]:
         before.unlink(missing_ok=True)
 
 
+def site_of(root: Path) -> Path:
+    """Where DVC keeps what it unpickles again."""
+    return root / os.environ.get("DVC_SITE_CACHE_DIR", SITE)
+
+
+def make_private(folder: Path) -> None:
+    """Have a folder that nobody else can enter: DVC would make it one that everybody may write."""
+    folder.mkdir(0o700, parents=True, exist_ok=True)
+    if folder.stat().st_uid == os.getuid():
+        folder.chmod(0o700)
+
+
+def _is_open(folder: Path) -> bool:
+    return folder.is_dir() and bool(folder.stat().st_mode & 0o022)
+
+
 def look(root: Path) -> Finding:
     """Whether DVC can start here: nobody is at work, and no kill left half a file."""
     if at_work := running(root):
@@ -75,6 +95,8 @@ def look(root: Path) -> Finding:
         found.append(f"{BEFORE} was left by a run that was killed")
     if _unreadable(root / RWLOCK):
         found.append(f"{RWLOCK} was cut off by a kill, DVC stops at it")
+    if _is_open(site_of(root)):
+        found.append(f"{site_of(root)} can be written by others, whose pickles DVC would read")
     if found:
         return Finding("; ".join(found), f"`{REPRODUCE}` mends it before it begins")
     return Finding("no other run is under way, and none was killed in the middle of a file")
@@ -147,12 +169,12 @@ def _is_lost(root: Path) -> bool:
 
 
 def _is_committed(root: Path) -> bool:
-    command = ["git", "diff", "--quiet", "HEAD", "--", str(LOCK)]
+    command = ["git", "status", "--porcelain", "--", str(LOCK)]  # a file that git lacks is told
     try:
         done = subprocess.run(command, cwd=root, check=False, capture_output=True)
     except FileNotFoundError:
         return False
-    return done.returncode == 0
+    return done.returncode == 0 and not done.stdout
 
 
 def _made(path: Path) -> list[tuple[str, str]] | None:

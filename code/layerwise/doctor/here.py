@@ -11,13 +11,25 @@ import re
 import shutil
 from pathlib import Path
 
-from layerwise.doctor import REHEARSE, TARGETS, TEST, Check, Finding, existing, first_few, free
+from layerwise.doctor import (
+    REHEARSE,
+    REPRODUCE,
+    TARGETS,
+    TEST,
+    Check,
+    Finding,
+    existing,
+    first_few,
+    free,
+)
 from layerwise.pages.typeset import APT
 from layerwise.rehearsal import DISK_BYTES, WORKER_BYTES, default_folder
 
+PIPELINE = "pipeline.lock"  # what `make reproduce` runs with
 ANEW = "remove .venv and run `make setup`"
 NEEDED = ("dvc.yaml", "params.yaml", "models.yaml", "published", "claims", "requirements")
-IMPORTED = ("torch", "transformers", "numpy", "scipy", "matplotlib", "dvc")
+IMPORTED = ("numpy", "scipy", "matplotlib", "dvc")
+OF_MODELS = ("torch", "transformers")  # a layer of its own: requirements/setup.sh
 WRITTEN = ("results", "figures", "paper", "report", ".dvc")
 RESULTS_BYTES = 0.2e9  # what `make reproduce` makes, kept twice: in the folder and in DVC's cache
 TESTS = "apt install chromium chromium-driver poppler-utils, or their tests are skipped"
@@ -31,23 +43,28 @@ _PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)(?: ; (.*?))?(?: \\)?$", re.M)
 def repository(root: Path) -> Finding:
     """Whether the folder is the repository."""
     if missing := [name for name in NEEDED if not (root / name).exists()]:
-        fix = "run it in the repository's root; restore what is missing"
+        fix = "run it in a clone of the repository or below; restore what is missing"
         return Finding(f"no {first_few(missing)} in this folder", fix, TARGETS)
     return Finding("a git clone" if (root / ".git").exists() else "an unpacked archive")
 
 
 def packages(root: Path) -> Finding:
-    """What can be imported, and the versions against the lock that holds the installed torch."""
-    for package in IMPORTED:
+    """What can be imported, and the versions against the lock of what is installed."""
+    torch = installed("torch")
+    for package in (*IMPORTED, *(OF_MODELS if torch else ())):
         try:
             importlib.import_module(package)
         except Exception as error:  # a broken binary raises what it likes
             why = f"{type(error).__name__}: {error}".splitlines()[0]
-            return Finding(f"no {package} ({why})", ANEW, TARGETS)
-    locks, torch = locked(root / "requirements"), installed("torch")
-    in_use = next((lock for lock, pins in locks.items() if pins.get("torch") == torch), None)
+            needing = [one for one in TARGETS if package not in OF_MODELS or one != REPRODUCE]
+            return Finding(f"no {package} ({why})", ANEW, tuple(needing))
+    locks = locked(root / "requirements")
+    of_torch = {lock: pins["torch"] for lock, pins in locks.items() if "torch" in pins}
+    in_use = next((lock for lock, pin in of_torch.items() if pin == torch), None)
+    if torch is None:
+        in_use = PIPELINE
     if in_use is None:
-        known = ", ".join(f"{lock}: {pins.get('torch')}" for lock, pins in locks.items())
+        known = ", ".join(f"{lock}: {pin}" for lock, pin in of_torch.items())
         return Finding(f"torch {torch} is in no lock ({known})", ANEW)
     there = {package: installed(package) for package in locks[in_use]}
     if other := [
@@ -58,7 +75,8 @@ def packages(root: Path) -> Finding:
         found = f"{in_use}: {first_few(other)}; numbers may differ"
         return Finding(found, ANEW, TARGETS if None in there.values() else ())
     version = platform.python_version()
-    return Finding(f"Python {version}, all {len(there)} as in {in_use}, torch {torch}")
+    models = f"torch {torch}" if torch else "no torch (`make setup-models` adds it)"
+    return Finding(f"Python {version}, all {len(there)} as in {in_use}, {models}")
 
 
 def locked(folder: Path) -> dict[str, dict[str, str]]:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from layerwise.doctor import FULL, Check, Finding, free
-from layerwise.errors import LayerwiseError, TryAgainError, UnreachedError, without_password
+from layerwise.doctor import FULL, KEY, Check, Finding, free
+from layerwise.errors import LayerwiseError, TryAgainError, UnreachedError, address_shown
 from layerwise.files import read_json
 from layerwise.inputs.models import Model
 from layerwise.inputs.shapes import read_choices
@@ -64,9 +64,7 @@ def data(root: Path) -> Finding:
     except LayerwiseError:
         place = os.environ.get(upstream.MIRROR_VARIABLE) or upstream.ADDRESS
     upstream.result_file(upstream.DATASET, place, retries=0)
-    return Finding(
-        f"not in data/, but at {without_password(place)}, where the pipeline fetches them"
-    )
+    return Finding(f"not in data/, but at {address_shown(place)}, where the pipeline fetches them")
 
 
 def models(root: Path) -> Finding:
@@ -90,7 +88,7 @@ def models(root: Path) -> Finding:
     rows = [_row(model, there, asked, chosen) for model in registry.values()]
     run = [row for row in rows if row["runs"] == "yes"]
     minutes, download = (sum(row[key] for row in run) for key in ("minutes", "GB to fetch"))
-    states = [_passes(chosen) * needs.states_bytes(registry[row["model"]]) / 1e9 for row in run]
+    states = [_passes(chosen) * needs.states_bytes(registry[row[KEY]]) / 1e9 for row in run]
     cache = Path(constants.HF_HUB_CACHE)
     room = free(cache) / 1e9
     found = (
@@ -98,7 +96,7 @@ def models(root: Path) -> Finding:
         f"(singular values and the download apart); {download:.1f} GB to fetch, {room:.1f} GB free "
         f"for {cache}; up to {max(states, default=0):.1f} GB of hidden states at a time in results/"
     )
-    refused = [row for row in rows if row not in run and not registry[row["model"]].skipped]
+    refused = [row for row in rows if row not in run and not registry[row[KEY]].skipped]
     fix = f"{refused[0]['why not']}; or give it a `skip` in models.yaml" if refused else ""
     if download > room:
         fix = "make room, or set HF_HOME to a folder on another disk"
@@ -199,11 +197,14 @@ def _row(
         notes += ["pickles, converted once"] if hub.is_pickled(answer) else []
         if hub.whole(model.hub, model.revision) is None:
             download = hub.disk_bytes(answer)
+    elif isinstance(answer, UnreachedError):  # which is said once, above
+        why = "could not be asked: the hub cannot be reached"
     elif answer is not None:
         silent = isinstance(answer, TryAgainError)
         why = f"could not be asked: {answer}" if silent else str(answer)
     return {
-        "model": model.slug,
+        KEY: model.slug,
+        "model": model.display,
         "runs": "no" if why else "yes",
         "GB of memory": round(max(sizes.values(), default=0) / 1e9, 1),
         "GB to fetch": round(download / 1e9, 1),

@@ -1,24 +1,29 @@
 """The papers' models as a table: what each takes, what is cached, and an estimate of time."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from tabulate import tabulate
+from rich.console import Console, ConsoleOptions, RenderResult
 
 from layerwise.extraction import needs
 from layerwise.extraction.hub import cached
 from layerwise.inputs.models import Model
+from layerwise.ledger.words import studies
+from layerwise.terminal import grid, prose, said
 
-HEADS = ("model", "GB", "widest", "gated", "revision", "cached", "time", "experiments")
-WIDTHS = [*[None] * 7, 25]  # of the columns, in characters: the table is at most 110 wide
-NOTES = """\
-{n_models} models. {n_skipped} are not measured, and their claims stay `not measured`:
-{skipped}
-GB: weights in the usual dtype, plus a batch of 2048 tokens inside a block and the logits scored
-at once (2048 * 40 * hidden size, and 256 rows of 256,000 float32 numbers); widest: in the widest
-dtype that an experiment asks for; what ran in 4 bits is measured in float16.
-time: an estimate. 2 * parameters * tokens at {tflops:g} TFLOP/s (--tflops), and weights
-read at 1 GB/s once per dtype; download and singular values of weights come on top."""
+HEADS = ("model", "GB", "widest", "gated", "commit", "cached", "time", "what it is measured for")
+NUMBERS = ("GB", "widest", "time")
+COMMIT = 7  # digits shown
+WIDE = 100  # columns that the table needs
+NOTES = (
+    "GB: weights in the usual dtype, plus a batch of {tokens} tokens: inside a block {tokens} * "
+    "{inside} * hidden size, after every block the pooled states of {statements} statements, and "
+    "256 rows of 256,000 float32 logits; widest: in the widest dtype that an experiment asks for; "
+    "what ran in 4 bits is measured in float16.",
+    "time: an estimate. 2 * parameters * tokens at {tflops:g} TFLOP/s (--tflops), and weights read "
+    "at 1 GB/s once per dtype; download and singular values of weights come on top.",
+)
 
 
 def as_document(models: Sequence[Model], tflops: float) -> dict[str, Any]:
@@ -26,21 +31,32 @@ def as_document(models: Sequence[Model], tflops: float) -> dict[str, Any]:
     return {"tflops": tflops, "models": [_entry(model, tflops) for model in models]}
 
 
-def as_text(models: Sequence[Model], tflops: float) -> str:
-    """The same as a table, and how to read it."""
-    table = tabulate(
-        [_row(model, _entry(model, tflops)) for model in models],
-        HEADS,
-        "plain",
-        maxcolwidths=WIDTHS,
-        break_on_hyphens=False,
-        disable_numparse=True,
-    )
-    skipped = [f"  {model.slug}: {model.skipped}" for model in models if model.skipped]
-    notes = NOTES.format(
-        n_models=len(models), n_skipped=len(skipped), skipped="\n".join(skipped), tflops=tflops
-    )
-    return f"{table}\n\n{notes}"
+@dataclass(frozen=True)
+class Listing:
+    """The same as a table, and how to read it; of a narrow one the last column is left out."""
+
+    models: Sequence[Model]
+    tflops: float
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        shown = len(HEADS) if options.max_width >= WIDE else len(HEADS) - 1
+        table = grid(HEADS[:shown], NUMBERS)
+        for model in self.models:
+            table.add_row(*map(said, _row(model, _entry(model, self.tflops))[:shown]))
+        yield table
+        skipped = [f"  {model.display}: {model.skipped}" for model in self.models if model.skipped]
+        counted = f"{len(self.models)} models."
+        if skipped:
+            counted += f" {len(skipped)} are not measured, and their claims stay so:"
+        batch = {
+            "tokens": needs.BATCH_TOKENS,
+            "inside": needs.NUMBERS_PER_TOKEN,
+            "statements": needs.BATCH_STATEMENTS,
+        }
+        notes = [note.format(tflops=self.tflops, **batch) for note in NOTES]
+        if shown < len(HEADS):
+            notes.append(f"What each is measured for, a terminal of {WIDE} columns shows too.")
+        yield from (prose(said(line)) for line in ["", counted, *skipped, *notes])
 
 
 def _entry(model: Model, tflops: float) -> dict[str, Any]:
@@ -65,12 +81,12 @@ def _entry(model: Model, tflops: float) -> dict[str, Any]:
 def _row(model: Model, entry: dict[str, Any]) -> tuple[str, ...]:
     memory, seconds = entry["memory_gb"], entry["estimated_seconds"]
     return (
-        model.slug,
+        model.display,
         f"{memory[model.dtype]:.1f}",
         f"{max(memory.values()):.1f}",
         "yes" if model.gated else "no",
-        (model.revision or "unresolved")[:10],
+        model.revision[:COMMIT] if model.revision else "unresolved",
         entry["cached"],
         f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min",
-        "; ".join(f"{dtype}: {', '.join(dict.fromkeys(of))}" for dtype, of in model.dtypes.items()),
+        "; ".join(f"{dtype}: {studies(of)}" for dtype, of in model.dtypes.items()),
     )

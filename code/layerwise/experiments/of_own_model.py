@@ -5,44 +5,26 @@ model and of Paper 3's sweep, where the rules that derive statistics from print 
 """
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from layerwise import workers
 from layerwise.errors import LayerwiseError
 from layerwise.experiments import own_weights
 from layerwise.experiments.of_pairs import reader
-from layerwise.experiments.of_pairs.documents import Filled
+from layerwise.experiments.of_pairs.reader import Measured
 from layerwise.experiments.reduction import measure
 from layerwise.extraction.hidden_states import extract
 from layerwise.extraction.load import Checkpoint, with_random_weights
 from layerwise.extraction.replicates import disturbed
+from layerwise.extraction.token_ids import Wrapping
 from layerwise.inputs.measured import tables_of_reader
 from layerwise.inputs.published import Published
 from layerwise.inputs.texts import StatementPairs
-from layerwise.measures.values import Values, sampled_layers
+from layerwise.measures.values import sampled_layers
 from layerwise.places.folders import AGAIN
 from layerwise.statistics.bootstrap import Draws
-
-
-@dataclass(frozen=True)
-class Measured:
-    """The numbers of one model, and what they were made of.
-
-    Attributes:
-        numbers: the lowest level, in the places of the published files.
-        absent: why a result file has no numbers.
-        values: what the hidden states of the pairs gave, and `drawn` the intervals over them.
-        index: of the hidden states: model, dtype, device, versions, lengths of the prompts.
-    """
-
-    numbers: Published
-    absent: Mapping[str, str]
-    values: Values
-    drawn: Filled
-    index: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -54,6 +36,7 @@ class Measuring:
         layers: the sampled ones; None: every 4th and the last.
         published: for what the notebooks typed of other models.
         without: the parts to leave out, `gains` or `spectral`.
+        template: what every statement is put into.
     """
 
     pairs: StatementPairs
@@ -63,6 +46,7 @@ class Measuring:
     draws: Draws
     published: Published
     without: Sequence[str] = ()
+    template: Wrapping = "none"
 
     def of(self, checkpoint: Checkpoint, folder: Path) -> Measured:
         """The numbers of a checkpoint; its hidden states stay in `folder`, for a later run.
@@ -90,7 +74,9 @@ class Measuring:
 
     def _of(self, checkpoint: Checkpoint, folder: Path, without: Sequence[str]) -> Measured:
         sampled = sampled_layers(checkpoint.n_layers, layers=self.layers)
-        states = extract(checkpoint, self.pairs.statements, self.prompts, folder)
+        states = extract(
+            checkpoint, self.pairs.statements, self.prompts, folder, template=self.template
+        )
         spectra = {} if "spectral" in without else own_weights.begin_spectra(checkpoint)
         with workers.dropped(spectra.values()):
             with about(f"{self.pairs_name} with {checkpoint.name}"):

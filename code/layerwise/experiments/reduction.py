@@ -1,11 +1,12 @@
 """Hidden states of statement pairs -> values: everything the statistics need."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
 from layerwise.errors import LayerwiseError
-from layerwise.extraction.store import BEFORE_NORM, HiddenStates, Layer, digest_of_texts
+from layerwise.extraction.store import BEFORE_NORM, Layer, digest_of_texts
 from layerwise.inputs.texts import StatementPairs
 from layerwise.measures.anisotropy import N_KEPT, anisotropy
 from layerwise.measures.pairwise import pair_metrics
@@ -16,8 +17,34 @@ from layerwise.progress import track
 from layerwise.statistics.random_bins import binnings, stable_labels, sweep_streams
 
 
+class States(Protocol):
+    """What is measured: states of statements, A sides first, and of prompts, by layer."""
+
+    @property
+    def place(self) -> str:
+        """What errors call them."""
+
+    @property
+    def index(self) -> Mapping[str, Any]: ...
+
+    @property
+    def n_layers(self) -> int: ...
+
+    @property
+    def hidden_size(self) -> int: ...
+
+    @property
+    def nll(self) -> np.ndarray: ...
+
+    def has(self, layer: Layer, pooling: str) -> bool: ...
+
+    def pooled(self, layer: Layer, pooling: str = "mean") -> np.ndarray: ...
+
+    def tokens(self, layer: Layer) -> np.ndarray: ...
+
+
 def measure(
-    states: HiddenStates,
+    states: States,
     pairs: StatementPairs,
     *,
     layers: Sequence[int] | None = None,
@@ -44,12 +71,15 @@ def measure(
     stable = stable_labels(len(pairs), k_stable, seed)[None]
     bins: dict[int, list[np.ndarray]] = {k: [] for k in k_values}
     bin_means: dict[int, list[np.ndarray]] = {k: [] for k in k_values}
-    stable_bins, metrics, metrics_all = [], [], []
+    stable_bins, metrics = [], []
+    metrics_all: list[np.ndarray] = []
+    has_all = all(states.has(layer, "mean_all") for layer in chosen)
     layers_of = track(chosen, "measures of pairs", "layers", len(chosen))
     for row, layer in enumerate(layers_of):
         side_a, side_b = _sides(states, layer, "mean", len(pairs))
         metrics.append(pair_metrics(side_a, side_b))
-        metrics_all.append(pair_metrics(*_sides(states, layer, "mean_all", len(pairs))))
+        if has_all:
+            metrics_all.append(pair_metrics(*_sides(states, layer, "mean_all", len(pairs))))
         asymmetry = binner(side_a, side_b)
         for k in k_values:
             drawn = [
@@ -79,8 +109,12 @@ def measure(
         nll=np.asarray(states.nll, dtype=np.float64).reshape(2, len(pairs)),
         uniformity=np.stack(list(uniformity.values())),
         pair_metrics=np.stack(metrics),
-        pair_metrics_before_norm=pair_metrics(*_sides(states, BEFORE_NORM, "mean", len(pairs))),
-        pair_metrics_all_tokens=np.stack(metrics_all),
+        pair_metrics_before_norm=(
+            pair_metrics(*_sides(states, BEFORE_NORM, "mean", len(pairs)))
+            if states.has(BEFORE_NORM, "mean")
+            else None
+        ),
+        pair_metrics_all_tokens=np.stack(metrics_all) if has_all else None,
         bin_asymmetry={k: np.stack(found) for k, found in bins.items()},
         bin_preference={k: np.stack(found) for k, found in bin_means.items()},
         stable_asymmetry=np.stack(stable_bins),
@@ -90,16 +124,16 @@ def measure(
     )
 
 
-def _preferences(states: HiddenStates, pairs: StatementPairs) -> np.ndarray:
+def _preferences(states: States, pairs: StatementPairs) -> np.ndarray:
     nll = np.asarray(states.nll, dtype=np.float64)
     if len(nll) != 2 * len(pairs):
         raise LayerwiseError(
-            f"{states.folder}: hidden states and pairs must belong together, found "
+            f"{states.place}: hidden states and pairs must belong together, found "
             f"{len(nll)} statements for {len(pairs)} pairs; extract the states of these pairs"
         )
     if states.index["statements_sha256"] != digest_of_texts(pairs.statements):
         raise LayerwiseError(
-            f"{states.folder}: the states were extracted from other statements than these pairs "
+            f"{states.place}: the states were extracted from other statements than these pairs "
             "hold (their sha256 differ); extract again"
         )
     preferences = nll[len(pairs) :] - nll[: len(pairs)]
@@ -112,14 +146,14 @@ def _preferences(states: HiddenStates, pairs: StatementPairs) -> np.ndarray:
 
 
 def _sides(
-    states: HiddenStates, layer: Layer, pooling: str, n_pairs: int
+    states: States, layer: Layer, pooling: str, n_pairs: int
 ) -> tuple[np.ndarray, np.ndarray]:
     pooled = states.pooled(layer, pooling)
     return pooled[:n_pairs], pooled[n_pairs:]
 
 
 def _uniformities(
-    states: HiddenStates, pairs: StatementPairs, chosen: Sequence[int]
+    states: States, pairs: StatementPairs, chosen: Sequence[int]
 ) -> dict[str, np.ndarray]:
     """Mean pairwise cosine [category, side] of each reading."""
     last = states.n_layers
@@ -135,10 +169,10 @@ def _uniformities(
         sides = _sides(states, layer, pooling, len(pairs))
         return np.stack([mean_pairwise_cosine_by_group(s, labels, n) for s in sides], axis=1)
 
-    return {reading: by_side(*of) for reading, of in wanted.items()}
+    return {reading: by_side(*of) for reading, of in wanted.items() if states.has(*of)}
 
 
-def _profile(states: HiddenStates) -> tuple[np.ndarray, np.ndarray]:
+def _profile(states: States) -> tuple[np.ndarray, np.ndarray]:
     """Anisotropy [measure, depth] and leading eigenvalues [depth, kept]; empty without prompts."""
     if not states.index["n_prompts"]:
         return np.empty((len(ANISOTROPY), 0)), np.empty((0, 0))

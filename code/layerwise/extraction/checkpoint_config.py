@@ -43,7 +43,7 @@ class Size(NamedTuple):
 
 
 # Upper bounds lie far above what anybody has trained, and below what takes minutes or gigabytes
-# before the sizes are held against the headers of the weights.
+# before the sizes are compared with the headers of the weights.
 SIZES = (
     # the widest trained has 18,432
     Size("a width of the residual stream", 1, 2**20, ("hidden_size", "n_embd", "n_embed")),
@@ -139,7 +139,7 @@ def in_words(place: object, problem: str, fix: str) -> Iterator[None]:
     """
     try:
         yield
-    except LayerwiseError:
+    except (LayerwiseError, MemoryError):  # memory is no fault of what is read
         raise
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":

@@ -1,5 +1,6 @@
 """What a checkpoint folder must hold; looked at without loading anything, and without torch."""
 
+import os
 import re
 from collections.abc import Iterable
 from fnmatch import fnmatch
@@ -98,6 +99,7 @@ def stored_tensors(path: Path) -> list[Stored]:
     fix = "it may be cut off, or a pointer to a file that was not downloaded"
     found = []
     for file in weight_files(path):
+        require_readable(file)
         with (
             in_words(file, "not a safetensors file", fix),
             safetensors.safe_open(file, framework="np") as handle,
@@ -111,6 +113,15 @@ def stored_tensors(path: Path) -> list[Stored]:
                     )
                 found.append(Stored(file, key, tuple(stored.get_shape())))
     return found
+
+
+def require_readable(file: Path) -> None:
+    """Refuse a file that this user may not read: safetensors says that there is none."""
+    if not os.access(file, os.R_OK):
+        raise LayerwiseError(
+            f"{file}: this user may not read it; give permission (`chmod a+r {file.name}`), or "
+            "have its owner copy it"
+        )
 
 
 def check_blocks(path: Path, family: str, n_layers: int, tensors: list[Stored]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from jaxtyping import Float
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.batches import Batch, Room, plan_batches, run_in_parts
+from layerwise.extraction.checkpoint_config import in_words
 from layerwise.extraction.forward import forward, mean_token_nll, pool, require_sound
 from layerwise.extraction.load import Checkpoint, attention_kernel
 from layerwise.extraction.needs import kept_bytes
@@ -30,9 +32,8 @@ from layerwise.extraction.store import (
     digest_of_texts,
     open_states,
 )
-from layerwise.extraction.token_ids import Ids, check_texts, digest_of_ids
-from layerwise.files import from_environment
-from layerwise.inputs.models import Template
+from layerwise.extraction.token_ids import Ids, Wrapping, check_texts, digest_of_ids
+from layerwise.files import n_processes
 from layerwise.progress import meter
 
 LAYOUT = 4  # raise when the same inputs would give other bytes
@@ -45,7 +46,7 @@ def extract(
     prompts: Sequence[str],
     folder: Path,
     *,
-    template: Template = "none",
+    template: Wrapping = "none",
     tokens_per_batch: int = 2048,
 ) -> HiddenStates:
     """Run every statement and prompt through the model once and store what `store` describes.
@@ -121,9 +122,13 @@ class _Processes:
 
     @classmethod
     def of(cls, checkpoint: Checkpoint) -> _Processes:
-        if (from_environment("WORLD_SIZE", 1, 2**16) or 1) == 1:
+        if n_processes() == 1:
             return cls(0, 1, lambda: None)
-        state = accelerate.PartialState(cpu=checkpoint.model.device.type == "cpu")
+        where = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
+        with in_words(
+            where, "the processes do not find each other", "start them with one launcher"
+        ):
+            state = accelerate.PartialState(cpu=checkpoint.model.device.type == "cpu")
         return cls(state.process_index, state.num_processes, state.wait_for_everyone)
 
     def first_decides(self, decide: Callable[[], T]) -> T:

@@ -24,14 +24,16 @@ from layerwise.errors import LayerwiseError
 from layerwise.extraction.checkpoint_config import check_config, check_declared, declared
 from layerwise.extraction.checkpoint_folder import PICKLED, WEIGHTS, is_one, shards
 from layerwise.extraction.checkpoint_tokenizer import FILES, check_tokenizer, declare
-from layerwise.extraction.hub_answers import explained
+from layerwise.extraction.hub_answers import explained, require_reach
 from layerwise.extraction.pickles import convert, place_of
-from layerwise.extraction.token_ids import NO_TEXTS, Texts, check_texts
+from layerwise.extraction.token_ids import NO_TEXTS, Texts, Wrapping, check_texts
 from layerwise.files import read_json, sha256_of, write_json
 from layerwise.inputs.models import Model, find_model, read_models
+from layerwise.places.home import here
 from layerwise.progress import say, track
 
 ANSWER = 10  # seconds that the hub may take to answer
+_COMMIT = re.compile("[0-9a-f]{40}")
 _SAFE, _PICKLES = "*.safetensors", "pytorch_model*.bin"
 _BESIDE = ("*.json", "*.txt", "*.model", "*.jinja")
 _CHECKED = "layerwise-checked.json"  # blob: its size and time when its bytes were right
@@ -46,7 +48,13 @@ class WrongBytesError(LayerwiseError):
         super().__init__(f"{self.found}; remove {blob}, then run it again to fetch it anew")
 
 
-def fetch(hub_id: str, revision: str, model: Model | None = None, texts: Texts = NO_TEXTS) -> Path:
+def fetch(
+    hub_id: str,
+    revision: str,
+    model: Model | None = None,
+    texts: Texts = NO_TEXTS,
+    template: Wrapping = "none",
+) -> Path:
     """The folder with config, tokenizer and safetensors weights, nothing else.
 
     config.json comes first, then the tokenizer: what they show can be refused before gigabytes
@@ -63,7 +71,7 @@ def fetch(hub_id: str, revision: str, model: Model | None = None, texts: Texts =
     if place_of(found.folder).is_dir():
         return place_of(found.folder)
     if not found.is_whole:
-        _check_ahead(found, hub_id, model, texts)
+        _check_ahead(found, hub_id, model, texts, template)
     patterns = [*_BESIDE, _PICKLES if is_pickled(found.weights) else _SAFE]
     if not sys.stderr.isatty():
         huggingface_hub.utils.disable_progress_bars()
@@ -114,13 +122,15 @@ def look_up(model: Model, texts: Texts = NO_TEXTS) -> dict[str, int]:
     return found.weights
 
 
-def ahead(hub_id: str, revision: str, texts: Texts) -> tuple[Path, dict[str, int]]:
+def ahead(
+    hub_id: str, revision: str, texts: Texts, template: Wrapping = "none"
+) -> tuple[Path, dict[str, int]]:
     """The folder with config and tokenizer of a model that nobody declared, and what it has.
 
     That is the files of its weights, which are not downloaded, and their bytes. Raises as `fetch`.
     """
     found = _look_up(hub_id, revision, None)
-    _check_ahead(found, hub_id, None, texts)
+    _check_ahead(found, hub_id, None, texts, template)
     return found.folder, found.weights
 
 
@@ -136,8 +146,7 @@ class _Found:
 
 def _look_up(hub_id: str, revision: str, model: Model | None) -> _Found:
     with explained(hub_id, revision):
-        config = huggingface_hub.hf_hub_download(hub_id, "config.json", revision=revision)
-        folder = Path(config).parent  # a branch moves
+        folder = Path(_config(hub_id, revision)).parent  # a branch moves
         there = whole(hub_id, folder.name)
         is_whole = there is not None and (there / "tokenizer_config.json").is_file()
         sizes = {} if is_whole else _ask(hub_id, folder.name)
@@ -164,8 +173,27 @@ def _look_up(hub_id: str, revision: str, model: Model | None) -> _Found:
     return _Found(folder, sizes, weights, is_whole)
 
 
-def _check_ahead(found: _Found, hub_id: str, model: Model | None, texts: Texts) -> None:
-    """Refuse what config and tokenizer show; the tokenizer is fetched for that, a few megabytes."""
+def _config(hub_id: str, revision: str) -> str:
+    """The place of config.json: of a commit from the cache, else the hub's, if there is a way."""
+    get = partial(huggingface_hub.hf_hub_download, hub_id, "config.json", revision=revision)
+    is_there = _COMMIT.fullmatch(revision) and _snapshot(hub_id, revision)
+    if not (is_there or huggingface_hub.constants.HF_HUB_OFFLINE):
+        try:
+            require_reach(huggingface_hub.constants.ENDPOINT)
+        except Exception:
+            with contextlib.suppress(LocalEntryNotFoundError):
+                return get(local_files_only=True)
+            raise
+    return get()
+
+
+def _check_ahead(
+    found: _Found, hub_id: str, model: Model | None, texts: Texts, template: Wrapping = "none"
+) -> None:
+    """Refuse what config and tokenizer show; the tokenizer is fetched for that, a few megabytes.
+
+    A model of the registry has its templates declared: `template` is for others.
+    """
     folder = found.folder
     if found.is_whole:
         folder = whole(hub_id, folder.name) or folder
@@ -178,13 +206,13 @@ def _check_ahead(found: _Found, hub_id: str, model: Model | None, texts: Texts) 
     check_tokenizer(folder)
     declaration = declare(folder, hub_id)
     if model is None:
-        check_texts(declaration, texts)
+        check_texts(declaration, texts, template)
         return
     check_declared(model, declaration.config, adds_bos=declaration.adds_bos)
     prompts = {kind: of for kind, of in texts.items() if kind == "prompts"}
     check_texts(declaration, prompts)
-    for template in {one.template for one in model.extractions.values()}:
-        check_texts(declaration, texts, template)
+    for declared_one in {one.template for one in model.extractions.values()}:
+        check_texts(declaration, texts, declared_one)
 
 
 def _ask(hub_id: str, revision: str) -> dict[str, int]:
@@ -271,13 +299,13 @@ def _name_of(file: Path, length: int) -> str:
 
 def main(
     slugs: Annotated[list[str] | None, typer.Argument()] = None,
-    models: Path = Path("models.yaml"),
+    models: Path | None = None,
 ) -> None:
     """Fetch models of the registry into the hub's cache, where the network is.
 
     SLUGS are all that are not left out, unless some are named.
     """
-    registry, code = read_models(models), 0
+    registry, code = read_models(models or here() / "models.yaml"), 0
     for slug in slugs or [slug for slug, model in registry.items() if not model.skipped]:
         model = find_model(registry, slug)
         try:

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import functools
 import re
 from collections.abc import Iterator
 
@@ -35,7 +36,21 @@ _STATUS = {
     "with `hf auth login`: users may ask more often",
 }
 _OTHER = "{hub} at {revision}: the hub answers HTTP {status} ({words}); try again later"
+PROBE = 3  # seconds until the way to the hub is taken to be closed
 _UNREACHED = ("ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtocol")
+
+
+@functools.lru_cache
+def require_reach(address: str) -> None:
+    """Ask the hub for a word, whatever it is: its client tries for half a minute, aloud.
+
+    That there is a way is asked once per process. Raises what the client raises.
+    """
+    try:
+        huggingface_hub.get_session().head(address, timeout=PROBE, follow_redirects=False)
+    except Exception as error:
+        if type(error).__name__ in _UNREACHED:
+            raise
 
 
 @contextlib.contextmanager

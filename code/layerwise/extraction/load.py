@@ -36,8 +36,8 @@ from layerwise.extraction.hub_answers import explained
 from layerwise.extraction.kernels import one_attention, require_exact
 from layerwise.extraction.needs import spelled
 from layerwise.extraction.rounding import Rounding
-from layerwise.extraction.token_ids import NO_TEXTS, Texts, check_texts
-from layerwise.files import from_environment, require_name, sha256_of
+from layerwise.extraction.token_ids import NO_TEXTS, Texts, Wrapping, check_texts
+from layerwise.files import n_processes, require_name, sha256_of
 from layerwise.inputs.models import DTYPES, Model
 from layerwise.places.models import RANDOM
 
@@ -100,7 +100,7 @@ class Checkpoint:
 
     @property
     def declaration(self) -> Declaration:
-        """What texts are held against."""
+        """What texts are checked with."""
         place = self.folder or self.name
         n_embeddings = len(self.model.get_input_embeddings().weight)
         return Declaration(self.name, place, self.model.config, self.tokenizer, n_embeddings)
@@ -163,6 +163,7 @@ def load_model(
     *,
     revision: str | None = None,
     texts: Texts = NO_TEXTS,
+    template: Wrapping = "none",
 ) -> Checkpoint:
     """Load a checkpoint folder if `name` is one, else a model of the hub (`main` by default).
 
@@ -172,6 +173,7 @@ def load_model(
 
     Args:
         texts: that will be run, by kind; refused before weights are fetched or loaded.
+        template: what every statement of them is put into.
 
     Raises:
         LayerwiseError: for a folder with a revision or without config.json, a tokenizer or
@@ -181,10 +183,12 @@ def load_model(
     """
     path = Path(name)
     if not path.exists():
-        snapshot = fetch(str(name), revision or "main", texts=texts)
-        return _load(snapshot, str(name), snapshot.name, dtype, device, texts=texts)
+        snapshot = fetch(str(name), revision or "main", texts=texts, template=template)
+        return _load(
+            snapshot, str(name), snapshot.name, dtype, device, texts=texts, template=template
+        )
     _refuse_revision(name, revision)
-    loaded = _load(path, path.resolve().name, "", dtype, device, texts=texts)
+    loaded = _load(path, path.resolve().name, "", dtype, device, texts=texts, template=template)
     digest = hashlib.sha256()
     for file in (path / "config.json", *weight_files(path)):
         digest.update(sha256_of(file).encode())
@@ -212,6 +216,7 @@ def load_shapes(
     *,
     revision: str | None = None,
     texts: Texts = NO_TEXTS,
+    template: Wrapping = "none",
 ) -> tuple[Checkpoint, int]:
     """Everything that `load_model` does and refuses, but for the numbers: no weight is read.
 
@@ -231,11 +236,13 @@ def load_shapes(
         with explained(said, revision or "main"):
             cached = whole(said, revision)
         if cached is None:
-            path, files = ahead(said, revision or "main", texts)
+            path, files = ahead(said, revision or "main", texts, template)
             commit, download, weights = path.name, sum(files.values()), "to come"
         else:
             path, commit = cached, cached.name
-    loaded = _load(path, said, commit, dtype, device, texts=texts, weights=weights)
+    loaded = _load(
+        path, said, commit, dtype, device, texts=texts, template=template, weights=weights
+    )
     return loaded, download
 
 
@@ -261,11 +268,20 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
         raise LayerwiseError(
             f"a model must be a folder, a hub id, or a causal language model of transformers of "
             f"one of the architectures {', '.join(FAMILIES)}, found {type(model).__name__} "
-            f"({family!s:.80})"
+            f"({family!s:.80}); load it with transformers.AutoModelForCausalLM"
         )
-    dtype = str(model.dtype).removeprefix("torch.")
+    dtypes = {str(one.dtype).removeprefix("torch.") for one in model.parameters()}
+    dtype = ", ".join(sorted(dtypes))
     if dtype not in DTYPES:
-        raise LayerwiseError(f"dtype must be one of {', '.join(DTYPES)}, found {dtype!r}")
+        raise LayerwiseError(
+            f"dtype must be one of {', '.join(DTYPES)}, the same in all parameters, found "
+            f"{dtype!r}; convert the model with model.to(torch.float32)"
+        )
+    if any(one.is_meta for one in model.parameters()):
+        raise LayerwiseError(
+            "a loaded model must have its weights, found some on the device meta; load it with "
+            "from_pretrained"
+        )
     if not callable(tokenizer):
         raise LayerwiseError(
             "a loaded model needs its tokenizer beside it: give tokenizer=AutoTokenizer."
@@ -346,6 +362,7 @@ def _load(
     device: str | None,
     *,
     texts: Texts = NO_TEXTS,
+    template: Wrapping = "none",
     weights: Source | int = "stored",
 ) -> Checkpoint:
     """Check a folder, from what is cheap to what is not, then make the model that it declares."""
@@ -358,7 +375,7 @@ def _load(
     require_exact(device)
     with quiet():
         declaration = declare(path, name)
-        check_texts(declaration, texts)
+        check_texts(declaration, texts, template)
         config = declaration.config
         model, need = _blank(path, config, tensors, dtype)
         if need > (there := free_bytes(device)):
@@ -396,7 +413,7 @@ def _try_out(path: Path, model: Any) -> None:
 
 def _device(wanted: str | None) -> str:
     device = wanted or default_device()
-    if device == "auto" and (from_environment("WORLD_SIZE", 1, 2**16) or 1) > 1:
+    if device == "auto" and n_processes() > 1:
         raise LayerwiseError(
             "device 'auto' spreads one model over all GPUs and needs one process, found "
             f"{os.environ['WORLD_SIZE']}; start it without a launcher"
@@ -409,7 +426,7 @@ def _device(wanted: str | None) -> str:
 
 
 def _blank(path: Path, config: Any, tensors: list[Stored] | None, dtype: str) -> tuple[Any, int]:
-    """The declared model with shapes alone, held against the headers if they are here.
+    """The declared model with shapes alone, compared with the headers if they are here.
 
     With it come the bytes that it would have in memory.
     """

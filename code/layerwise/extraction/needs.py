@@ -1,13 +1,15 @@
 """What running a model takes, estimated from its declaration alone.
 
-Memory of a dtype, in bytes (b: bytes per number of it, P: parameters, h: hidden size):
+Memory of a dtype, in bytes (b: bytes per number of it, P: parameters, h: hidden size, L: blocks):
 
-    P b                      weights
-    + 2048 tokens * 40 h b   a batch inside a block (Apertus' MLP is 5 h wide), pooled states
-    + 256 rows * 256,000 * 4 logits of the rows scored at once, for the largest vocabulary
+    P b                         weights
+    + 2048 tokens * 28 h b      a batch inside a block (Apertus' MLP is 5 h wide)
+    + 256 statements * 4 poolings * (L + 2) h b   what the batch leaves at every layer
+    + 256 rows * 256,000 * 4    logits of the rows scored at once, for the largest vocabulary
 
-`benchmarks/memory.py` adds up what is alive at true shapes: 23.7 + 0.6 GB for Pythia-12B in float16
-and 32.2 + 1.6 GB for Apertus-8B in float32, which this exceeds by no more than 2 %.
+`benchmarks/memory.py` adds up what is alive at true shapes: 23.7 + 0.6 GB for Pythia-12B in
+float16, 32.2 + 1.6 GB for Apertus-8B in float32, and 141.1 + 1.8 GB for Llama-3.1-70B in float16,
+which this exceeds by no more than 3 %.
 
 Time, in seconds (r: matrix rate; each dtype loads the weights once, at 1 GB/s):
 
@@ -20,6 +22,8 @@ cores have units for it. Downloading, and the singular values of Paper
 3's weights (minutes on a CPU), come on top.
 """
 
+import resource
+
 import psutil
 
 from layerwise.errors import LayerwiseError
@@ -27,10 +31,12 @@ from layerwise.extraction.store import POOLINGS
 from layerwise.inputs.models import BYTES, Model
 
 BATCH_TOKENS = 2048
-NUMBERS_PER_TOKEN = 40  # of hidden size, at most
+BATCH_STATEMENTS = BATCH_TOKENS // 8  # of a batch of short ones
+NUMBERS_PER_TOKEN = 28  # of hidden size, inside a block, at most
 LOGITS = 256 * 256_000
 STATEMENTS = 460
 PROMPT_TOKENS = 25 * 16
+ADDRESSES = 2**31  # torch, transformers and a tiny model end well with 1.6e9, and abort with 1.2e9
 DISK_RATE = 1e9  # bytes a second
 TFLOPS = 50.0  # assumed where nobody says: half precision of a data-centre GPU, far from its peak
 CORE_TFLOPS = 0.05  # of a core of a CPU, in float32: half of what one reached in a matrix product
@@ -39,13 +45,15 @@ CPU_FLOAT16 = 0.3  # of that rate: 0.014 TFLOP/s were reached by a core on promp
 
 def memory(model: Model, dtype: str) -> float:
     """Bytes that a forward pass in a dtype needs, by the formula above."""
-    return bytes_of(model.parameters * 1e9, model.shape.hidden_size, dtype)
+    shape = model.shape
+    return bytes_of(model.parameters * 1e9, shape.hidden_size, shape.n_layers, dtype)
 
 
-def bytes_of(parameters: float, hidden_size: int, dtype: str) -> float:
+def bytes_of(parameters: float, hidden_size: int, n_layers: int, dtype: str) -> float:
     """The same, of a model that no registry declares."""
-    activations = BATCH_TOKENS * NUMBERS_PER_TOKEN * hidden_size * BYTES[dtype]
-    return parameters * BYTES[dtype] + activations + LOGITS * BYTES["float32"]
+    pooled = BATCH_STATEMENTS * len(POOLINGS) * (n_layers + 2)
+    states = (BATCH_TOKENS * NUMBERS_PER_TOKEN + pooled) * hidden_size
+    return (parameters + states) * BYTES[dtype] + LOGITS * BYTES["float32"]
 
 
 def seconds_of(parameters: float, tokens: int, dtype: str, rate: float) -> float:
@@ -93,6 +101,16 @@ def tflops(device: str) -> float:
     """The matrix rate assumed of a device of params.yaml."""
     cores = psutil.cpu_count(logical=False) or 1
     return CORE_TFLOPS * cores if device == "cpu" else TFLOPS
+
+
+def require_address_space() -> None:
+    """Refuse a shell whose programs may take too few addresses: libraries abort without a word."""
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most != resource.RLIM_INFINITY and most < ADDRESSES:
+        raise LayerwiseError(
+            f"a model needs {spelled(ADDRESSES)} of addresses or more, this shell allows "
+            f"{spelled(most)} (`ulimit -v`, or the scheduler's limit of virtual memory); raise it"
+        )
 
 
 def free_memory() -> float:

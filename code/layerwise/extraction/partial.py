@@ -40,6 +40,16 @@ def partial_of(folder: Path) -> Path:
     return folder.with_name(folder.name + ".partial")
 
 
+def require_room(place: Path, n_bytes: int) -> None:
+    """Refuse a folder on a disk that is too full for so many bytes more of hidden states."""
+    there = next(path for path in (place, *place.absolute().parents) if path.exists())
+    if n_bytes > (free := shutil.disk_usage(there).free):
+        raise LayerwiseError(
+            f"{place}: the hidden states need {spelled(n_bytes)} more on this disk, "
+            f"{spelled(free)} are free; make room, or name a folder on another disk"
+        )
+
+
 @dataclass(frozen=True)
 class Partial:
     """The work on one extraction, the same in every process."""
@@ -76,12 +86,7 @@ class Partial:
             self.discard()
             make_folder(self.place)
         done = {n for n in range(len(self.batches)) if is_whole(self._file(n))}
-        needed = self.n_bytes - sum(self._file(n).stat().st_size for n in done)
-        if needed > (free := shutil.disk_usage(self.place).free):
-            raise LayerwiseError(
-                f"{self.place}: the hidden states need {spelled(needed)} more on this disk, "
-                f"{spelled(free)} are free; make room, or name a folder on another disk"
-            )
+        require_room(self.place, self.n_bytes - sum(self._file(n).stat().st_size for n in done))
         write_text(self.place / "fingerprint", self.fingerprint)
         return done
 
@@ -118,7 +123,7 @@ class Partial:
 
     def _is_ours(self, folder: Path) -> bool:
         mark = folder / "fingerprint"
-        return mark.is_file() and mark.read_text(encoding="ascii") == self.fingerprint
+        return mark.is_file() and mark.read_bytes() == self.fingerprint.encode()
 
     def _file(self, number: int) -> Path:
         return self.place / f"{self.batches[number].kind}_{number:05d}.safetensors"

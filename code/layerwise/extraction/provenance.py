@@ -11,6 +11,7 @@ import transformers
 
 from layerwise.extraction.kernels import settings
 from layerwise.extraction.load import Checkpoint, kernel_of
+from layerwise.places.home import of_code
 from layerwise.places.models import RANDOM
 
 
@@ -75,16 +76,14 @@ def smi() -> tuple[str, list[str]]:
     return (rows[0][0] if rows else ""), [name for _, _, name in rows]
 
 
-ROOT = Path(__file__).resolve().parents[3]  # the repository, if the package is not without it
-
-
 @functools.cache
-def commit_of_code(root: Path = ROOT) -> str | None:
+def commit_of_code(root: Path | None = None) -> str | None:
     """The commit of this repository, ` changed` where its code is not that commit's.
 
     Of an unpacked archive it is the one that its record names; None: nobody knows, as where the
     package was installed without its repository.
     """
+    root = root or of_code()
     git = ["git", "-C", str(root)]
     try:
         if (root / ".git").exists():

@@ -19,19 +19,33 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import safetensors
 from jaxtyping import Float
+from pydantic import Field
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
+from layerwise.inputs.shapes import Loose, Whole, require_shape
 from layerwise.measures.traces import Stream
 
 POOLINGS = ("mean", "mean_all", "last", "first")  # mean: positions 1..T-1, as published
 BEFORE_NORM: Literal["before_norm"] = "before_norm"
 Layer = int | Literal["before_norm"]
+
+
+class Index(Loose):
+    """What is read of an index.json."""
+
+    model: str
+    display: str
+    n_layers: Whole
+    hidden_size: Whole
+    n_batches: Whole
+    n_prompts: Annotated[int, Field(ge=0)]
+    statements_sha256: str
 
 
 def digest_of_texts(texts: Sequence[str]) -> str:
@@ -45,6 +59,15 @@ class HiddenStates:
 
     folder: Path
     index: dict[str, Any]
+
+    @property
+    def place(self) -> str:
+        """What errors call them."""
+        return str(self.folder)
+
+    def has(self, layer: Layer, pooling: str) -> bool:
+        """Whether there are such states: all poolings of all layers are kept."""
+        return True
 
     @property
     def n_layers(self) -> int:
@@ -99,7 +122,9 @@ def open_states(folder: Path) -> HiddenStates:
         raise LayerwiseError(
             f"{folder}: no finished extraction here (index.json is missing); extract again"
         )
-    states = HiddenStates(folder, read_json(folder / "index.json"))
+    index = read_json(folder / "index.json")
+    require_shape(folder / "index.json", Index, index, "remove the folder and extract again")
+    states = HiddenStates(folder, index)
     files = sorted(folder.glob("*.safetensors"))
     wrong = [f"{len(files)} batches"] if len(files) != states.index["n_batches"] else []
     wrong += [file.name for file in files if not is_whole(file)]

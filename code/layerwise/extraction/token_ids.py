@@ -5,12 +5,13 @@ more, special tokens on. The rendered text already begins with BOS, so the model
 and the mean over positions 1.. held the second, the system header, the role headers and the end
 of the turn. `published` is that text; `once` is the same without its own BOS, so that the
 tokenizer's is the only one. Both are plain text: the tokenizer is called as for any statement.
+`own` is made like `published`, for a reader's model, whatever number of BOS its texts begin with.
 """
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Int32
@@ -27,8 +28,11 @@ TOKEN_CHARACTERS = 256  # that one token can stand for; the longest in use have 
 SECONDS, RATE = 10, 20_000  # those that a tokenizer may take, and for as many characters one more
 # A statement needs a token to predict; a prompt only needs one to look at.
 FEWEST = {"statements": 2, "prompts": 1}
-# how many BOS the tokenised text begins with
-TEMPLATES: dict[Template, int | None] = {"none": None, "published": 2, "once": 1}
+FEWEST_TOGETHER = 2  # tokens of all prompts: a covariance needs two
+Wrapping = Template | Literal["own"]  # the registry's, and that of a reader's model
+# how many BOS the tokenised text begins with; None: it is not asked
+TEMPLATES: dict[Wrapping, int | None] = {"none": None, "published": 2, "once": 1, "own": None}
+ASKED = {"own": "--chat-template (chat_template=True)"}  # as a reader asks for it
 # Llama 3.1's template writes today's date into its system header. The notebook passed none; the
 # template's own default is said here, so that no later version of it can change a text.
 DATE = "26 Jul 2024"
@@ -54,7 +58,7 @@ def tokenize(declaration: Declaration, kind: str, texts: Sequence[str]) -> list[
 
 
 def check_texts(
-    declaration: Declaration, texts: Texts, template: Template = "none"
+    declaration: Declaration, texts: Texts, template: Wrapping = "none"
 ) -> dict[str, list[Ids]]:
     """The ids of `statements`, put into the template, and `prompts`; raises as `tokenize` does."""
     found = {}
@@ -63,6 +67,13 @@ def check_texts(
         with in_words(declaration.place, "its chat template cannot be used", "correct it"):
             rendered = [render(declaration.tokenizer, text, inside) for text in of]
         found[kind] = tokenize(declaration, kind, rendered)
+    if len(prompts := found.get("prompts", [])) == 1 and len(prompts[0]) < FEWEST_TOGETHER:
+        raise TextError(
+            f"{_named('prompts', 0, texts['prompts'][0])}: a covariance over tokens needs at least "
+            f"{FEWEST_TOGETHER}, the only prompt has {len(prompts[0])}; add prompts",
+            "prompts",
+            0,
+        )
     return found
 
 
@@ -146,24 +157,29 @@ def render(tokenizer: Any, statement: str, template: str) -> str:
         raise LayerwiseError(
             f"a chat template is one of {', '.join(TEMPLATES)}, found {template!r}"
         )
-    wanted = TEMPLATES[template]
-    if wanted is None:
+    if template == "none":
         return statement
     if not getattr(tokenizer, "chat_template", None):
+        asked = ASKED.get(template, f"template {template!r}")
         raise LayerwiseError(
-            f"template {template!r} needs a tokenizer with a chat template, this one has none; "
-            "use an instruction-tuned model, or template 'none'"
+            f"{asked} needs a tokenizer with a chat template, this one has none; use an "
+            "instruction-tuned model, or ask for no template"
         )
     message = [{"role": "user", "content": statement}]
     text = str(tokenizer.apply_chat_template(message, tokenize=False, date_string=DATE))
     if template == "once":
         text = text.removeprefix(tokenizer.bos_token)
-    ids = list(tokenizer(text).input_ids)
-    found = next((n for n, one in enumerate(ids) if one != tokenizer.bos_token_id), len(ids))
-    if found != wanted:
+    wanted = TEMPLATES[template]
+    if wanted is not None and (found := leading_bos(tokenizer, text)) != wanted:
         raise LayerwiseError(
             f"template {template!r} stands for texts that begin with {wanted} BOS, this "
             f"tokenizer's begin with {found}; its template or its special tokens are not "
             "those of the published runs"
         )
     return text
+
+
+def leading_bos(tokenizer: Any, text: str) -> int:
+    """How many BOS tokens a text begins with, as it is tokenised."""
+    ids = list(tokenizer(text).input_ids)
+    return next((n for n, one in enumerate(ids) if one != tokenizer.bos_token_id), len(ids))

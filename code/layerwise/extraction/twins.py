@@ -19,6 +19,7 @@ from layerwise.extraction.families import LLAMA3_ROPE, VOCABULARY, Config, twin_
 from layerwise.extraction.load import quiet
 from layerwise.inputs.models import Model, find_model, read_models
 from layerwise.inputs.texts import read_pairs, read_prompts
+from layerwise.places.home import here
 from layerwise.places.models import RANDOM
 
 BOS = "<s>"
@@ -109,14 +110,15 @@ def _train_tokenizer(texts: Sequence[str], adds_bos: bool) -> Any:
     )
 
 
-def main(slug: str, folder: Path, models: Path = Path("models.yaml")) -> None:
+def main(slug: str, folder: Path, models: Path | None = None) -> None:
     """Write a tiny checkpoint of a registered shape, to try `layerwise analyze` on.
 
-    SLUG is the model whose shape it takes, e.g. pythia-70m; MODELS is the registry.
+    SLUG is the model whose shape it takes, e.g. pythia-70m; MODELS is the registry, by
+    default that of this checkout.
     """
     texts = Path(str(resources.files("layerwise.inputs") / "rehearsal"))
     words = [*read_pairs(texts / "pairs.json").statements, *read_prompts(texts / "prompts.json")]
-    build_twin(find_model(read_models(models), slug), words, folder)
+    build_twin(find_model(read_models(models or here() / "models.yaml"), slug), words, folder)
     print(f"random weights in {folder}; what is measured on them means nothing")
 
 

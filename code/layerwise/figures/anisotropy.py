@@ -26,11 +26,14 @@ def anisotropy(numbers: Numbers) -> Figure:
     keys = ("n_layers", "n_prompts", "L_star_anisotropy", SHARE)
     model, document = numbers.model("anisotropy", *keys)
     peak, shares = document["L_star_anisotropy"], document[SHARE]
-    title = f"The share of the first component peaks at layer {peak} of {document['n_layers']}"
-    title += _fall(shares, document["drawn"]["half_layer"])
+    title = f"The first component's share of the variance peaks at layer {peak} of "
+    title += f"{document['n_layers']}{_fall(shares, document['drawn']['half_layer'])}"
     series = {key: document[key] for key in SERIES if None not in (document.get(key) or [None])}
     remark = f"{numbers.names[model]}; n: all tokens of {document['n_prompts']} prompts. Red: "
-    remark += f"layer {peak}, where the share is {told_from_one(shares[peak])}. {numbers.grey}"
+    remark += f"layer {peak}, where the share is {told_from_one(shares[peak])}."
+    if steepest := document["drawn"].get("steepest_rise"):
+        remark += f" It rises most, by {steepest[1]:.2f}, into layer {steepest[0]}."
+    remark += f" {style.FINAL_NORM} {numbers.grey}"
     shape = {"n": len(series), "columns": 2 if len(series) == 4 else len(series)}
     figure, panels = style.panels(numbers, title, 2.0, remark, **shape)
     for axes, (key, values) in zip(panels, series.items(), strict=True):
@@ -52,13 +55,14 @@ def told_from_one(value: float) -> str:
 
 
 def _fall(shares: Sequence[float], half: int | None) -> str:
-    """How the share goes on behind its peak; the last layer is taken behind the final norm."""
+    """How the share goes on beyond its peak; the last layer is read after the final norm."""
     last = len(shares) - 1
     if half == last:
-        return ", stays over half of it, and behind the final norm is " + told_from_one(
-            shares[last]
-        )
-    return " and stays over half of it" if half is None else f" and is down to half at layer {half}"
+        drop = f"{told_from_one(shares[last - 1])} to {told_from_one(shares[last])}"
+        return f" and falls below half of that only at the last, after the final norm ({drop})"
+    if half is None:
+        return " and stays above half of its peak"
+    return f" and falls below half of its peak at layer {half}"
 
 
 def anisotropy_spectra(numbers: Numbers) -> Figure:

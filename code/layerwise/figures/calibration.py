@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 from layerwise.analyses.calibration import BAND
 from layerwise.figures import style
 from layerwise.figures.numbers import Numbers
+from layerwise.places.categories import category_name
 
 MODELS = ("gemma", "llama", "mistral", "apertus")
 REFERENCE = "lifestyle"
@@ -14,7 +15,8 @@ REFERENCE = "lifestyle"
 def asymmetry_by_category(numbers: Numbers) -> Figure:
     """Uniformity asymmetry of every category and model at the last layer (Paper 1, figure 1).
 
-    A point per model; the band is the calibration that the paper claims on lifestyle.
+    A point per model, shifted up or down only to be seen; the band is the calibration that the
+    paper claims on lifestyle. No interval of a single category is published.
     """
     documents = numbers.statistics.get("calibration", {})
     models = numbers.having(
@@ -38,7 +40,7 @@ def asymmetry_by_category(numbers: Numbers) -> Figure:
     place = list(counts).index(REFERENCE)
     axes.fill_betweenx([place - 0.45, place + 0.45], -BAND, BAND, color=style.ORANGE, alpha=0.35,
                        linewidth=0, zorder=0)  # fmt: skip
-    names = [f"{category.replace('_', ' ')}, n = {n}" for category, n in counts.items()]
+    names = [f"{category_name(category)}, n = {n}" for category, n in counts.items()]
     style.category_axis(axes, names)
     rows = np.arange(len(counts))
     for number, (model, of) in enumerate(ua.items()):

@@ -20,7 +20,7 @@ from layerwise.figures import (
 )
 from layerwise.figures.numbers import NothingToDraw, Numbers
 from layerwise.figures.printed import Printed
-from layerwise.figures.style import as_files, house_style
+from layerwise.figures.style import as_files, house_style, note_of
 from layerwise.figures.svg import as_svg
 
 CLAIMS = "claims"  # read by figures that are about no analysis
@@ -36,12 +36,12 @@ READS: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
     categories.scaling: ("scaling", "category_bootstrap"),
     categories.bins: ("bins",),
     pairs.pairs: ("pairs",),
-    pairs.layer_curves: ("cross_model", "pairs", "phases"),
+    pairs.layer_curves: ("cross_model", "pairs", "phases", "questions"),
     pairs.template_comparison: ("cross_model",),
-    gains.depth_gain: ("depth_gain", "crowding"),
-    gains.lab_heritage: ("lab_heritage",),
+    gains.depth_gain: ("depth_gain", "crowding", "questions"),
+    gains.lab_heritage: ("lab_heritage", "questions", CLAIMS),
     weights.spectral_norms: ("spectral_norms",),
-    weights.critical_layer: ("critical_layer",),
+    weights.critical_layer: ("critical_layer", "questions"),
     anisotropy.anisotropy: ("anisotropy",),
     anisotropy.anisotropy_spectra: ("anisotropy",),
 }
@@ -65,6 +65,7 @@ class Drawn:
     caption: str  # what it shows and how to read it, for any numbers
     figure: Figure | None
     title: str = ""
+    note: str = ""  # what the footer says of these numbers, besides the source
     reason: str = ""
 
     def _repr_svg_(self) -> str | None:
@@ -78,7 +79,8 @@ class Drawn:
         about = self.name, self.analysis, self.caption
         if self.figure is None:
             return Printed(*about, reason=self.reason)
-        return Printed(*about, self.title, "", *as_files(self.figure, self.name))
+        files = as_files(self.figure, self.name)
+        return Printed(*about, self.title, self.note, "", *files)
 
 
 def draw(name: str, numbers: Numbers) -> Drawn:
@@ -90,7 +92,8 @@ def draw(name: str, numbers: Numbers) -> Drawn:
             figure = function(_read_by(name, numbers))
     except NothingToDraw as reason:
         return Drawn(*about, None, reason=str(reason))
-    return Drawn(*about, figure, " ".join(figure.get_suptitle().replace(r"\$", "$").split()))
+    title = " ".join(figure.get_suptitle().replace(r"\$", "$").split())
+    return Drawn(*about, figure, title, note_of(figure))
 
 
 def draw_all(numbers: Numbers, names: Iterable[str] = FIGURES) -> Iterator[Drawn]:

@@ -10,6 +10,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.inputs.models import read_models
 from layerwise.ledger.records import read_judged
+from layerwise.ledger.words import Names, display_names, named
 
 Document = Mapping[str, Any]
 RANDOM = "random weights: the numbers mean nothing"
@@ -31,6 +32,7 @@ class Numbers:
         claims: the records of the judged claims.
         random_weights: measured on stand-ins with random weights: the numbers mean nothing.
         beside: the papers' curves, for the figures of readers' own models.
+        displays: what the papers' models are called, `words.display_names`.
         missing: what was asked for and is not there.
     """
 
@@ -40,12 +42,17 @@ class Numbers:
     claims: Sequence[Mapping[str, Any]] = ()
     random_weights: bool = False
     beside: Curves = field(default_factory=dict)
+    displays: Names = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
 
     @property
     def word(self) -> str:
         """What the numbers are: published or measured."""
         return "published" if self.source == "published" else "measured"
+
+    def shown(self, model: str) -> str:
+        """A model as labels show it, by the name that a published file has for it."""
+        return named(model, self.displays)
 
     @property
     def grey(self) -> str:
@@ -73,12 +80,16 @@ class Numbers:
             name: entry for name, entry in entries.items() if all(_there(entry, k) for k in keys)
         }
         if not kept:
+            lacking = [k for k in keys if not any(_there(entry, k) for entry in entries.values())]
             raise NothingToDraw(
-                f"{what} of {', '.join(entries) or 'any model'}: "
-                f"{', '.join(keys).replace('/', ' ')} not {self.word}"
+                f"{what} of {', '.join(map(self._named, entries)) or 'any model'}: "
+                f"{', '.join(lacking or keys).replace('/', ' ')} not {self.word}".replace("_", " ")
             )
-        self.missing += [self.names.get(name, name) for name in entries if name not in kept]
+        self.missing += [self._named(name) for name in entries if name not in kept]
         return kept
+
+    def _named(self, name: str) -> str:
+        return self.names.get(name, self.shown(name))
 
 
 def _there(node: Any, key: str) -> bool:
@@ -104,22 +115,14 @@ def read_numbers(source: str, folder: Path, claims: Path, models: Path) -> Numbe
     if not results:
         raise LayerwiseError(f"{folder}: there are no statistics (*.json) here; analyse first")
     documents = {analysis: result["documents"] for analysis, result in results.items()}
-    displays = {slug: model.display for slug, model in read_models(models).items()}
-    names = {key: _name(key, displays) for found in documents.values() for key in found}
+    registry = read_models(models)
+    displays = display_names(registry)
+    keys = {key for found in documents.values() for key in found if key.startswith((*registry,))}
     return Numbers(
         source,
         documents,
-        {key: name for key, name in names.items() if name},
+        {key: name for key in sorted(keys) if (name := named(key, displays)) != key},
         read_judged(claims, source, folder)["claims"],
         any(result.get("random_weights", False) for result in results.values()),
+        displays=displays,
     )
-
-
-def _name(key: str, displays: Mapping[str, str]) -> str:
-    """Name of a model, or of one under a condition: `SLUG-templated` is "NAME, templated"."""
-    slugs = [slug for slug in displays if f"{key}-".startswith(f"{slug}-")]
-    if not slugs:
-        return ""
-    slug = max(slugs, key=len)
-    condition = key.removeprefix(slug).strip("-").replace("-", " ")
-    return displays[slug] + (f", {condition}" if condition else "")

@@ -26,36 +26,41 @@ LEVELS = {CATEGORIES: 0, PAIRWISE: 0, GAIN: 1}  # no correlation, neither damped
 def gains(numbers: Numbers) -> Figure:
     """Gain of every block over relative depth, and gain of the second-last block against depth.
 
-    Left: means over the prompts; the last block's has the final norm in it. Right: mean and
-    population standard deviation over the prompts, and the claimed bound 10^(1/L). Grey: the eight
-    Pythia sizes of Paper 3.
+    Left: means over the prompts; the last block's includes the final norm. Right: mean and 95%
+    interval over the prompts (Student's), and the claimed bound 10^(1/L). Grey: the eight Pythia
+    sizes of Paper 3.
     """
-    keys = ("all_layer_gains", "residual_gain_mean", "residual_gain_std", "n_layers")
+    keys = ("all_layer_gains", "residual_gain_mean", "residual_gain_all", "n_layers")
     documents = numbers.models("gains", *keys)
     means = {name: of["residual_gain_mean"] for name, of in documents.items()}
-    stated = numbers.document(OVER_MODELS, "gains", "bound", "range")
+    stated = numbers.document(OVER_MODELS, "gains", "bound", "range", "interval")
     over, bounds = stated["above_bound"], stated["bound"]
     title = f"The second-last block's mean gain is {_values(numbers, means, stated['range'])}"
     if len(documents) == 1:
         ((name, of),) = documents.items()
         bound = f"the claimed bound 10^(1/{of['n_layers']}) = {bounds[name]:.3f}"
-        title += f", {'over' if over else 'not over'} {bound}"
+        title += f", {'above' if over else 'not above'} {bound}"
     else:
-        title += f": {len(over)} of {len(bounds)} over the claimed bound 10^(1/L)"
+        title += f": {len(over)} of {len(bounds)} above the claimed bound 10^(1/L)"
     figure, (left, right) = style.panels(numbers, title, 3.2, numbers.grey, columns=2)
     curves = {name: own({"layers": of, "gains": of})[GAIN] for name, of in documents.items()}
     style.log_axis(left, "y")
     _curves(left, numbers, curves)
     left.axhline(1, **style.REFERENCE)
     left.set(ylabel="gain", title="by block")
-    _against_depth(right, numbers, documents)
+    _against_depth(right, numbers, documents, stated["interval"])
     if len(curves) > 1:
         style.legend_below(figure, 3)
     style.draw_papers_curves(numbers, {GAIN: left})
     return figure
 
 
-def _against_depth(axes: Axes, numbers: Numbers, documents: Mapping[str, Any]) -> None:
+def _against_depth(
+    axes: Axes,
+    numbers: Numbers,
+    documents: Mapping[str, Any],
+    intervals: Mapping[str, Sequence[float]],
+) -> None:
     printed = {
         name: (float(len(curve)), curve[-2][1])
         for name, curve in numbers.beside.get(GAIN, {}).items()
@@ -63,9 +68,11 @@ def _against_depth(axes: Axes, numbers: Numbers, documents: Mapping[str, Any]) -
     bound_by_depth(axes, max([40, *(of["n_layers"] for of in documents.values())]))
     for at in printed.values():
         axes.plot(*at, "o", color=style.GREY, mfc="none", markersize=4)
-    for number, of in enumerate(documents.values()):
-        mean, spread = of["residual_gain_mean"], of["residual_gain_std"]
-        axes.errorbar(of["n_layers"], mean, yerr=spread, zorder=3, **style.look(number))
+    for number, (name, of) in enumerate(documents.items()):
+        look = style.look(number)
+        if ends := intervals.get(name):
+            axes.vlines(of["n_layers"], ends[0], ends[1], color=look["color"], zorder=3)
+        axes.plot(of["n_layers"], of["residual_gain_mean"], zorder=3, ls="none", **look)
     axes.margins(y=0.1)
     axes.set_title("second-last block")
     style.name_points(axes, {name.removeprefix("Pythia-"): at for name, at in printed.items()})
@@ -129,7 +136,7 @@ def _panels(
 def last_layer(numbers: Numbers) -> Figure:
     """r of UA and preference over the categories at the last layer, with bootstrap intervals.
 
-    A cross where the interval holds zero. Grey: the papers' Pythia sizes, without intervals.
+    Grey: the papers' Pythia sizes, without intervals.
     """
     documents = numbers.models("category_bootstrap", "layer_results", "n_categories")
     rows = {
@@ -151,7 +158,7 @@ def last_layer(numbers: Numbers) -> Figure:
     for place, r in enumerate(printed.values(), start=len(rows)):
         axes.plot(r, place, "o", color=style.GREY, mfc="none")
     axes.axvline(0, **style.REFERENCE)
-    axes.set(xlim=(-1.05, 1.05), xlabel="r(UA, preference)")
+    axes.set(xlim=(-1.05, 1.05), xlabel="r(asymmetry, preference)")
     return figure
 
 

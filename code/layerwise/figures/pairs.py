@@ -1,6 +1,6 @@
 """Paper 2: correlations over the pairs, by layer."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -13,10 +13,10 @@ from layerwise.places.curves import METRIC
 
 METRICS = {
     "centroid_asymmetry": "own centroid",
-    "cross_centroid": "other side's centroid",
-    "within_pair_sim": "similarity in the pair",
+    "cross_centroid": "other framing's centroid",
+    "within_pair_sim": "similarity within a pair",
     "knn_density_asymmetry": "density of neighbours",
-    "margin_asymmetry": "distance to the middle",
+    "margin_asymmetry": "distance to the midpoint",
 }
 # document, analysis, where its results stand, and whether they are by metric
 CURVES = (
@@ -32,18 +32,21 @@ RANGE = (-0.8, 0.8)
 def pairs(numbers: Numbers) -> Figure:
     """Five pair-level metrics against preference, by layer (the pair-level notebook).
 
-    r with its bootstrap interval, a cross where that holds zero; red where the sign of r at the
-    last layer is not that of the first.
+    r with its bootstrap interval; red where r has opposite signs at the first layer and the last.
     """
-    keys = ("results", "n_pairs", "metrics_tested", "drawn/turning")
+    keys = ("results", "n_pairs", "metrics_tested", "drawn/turning", "drawn/turning_clearly")
     model, document = numbers.model("pairs", *keys)
     metrics, results = document["metrics_tested"], document["results"]
-    first, *_, last = style.layers_of(results)
+    layers = style.layers_of(results)
+    first, last = layers[0], layers[-1]
     turning = document["drawn"]["turning"]
-    title = f"{len(turning)} of {len(metrics)} metrics have another sign of r at layer {last} "
-    title += f"than at layer {first}"
+    clear = len(document["drawn"]["turning_clearly"])
+    title = f"r of {len(metrics)} measures and preference at layer {last}"
+    if first != last:
+        title = f"In {len(turning)} of {len(metrics)} measures r has opposite signs at layers "
+        title += f"{first} and {last}, in {clear} with both intervals excluding zero"
     remark = f"{numbers.names[model]}, n = {document['n_pairs']} pairs. {style.HOLDS_ZERO} "
-    remark += numbers.grey
+    remark += f"{style.FINAL_NORM} {numbers.grey}"
     shape: dict[str, Any] = {"n": len(metrics), "columns": 3, "sharey": True}
     figure, panels = style.panels(numbers, title, 2.0, remark, **shape)
     for axes, metric in zip(panels, metrics, strict=True):
@@ -61,8 +64,8 @@ def pairs(numbers: Numbers) -> Figure:
 def layer_curves(numbers: Numbers) -> Figure:
     """r of centroid asymmetry and preference over pairs, by layer (Paper 2, figure 1).
 
-    Bootstrap intervals, a cross where they hold zero. Red: the mean r of the late layers, on which
-    the paper's late inversion rests.
+    Bootstrap intervals of every layer. Red: the mean r of the late layers, on which the paper's
+    late inversion rests, with its 95% interval over the pairs.
     """
     found = {
         name: numbers.statistics.get(analysis, {}).get(name, {}).get(place, {})
@@ -74,41 +77,54 @@ def layer_curves(numbers: Numbers) -> Figure:
     drawn = numbers.document("phases", "paper", "drawn/n_models")["drawn"]
     title = f"Mean r of the late layers is negative in {drawn['n_negative_late']} of "
     title += f"{drawn['n_models']} models"
-    asked = numbers.statistics.get("questions", {}).get("late")
-    if asked:
-        title += f", told from zero in {words(asked)[PUBLISHED][YES]}"
+    asked = _of_the_four(numbers, there)
+    if asked["models"]:
+        title += f", its interval below zero in {words(asked)[PUBLISHED][YES]}"
     first = next(iter(means))
     title += f"; in {numbers.names[first]} it is {style.signed(means[first])}"
+    remark = f"{style.HOLDS_ZERO} {style.FINAL_NORM}"
     shape: dict[str, Any] = {"n": len(there), "columns": 2, "sharey": True}
-    figure, panels = style.panels(numbers, title, 2.2, style.HOLDS_ZERO, **shape)
+    figure, panels = style.panels(numbers, title, 2.2, remark, **shape)
     curves = (entry for entry in CURVES if entry[0] in there)
     for axes, (name, analysis, _, by_metric) in zip(panels, curves, strict=True):
         rows = {n: row[METRIC] if by_metric else row for n, row in found[name].items()}
         style.intervals_by_layer(axes, rows)
         ends = list(map(int, late[name]["partition"]["late"].split("-")))
         axes.hlines(means[name], *ends, color=style.RED, linewidth=2.5, zorder=4)
+        answer = asked["models"].get(name, {}).get(PUBLISHED)
+        if answer is not None and answer["low"] is not None:
+            field = answer["low"], answer["high"]
+            axes.fill_between(ends, *field, color=style.RED, alpha=0.2, linewidth=0, zorder=0.5)
         n_pairs = numbers.document(analysis, name, "n_pairs")["n_pairs"]
         late_mean = style.signed(means[name])
         axes.set_title(f"{numbers.names[name]}, n = {n_pairs} pairs: late mean {late_mean}")
     for axes in panels[::2]:
-        axes.set_ylabel("r")
+        axes.set_ylabel("r(asymmetry, preference)")
     panels[0].set_ylim(*RANGE)
     return figure
+
+
+def _of_the_four(numbers: Numbers, names: Collection[str]) -> dict[str, Any]:
+    """The answers on the late mean of the models that are drawn; the table has others too."""
+    asked = numbers.statistics.get("questions", {}).get("late", {}).get("models", {})
+    return {"models": {name: of for name, of in asked.items() if name in names}}
 
 
 def template_comparison(numbers: Numbers) -> Figure:
     """r over the pairs of the instruct model with and without chat template (Paper 2, figure 2).
 
-    Bootstrap intervals, a cross where they hold zero.
+    Bootstrap intervals.
     """
     series = {name: f"results_{name}_template" for name in ("with", "without")}
-    keys = (*series.values(), "verdict", "drawn/n_negative")
+    keys = (*series.values(), "drawn/n_below_zero")
     document = numbers.document("cross_model", INSTRUCT, *keys)
-    negative = document["drawn"]["n_negative"]
+    below = document["drawn"]["n_below_zero"]
     n = len(document[series["with"]])
-    title = f"With the template r is negative at {negative['with']} of {n} layers, without it "
-    title += f"at {negative['without']}"
-    remark = f"The notebook's word for it: {document['verdict']}. {style.HOLDS_ZERO}"
+    title = (
+        f"With the template the interval of r lies below zero at {below['with']} of {n} layers, "
+    )
+    title += f"without it at {below['without']}"
+    remark = f"{style.HOLDS_ZERO} {style.FINAL_NORM}"
     figure, (axes,) = style.panels(numbers, title, 2.9, remark)
     looks: Mapping[str, Any] = {"with": (style.BLUE, "o"), "without": (style.ORANGE, "s")}
     for name, place in series.items():

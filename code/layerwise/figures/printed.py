@@ -12,12 +12,16 @@ ALONE = "<style>svg{color:#111}@media(prefers-color-scheme:dark){svg{color:#e4e4
 
 @dataclass(frozen=True)
 class Printed:
-    """A figure as PDF and SVG, with its message; or the reason why there is none."""
+    """A figure as PDF and SVG, with its message; or the reason why there is none.
+
+    The PDF is without message and note, for a document that says both in its caption.
+    """
 
     name: str
     analysis: str  # beside whose claims it is shown
     caption: str  # what it shows and how to read it, for any numbers
     title: str = ""
+    note: str = ""  # what its footer says of these numbers, besides the source
     reason: str = ""
     pdf: bytes = b""
     svg: str = ""
@@ -25,7 +29,7 @@ class Printed:
     @property
     def entry(self) -> dict[str, Any]:
         """What the index says of it."""
-        about = ("name", "analysis", "title", "caption")
+        about = ("name", "analysis", "title", "caption", "note")
         return {key: getattr(self, key) for key in about} | {"left_out": self.reason or None}
 
     def save(self, folder: Path) -> None:

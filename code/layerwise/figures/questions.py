@@ -1,6 +1,7 @@
 """A specification curve per question: every estimate in order, and below it how it was asked."""
 
 import itertools
+import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,12 +23,13 @@ from layerwise.analyses.questions.question import (
 )
 from layerwise.analyses.questions.table import base, cells, words, words_of_others
 from layerwise.figures import style
-from layerwise.figures.numbers import Document, Numbers
+from layerwise.figures.numbers import Document, NothingToDraw, Numbers
 
 COLOURS = {YES: style.BLUE, NO: style.RED, UNDECIDED: style.GREY, TOO_FEW: style.ORANGE}
 BESIDE = 0.25  # of the spread of the values, above and below them
 WIDE = 10  # largest over smallest value, from which on the axis is logarithmic
 HIGH = 20  # characters of a line beside the axis, whose height they keep to
+WIDE_LABEL = 38  # characters of a line of a choice: the axes keep half of the width
 PREFIX = "question_"
 Answer = tuple[str, str, Mapping[str, Any]]  # model, choice, answer
 
@@ -39,23 +41,28 @@ class SpecificationCurve:
         self.question = question
         self.__name__ = f"{PREFIX}{question.name}"
         self.__doc__ = (
-            f"{question.says} Every estimate ({question.number}) with its 95% interval, from the "
-            "smallest on, and below it the way it was asked. Diamonds: as the papers did. The "
-            "field: where it lies if the claim is right. Blue: yes; red: no; grey: undecided; "
-            "orange: too few. Intervals are cut at the frame."
+            f"{question.says} Every estimate ({question.number}) with its 95% interval, in "
+            "ascending order; the marks below show its choice of method. Diamonds: as the papers "
+            "did. Blue field: where the estimate lies if the claim is right. Blue: yes; red: no; "
+            "grey: undecided; orange: too few units. Intervals are cut at the frame."
         )
 
     def __call__(self, numbers: Numbers) -> Figure:
-        document = numbers.document("questions", self.question.name, "models")
+        document = numbers.statistics.get("questions", {}).get(self.question.name, {})
+        if not document.get("models"):
+            raise NothingToDraw(f"no number that answers it was {numbers.word}")
         answers = sorted(cells(document), key=lambda one: one[2]["value"])
         choices = [one for one in TEXTS if any(base(choice) == one for _, choice, _ in answers)]
-        height = 1.9 + style.ROW * len(choices)
-        ratios = {"height_ratios": [1.7, style.ROW * len(choices) + 0.1]}
+        rows = ["\n".join(textwrap.wrap(TEXTS[choice], WIDE_LABEL)) for choice in choices]
+        row = style.ROW * (1.9 if any("\n" in one for one in rows) else 1.0)
+        height = 1.9 + row * len(rows)
+        ratios = {"height_ratios": [1.7, row * len(rows) + 0.1]}
         figure, (above, below) = style.panels(
             numbers, self.message(document), height / 2, n=2, sharex=True, gridspec_kw=ratios
         )
         _curve(above, answers, self.question)
         _marks(below, answers, choices)
+        below.set_yticks(range(len(rows)), rows, linespacing=1.0)
         return figure
 
     def message(self, document: Document) -> str:
@@ -66,11 +73,12 @@ class SpecificationCurve:
 
 
 def _counted(found: Mapping[str, int]) -> str:
-    return ", ".join(f"{word} {found[word]}" for word in WORDS if found.get(word)) or "not answered"
+    return ", ".join(f"{found[word]} {word}" for word in WORDS if found.get(word)) or "not answered"
 
 
 def _curve(axes: Axes, answers: Sequence[Answer], question: Question) -> None:
-    values = [of["value"] for _, _, of in answers]
+    ends = [end for end in (question.above, question.below) if math.isfinite(end)]
+    values = [*(of["value"] for _, _, of in answers), *ends]  # the ends of the field are seen
     pad = BESIDE * (max(values) - min(values)) or max(abs(values[0]), 1.0) * BESIDE
     limits = min(values) - pad, max(values) + pad
     if min(values) > 0 and max(values) > WIDE * min(values):
@@ -109,7 +117,6 @@ def _marks(axes: Axes, answers: Sequence[Answer], choices: Sequence[str]) -> Non
         ranks = [rank for rank, (_, _, of) in enumerate(answers) if of["word"] == word]
         look: dict[str, Any] = {"color": COLOURS[word], "markersize": 6, "linestyle": "none"}
         axes.plot(ranks, [rows[rank] for rank in ranks], "|", **look)
-    axes.set_yticks(range(len(choices)), [TEXTS[choice] for choice in choices])
     axes.set_ylim(len(choices) - 0.5, -0.5)
     axes.set_xticks([])
     axes.set_xlabel(f"n = {len(answers)} estimates")

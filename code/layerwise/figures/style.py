@@ -1,9 +1,12 @@
 """What all figures share: sizes, colours, the message, the footer, recurring marks, and saving.
 
-Figures are made at the width they are printed at, so that 8 pt here is 8 pt on paper.
+Figures are made at the width they are printed at, so that 8 pt here is 8 pt on paper. The SVG
+stands alone, with its message above and its footer below; the PDF is for documents, which say both
+in their caption.
 """
 
 import io
+import itertools
 import math
 import re
 import textwrap
@@ -16,6 +19,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
@@ -24,7 +28,7 @@ from layerwise.figures.numbers import OWN, RANDOM, Numbers
 from layerwise.figures.svg import as_svg
 
 WIDTH = 6.3  # inches: the text width of the paper
-LINE, TITLE_LINE = 107, 80  # characters of a line of the footer and of the title at that width
+LINE, TITLE_LINE = 103, 80  # characters of a line of the footer and of the title at that width
 ROW, TITLE_ROW = 0.16, 0.18  # inches for such a line
 LETTER = 4.9  # points: the mean width of one at 8 pt
 TALLEST = 7.5  # inches: a page less its caption; taller figures would be scaled down in print
@@ -34,7 +38,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 BLUE, GREEN, PURPLE, ORANGE, SKY, _, RED = COLOURS  # red: the point that carries the message
 GREY = "#666666"
 MINUS = "\u2212"
-_HYPHEN = re.compile(r"(?<=\s)-(?=\d)")  # that begins a number, so no part of a name
+_HYPHEN = re.compile(r"(?<![\w.])-(?=\d)")  # that begins a number, so no part of a name
 # a line to compare with: no correlation, a gain of one
 REFERENCE: dict[str, Any] = {"color": GREY, "linestyle": "--", "linewidth": 0.8, "zorder": 1}
 SOURCES = {
@@ -98,8 +102,8 @@ def panels(
     """
     missing = f"Not {numbers.word}: {', '.join(numbers.missing)}." if numbers.missing else ""
     source = SOURCES[numbers.source] + (f" - {RANDOM}" if numbers.random_weights else "")
-    footer = [*textwrap.wrap(remark, LINE), *textwrap.wrap(missing, LINE), source]
-    message = textwrap.wrap(_HYPHEN.sub(MINUS, title), TITLE_LINE)
+    footer = [*textwrap.wrap(with_minus(remark), LINE), *textwrap.wrap(missing, LINE), source]
+    message = textwrap.wrap(with_minus(title), TITLE_LINE, break_on_hyphens=False)
     n = n or columns
     rows = -(-n // columns)
     height = min(rows * height + ROW * len(footer) + TITLE_ROW * len(message), TALLEST)
@@ -116,6 +120,16 @@ def panels(
     for spare in axes[n:]:
         spare.set_axis_off()
     return figure, axes[:n]
+
+
+def with_minus(text: str) -> str:
+    """A true minus before numbers."""
+    return _HYPHEN.sub(MINUS, text)
+
+
+def note_of(figure: Figure) -> str:
+    """What the footer says besides the source."""
+    return " ".join(figure.get_supxlabel().replace(r"\$", "$").split("\n")[:-1])
 
 
 def legend_below(figure: Figure, columns: int) -> None:
@@ -146,9 +160,14 @@ def _power(axis: Axis, value: float) -> str:
 
 
 def layer_axis(axes: Axes, layers: Sequence[int], *, most: int = 10) -> None:
-    """Ticks at the layers, thinned to at most `most`."""
+    """Ticks at the layers, thinned to at most `most`; the last one is read after the final norm."""
     axes.set_xticks(list(layers)[:: -(-len(layers) // most)])
     axes.set_xlabel("layer")
+    if len(layers) > 1 and not axes.patches:  # once, of however many curves
+        before, last = layers[-2:]
+        half = max((last - before) / 2, 0.02 * (last - layers[0]))
+        axes.axvspan(last - half, last + half, color=GREY, alpha=0.15, linewidth=0, zorder=0)
+        axes.set_xlim(layers[0] - half, last + half)
 
 
 def category_axis(axes: Axes, names: Sequence[str]) -> None:
@@ -163,7 +182,7 @@ def layers_of(results: Iterable[str]) -> list[int]:
 
 
 def interval(row: Mapping[str, Any]) -> tuple[float, float, float, bool]:
-    """r, the ends of its interval, and whether that holds zero.
+    """r, the ends of its interval, and whether that includes zero.
 
     The later notebooks call them ci_lo, ci_hi and sig, the earlier ones ci_lower, ci_upper and
     includes_zero.
@@ -178,7 +197,8 @@ def signed(value: float, decimals: int = 3) -> str:
     return f"{value:+.{decimals}f}".replace("-", MINUS)
 
 
-HOLDS_ZERO = "Bars: 95% intervals; a cross where it holds zero."
+HOLDS_ZERO = "Bars: 95% intervals; \u00d7: the interval includes zero."
+FINAL_NORM = "Shaded: the last layer, read after the final norm."
 
 
 def intervals_by_layer(
@@ -190,7 +210,7 @@ def intervals_by_layer(
     most: int = 10,
     label: str | None = None,
 ) -> None:
-    """r with its interval per layer, a cross where that holds zero."""
+    """r with its interval per layer, a cross where that includes zero."""
     layers = np.array(layers_of(results))
     rows = [interval(results[str(layer)]) for layer in layers]
     r, low, high, holds_zero = (np.array(column) for column in zip(*rows, strict=True))
@@ -205,23 +225,29 @@ def intervals_by_layer(
 
 
 def name_points(axes: Axes, points: Mapping[str, tuple[float, float]]) -> None:
-    """The points' names beside them, where they hide no other name and no point; to be called last,
-    because names take no part in the layout.
+    """The points' names beside them, where they hide no other name and no point and no line crosses
+    them; to be called last, because names take no part in the layout.
     """
     figure: Any = axes.get_figure(root=True)
     figure.draw_without_rendering()
     at = {name: axes.transData.transform(point) for name, point in points.items()}
     taken = [Bbox.from_bounds(x - 6, y - 6, 12, 12) for x, y in at.values()]
+    lines = [line.get_transform().transform_path(line.get_path()) for line in axes.lines]
+    bars = [bar for bar in axes.collections if isinstance(bar, LineCollection)]
+    lines += [bar.get_transform().transform_path(path) for bar in bars for path in bar.get_paths()]
     for name, point in points.items():
         boxes = []
-        for dx, dy in ((6, 3), (6, -10), (-6, 3), (-6, -10), (0, 7), (0, -14)):
+        for dx, dy in itertools.product((6, -6, 0), (3, -10, 7, -14, 12, -19, 20, -27)):
+            if dx == 0 and abs(dy + 4) < 8:
+                continue  # on the point itself
             side = {6: "left", -6: "right", 0: "center"}[dx]
             label = axes.annotate(name, point, (dx, dy), textcoords="offset points", ha=side,
                                   color=GREY)  # fmt: skip
             label.set_in_layout(False)
             box = label.get_window_extent()
             inside = axes.bbox.x0 < box.x0 and box.x1 < axes.bbox.x1
-            hidden = sum(box.overlaps(other) for other in taken) + 5 * (not inside)
+            hidden = sum(box.padded(3).overlaps(other) for other in taken) + 5 * (not inside)
+            hidden += sum(line.intersects_bbox(box, filled=False) for line in lines)
             boxes.append((hidden, label, box))
         _, kept, box = min(boxes, key=lambda entry: entry[0])
         taken.append(box)
@@ -288,7 +314,10 @@ def _apart(places: Sequence[float], gap: float, lowest: float) -> list[float]:
 
 
 def as_files(figure: Figure, name: str) -> tuple[bytes, str]:
-    """The figure as PDF and as SVG, the same bytes each time; the figure is freed."""
+    """The figure as PDF, without message and footer, and as SVG; the figure is freed.
+
+    The same bytes each time.
+    """
     with house_style():
         # The layout solver's result depends on memory addresses in the last bit: freeze and round.
         figure.draw_without_rendering()
@@ -296,9 +325,14 @@ def as_files(figure: Figure, name: str) -> tuple[bytes, str]:
         for axes in figure.axes:
             edges = [round(edge, 6) for edge in axes.get_position().bounds]
             axes.set_position((edges[0], edges[1], edges[2], edges[3]))
-        # not `savefig`, which draws everything once more to lay it out
-        pdf = io.BytesIO()
-        FigureCanvasPdf(figure).print_pdf(pdf, metadata=_UNDATED)
         drawn = as_svg(figure, name)
+        (body,) = figure.subfigs
+        low, high = (round(float(end) / figure.dpi, 2) for end in body.bbox.intervaly)
+        figure.suptitle("")
+        figure.supxlabel("")
+        pdf = io.BytesIO()
+        FigureCanvasPdf(figure).print_figure(
+            pdf, bbox_inches=Bbox([[0, low], [WIDTH, high]]), metadata=_UNDATED
+        )
     figure.clear()
     return pdf.getvalue(), drawn

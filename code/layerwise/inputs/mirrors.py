@@ -1,19 +1,31 @@
 """Where published files come from: upstream's address, another address, or a folder."""
 
 import hashlib
+import re
 import time
 from pathlib import Path
 from typing import NamedTuple
 
 import requests
 
-from layerwise.errors import LayerwiseError
+from layerwise.errors import LayerwiseError, address_shown
 
 MIRROR_VARIABLE = "LAYERWISE_MIRROR"
-TIMEOUT = 30  # seconds without a byte
+TIMEOUT = (3, 30)  # seconds until there is a way, and without a byte
 LARGEST = 2**26  # bytes of a file whose size is not pinned
 
-Mirror = Path | str  # a folder or an address with a final slash, laid out like upstream
+
+class Address(NamedTuple):
+    """Of a mirror, with a final slash; what errors say of it has no password."""
+
+    url: str
+    shown: str
+
+    def __str__(self) -> str:
+        return self.shown
+
+
+Mirror = Path | Address  # laid out like upstream
 
 
 class MissingFile(LayerwiseError):
@@ -48,14 +60,19 @@ class Pin(NamedTuple):
 
 def open_mirror(name: str) -> Mirror:
     """The mirror at a folder or at an http(s) address."""
-    if name.startswith(("http://", "https://")):
-        return name.rstrip("/") + "/"
-    if not Path(name).is_dir():
+    shown, check = address_shown(name), f"check --mirror or {MIRROR_VARIABLE}"
+    if not name.isprintable():
+        raise LayerwiseError(f"the mirror {shown!r:.200} must be printable, it is not; {check}")
+    if Path(name).is_dir():
+        return Path(name)
+    address = re.fullmatch(r"https?://[^\s?#]+", name)
+    if address is None or "@" in name.partition("://")[2].partition("/")[2]:
         raise LayerwiseError(
-            f"the mirror {name} must be a folder, there is none, or an address with http:// or "
-            f"https://; check --mirror or {MIRROR_VARIABLE}"
+            f"the mirror {shown} must be a folder, there is none, or an address with http:// or "
+            "https://, without a query, with / @ and spaces in a password written as %2F %40 %20; "
+            f"{check}"
         )
-    return Path(name)
+    return Address(name.rstrip("/") + "/", shown.rstrip("/") + "/")
 
 
 def read(mirror: Mirror, path: str, pin: Pin, retries: int) -> bytes:
@@ -72,18 +89,18 @@ def read(mirror: Mirror, path: str, pin: Pin, retries: int) -> bytes:
             return pin.check(str(mirror / path), file.read(pin.most + 1))
     for wait in range(1, retries + 1):
         try:
-            return _download(mirror + path, pin)
+            return _download(mirror, path, pin)
         except MissingFile:
             raise
         except LayerwiseError:
             time.sleep(wait)
-    return _download(mirror + path, pin)
+    return _download(mirror, path, pin)
 
 
-def _download(url: str, pin: Pin) -> bytes:
-    content, status = b"", 0
+def _download(mirror: Address, path: str, pin: Pin) -> bytes:
+    content, status, place = b"", 0, f"{mirror}{path}"
     try:
-        with requests.get(url, timeout=TIMEOUT, stream=True) as answer:
+        with requests.get(mirror.url + path, timeout=TIMEOUT, stream=True) as answer:
             status = answer.status_code
             answer.raise_for_status()
             for piece in answer.iter_content(2**16):
@@ -92,10 +109,12 @@ def _download(url: str, pin: Pin) -> bytes:
                     break
     except (requests.RequestException, ValueError) as error:
         if status in (404, 410):
-            raise MissingFile(f"{url}: no such file (HTTP {status}); complete the mirror") from None
+            raise MissingFile(
+                f"{place}: no such file (HTTP {status}); complete the mirror"
+            ) from None
         said = f"HTTP {status}" if status >= 400 else type(error).__name__
         raise LayerwiseError(
-            f"{url}: cannot be read ({said}); check the network and the address, try again later, "
-            f"or name a mirror with --mirror or {MIRROR_VARIABLE}"
+            f"{place}: cannot be read ({said}); check the network and the address, try again "
+            f"later, or name a mirror with --mirror or {MIRROR_VARIABLE}"
         ) from None
-    return pin.check(url, content)
+    return pin.check(place, content)

@@ -1,5 +1,6 @@
-"""Documents as they are read: YAML in words, and any document held against a declared shape."""
+"""Documents as they are read: YAML in words, and any document checked against a declared shape."""
 
+import os
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -7,16 +8,32 @@ from types import MappingProxyType
 from typing import Annotated, Any
 
 import yaml
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_text
 
+
+def _nameable(path: Path) -> Path:
+    """Half a character cannot be encoded; the bytes that Python itself stands in for can."""
+    try:
+        encoded = os.fsencode(path)
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"a path holds no half of a character (U+D800 to U+DFFF), found {str(path)!r:.80}; "
+            "correct it"
+        ) from None
+    if b"\0" in encoded:
+        raise ValueError(f"a path holds no U+0000, found {str(path)!r:.80}; correct it")
+    return path
+
+
 STRICT = ConfigDict(strict=True, extra="forbid")
 Whole = Annotated[int, Field(ge=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Times = Annotated[int, Field(ge=0, le=100)]  # something is done again
+Place = Annotated[Path, AfterValidator(_nameable)]  # of a file or a folder
 Device = Annotated[str, Field(pattern=r"^(cpu|auto|cuda(:\d+)?)$")]
 
 
@@ -122,5 +139,7 @@ def explained(
         return f"{where}no such key; remove it, or correct its name"
     if first["type"] == "missing":
         return f"{where}missing; {'add it' if again == 'correct it' else again}"
+    if first["type"] == "path_type":
+        message = "Input should be a path"
     rule = message.replace("Input should", "must").replace("String should", "must")
     return f"{where}{rule}, found {came!r:.80}; {again}"

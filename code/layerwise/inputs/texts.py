@@ -42,6 +42,18 @@ class StatementPairs:
     def __len__(self) -> int:
         return len(self.side_a)
 
+    def first(self, n: int) -> "StatementPairs":
+        """The first n pairs of each category, or all of one that has fewer."""
+        seen = np.zeros(len(self.categories), dtype=int)
+        kept = []
+        for pair, category in enumerate(self.category_of_pair.tolist()):
+            if seen[category] < n:
+                kept.append(pair)
+            seen[category] += 1
+        side_a, side_b = (tuple(of[pair] for pair in kept) for of in (self.side_a, self.side_b))
+        places = tuple(self.places[pair] for pair in kept) if self.places else ()
+        return StatementPairs(self.categories, self.category_of_pair[kept], side_a, side_b, places)
+
     @property
     def statements(self) -> tuple[str, ...]:
         """All statements, the A side of every pair first, then the B side."""
@@ -87,10 +99,25 @@ def read_pairs(given: Any) -> StatementPairs:
             f"{name}a correlation over categories needs at least {MIN_CATEGORIES} of them, "
             f"found {len(found)}; add categories"
         )
+    _require_variation(name, found)
     sizes = [len(pairs) for pairs in found.values()]
     places, side_a, side_b = zip(*(pair for pairs in found.values() for pair in pairs), strict=True)
     numbers = np.repeat(np.arange(len(found)), sizes)
     return StatementPairs(tuple(found), numbers, side_a, side_b, places)
+
+
+def _require_variation(name: str, found: Found) -> None:
+    """Refuse categories whose asymmetries are equal whatever the model is: r would not exist."""
+    asked = set()
+    for pairs in found.values():
+        sides = tuple(sorted(of) for of in zip(*((a, b) for _, a, b in pairs), strict=True))
+        asked.add("equal sides" if sides[0] == sides[1] else str(sides))
+    if len(asked) == 1:
+        what = "both sides of every category" if "equal sides" in asked else "all categories"
+        raise LayerwiseError(
+            f"{name}a correlation over categories needs asymmetries that vary, {what} hold the "
+            "same statements; use statements that differ"
+        )
 
 
 def read_prompts(given: Any, study: str = "anisotropy") -> tuple[str, ...]:
@@ -142,6 +169,11 @@ def _pairs_of_document(name: str, given: Any) -> Found:
     found: Found = {}
     for number, (category, entry) in enumerate(document.items()):
         require_name(f"{name}category {number}", str(category))  # JSON's names are texts
+        if str(category) in found:
+            raise LayerwiseError(
+                f"{name}a category must be named once, two are called {str(category)!r} in a "
+                "table; rename one of them"
+            )
         place = f"{name}category {category!r}"
         pairs = entry.get("pairs") if isinstance(entry, Mapping) else None
         if not isinstance(pairs, list | tuple):
@@ -194,8 +226,16 @@ def _has_rows(given: object) -> bool:
 def _rows(given: Any, columns: Sequence[str]) -> Iterator[Row]:
     """The rows of a file or a data frame, in their order; other columns are allowed."""
     if not isinstance(given, Path):
-        _require(f"data frame of {type(given).__module__}", list(given.columns), columns)
-        for number, row in enumerate(given.to_dict("records")):
+        name = f"data frame of {type(given).__module__}"
+        try:
+            found, rows = list(given.columns), given.to_dict("records")
+        except (AttributeError, TypeError, ValueError) as error:
+            raise LayerwiseError(
+                f'{name}: its rows are asked for by to_dict("records"), which fails '
+                f"({error!s:.200}); give a pandas data frame, or a dictionary"
+            ) from None
+        _require(name, found, columns)
+        for number, row in enumerate(rows):
             yield f"row {number}", row
     elif given.suffix.lower() == ".csv":
         yield from _of_csv(given, columns)

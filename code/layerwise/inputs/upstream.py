@@ -1,6 +1,6 @@
 """The published repository: fetch its statement pairs, prompts and result files, verified.
 
-Every file is held against the sha256 of `published/registry.csv`. A mirror (a folder or an
+Every file is compared with the sha256 of `published/registry.csv`. A mirror (a folder or an
 address, by argument or by the environment variable LAYERWISE_MIRROR) can stand in for upstream.
 `prompts.json` is no file of upstream: it is made from the notebooks that
 `published/prompt_sets.csv` lists, in one canonical form, so that a mirror that holds it gives the
@@ -25,16 +25,16 @@ from layerwise.inputs.mirrors import (
 )
 from layerwise.inputs.notebooks import NotebookPrompts, prompts_document
 from layerwise.inputs.published import read_table
+from layerwise.places.home import checkout, of_code
 from layerwise.places.result_files import DATASET, PROMPTS
 from layerwise.progress import run_within
 
 COMMIT = "e3c7f94beb01a75e6774173ee3beeff3806d209c"
 ADDRESS = f"https://raw.githubusercontent.com/buk81/uniformity-asymmetry/{COMMIT}/"
 
-DATA = Path("data")
 DATA_FILES = (DATASET, PROMPTS)
 PAPERS = "papers"  # in place of a file: what the papers used
-PUBLISHED = Path(__file__).resolve().parents[3] / "published"
+PUBLISHED = of_code() / "published"
 RETRIES = 3
 DEADLINE = 600  # seconds for all files together, however slowly the bytes drip
 
@@ -64,11 +64,12 @@ def read_registry(folder: Path = PUBLISHED) -> Registry:
         pins[path] = Pin(sha256, int(size))
     sets = read_table(folder / "prompt_sets.csv", NotebookPrompts._fields)
     prompt_sets = tuple(NotebookPrompts(*row) for _, row in sets)
-    for path in (*pins, *(entry.notebook for entry in prompt_sets)):
+    named = [("registry.csv", path) for path in pins]
+    for table, path in (*named, *(("prompt_sets.csv", one.notebook) for one in prompt_sets)):
         if not path.isprintable() or "\\" in path or {"", ".", ".."} & set(path.split("/")):
             raise LayerwiseError(
-                f"{folder}: a file's path is relative to the upstream repository and without "
-                f"`..`, found {path!r:.80}; correct the table"
+                f"{folder / table}: a file's path is relative to the upstream repository and "
+                f"without `..`, found {path!r:.80}; correct the table"
             )
     return Registry(pins, prompt_sets)
 
@@ -103,6 +104,15 @@ def fetch(
             (part / name).write_bytes(content)
 
 
+def papers_folder() -> Path:
+    """The folder of the papers' texts: `data` in a checkout, elsewhere one in the user's cache."""
+    if root := checkout():
+        return root / "data"
+    import platformdirs
+
+    return platformdirs.user_cache_path("layerwise") / "papers"
+
+
 def own_or_papers(given: Any, name: str) -> Any:
     """The path that a text is; for `papers` that of the pinned file, fetched if it is not there.
 
@@ -111,8 +121,8 @@ def own_or_papers(given: Any, name: str) -> Any:
     if not isinstance(given, str):
         return given
     if given == PAPERS:
-        fetch(DATA)
-        return DATA / name
+        fetch(folder := papers_folder())
+        return folder / name
     return Path(given)
 
 

@@ -20,6 +20,7 @@ from typing_extensions import TypedDict
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published, Value, pointer
 from layerwise.inputs.shapes import STRICT, Strict, read_yaml, require_shape
+from layerwise.ledger.words import in_words
 
 FULL = "full"
 Printed = Value | list[Value | list[Value]]  # a list of intervals is the deepest
@@ -203,6 +204,7 @@ def _claim(
         )
     given = {k: v for k, v in entry.items() if k not in ("for", "printed") and v is not None}
     found = {"source_file": file, "source_key": key, **_filled(given, variables)}
+    found["quantity"] = in_words(found.get("quantity", ""))
     if found.get("decimals") not in (None, FULL):
         found["decimals"] = int(found["decimals"])
     tolerances = [member["tolerance"] for member in variables.values() if "tolerance" in member]
@@ -217,7 +219,7 @@ def _claim(
 def _said_by(place: str, published: Published) -> str:
     """What denies a statement, with what stands there if it is a published label."""
     file, at_pointer, key = place.partition("#")
-    return f"{key} of {file} says {published[file, key]}" if at_pointer else place
+    return f"{file} has {published[file, key]} at {key}" if at_pointer else place
 
 
 def _printed(

@@ -20,12 +20,17 @@ from layerwise.ledger.sentences import (
     named_and_matching,
     of_entry,
     read_entries,
+    values_of,
 )
 from layerwise.ledger.verdicts import FALLS
 
 # Where a claim stands, the most read first.
 ORIGINS = ("paper text", "notebook or page", "result file")
-_BESIDE = re.compile(r"notebook|supplement|draft|page on|(summary|front) page$", re.IGNORECASE)
+_BESIDE = re.compile(
+    r"notebook|supplement|draft|outline|proof|request for|report on|another model|deposit|"
+    r"submission|research question|\bpage\b",
+    re.IGNORECASE,
+)
 _SAVED = re.compile(r"saved results|result file|\b(csv|json)\b", re.IGNORECASE)
 _PAPER = re.compile(
     r"(paper|abstract|introduction|contribution|method|section|results? \d|table|fig|title|caption|"
@@ -169,10 +174,9 @@ def _gives(entry: Mapping[str, Any], values: Mapping[str, Value]) -> str:
             "`gives`, `among` and `tried` go together: what gives a printed value says among which "
             "alternatives, and how many, it was found"
         )
-    n = entry["tried"]
-    alternatives = "1 alternative was" if n == 1 else f"{n} alternatives were"
     return (
-        f"{fill(entry['gives'], values)} This is a guess: {alternatives} tried, {entry['among']}."
+        f"{fill(entry['gives'], values)} Alternatives tried: {entry['tried']} "
+        f"({entry['among']}); a match found by a search is a guess."
     )
 
 
@@ -183,7 +187,7 @@ def _finding(
     known: Mapping[str, Record],
     argued: bool,
 ) -> Finding:
-    values = {alias: Said(known[claim]) for alias, claim in entry["claims"].items()}
+    values = values_of(entry, known)
     return Finding(
         id=entry["id"],
         paper=first["paper"],

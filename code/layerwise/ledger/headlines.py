@@ -10,36 +10,38 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Required
 
-from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import pointer
 from layerwise.inputs.shapes import Strict
 from layerwise.ledger.conditions import Sentence, said
 from layerwise.ledger.sentences import (
     Entry,
     Record,
-    Said,
     Value,
     fill,
     named_and_matching,
     of_entry,
     read_entries,
     stands,
+    values_of,
 )
 from layerwise.ledger.verdicts import at
 
 STANDS, DEPENDS, UNDECIDED = "stands", "depends on a choice", "undecided"
 NOT, NEEDS_WEIGHTS = "does not follow", "needs the weights"
 GRADES = {
-    STANDS: "its questions are answered yes, as the papers asked and under every other choice that "
-    "could be computed",
-    DEPENDS: "they are answered yes in one way of asking, and not in another that is as good",
-    UNDECIDED: "no way of asking answers yes, nor do the papers' own numbers say no",
-    NOT: "the papers' own method says no on the published numbers",
-    NEEDS_WEIGHTS: "what is published gives no interval, or too few units: neither yes nor no",
+    STANDS: "its questions are answered yes, as the papers asked them and under every other choice "
+    "that could be computed",
+    DEPENDS: "they are answered yes under one analysis choice, and not under another",
+    UNDECIDED: "under no analysis choice are they answered yes, and the papers' own numbers do "
+    "not say no",
+    NOT: "the published numbers contradict the words that state it, or answer its questions no, as "
+    "the papers asked them",
+    NEEDS_WEIGHTS: "what is published gives no interval, or too few units, to answer yes or no",
 }
 # The words of an answer (`analyses.questions`), and the choice that the papers made.
 YES, NO, OPEN, TOO_FEW = "yes", "no", "undecided", "too few"
 PUBLISHED = "published"
+ALONE = "yes_alone_under"  # what conditions may ask of a headline's questions, beside their words
 
 
 class Ask(Strict, total=False):
@@ -133,7 +135,7 @@ def headlines(
         control: the documents of each draw of random weights: a question that some of these
             answer as well says nothing.
         undefined: {statistic: reason}, of these documents: an answer that the numbers do not give
-            is told with the reason.
+            is given with the reason.
     """
     known = {record["id"]: record for record in records}
     found = []
@@ -164,22 +166,15 @@ def _headline(
         for draw in control
     )
     given = grade(concluding, together, as_random=as_random)
-    values: dict[str, Value] = {
-        alias: Said(known[claim]) for alias, claim in entry["claims"].items()
-    }
-    values |= {name: Value(at(documents, s)) for name, s in entry.get("values", {}).items()}
-    says = fill(entry["says"], values)
-    words = {"grade": Value(given), **_words_of(asks)}
-    if twice := sorted(words.keys() & values.keys()):
-        raise LayerwiseError(f"a name may stand for one thing, {twice} are questions; rename them")
+    words = {"grade": Value(given), ALONE: Value(yes_alone_under(together)), **_words_of(asks)}
+    values = values_of(entry, known, documents, words)
+    stated = {name: value for name, value in values.items() if name not in words}
     return Headline(
         **{name: entry[name] for name in ("id", "paper", "where", "short")},
-        says=says,
+        says=fill(entry["says"], stated),
         grade=given,
         numbers=count_as_printed(wanted),
-        reason=" ".join(
-            [said(entry["reason"], values | words), *unanswered(entry, undefined)]
-        ).strip(),
+        reason=" ".join([said(entry["reason"], values), *unanswered(entry, undefined)]).strip(),
         caveats=[
             f"{one['says'].removesuffix('.')} ({one['where']})." for one in entry.get("caveats", [])
         ],
@@ -264,6 +259,12 @@ def conjunction(asked: Sequence[Mapping[str, str]]) -> dict[str, str]:
     return found
 
 
+def yes_alone_under(words: Mapping[str, str]) -> str:
+    """The one choice under which questions are answered yes; empty where none or several are."""
+    yes = [choice for choice, word in words.items() if word == YES]
+    return yes[0] if len(yes) == 1 else ""
+
+
 def count_as_printed(records: Sequence[Record]) -> str:
     """How many of the printed numbers are as printed, of those that could be compared.
 
@@ -274,7 +275,7 @@ def count_as_printed(records: Sequence[Record]) -> str:
     }
     known = [found for found in map(stands, once.values()) if found is not None]
     if not records:
-        return "no number in print"
+        return "no printed number"
     return f"{sum(known)} of {len(known)} as printed" if known else "none could be compared"
 
 
@@ -307,7 +308,8 @@ def unanswered(entry: Mapping[str, Any], undefined: Mapping[str, str]) -> list[s
             model = place.removeprefix(start).removesuffix(end)
             named = place == f"{start}{model}{end}"
             if named and model in ask.get("of", [model]):
-                found.append(f"{ask['question']} of {model} has no answer: {why}.")
+                question = ask["question"].replace("_", " ")
+                found.append(f"{question} of {model} has no answer: {why}.")
     return found
 
 
@@ -329,13 +331,14 @@ def power_of(asks: Sequence[Mapping[str, Any]], documents: Mapping[str, Any]) ->
                 continue
             if cell["word"] not in (ask.get("answer", YES), TOO_FEW):
                 found.setdefault(power["told"], []).append(power["smallest"])
-    said_of = [f"{told} at a distance of {_range(sizes)}" for told, sizes in found.items()]
-    return f"With 80 % power at 5 %, {'; '.join(said_of)}." if said_of else ""
+    said_of = [f"{told} {_least(sizes)}" for told, sizes in found.items()]
+    return f"With 80% power in a two-sided test at 5%, {'; '.join(said_of)}." if said_of else ""
 
 
-def _range(sizes: Sequence[float]) -> str:
+def _least(sizes: Sequence[float]) -> str:
+    """The smallest effects of several models: that of the best and that of the worst."""
     low, high = (f"{size:.2g}" for size in (min(sizes), max(sizes)))
-    return low if low == high else f"{low} to {high}"
+    return f"{low} or more" + ("" if low == high else f" in one model, {high} or more in another")
 
 
 def _without_each(

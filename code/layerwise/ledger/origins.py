@@ -1,6 +1,5 @@
 """Where measured numbers come from: which run measured a cell, and why a cell was not measured."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +10,7 @@ from layerwise.files import sha256_of
 from layerwise.inputs.measured import CONTROL, NAME, NOISE, by_reason, failures, is_identity
 from layerwise.inputs.models import Model
 from layerwise.inputs.published import Cell, Published, split_pointer
+from layerwise.ledger.words import plain, slugs, studies
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,7 @@ class Origins:
 
     @cached_property
     def _names(self) -> dict[str, str]:
-        """Slugs by what models are called."""
-        return {
-            _plain(name): slug
-            for slug, model in self.models.items()
-            for name in (slug, model.display, model.hub, *_short(model))
-        }
+        return slugs(self.models)
 
     def runs(self, cells: Iterable[str]) -> list[str]:
         """The runs ("slug/experiment") that measured these cells ("file#/pointer")."""
@@ -116,10 +111,10 @@ class Origins:
     def why_not(self, cell: str | None, model: str | None) -> str:
         """Why a cell was not measured; `model` is whom a claim is about."""
         slug = self._model_of(cell) if cell else None
-        slug = slug or self._names.get(_plain(model or ""))
+        slug = slug or self._names.get(plain(model or ""))
         what = f"{cell} was not measured" if cell else "no experiment measures it"
         absent = self.measurements.get(slug or "", {}).get("absent", {})
-        reasons = "; ".join(f"{', '.join(n)}: {why}" for why, n in by_reason(absent).items())
+        reasons = "; ".join(f"{studies(n)}: {why}" for why, n in by_reason(absent).items())
         return f"{what} ({slug}: {reasons})" if reasons else what
 
     def _model_of(self, cell: str) -> str | None:
@@ -127,10 +122,10 @@ class Origins:
         file, _, key = cell.partition("#")
         for at in prefixes(key):
             for name in self._identities.get((file, at), ()):
-                if slug := self._names.get(_plain(name)):
+                if slug := self._names.get(plain(name)):
                     return slug
         for name in split_pointer(key):
-            if slug := self._names.get(_plain(name)):
+            if slug := self._names.get(plain(name)):
                 return slug
         return None
 
@@ -148,14 +143,3 @@ def prefixes(key: str) -> list[str]:
     """A pointer or a statistic and all that it is below, the longest first."""
     names = key.split("/")
     return ["/".join(names[:n]) for n in range(len(names), 0, -1)]
-
-
-def _plain(name: str) -> str:
-    """A model's name without its owner, small, letters and digits alone."""
-    return re.sub(r"[^a-z0-9]", "", name.rpartition("/")[2].lower())
-
-
-def _short(model: Model) -> list[str]:
-    """What Paper 1 calls a model: llama is Llama-3.1-8B."""
-    named = any("p1_ua" in one.experiments for one in model.extractions.values())
-    return [model.slug.partition("-")[0]] if named else []

@@ -12,6 +12,7 @@ from layerwise.ledger.findings import Finding
 from layerwise.ledger.headlines import Headline
 from layerwise.ledger.story import Paragraph
 from layerwise.ledger.verdicts import TOLERANCES, VERDICTS
+from layerwise.places.home import judged_claims
 
 AGAIN = "judge the ledger again"
 
@@ -80,7 +81,7 @@ class Judged(Loose):
 
 def judged(source: str, results: Path) -> dict[str, Any]:
     """The judged claims of a source, of the folder of all results."""
-    return read_judged(results / source / "claims.json", source)
+    return read_judged(judged_claims(source, results), source)
 
 
 def read_judged(path: Path, source: str, statistics: Path | None = None) -> dict[str, Any]:
@@ -106,6 +107,13 @@ def read_judged(path: Path, source: str, statistics: Path | None = None) -> dict
     for claim, n in Counter(record["id"] for record in document["claims"]).most_common(1):
         if n > 1:
             raise LayerwiseError(f"{path}: claim {claim!r:.80} is there {n} times; {AGAIN}")
+    known = {record["id"] for record in document["claims"]}
+    for number, finding in enumerate(document["findings"]):
+        if unknown := [claim for claim in finding["claims"] if claim not in known]:
+            raise LayerwiseError(
+                f"{path}: findings.{number}: its claims must be in the list of claims, found "
+                f"{unknown[0]!r:.80}; {AGAIN}"
+            )
     for file in statistics.glob("*.json") if statistics else ():
         require_judged(document, file)
     return document

@@ -14,7 +14,8 @@ from pydantic import Field
 
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.shapes import Strict, read_yaml, require_shape
-from layerwise.ledger.verdicts import FALLS, STANDING
+from layerwise.ledger.verdicts import FALLS, STANDING, at
+from layerwise.ledger.words import in_words
 
 NOTHING = "no value"
 Record = Mapping[str, Any]
@@ -63,7 +64,9 @@ def stands(record: Record) -> bool | None:
 
 
 class Value:
-    """A value inside a template: a number by the template's format, or four digits; else itself."""
+    """A value inside a template: a number by its format, or four digits; a key in words; two
+    numbers as the ends of a range.
+    """
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -75,10 +78,11 @@ class Value:
         if isinstance(value, bool):
             return "yes" if value else "no"
         if isinstance(value, list):
-            return ", ".join(f"{Value(one):{form}}" for one in value)
+            is_range = len(value) == 2 and all(isinstance(one, int | float) for one in value)
+            return (" to " if is_range else ", ").join(f"{Value(one):{form}}" for one in value)
         if isinstance(value, float):
             return format(value, form or ".4g")
-        return str(value) if isinstance(value, str) else format(value, form)
+        return in_words(value) if isinstance(value, str) else format(value, form)
 
 
 class Said(Value):
@@ -88,12 +92,32 @@ class Said(Value):
         super().__init__(record["recomputed"])
         decimals = record["decimals"]
         number = isinstance(record["published"], float) and isinstance(decimals, int)
-        self.printed = f"{Value(record['published']):{f'.{decimals}f' if number else ''}}"
+        self.printed = f"{Value(record['published']):{f'.{max(decimals, 0)}f' if number else ''}}"
         self.published, self.stands = record["published"], stands(record)
         self._readings = {reading["text"]: reading["value"] for reading in record["readings"]}
 
     def __getitem__(self, text: str) -> Value:
         return Value(self._readings[text])
+
+
+def values_of(
+    entry: Mapping[str, Any],
+    known: Mapping[str, Record],
+    documents: Mapping[str, Any] | None = None,
+    others: Mapping[str, Value] | None = None,
+) -> dict[str, Value]:
+    """What the sentences of an entry speak of, by name: its claims, its statistics, and others.
+
+    Raises:
+        LayerwiseError: if a name stands for two things.
+    """
+    claims = {alias: Said(known[claim]) for alias, claim in entry["claims"].items()}
+    statistics = entry.get("values", {}).items()
+    values = {name: Value(at(documents or {}, statistic)) for name, statistic in statistics}
+    named = [*claims, *values, *(others or {})]
+    if twice := sorted({name for name in named if named.count(name) > 1}):
+        raise LayerwiseError(f"a name may stand for one thing, {twice} stand for two; rename them")
+    return {**claims, **values, **(others or {})}
 
 
 def fill(template: str, values: Mapping[str, Value]) -> str:

@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Required
 
-from layerwise.errors import LayerwiseError
 from layerwise.ledger.conditions import Sentence, said
 from layerwise.ledger.headlines import Headline
-from layerwise.ledger.sentences import Entry, Record, Said, Value, of_entry, read_entries
-from layerwise.ledger.verdicts import at
+from layerwise.ledger.sentences import Entry, Record, Value, of_entry, read_entries, values_of
 
 
 class Asked(Entry, total=False):
@@ -53,11 +51,12 @@ def story(
         entries: `read_story`.
     """
     known = {record["id"]: record for record in records}
-    grades = {headline.id: headline.grade for headline in graded}
+    grades = {headline.id: Value(headline.grade) for headline in graded}
     found = []
     for entry in entries:
         with of_entry("paragraph", entry, "story"):
-            text = said(entry["sentences"], _values(entry, known, documents, grades))
+            named = {name: grades[headline] for name, headline in entry.get("grades", {}).items()}
+            text = said(entry["sentences"], values_of(entry, known, documents, named))
         if text:
             found.append(Paragraph(entry["id"], entry["title"], text))
     return found
@@ -66,21 +65,3 @@ def story(
 def read_story(folder: Path) -> list[dict[str, Any]]:
     """The entries of `story.yaml` of the ledger's folder."""
     return read_entries(folder / "story.yaml", Asked)
-
-
-def _values(
-    entry: Mapping[str, Any],
-    known: Mapping[str, Record],
-    documents: Mapping[str, Any],
-    grades: Mapping[str, str],
-) -> dict[str, Value]:
-    """What the sentences speak of, by name."""
-    found: dict[str, Value] = {
-        alias: Said(known[claim]) for alias, claim in entry["claims"].items()
-    }
-    others = {name: Value(at(documents, of)) for name, of in entry.get("values", {}).items()}
-    others |= {name: Value(grades[headline]) for name, headline in entry.get("grades", {}).items()}
-    named = [*entry["claims"], *entry.get("values", {}), *entry.get("grades", {})]
-    if twice := sorted({name for name in named if named.count(name) > 1}):
-        raise LayerwiseError(f"a name may stand for one thing, {twice} stand for two; rename them")
-    return found | others

@@ -1,11 +1,12 @@
 """What is claimed of this work itself: how many claims were compared, and with what."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from layerwise.ledger.findings import ORIGINS, origin
+from layerwise.ledger.headlines import NOT, STANDS
 from layerwise.ledger.verdicts import (
     AS_RANDOM,
     FALLS,
@@ -22,22 +23,33 @@ ABSTRACT = "abstract"
 PLACES = (ABSTRACT, *ORIGINS)  # of a paper, the abstract apart from the rest of its text
 FAR = 0.1  # relative difference, from which on a number is another one and no rounding
 
-# Every verdict is of one kind. Derived numbers alone are recomputed; a rounding or a copy of what
-# is stored confirms no method.
+# Every verdict is of one kind. Only a recomputed number confirms a method; a rounding or a copy of
+# what is stored does not.
 KINDS: Mapping[str, tuple[str, ...]] = {
-    "derived from lower-level values and compared": (
+    "are recomputed from lower-level values and compared": (
         "agrees",
         "reproduced",
         AS_RANDOM,
         "differs",
     ),
-    "measured, and not told from noise or chance": (TOO_NOISY, NO_NOISE, NO_CONTROL),
-    "the rounding or a copy of a stored number": ("follows", "same number"),
-    "waiting for the models' weights": ("needs weights", "not measured"),
-    "without a value to compare": ("contradicted", "not checkable", "declared"),
+    "are measured, but not distinguishable from noise or chance": (TOO_NOISY, NO_NOISE, NO_CONTROL),
+    "are roundings or copies of a stored number": ("follows", "same number"),
+    "need the models' weights": ("needs weights", "not measured"),
+    "have no value to compare": ("contradicted", "not checkable", "declared"),
 }
 
 
+# Verdicts that say the same of a printed value, for who counts them by place.
+ALIKE: Mapping[str, tuple[str, ...]] = {
+    "agrees": ("agrees", "reproduced"),
+    AS_RANDOM: (AS_RANDOM,),
+    "rounding or copy of a stored number": ("follows", "same number"),
+    "differs": ("differs",),
+    "contradicted": ("contradicted",),
+    "not distinguishable from noise": (TOO_NOISY, NO_NOISE, NO_CONTROL),
+    "needs the weights": ("needs weights", "not measured"),
+    "nothing to compare": ("not checkable", "declared"),
+}
 # How a sentence says that claims have a verdict, where the verdict's own word does not fit.
 SAID = {
     "agrees": "agree",
@@ -72,9 +84,31 @@ def tally(records: Iterable[Record]) -> list[Kind]:
     return kinds
 
 
+def count_by(records: Iterable[Record], key: Callable[[Record], str | None]) -> Counter[str | None]:
+    """How many claims each group has."""
+    return Counter(map(key, records))
+
+
 def graded(headlines: Iterable[Record]) -> Counter[str]:
     """How many central claims were given each grade."""
     return Counter(headline["grade"] for headline in headlines)
+
+
+def in_short(records: Sequence[Record], headlines: Iterable[Record]) -> dict[str, int]:
+    """The few counts that DVC's tables of metrics have room for.
+
+    None is called like a dependency of a stage, `claims` for one: `dvc exp show` has a column for
+    each of both, and of two with one name it loses both.
+    """
+    verdicts = Counter(record["verdict"] for record in records)
+    grades = graded(headlines)
+    return {
+        "all claims": len(records),
+        "agree": verdicts["agrees"] + verdicts["reproduced"],
+        "differ": verdicts["differs"],
+        "central stand": grades[STANDS],
+        "central fall": grades[NOT],
+    }
 
 
 def tally_sentence(kinds: Sequence[Kind]) -> str:
@@ -83,8 +117,8 @@ def tally_sentence(kinds: Sequence[Kind]) -> str:
     for kind in kinds:
         found = [f"{n:,} {SAID.get(verdict, verdict)}" for verdict, n in kind.verdicts.items()]
         beside = f" ({', '.join(found)})" if len(found) > 1 else ""
-        parts.append(f"{kind.n:,} are {kind.says}{beside}")
-    return f"Of {sum(kind.n for kind in kinds):,} claims {'; '.join(parts)}."
+        parts.append(f"{kind.n:,} {kind.says}{beside}")
+    return f"Of {sum(kind.n for kind in kinds):,} claims, {'; '.join(parts)}."
 
 
 # --- by place -------------------------------------------------------------------------------------
@@ -99,6 +133,14 @@ def by_place(records: Iterable[Record]) -> dict[tuple[int, str], Counter[str]]:
     """How often each verdict was given, by paper and place, in their order."""
     counts = count_verdicts(records, place_of)
     return {at: counts[at] for at in sorted(counts, key=in_order)}
+
+
+def alike_by_place(records: Iterable[Record]) -> dict[tuple[int, str], dict[str, int]]:
+    """The same with the verdicts of `ALIKE` counted together."""
+    return {
+        at: {kind: sum(counts[word] for word in words) for kind, words in ALIKE.items()}
+        for at, counts in by_place(records).items()
+    }
 
 
 def in_order(at: tuple[int, str]) -> tuple[int, int]:

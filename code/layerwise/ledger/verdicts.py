@@ -21,27 +21,30 @@ from layerwise.statistics.noise import Noise, is_number, noise_of
 AS_RANDOM = "reproduced, as by random weights"
 TOO_NOISY, NO_NOISE, NO_CONTROL = "too noisy to tell", "noise missing", "control missing"
 VERDICTS = {  # and what each means, in the order of lists
-    "agrees": "derived from published values, or counted in the texts, by the stated method, equal "
-    "at the printed decimals",
-    "reproduced": "measured from the weights, within its band, and by no draw of random weights",
-    AS_RANDOM: "some draw of random weights gives it too, in the same architecture: no evidence",
-    NO_CONTROL: "measured as printed, but no random weights were measured beside it",
-    NO_NOISE: "measured in 16 bits, and what rounding does to it was not",
+    "agrees": "recomputed by the stated method from published values, or counted in the texts, and "
+    "equal at the printed decimals",
+    "reproduced": "measured from the weights and equal within its tolerance, while no draw of "
+    "random weights gives it",
+    AS_RANDOM: "random weights of the same architecture give it too, in at least one draw: no "
+    "evidence",
+    NO_CONTROL: "measured as printed, but no random-weight control was measured beside it",
+    NO_NOISE: "measured in 16 bits, but the effect of rounding on it was not measured",
     TOO_NOISY: "rounding alone moves it by as much as the claim asserts, or changes the word",
     "differs": "the stated method gives another value; both are shown",
-    "same number": "two places print one stored number: equal, and nothing was derived",
-    "follows": "the rounding of a published number that itself needs weights",
-    "needs weights": "nothing is published to derive it from",
-    "not measured": "no measurement stands behind it in this source",
-    "contradicted": "a statement of fact that the published material denies",
-    "not checkable": "no rule, or nothing was saved to compare with",
+    "same number": "two places print one stored number: they are equal, and nothing was recomputed",
+    "follows": "the rounding of a published number that itself can only be measured from the "
+    "weights",
+    "needs weights": "nothing is published from which it could be recomputed",
+    "not measured": "this source holds no measurement of it",
+    "contradicted": "a statement of fact that the published material contradicts",
+    "not checkable": "there is no rule for it, or nothing was saved to compare with",
     "declared": "a setting, not a result",
 }
 UNSHOWN = ("needs weights", "not checkable", "contradicted", "declared")
 UNCOMPARED = ("not measured", *UNSHOWN)
 RECORDED = ("id", "paper", "where", "quantity", "model", "unit", "kind", "decimals")
 COUNTED = (DATASET, PROMPTS)  # whose numbers are counts of ours
-NOTHING_GIVEN = "the stated method gives nothing"
+NOTHING_GIVEN = "the stated method gives no value"
 STANDING = ("agrees", "reproduced", "follows")  # those that confirm a claim
 FALLS = ("differs", "contradicted")
 
@@ -199,7 +202,7 @@ def judge(
     readings = [_reading(claim, statistics, text, of) for text, of in claim.readings.items()]
     if verdict == "differs":  # the values say how; the cause says why, where that is known
         giving = " and ".join(reading["text"] for reading in readings if reading["gives"])
-        known = (cause, f"{giving} would give what is printed" if giving else None, claim.why)
+        known = (cause, f"{giving} would give the printed value" if giving else None, claim.why)
         cause = "; ".join(filter(None, known)) or None
     hidden = published and verdict in UNSHOWN and not derived  # print is not its own recomputation
     shown = None if hidden or isinstance(value, dict) else value
@@ -430,7 +433,7 @@ def tolerance_used(record: Mapping[str, Any], source: str) -> str:
     if noise and "same" in noise:
         return f"equal; {noise['same']} of {noise['replicates']} replicates give the same"
     if whole:
-        return "equal, as words and counts are"
+        return "exactly, as words and counts are"
     half = ""
     if isinstance(decimals, int):
         half = f"half a unit of the last printed digit, {0.5 * 10.0**-decimals:g}"

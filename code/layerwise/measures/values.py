@@ -37,8 +37,9 @@ class Values:
     nll: Float[np.ndarray, "side pair"]  # mean over the predicted tokens, nats
     uniformity: Float[np.ndarray, "reading category side"]
     pair_metrics: Float[np.ndarray, "layer metric pair"]
-    pair_metrics_before_norm: Float[np.ndarray, "metric pair"]  # of the last layer
-    pair_metrics_all_tokens: Float[np.ndarray, "layer metric pair"]
+    # of the last layer; None, as the next: such states were not given
+    pair_metrics_before_norm: Float[np.ndarray, "metric pair"] | None
+    pair_metrics_all_tokens: Float[np.ndarray, "layer metric pair"] | None
     bin_asymmetry: dict[int, Float[np.ndarray, "layer perm k"]]
     bin_preference: dict[int, Float[np.ndarray, "layer perm k"]]
     stable_asymmetry: Float[np.ndarray, "layer bin"]
@@ -55,11 +56,16 @@ class Values:
         uniformity = self.uniformity[self.readings.index(reading)]
         return uniformity[:, 0] - uniformity[:, 1]
 
-    def all_identical(self, reading: str) -> bool:
-        """True where every statement has the same vector, as the first token after a BOS has."""
+    def has_no_r(self, reading: str) -> bool:
+        """True where every statement has the same vector, as the first token after a BOS has.
+
+        Or every category the same asymmetry: 0, if the sides of a pair begin with the same word.
+        """
+        asymmetries = self.asymmetries(reading)
+        if np.all(asymmetries == asymmetries[0]):
+            return True
         uniformity = self.uniformity[self.readings.index(reading)]
-        all_zero = not np.any(uniformity)  # a BOS that is also the padding token
-        return bool(np.all(uniformity > IDENTICAL) or all_zero)
+        return bool(np.all(uniformity > IDENTICAL))
 
     def category_preferences(self) -> Float[np.ndarray, " category"]:
         """Mean preference of each category, nats."""
@@ -74,7 +80,9 @@ def sampled_layers(
     if layers is None:
         return tuple(sorted({*range(0, n_layers + 1, layer_step), n_layers}))
     if not layers:
-        raise LayerwiseError("layers must name at least one layer, found none")
+        raise LayerwiseError(
+            "layers must name at least one layer, found none; name some, or leave it out"
+        )
     outside = [layer for layer in layers if not 0 <= layer <= n_layers]
     if outside:
         raise LayerwiseError(

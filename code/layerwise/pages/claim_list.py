@@ -1,25 +1,32 @@
 """The judged claims as a reader asks for them: filtered, searched, in a table; the headlines."""
 
-import shutil
-import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
-from tabulate import tabulate
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
 from typing_extensions import TypedDict
 
-from layerwise.errors import LayerwiseError
-from layerwise.files import revealed
-from layerwise.inputs.shapes import require_shape
+from layerwise.errors import LayerwiseError, system_in_words
+from layerwise.inputs.shapes import Place, converted, require_shape
 from layerwise.ledger.records import judged
 from layerwise.ledger.verdicts import VERDICTS
-from layerwise.pages.records import analysis_of, grades, view
+from layerwise.ledger.words import names_here
+from layerwise.pages.records import analysis_of, answer, grades, readable, view
 from layerwise.pages.search import found
-from layerwise.pages.tables import Table
+from layerwise.pages.tables import SHOWN, Table
+from layerwise.pages.values import value_text
+from layerwise.places.home import here
+from layerwise.terminal import FAINT, grid, prose, said, word
 
 Record = dict[str, Any]
-COLUMNS = ("quantity", "where", "printed", "recomputed", "verdict")
+COLUMNS = ("id", "quantity", "where", "printed", "recomputed", "verdict")
+BESIDE_ID = 80  # characters that the other columns of the table need
 OF_CSV = ("id", "paper", "where", "quantity", "model", "unit", "published", "recomputed", "verdict")
 
 
@@ -29,7 +36,14 @@ class Asked(TypedDict):
     source: Literal["published", "measured"]
     verdict: Literal[tuple(VERDICTS)] | None  # type: ignore[valid-type]
     paper: Literal[1, 2, 3] | None
+    analysis: str | None
     search: str | None
+
+
+class OfPaper(TypedDict):
+    """Of which paper."""
+
+    paper: Literal[1, 2, 3] | None
 
 
 def list_claims(
@@ -45,7 +59,13 @@ def list_claims(
     Raises:
         LayerwiseError: for another verdict, paper or source, and an analysis no claim rests on.
     """
-    asked = {"source": source, "verdict": verdict, "paper": paper, "search": search}
+    asked = {
+        "source": source,
+        "verdict": verdict,
+        "paper": paper,
+        "analysis": analysis,
+        "search": search,
+    }
     require_shape("claims", Asked, asked)
     records = judged(source, results)["claims"]
     known = {name for record in records if (name := analysis_of(record))}
@@ -60,9 +80,13 @@ def list_claims(
         and paper in (None, record["paper"])
         and analysis in (None, analysis_of(record))
     ]
-    return chosen if search is None else found(chosen, search)
+    if search is None:
+        return chosen
+    by_id = {record["id"]: record for record in chosen}
+    return [by_id[hit["id"]] for hit in found(readable(chosen, names_here()), search)]
 
 
+@system_in_words()
 def claims(
     source: str = "published",
     results: str | Path | None = None,
@@ -71,6 +95,7 @@ def claims(
     paper: int | None = None,
     analysis: str | None = None,
     search: str | None = None,
+    limit: int | None = None,
 ) -> Table:
     """The papers' claims as they were judged: what is printed, what is recomputed, the verdict.
 
@@ -80,51 +105,96 @@ def claims(
         verdict: only these, e.g. `differs`; README.md says what each means.
         paper: 1, 2 or 3.
         analysis: which statistics answer them, e.g. `validation`; docs/claims.md lists them.
-        search: a number as it is printed, `r = -0.874`, or words, `Table 3`.
+        search: a number as it is printed, `r = -0.874`, or words, `Table 3`; abstracts come first,
+            then text and tables, figures, notebooks, files.
+        limit: only so many of them, the first ones.
 
     Raises:
         LayerwiseError: if the ledger was not judged yet, or for an unknown verdict or analysis.
     """
-    folder = Path(__file__).parents[3] / "results" if results is None else Path(results)
-    records = list_claims(source, folder, verdict, paper, analysis, search)
+    folder = here() / "results" if results is None else converted("claims: results", Place, results)
+    records = list_claims(source, folder, verdict, paper, analysis, search)[:limit]
     rows = [[record[name] for name in OF_CSV] for record in records]
-    caption = f"{len(records)} claims of the papers, against the source {source}."
-    return Table("claims", caption, dict.fromkeys(OF_CSV), rows)
+    seen = [{**record, **view(record)} for record in readable(records, names_here())]
+    shown = [[value_text(one[name]) for name in OF_CSV] for one in seen]
+    caption = f"{len(records)} of the papers' claims, compared with {source} numbers."
+    listed = Listing(records[:SHOWN], len(records))
+    return Table("claims", caption, dict.fromkeys(OF_CSV), rows, shown=shown, listed=listed)
 
 
-def as_table(records: list[Record]) -> str:
-    """The records for a terminal, as wide as it is; the id below each quantity."""
-    if not records:
-        return "no claim fits"
-    width = max(72, shutil.get_terminal_size((110, 24)).columns)
-    numbers, verdict = 12, 14
-    rest = width - 2 * numbers - verdict - 2 * len(COLUMNS)
-    widths = [rest * 3 // 5, rest * 2 // 5, numbers, numbers, verdict]
-    rows = []
-    for one in map(view, records):
-        cells = [one[name] for name in ("place", "published", "recomputed", "verdict")]
-        first = "\n".join(map(revealed, (one["quantity"], one["id"])))
-        rows.append([first, *map(revealed, cells)])
-    return tabulate(
-        rows, COLUMNS, "simple", maxcolwidths=widths, break_on_hyphens=False, disable_numparse=True
-    )
+@dataclass(frozen=True)
+class Listing:
+    """Claims for a terminal: a table where it is wide enough, else a paragraph for each.
+
+    An id is never broken: it is there to be copied. How many there are is said to who looks, and
+    is no line of what another program reads.
+    """
+
+    records: Sequence[Record]
+    found: int  # before --limit
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if not self.records:
+            yield "no claim fits"
+            return
+        viewed = [view(record) for record in readable(self.records, names_here())]
+        widest = max(len(one["id"]) for one in viewed)
+        is_wide = options.max_width >= widest + BESIDE_ID
+        yield _table(viewed) if is_wide else _paragraphs(viewed)
+        if console.is_terminal:
+            n, found = len(viewed), self.found
+            more = f" of {found}; a larger --limit shows more" if n < found else ""
+            yield said(f"{n}{more}" if more else f"{n} claim{'s' * (n != 1)}", FAINT)
 
 
-def headlines_as_text(graded: list[Record]) -> str:
-    """The headlines by paper: grade and claim, the reason below it."""
-    width = max(60, min(shutil.get_terminal_size((100, 24)).columns, 110))
-    lines = []
-    for paper, group in groupby(graded, key=lambda headline: headline["paper"]):
-        lines += [f"Paper {paper}"]
+def _table(viewed: Sequence[Record]) -> Grid:
+    table = grid(COLUMNS, numbers=("printed", "recomputed"))
+    for one in viewed:
+        cells = [_about(one), *(one[name] for name in ("place", "published", "recomputed"))]
+        table.add_row(said(one["id"], "bold"), *map(said, cells), word(one["verdict"]))
+    return table
+
+
+def _paragraphs(viewed: Sequence[Record]) -> Group:
+    lines: list[RenderableType] = []
+    for one in viewed:
+        numbers = f"printed {one['published']}, recomputed {one['recomputed']}"
+        first = Text.assemble(said(one["id"], "bold"), "  ", word(one["verdict"]), overflow="fold")
+        below = [f"{_about(one)} ({one['place']})", numbers]
+        lines += [first, *(Padding(said(text), (0, 0, 0, 2)) for text in below)]
+    return Group(*lines)
+
+
+def _about(one: Record) -> str:
+    """The quantity, and the model that it is one of."""
+    return ", ".join(filter(None, (one["quantity"], one.get("model"))))
+
+
+def headlines_as_text(graded: Sequence[Record]) -> RenderableType:
+    """The headlines: how they fare, then by paper grade and claim, and the reason below it."""
+    lines: list[RenderableType] = [said(answer(graded), "bold")] if graded else []
+    told = readable(graded, names_here())
+    for paper, group in groupby(told, key=lambda headline: headline["paper"]):
+        lines += ["", said(f"Paper {paper}", "bold")]
         for headline in group:
-            said = f"{headline['grade'].upper()} ({headline['numbers']}): {headline['says']}"
-            lines += textwrap.wrap(said, width, initial_indent="  ", subsequent_indent="    ")
+            grade = word(headline["grade"], headline["grade"].upper())
+            first = Text.assemble(grade, said(f" ({headline['numbers']}): {headline['says']}"))
             below = [headline["reason"], headline["power"]]
             below += [f"The paper itself: {one}" for one in headline["caveats"]]
-            for text in filter(None, below):
-                lines += textwrap.wrap(
-                    text, width, initial_indent=" " * 6, subsequent_indent=" " * 6
-                )
-    lines.append("Grades")
-    lines += [f"  {word.upper()}: {meaning}" for word, meaning in grades(graded).items()]
-    return "\n".join(map(revealed, lines))
+            lines.append(Padding(first, (0, 0, 0, 2)))
+            lines += [Padding(said(text), (0, 0, 0, 6)) for text in filter(None, below)]
+    lines += ["", said("What the grades mean", "bold")]
+    for name, meaning in grades(graded).items():
+        line = Text.assemble(word(name, name.upper()), said(f": {meaning}"))
+        lines.append(Padding(line, (0, 0, 0, 2)))
+    return prose(Group(*lines))
+
+
+def of_paper(graded: Sequence[Record], paper: int | None) -> list[Record]:
+    """The headlines of one paper, or all.
+
+    Raises:
+        LayerwiseError: for a paper that there is not.
+    """
+    require_shape("headlines", OfPaper, {"paper": paper})
+    return [headline for headline in graded if paper in (None, headline["paper"])]

@@ -3,30 +3,47 @@
 import base64
 import hashlib
 import json
+import re
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import revealed
+from layerwise.pages.values import with_signs
+
+# Formulas that sentences hold as plain text, and their elements.
+_FORMULAS = (
+    (r"\b(W)_([QKVO])\b", r"\1<sub>\2</sub>"),
+    (r"\b(10|n|eps)\^(?:\(([\w/*.+ ]+)\)|(\d+))", r"\1<sup>\2\3</sup>"),
+)
 
 
-def embedded(document: Any) -> Markup:
-    """JSON that is safe inside a script element, whatever the texts hold."""
-    text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    text = revealed(text)  # as escapes, which change nothing
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return Markup(text)
+def packed(document: Any) -> Markup:
+    """JSON, deflated, as base64: a seventh of its length, and safe inside a script element whatever
+    the texts hold. The page's script unpacks it.
+    """
+    text = json.dumps(document, allow_nan=False, separators=(",", ":"))
+    return Markup(base64.b64encode(zlib.compress(text.encode("ascii"), 9)).decode("ascii"))
 
 
 def fill(folders: Sequence[Path], template: str, context: Mapping[str, Any]) -> str:
     """A template of the first folder that has it, every value escaped."""
     environment = environment_of(folders, autoescape=True, finalize=reveal_all)
+    environment.filters["prose"] = prose
     return filled(environment, template, context)
+
+
+def prose(text: str) -> Markup:
+    """A sentence or a value: escaped, with true signs, its formulas set as such."""
+    safe = str(escape(with_signs(reveal_all(text))))
+    for formula, element in _FORMULAS:
+        safe = re.sub(formula, element, safe)
+    return Markup(safe)
 
 
 def environment_of(folders: Sequence[Path], **options: Any) -> jinja2.Environment:

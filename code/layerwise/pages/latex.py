@@ -4,6 +4,7 @@ Templates use `\\VAR{...}`, `\\BLOCK{...}` and `\\#{...}`, so that LaTeX's brace
 signs stay what they are. A name that is not in the context is an error.
 """
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,9 @@ _SPECIALS = {
     "—": "---",
     "−": r"\ensuremath{-}",
     "’": "'",
+    "‘": "`",
+    "“": "``",
+    "”": "''",
     "…": r"\dots{}",
     "±": r"\ensuremath{\pm}",
     "×": r"\ensuremath{\times}",
@@ -56,6 +60,50 @@ def escape(text: str, *, foreign: bool = False) -> str:
     return "".join(_SPECIALS.get(character, character) for character in text)
 
 
+# Formulas as they stand in plain text, and as mathematics; of their letters and digits alone.
+_FORMULAS = (
+    (re.compile(r"10\^\(1/(L|\d+)\)"), r"10^{1/\1}"),
+    (re.compile(r"10\^-(\d+)"), r"10^{-\1}"),
+    (re.compile(r"\bW_([QKVO])\b"), r"W_{\1}"),
+    (re.compile(r"\bL\*"), r"L^{*}"),
+    (re.compile(r"\bL/2\b"), r"L/2"),
+    (re.compile(r"\|([rd])\|"), r"|\1|"),
+    (re.compile(r">="), r"\\ge "),
+    (re.compile(r"<="), r"\\le "),
+    (re.compile(r"(?<![\w.)\]-])-(\d[\d.]*(?<!\.))"), r"-\1"),
+    (re.compile(r"(?<![\w'’/.*^-])([rpndL])(?![\w'’/*^-])"), r"\1"),
+    (re.compile(r"(?<![\w'’/.*^-])([rpndL])(?=['’]s\b)"), r"\1"),
+)
+
+
+_TYPED = (  # as it is typed, and as it is printed
+    (re.compile(r"(?<!\w)'(?=\w)"), "‘"),
+    (re.compile(r'(?<!\w)"(?=\w)'), "“"),
+    (re.compile(r"(?<![\w.-])(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)(?![\w-])"), "\\1–\\2"),
+)
+_FORMULA = re.compile("|".join(f"(?:{formula.pattern})" for formula, _ in _FORMULAS))
+
+
+def prose(text: str) -> str:
+    """Plain text as LaTeX, its formulas as mathematics, with the quotes and dashes of print."""
+    for typed, printed in _TYPED:
+        text = typed.sub(printed, text)
+    parts, end = [], 0
+    for place in (found.start() for found in _FORMULA.finditer(text)):
+        for formula, mathematics in _FORMULAS:
+            if found := formula.match(text, place):
+                math = rf"\ensuremath{{{found.expand(mathematics)}}}"
+                parts += [escape(text[end:place]), math]
+                end = found.end()
+                break
+    return "".join([*parts, escape(text[end:])])
+
+
+def breakable(tex: str) -> str:
+    """LaTeX of names and paths, which may be broken behind every underscore and slash."""
+    return tex.replace(r"\_", r"\_\allowbreak{}").replace("/", r"/\allowbreak{}")
+
+
 def number(value: Any, decimals: int | None = None, *, sign: bool = False) -> str:
     r"""What `rounded` gives as `\num{...}`."""
     return rf"\num{{{rounded(value, decimals, sign=sign)}}}"
@@ -68,7 +116,7 @@ def latex_value(value: Any, decimals: int | str | None = None) -> str:
 
 def short(value: Any, decimals: int | str | None = None) -> str:
     """A value for a narrow column, without siunitx: six significant digits, a few of a list."""
-    return escape(values.short_text(value, decimals)) if value is not None else "--"
+    return prose(values.short_text(value, decimals)) if value is not None else "--"
 
 
 def render(template_folder: Path, template: str, context: Mapping[str, Any]) -> str:
@@ -82,7 +130,14 @@ def render(template_folder: Path, template: str, context: Mapping[str, Any]) -> 
         comment_start_string=r"\#{",
         comment_end_string="}",
     )
-    environment.filters.update(escape=escape, number=number, latex_value=latex_value, brief=short)
+    environment.filters.update(
+        escape=escape,
+        prose=prose,
+        breakable=breakable,
+        number=number,
+        latex_value=latex_value,
+        brief=short,
+    )
     records = {record["id"]: record for record in context["claims"]}
 
     def claim(claim_id: str) -> Mapping[str, Any]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NotRequired
 
 from markupsafe import Markup, escape
 
@@ -20,6 +21,8 @@ class Entry(Loose):
     analysis: str
     caption: str
     left_out: str | None
+    title: NotRequired[str]
+    note: NotRequired[str]
 
 
 class Index(Loose):
@@ -31,12 +34,17 @@ class Index(Loose):
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure: the analysis it shows, what it shows in one line, and its SVG, as drawn here."""
+    """A figure: the analysis it shows, what it shows in one line, and its SVG, as drawn here.
+
+    title, note: what it says above and below, which its PDF leaves to a caption.
+    """
 
     name: str
     analysis: str
     caption: str
     svg: str
+    title: str = ""
+    note: str = ""
 
     @property
     def inline(self) -> Markup:
@@ -72,6 +80,7 @@ def read_figures(folder: Path) -> Figures:
             if not path.is_file():
                 raise LayerwiseError(f"{path}: this figure is missing; draw the figures again")
             about = (entry["name"], entry["analysis"], entry["caption"])
-            pictures.append(Picture(*about, read_text(path)))
+            said = entry.get("title", ""), entry.get("note", "")
+            pictures.append(Picture(*about, read_text(path), *said))
     left_out = {e["name"]: e["left_out"] for e in index["figures"] if e["left_out"] is not None}
     return Figures(pictures, left_out, index["random_weights"])

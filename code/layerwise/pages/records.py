@@ -1,6 +1,6 @@
 """Judged claims as the pages show them: checked, their values as text, grouped by analysis."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from layerwise.ledger.findings import origin, relative_difference
@@ -8,9 +8,14 @@ from layerwise.ledger.headlines import DEPENDS, GRADES, NEEDS_WEIGHTS, NOT, STAN
 from layerwise.ledger.sentences import NOTHING
 from layerwise.ledger.tally import graded, tally, tally_sentence
 from layerwise.ledger.verdicts import VERDICTS
+from layerwise.ledger.words import Names, in_words, named
 from layerwise.pages.values import short_text, value_text
 
+FEWEST_LISTED = 5  # entries of a list that is shown entry by entry
 AGAIN = {"published": "recomputed", "measured": "measured"}
+# Fields that are prose, of a central claim, a finding, a paragraph or a claim.
+PROSE = ("where", "says", "short", "reason", "power", "caveats", "title", "gives", "follows",
+         "text", "quantity", "cause", "printed", "published", "recomputed")  # fmt: skip
 _VIEWED = ("id", "paper", "verdict", "quantity", "model", "unit", "kind", "cause")
 _VERBS = {
     STANDS: ("stands", "stand"),
@@ -21,13 +26,14 @@ _VERBS = {
 }
 
 
-def context(document: Mapping[str, Any], *, random: bool) -> dict[str, Any]:
+def context(document: Mapping[str, Any], names: Names, *, random: bool) -> dict[str, Any]:
     """What both the page and the paper are told of judged claims, random weights' or not."""
     used = {record["verdict"] for record in document["claims"]}
     return {
-        **{name: document[name] for name in ("source", "headlines", "counts")},
-        "findings": [] if random else document["findings"],
-        "story": [] if random else document["story"],
+        **{name: document[name] for name in ("source", "counts")},
+        "headlines": readable(document["headlines"], names),
+        "findings": [] if random else readable(document["findings"], names),
+        "story": [] if random else readable(document["story"], names),
         "random": random,
         "again": AGAIN[document["source"]],
         "answer": answer(document["headlines"]),
@@ -36,6 +42,28 @@ def context(document: Mapping[str, Any], *, random: bool) -> dict[str, Any]:
         "verdicts": {word: meaning for word, meaning in VERDICTS.items() if word in used},
         "no_value": NOTHING,
     }
+
+
+def readable(told: Iterable[Mapping[str, Any]], names: Names) -> list[dict[str, Any]]:
+    """Central claims, findings, paragraphs or claims with the names that readers know.
+
+    What programs read stays as it is: ids, questions, statistics and where each number stands.
+    """
+
+    def words_of(value: Any) -> Any:
+        if isinstance(value, str):
+            return in_words(value, names)
+        return [*map(words_of, value)] if isinstance(value, list) else value
+
+    def shown(name: str, value: Any) -> Any:
+        if name == "model" and value is not None:
+            return named(value, names)
+        if name == "readings":
+            words = ("text", "value")
+            return [{**one, **{part: words_of(one[part]) for part in words}} for one in value]
+        return words_of(value) if name in PROSE else value
+
+    return [{name: shown(name, value) for name, value in one.items()} for one in told]
 
 
 def answer(headlines: Sequence[Mapping[str, Any]]) -> str:
@@ -123,17 +151,17 @@ def view(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in one.items() if value is not None}
 
 
-def positions_by_analysis(records: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
-    """Positions of each analysis's claims: those that differ, those with both values, the rest."""
+def entries(published: Any, recomputed: Any) -> list[tuple[str, str]]:
+    """Two lists of equal length entry by entry, as text; nothing of what is no list."""
+    if not (isinstance(published, list) and isinstance(recomputed, list)):
+        return []
+    if len(published) != len(recomputed) or len(published) < FEWEST_LISTED:
+        return []
+    return [(_entry(one), _entry(again)) for one, again in zip(published, recomputed, strict=True)]
 
-    def rank(record: Mapping[str, Any]) -> int:
-        if record["verdict"] == "differs":
-            return 0
-        return 1 if None not in (record["published"], record["recomputed"]) else 2
 
-    groups: dict[str, list[int]] = {}
-    for position in sorted(range(len(records)), key=lambda position: rank(records[position])):
-        analysis = analysis_of(records[position])
-        if analysis is not None:
-            groups.setdefault(analysis, []).append(position)
-    return groups
+def _entry(value: Any) -> str:
+    """An entry of a list in four digits; of intervals, from one end to the other."""
+    if isinstance(value, list):
+        return " to ".join(map(_entry, value))
+    return f"{value:.4g}" if isinstance(value, float) else value_text(value)

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tabulate import tabulate
-
+from layerwise import terminal
 from layerwise.inputs.measured import by_reason
 from layerwise.ledger.verdicts import VERDICTS
+from layerwise.ledger.words import studies
 from layerwise.pages.records import answer
 
 NEXT = """\
@@ -30,7 +30,7 @@ def verdict_table(document: Mapping[str, Any]) -> str:
     counts = document["counts"]
     used = [verdict for verdict in VERDICTS if any(verdict in count for count in counts.values())]
     rows = [[verdict, *(count.get(verdict, 0) for count in counts.values())] for verdict in used]
-    table = tabulate(rows, headers=["", *counts], tablefmt="plain")
+    table = terminal.counts(["", *counts], rows)
     title = f"{len(document['claims'])} claims, source {document['source']}"
     return "\n".join([title, *(f"  {line}" for line in table.splitlines())])
 
@@ -44,5 +44,5 @@ def absences(document: Mapping[str, Any]) -> list[str]:
         for slug, one in found.items():
             lines.append(f"  {slug} ({one['claims']} claims wait for it)")
             for reason, names in by_reason(one["reasons"]).items():
-                lines.append(f"    {', '.join(names)}: {reason}")
+                lines.append(f"    {studies(names)}: {reason}")
     return [*lines, NEXT] if document.get("failed") else lines

@@ -27,18 +27,34 @@ PLAIN = (
     (r"\b(table|figure|section|appendix|equation) ([a-z]?\d+(?:\.\d+)*)", "$1~$2~"),
 )
 FIRST = ("place", "published")
+# What a place is of, by a word in it; all else is the paper's text, or one of its tables.
+FILES = (
+    r"\b(files?|saved|supplement|pages?|csv|consolidated|phase summary|map of artifacts|draft)\b"
+)
+NOTEBOOKS = r"\b(notebooks?|scripts?|investigation)\b"
+FIGURES = r"\bfigures?\b"
 REST = ("quantity", "model", "unit", "id", "verdict", "recomputed", "rounded", "cause", "file")
 
 
 def found(records: list[dict[str, Any]], query: str) -> list[dict[str, Any]]:
-    """The records that a query finds, first those whose place or print it is."""
+    """The records that a query finds: first those whose place or print it is, by `place_rank`."""
     words = [f" {word.replace('~', ' ')}" for word in plain(query).split()]
     hits = [
         (all(f"{word.rstrip()} " in searchable_text(one, FIRST) for word in words), record)
         for record, one in zip(records, map(view, records), strict=True)
         if all(word in searchable_text(one, FIRST + REST) for word in words)
     ]
-    return [record for _, record in sorted(hits, key=lambda hit: not hit[0])]
+    ranked = sorted(hits, key=lambda hit: (not hit[0], place_rank(hit[1]["where"])))
+    return [record for _, record in ranked]
+
+
+def place_rank(where: str) -> int:
+    """Where a reader expects a number: abstract, text and tables, figures, notebooks, files."""
+    text = where.lower()
+    if text.startswith("abstract"):
+        return 0
+    kinds = (FILES, NOTEBOOKS, FIGURES)
+    return next((4 - n for n, kind in enumerate(kinds) if re.search(kind, text)), 1)
 
 
 def searchable_text(one: Mapping[str, Any], fields: Sequence[str]) -> str:

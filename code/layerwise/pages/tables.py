@@ -9,27 +9,33 @@ from importlib import import_module
 from typing import Any
 
 from markupsafe import escape
+from rich.console import Group, RenderableType
 
 from layerwise.errors import LayerwiseError
 from layerwise.pages.html import reveal_all
 from layerwise.pages.values import rounded, value_text
+from layerwise.terminal import as_text, grid, said
 
 Value = str | bool | int | float | None  # None: does not exist, which a note explains
 LONG = 24  # characters: a column with a longer text is broken into lines
-SHOWN = 20  # rows in a notebook
+SHOWN = 20  # rows in a notebook, or printed
+NUMBER = "number"  # a kind of column
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what begins one in a spreadsheet
 SIGNIFICANT = 4  # digits, where a column has no decimals of its own
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Table:
-    """Rows of values.
+    """Rows of values; printed, or shown by a notebook, it is a table.
 
     Attributes:
         name: of the table, and of its CSV file.
         caption: what its numbers are.
-        columns: {heading: decimals}; units stand in the heading, None prints digits that count.
+        columns: {heading: decimals}; units stand in the heading, None prints significant digits.
         rows: a value per column; None is a value that does not exist.
         notes: why one does not, and how to read the others.
+        shown: the cells as text, where it is not `columns` that say how they are written.
+        listed: the first rows as they are printed, where a table would be too wide for that.
     """
 
     name: str
@@ -37,6 +43,8 @@ class Table:
     columns: Mapping[str, int | None]
     rows: Sequence[Sequence[Value]]
     notes: Sequence[str] = ()
+    shown: Sequence[Sequence[str]] | None = None
+    listed: RenderableType | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -50,24 +58,46 @@ class Table:
         """The same as a pandas DataFrame.
 
         Raises:
-            LayerwiseError: where pandas is not installed: it is none of our dependencies.
+            LayerwiseError: where pandas is not installed: no dependency brings it.
         """
         try:
             pandas = import_module("pandas")
         except ImportError:
             raise LayerwiseError(
-                "to_pandas() needs pandas, which is not installed; `pip install pandas`, or use "
-                "`.records`, a list of dictionaries"
+                "a data frame needs pandas, which is not installed; `pip install pandas`, or use "
+                "`.records` of the table (`result.tables[NAME].records`), a list of dictionaries"
             ) from None
         return pandas.DataFrame(self.records, columns=list(self.columns))
+
+    def __rich__(self) -> RenderableType:
+        rows = self.listed or self._grid
+        return Group(said(self.caption), rows, *map(said, (*self._more, *self.notes)))
+
+    @property
+    def _grid(self) -> RenderableType:
+        numbers = [
+            name for name, kind in zip(self.columns, self.kinds, strict=True) if kind == NUMBER
+        ]
+        rows = grid([*self.columns], numbers)
+        for row in self.texts[:SHOWN]:
+            rows.add_row(*map(said, row))
+        return rows
+
+    def __repr__(self) -> str:
+        return as_text(self)
+
+    @property
+    def _more(self) -> list[str]:
+        """That there are more rows than are shown."""
+        return [f"... and {len(self) - SHOWN} rows more."] if len(self) > SHOWN else []
 
     def _repr_html_(self) -> str:
         head, *body = (
             f"<tr>{''.join(f'<{tag}>{escape(reveal_all(cell))}</{tag}>' for cell in cells)}</tr>"
             for tag, cells in [("th", self.columns), *(("td", row) for row in self.texts[:SHOWN])]
         )
-        more = [f"... and {len(self) - SHOWN} rows more."] if len(self) > SHOWN else []
-        notes = "".join(f"<p>{escape(reveal_all(note))}</p>" for note in (*more, *self.notes))
+        every = (*self._more, *self.notes)
+        notes = "".join(f"<p>{escape(reveal_all(note))}</p>" for note in every)
         caption = f"<caption>{escape(reveal_all(self.caption))}</caption>"
         return f"<table>{caption}{head}{''.join(body)}</table>{notes}"
 
@@ -79,6 +109,8 @@ class Table:
     @property
     def texts(self) -> list[list[str]]:
         """The cells as the page shows them."""
+        if self.shown is not None:
+            return [list(row) for row in self.shown]
         decimals = list(self.columns.values())
         return [
             [value_text(value, of, number=_number) for value, of in zip(row, decimals, strict=True)]
@@ -90,14 +122,25 @@ class Table:
         """Every row with every digit."""
         out = io.StringIO()
         rows = csv.writer(out, lineterminator="\n")
-        rows.writerow(self.columns)
-        rows.writerows(self.rows)  # nothing for None
+        rows.writerow(map(harmless, self.columns))
+        rows.writerows(map(harmless, row) for row in self.rows)  # nothing for None
         return out.getvalue()
+
+
+def harmless(cell: Value) -> Value:
+    """A cell that a spreadsheet takes for what it is: a text that it would compute gets a mark."""
+    if not isinstance(cell, str) or not cell.lstrip().startswith(FORMULA):
+        return cell
+    try:
+        float(cell)  # a number as a paper prints it
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 def _kind(column: Sequence[Value]) -> str:
     if any(isinstance(value, int | float) and not isinstance(value, bool) for value in column):
-        return "number"
+        return NUMBER
     return "long" if any(len(text) > LONG for text in column if isinstance(text, str)) else "text"
 
 

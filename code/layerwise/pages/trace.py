@@ -3,24 +3,28 @@
 import contextlib
 import difflib
 import inspect
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from layerwise.analyses import TABLES, derivation
 from layerwise.analyses.derivation import documents_of, plain, rule_at
-from layerwise.analyses.evidence import Evidence
+from layerwise.analyses.evidence import Evidence, Missing
 from layerwise.errors import LayerwiseError
 from layerwise.files import revealed
 from layerwise.inputs.published import NotMeasured
 from layerwise.ledger.claims import statistic_parts
 from layerwise.ledger.records import require_judged
 from layerwise.ledger.verdicts import tolerance_used
-from layerwise.pages.records import analysis_of, control, noise, place, readings
+from layerwise.ledger.words import Names, in_words, names_here
+from layerwise.pages.records import analysis_of, control, noise, place, readable, readings
+from layerwise.pages.search import found as searched
 from layerwise.pages.values import short_text
 
+NEAR, ALIKE = 5, 0.8  # ids that are offered for one that there is not, and how alike they are
 MOST, FEW = 40, 5  # cells that the text lists: of a claim, of another reading of it
 CODE = Path(__file__).parents[2]
 LINE = "<lambda>"  # of a table of rules: it says what it calls and no more
@@ -42,13 +46,29 @@ def record_of(document: Mapping[str, Any], claim_id: str) -> Record:
     records = {record["id"]: record for record in document["claims"]}
     if claim_id in records:
         return dict(records[claim_id])
-    near = difflib.get_close_matches(claim_id, records, n=3, cutoff=0.8)
-    start = claim_id.rsplit(".", 1)[0]
-    near += [other for other in records if other.startswith(start)]
-    fix = "`layerwise claims` lists all ids"
+    raise LayerwiseError(f"no claim {claim_id!r:.80} in the ledger; {_near(claim_id, records)}")
+
+
+def _near(claim_id: str, records: Mapping[str, Record]) -> str:
+    """What to try in place of an id that there is not: one spelled like it, else what says it."""
+    known = [*records]
+    paper, _, rest = claim_id.partition(".")
+    start = claim_id.rpartition(".")[0]
+    near = difflib.get_close_matches(claim_id, known, n=NEAR, cutoff=ALIKE)
+    if start != paper:  # of one section, not of a whole paper
+        near += [other for other in known if other.startswith(f"{start}.")]
     if near:
-        fix = f"did you mean {', '.join(dict.fromkeys(near[:5]))}?"
-    raise LayerwiseError(f"no claim {claim_id!r:.80} in the ledger; {fix}")
+        return f"did you mean {', '.join(list(dict.fromkeys(near))[:NEAR])}?"
+    saying = [one["id"] for one in searched(readable(records.values(), names_here()), claim_id)]
+    if saying:
+        saying.sort(key=lambda other: claim_id.lower() not in other)  # first where the id says it
+        asked = f"layerwise claims --search {shlex.quote(claim_id)}"
+        return f"did you mean {', '.join(saying[:NEAR])}? `{asked}` lists all {len(saying)}"
+    sections = dict.fromkeys(".".join(other.split(".")[:2]) for other in known)
+    of_paper = [name for name in sections if name.startswith(f"{paper}.")]
+    begun = difflib.get_close_matches(".".join([paper, rest.split(".")[0]]), of_paper, 3 * NEAR, 0)
+    ids = f"ids of Paper {paper[1:]} begin with {', '.join(begun)}, ...; " if begun else ""
+    return f"{ids}`layerwise claims` lists all ids, `layerwise claims --search` finds words"
 
 
 def with_origins(record: Record, document: dict[str, Any], statistics: Path) -> Record:
@@ -102,9 +122,7 @@ def recompute(statistic: str, evidence: Evidence) -> Record:
     `value` and `read`: {cell: value}. A number that no rule derives has no method; one whose rule
     needs what is not published has no value.
     """
-    analysis, name, key = statistic_parts(statistic)
-    document = documents_of(TABLES[analysis], evidence)[name]
-    found = rule_at(document, evidence, key)
+    found = rule_of(statistic, evidence)
     if found is None:
         return {"method": [], "value": None, "read": {}}
     value = None
@@ -112,10 +130,36 @@ def recompute(statistic: str, evidence: Evidence) -> Record:
         value = found()
     cells = sorted(recording.cells)
     return {
-        "method": [described(one) for one in dict.fromkeys(functions_of(found))],
+        "method": method_of(found),
         "value": plain(value),
         "read": {f"{file}#{at}": evidence.cells.cells[file, at] for file, at in cells},
     }
+
+
+def rule_of(statistic: str, evidence: Evidence) -> Callable[[], Any] | None:
+    """The bound rule of a statistic; None where no rule derives it."""
+    analysis, name, key = statistic_parts(statistic)
+    return rule_at(documents_of(TABLES[analysis], evidence)[name], evidence, key)
+
+
+def method_of(rule: Any) -> list[dict[str, str]]:
+    """The functions of ours that make a rule, each once, `described`."""
+    return [described(one) for one in dict.fromkeys(functions_of(rule))]
+
+
+def methods_of(statistics: Iterable[str], evidence: Evidence) -> dict[str, list[dict[str, str]]]:
+    """The method of every statistic that a rule derives from these numbers."""
+    methods = {}
+    for statistic in dict.fromkeys(statistics):
+        if statistic.partition(":")[0] not in TABLES:
+            continue
+        analysis, name, key = statistic_parts(statistic)
+        if (document := documents_of(TABLES[analysis], evidence).get(name)) is None:
+            continue
+        with contextlib.suppress(NotMeasured, Missing):  # nothing is published where it begins
+            if method := method_of(rule_at(document, evidence, key)):
+                methods[statistic] = method
+    return methods
 
 
 def functions_of(rule: Any) -> list[Function]:
@@ -144,6 +188,7 @@ def _is_ours(function: Function) -> bool:
     return ours and function.__module__ != derivation.__name__
 
 
+@cache
 def described(function: Function) -> dict[str, str]:
     """Name, first words or source, and place of a function."""
     lines, first = inspect.getsourcelines(function)
@@ -161,17 +206,22 @@ Field = tuple[str, Any]
 def as_text(record: Record) -> str:
     """A record for the terminal, one field a line."""
     origin, now = record["provenance"], record.get("now") or {}
-    fields = [*_judged(record), ("statistic", origin["statistic"]), *_method(now)]
+    names = names_here()
+    (told,) = readable([record], names)
+    fields = [
+        *_judged(told),
+        ("statistic", origin["statistic"]),
+        *_method(now, record["recomputed"], names),
+    ]
     if origin["statistic"]:
         fields += [
             ("in", origin["statistics_file"]),
             ("sha256", origin["statistics_sha256"] or "missing: run the stage"),
-            ("command", origin["command"]),
         ]
     read = now.get("read") or dict.fromkeys(origin["inputs"])
     cells = [cell if value is None else f"{cell} = {value}" for cell, value in read.items()]
     fields += [("inputs", cell) for cell in _first(cells, MOST)]
-    for reading in record["readings"]:
+    for reading in told["readings"]:
         fields += [("also read", text) for text in _cells_of(reading, origin["inputs"])]
     for run, how in origin.get("runs", {}).items():
         fields.append(("run", f"{run}: {', '.join(f'{k} {v}' for k, v in how.items())}"))
@@ -187,11 +237,13 @@ def as_text(record: Record) -> str:
 def _judged(record: Record) -> list[Field]:
     """What is printed, what is recomputed, and how they compare."""
     origin, unit = record["provenance"], f" {record['unit']}" if record["unit"] else ""
+    printed, recomputed = _beside(record)
     return [
         ("quantity", record["quantity"]),
+        ("model", record["model"]),
         ("where", place(record)),
-        ("printed", f"{short_text(record['published'], record['decimals'])}{unit}"),
-        ("recomputed", f"{_every_digit(record['recomputed'])}{unit}"),
+        ("printed", f"{printed}{unit}"),
+        ("recomputed", f"{recomputed}{unit}"),
         ("noise", noise(record)),
         ("control", control(record)),
         ("verdict", f"{record['verdict']}; compared: {record['compared']}"),
@@ -201,11 +253,15 @@ def _judged(record: Record) -> list[Field]:
     ]
 
 
-def _method(now: Record) -> list[Field]:
-    """The functions of the rule, and what it gives."""
+def _method(now: Record, recomputed: Any, names: Names) -> list[Field]:
+    """The functions of the rule, and whether it gives now what is recorded."""
     method = now.get("method", [])
     functions = [("method", f"{one['name']}: {one['says']} ({one['at']})") for one in method]
-    return [*functions, ("now", _every_digit(now["value"]) if method else None)]
+    if not method:
+        return functions
+    value = now["value"]
+    said = "the same" if value == recomputed else f"not {_every_digit(recomputed)} as recorded"
+    return [*functions, ("now", f"{in_words(_short(value), names)}, {said}")]
 
 
 def _cells_of(reading: Record, inputs: Iterable[str]) -> list[str]:
@@ -223,7 +279,19 @@ def _first(cells: list[str], most: int) -> list[str]:
     return [*cells[:most], *([f"... and {n_more} more; --json lists all"] if n_more > 0 else [])]
 
 
+def _beside(record: Record) -> tuple[str, str]:
+    """Printed and recomputed, with digits enough to tell them apart where they differ."""
+    values = record["published"], record["recomputed"]
+    printed, recomputed = short_text(values[0], record["decimals"]), _short(values[1])
+    if record["verdict"] == "differs" and printed == recomputed:
+        return _every_digit(values[0]), _every_digit(values[1])
+    return printed, recomputed
+
+
+def _short(value: Any) -> str:
+    """A value as it is compared by eye; --json has every digit."""
+    return "-" if value is None else short_text(value, None)
+
+
 def _every_digit(value: Any) -> str:
-    return (
-        short_text(value, None) if isinstance(value, list) else "-" if value is None else str(value)
-    )
+    return _short(value) if value is None or isinstance(value, list) else str(value)

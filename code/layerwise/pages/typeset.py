@@ -10,7 +10,7 @@ from pathlib import Path
 from layerwise.errors import LayerwiseError
 from layerwise.files import atomic_path
 
-EPOCH = "1767225600"  # 2026-01-01, unless SOURCE_DATE_EPOCH says otherwise
+EPOCH = "1767744000"  # 2026-01-07, as in the Makefile, unless SOURCE_DATE_EPOCH says otherwise
 # LaTeX reads and writes below the document's folder only, whatever the machine's settings allow.
 CONFINED = {"FORCE_SOURCE_DATE": "1", "openin_any": "p", "openout_any": "p", "shell_escape": "f"}
 APT = "apt-get install texlive-latex-recommended texlive-latex-extra texlive-science latexmk"

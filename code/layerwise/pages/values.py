@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,9 @@ from layerwise.errors import LayerwiseError
 
 LONGEST_LIST = 6
 NOTHING = "–"
+# What keyboards lack. A hyphen that begins a number is a minus; one in a name or between numbers is
+# none. Read alike by Python and JavaScript.
+SIGNS = ((r"(?<![\w.)\]*-])-(?=\.?\d)", "\u2212"), (">=", "≥"), ("<=", "≤"))
 
 
 def rounded(value: Any, decimals: int | None = None, *, sign: bool = False) -> str:
@@ -28,8 +32,10 @@ def rounded(value: Any, decimals: int | None = None, *, sign: bool = False) -> s
 
 
 def number_text(value: float | int, decimals: int | None = None) -> str:
-    """A number as text, NaN (which notebooks saved) as such."""
-    return json.dumps(value) if decimals is None else f"{value:.{decimals}f}"
+    """A number as text, NaN (which notebooks saved) as such; -1 decimals are tens, -2 hundreds."""
+    if decimals is None:
+        return json.dumps(value)
+    return f"{round(value, decimals):.0f}" if decimals < 0 else f"{value:.{decimals}f}"
 
 
 def value_text(
@@ -43,7 +49,8 @@ def value_text(
     """A number, a label, a truth value, a list of these, or nothing.
 
     Arguments:
-        decimals: of numbers that are not whole; anything but an int: every digit.
+        decimals: of numbers that are not whole, negative where print rounds to tens or hundreds;
+            anything but an int: every digit.
         number, text: how a number and a label are written.
     """
     if value is None:
@@ -71,3 +78,10 @@ def short_text(value: Any, decimals: int | str | None) -> str:
     if isinstance(value, list) and len(value) > LONGEST_LIST:
         return f"{short_text(value[:LONGEST_LIST], decimals)}, … ({len(value)} values)"
     return value_text(value, decimals, number=number)
+
+
+def with_signs(text: str) -> str:
+    """A text with true signs: a minus where a hyphen begins a number, and ≤ and ≥."""
+    for typed, sign in SIGNS:
+        text = re.sub(typed, sign, text)
+    return text

@@ -1,4 +1,16 @@
-"""Folders in the place where a reader's model is analysed."""
+"""What stands in the place where a reader's model is analysed."""
 
 STATES = "hidden_states"
 AGAIN = "hidden_states_again"  # of replicates with rounding noise, and of random weights
+FOLDERS = (STATES, AGAIN, "figures", "tables")
+# The result documents; those of what was measured again.
+RESULTS = (
+    "validation", "layers", "category_bootstrap", "bins", "pairs", "anisotropy", "sensitivity",
+    "gains", "spectral",
+)  # fmt: skip
+REPLICATES, CONTROL = "replicates", "control"
+FILES = (
+    "index.html",
+    "tables.tex",
+    *(f"{name}.json" for name in (*RESULTS, REPLICATES, CONTROL)),
+)

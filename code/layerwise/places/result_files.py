@@ -44,6 +44,7 @@ INPUTS = R + "input_dependency_thermodynamics.json"
 LLAMAS = R + "llama2_vs_llama31_hypothesis_test.json"
 HYPOTHESES = R + "llama_anomaly_hypothesis_tests.json"
 MISTRAL = R + "mistral_paradox_investigation_results.json"
+BRAKE = R + "RLHF_safety_brake_test_results.json"
 HEADS = R + "beautiful_ones_analysis_20260105_164639.json"
 # gains
 SWEEP = R + "pythia_family_NO_FINAL_LN_20260105_174820.json"
@@ -77,6 +78,7 @@ TYPED_MODELS = "notebook 003"  # Paper 1's models on scientific facts, with thre
 TYPED_LAYER = "notebook 004"  # the layer of Paper 2 that a profile is compared with
 TYPED_CURVE = "notebook Llama"  # Pythia's r, with two decimals
 NUMBERS = "numbers of dataset.json"  # in statements that the paper quotes
+FIGURE_1 = "figure 1 of Paper 1"  # rows of pixels in the picture that its archive holds
 WORDS = "words of dataset.json"  # white-space words per statement of the neutral categories
 
 # Ours, for what was measured and never published: `beyond/<experiment>`, by model.
@@ -95,7 +97,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
         *(SCALING, CONSOLIDATED, PHASE_SUMMARY, APERTUS, GEMMA, LLAMA, TEMPLATE),
     ),
     "paper3.csv": (
-        *(ANISOTROPY, GEMMA_ANISOTROPY, FOUR, INPUTS, LLAMAS, HYPOTHESES, MISTRAL, HEADS),
+        *(ANISOTROPY, GEMMA_ANISOTROPY, FOUR, INPUTS, LLAMAS, HYPOTHESES, MISTRAL, BRAKE, HEADS),
     ),
     "paper3-gains.csv": (
         *(SWEEP, HUNT, CLEAN, MODULES["pythia-6p9b"], MODULES["pythia-1p4b"]),

@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from layerwise import workers
-from layerwise.errors import LayerwiseError
-from layerwise.files import from_environment, is_first_process, locked
+from layerwise.errors import LayerwiseError, system_in_words
+from layerwise.files import is_first_process, locked, n_processes
 from layerwise.places.folders import AGAIN, STATES
-from layerwise.reader.request import requested
+from layerwise.reader.request import Request, requested
+from layerwise.reader.several import check_each
 
 if TYPE_CHECKING:  # torch, and what draws, are imported once the inputs are right
     from layerwise.reader.result import Result
 
 
+@system_in_words()
 def analyze(
     model: Any,
     pairs: Any,
@@ -30,6 +32,8 @@ def analyze(
     layers: Sequence[int] | None = None,
     seed: int = 42,
     without: Sequence[str] = (),
+    limit: int | None = None,
+    chat_template: bool = False,
     replicates: int = 5,
     control: int = 0,
 ) -> "Result":
@@ -37,7 +41,9 @@ def analyze(
 
     Args:
         model: a checkpoint folder, a hub id (safetensors only; no code of a checkpoint is ever
-            run), or a causal language model of transformers that is loaded already.
+            run), or a causal language model of transformers that is loaded already. Of a list of
+            folders and hub ids each is analysed, into a folder of its own in `out`, and what
+            `compare` says of them is returned.
         pairs: statement pairs: a file (JSON, CSV, JSON Lines), what JSON holds as a dictionary, a
             data frame with the columns category, a, b; or `"papers"`, the papers' own 230.
         prompts: single texts, for gains and anisotropy: a file, a list of texts, a data frame with
@@ -48,25 +54,23 @@ def analyze(
         revision: commit, tag or branch of a hub id; `main` by default. The commit is recorded.
         dtype: float32 (the default), float16 or bfloat16; a loaded model has its own.
         device: cpu (the default), cuda, cuda:1, or auto (several GPUs); a loaded model has its own.
-        layers: numbers from 0 (what enters block 0) to n_layers (behind the final norm); every 4th
+        layers: numbers from 0 (what enters block 0) to n_layers (after the final norm); every 4th
             and the last by default.
-        seed: of every resample.
+        seed: for the resampling.
         without: gains, spectral or both, to leave out.
+        limit: only so many pairs of each category, the first ones; at least 2; for a first look.
+        chat_template: put every statement into the tokenizer's own chat template, as Paper 2 did:
+            one message of a user, no header of an answer. Prompts stay as they are.
         replicates: how often a model in 16 bits is measured again with noise of the size of
             rounding, which says how far every answer may move; none in float32.
         control: how many draws of random weights, in the same architecture and with the same
-            tokenizer and texts, are asked the same; each takes as long as the model, and its
-            memory beside it.
+            tokenizer and texts, are measured in the same way; each takes as long as the model, and
+            its memory beside it.
 
     Raises:
         LayerwiseError: with the rule, what came and the fix. Texts and checkpoint folder are
             checked before torch is imported; after an error nothing is left behind.
     """
-    is_loaded = not isinstance(model, str | Path)
-    if is_loaded and (revision, dtype, device) != (None, None, None):
-        raise LayerwiseError(
-            "a loaded model has its revision, dtype and device; load it with those you want"
-        )
     asked = {
         "out": out,
         "revision": revision,
@@ -75,10 +79,28 @@ def analyze(
         "layers": layers,
         "seed": seed,
         "without": without,
+        "limit": limit,
+        "chat_template": chat_template,
         "replicates": replicates,
         "control": control,
     }
-    request = requested(model, pairs, prompts, asked)
+    if isinstance(model, list | tuple):
+        return _each(model, pairs, prompts, tokenizer, asked)
+    is_loaded = not isinstance(model, str | Path)
+    if is_loaded and (revision, dtype, device) != (None, None, None):
+        raise LayerwiseError(
+            "a loaded model has its revision, dtype and device; load it with those you want"
+        )
+    if tokenizer is not None and not is_loaded:
+        raise LayerwiseError(
+            "a folder or a hub id has its own tokenizer, found another one given; leave it out"
+        )
+    return _analyzed(model, tokenizer, requested(model, pairs, prompts, asked))
+
+
+def _analyzed(model: Any, tokenizer: Any, request: Request) -> "Result":
+    """One model, loaded already or to be loaded, as it is requested."""
+    is_loaded = not isinstance(model, str | Path)
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(_folder(request.choices["out"]))
         writes = request.choices["out"] is not None and is_first_process()
@@ -100,6 +122,21 @@ def analyze(
             return analyze_checkpoint(checkpoint, request, folder / STATES, written_to)
 
 
+def _each(
+    models: Sequence[Any], pairs: Any, prompts: Any, tokenizer: Any, asked: dict[str, Any]
+) -> "Result":
+    """Each model by itself, all of them checked before the first is run; then compared."""
+    from layerwise.reader.compare import compare
+
+    if tokenizer is not None:
+        raise LayerwiseError("a tokenizer is of one loaded model, found several models; leave it")
+    todo = check_each(models, pairs, prompts, asked)
+    results = [_analyzed(model, None, request) for model, request in todo]
+    folders = [folder for _, request in todo if (folder := request.choices["out"])]
+    writes = folders and is_first_process()
+    return compare(folders, asked["out"]) if writes else compare(results)
+
+
 @contextlib.contextmanager
 def _folder(out: Path | None) -> Iterator[Path]:
     """Where hidden states and results go: a folder for the time of the block where none is given.
@@ -110,7 +147,7 @@ def _folder(out: Path | None) -> Iterator[Path]:
     if out is not None:
         yield out
         return
-    if from_environment("WORLD_SIZE", 1, 2**16) not in (None, 1):
+    if n_processes() > 1:
         raise LayerwiseError(
             "several processes work in one folder, found none; give `out`, the same in all"
         )

@@ -1,20 +1,17 @@
 """`layerwise.compare`: scaling.json and its page <- the result files of several analyses."""
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from layerwise.analyses import OF_READER, depth_curves, scaling
-from layerwise.analyses.evidence import Evidence
-from layerwise.errors import LayerwiseError
+from layerwise.analyses import OF_READER, scaling
+from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import read_json, sha256_of
-from layerwise.inputs.published import read_published
-from layerwise.inputs.shapes import Loose, Whole, require_shape
-from layerwise.inputs.upstream import PUBLISHED
-from layerwise.pages.own_model import require_templates
+from layerwise.inputs.shapes import Loose, Place, Whole, converted, require_shape
 from layerwise.pages.own_model.across import page_of
+from layerwise.reader.papers import papers
 from layerwise.reader.result import Document, Result
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 
@@ -58,6 +55,7 @@ class Analysed:
         return [(f"{self.folder}/layers.json", f"sha256:{digest}")]
 
 
+@system_in_words()
 def compare(models: Sequence[Result | str | Path], out: str | Path | None = None) -> Result:
     """Several models beside each other and the papers': curves, peaks and claims, in this order.
 
@@ -69,38 +67,59 @@ def compare(models: Sequence[Result | str | Path], out: str | Path | None = None
         LayerwiseError: for fewer than two models, a folder without `layers.json`, a result file of
             another shape, or two of one name.
     """
-    if len(models) < 2:
+    is_one = isinstance(models, str | Path | Result) or not isinstance(models, Iterable)
+    given: list[Any] = [models] if is_one else list(models)
+    if wrong := [one for one in given if not isinstance(one, str | Path | Result)]:
         raise LayerwiseError(
-            f"scaling compares at least two models, found {len(models)}; "
+            "scaling compares results of `analyze` or their folders, found "
+            f"{type(wrong[0]).__name__}; name the --out folders of several runs"
+        )
+    if len(given) < 2:
+        raise LayerwiseError(
+            f"scaling compares at least two models, found {len(given)}; "
             "name the --out folders of several `layerwise analyze` runs"
         )
     if out is not None:
-        require_templates()
-    analysed = [_of(given) for given in models]
+        out = converted("compare: out", Place, out)
+    analysed = [_of(one) for one in given]
     documents = _by_name(analysed)
     comparison = scaling.compare({display: of["layers"] for display, of in documents.items()})
-    papers = Evidence(read_published(PUBLISHED), Draws(N_RESAMPLES, LEVEL, SEED))
+    of_papers = papers(Draws(N_RESAMPLES, LEVEL, SEED))
     with _whole(documents):
-        curves = depth_curves.published(papers)
-        own = page_of(documents, comparison, papers, curves)
+        own = page_of(
+            documents, comparison, of_papers.evidence, of_papers.printed, of_papers.curves
+        )
+        chosen = [line for name, of in documents.items() for line in _cautions(name, of)]
         own = replace(
             own,
             settings=[*own.settings, *(one for of in analysed for one in of.settings)],
+            cautions=[*own.cautions, *chosen],
             random_weights=any(of.has_random_weights for of in analysed),
         )
-        found = Result(documents, {"scaling": comparison}, own, curves)
+        found = Result(documents, {"scaling": comparison}, own, of_papers.curves)
         return found if out is None else found.save(out)
 
 
 def _of(given: Result | str | Path) -> Analysed:
     """What was given, or what its folder holds, of which the document on layers must be there."""
     if isinstance(given, Result):
-        return Analysed(next(iter(given.models.values())), given.page.random_weights)
+        return Analysed(next(iter(given.models.values())), given._page.random_weights)
     folder = Path(given)
     require_shape(folder / "layers.json", Layers, read_json(folder / "layers.json"), AGAIN)
     names = [name for name in OF_READER if (folder / f"{name}.json").is_file()]
     documents = {name: read_json(folder / f"{name}.json") for name in names}
     return Analysed(documents, _is_random(folder), folder)
+
+
+def _cautions(name: str, documents: Mapping[str, Document]) -> list[str]:
+    """What was measured of a model in another way than of the papers', and perhaps of others."""
+    chosen = documents.get("validation", {}).get("_metadata", {})
+    found = []
+    if "limit" in chosen:
+        found.append(f"{name}: only the first {chosen['limit']} pairs of each category.")
+    if chosen.get("chat_template"):
+        found.append(f"{name}: statements in its chat template.")
+    return found
 
 
 def _is_random(folder: Path) -> bool:

@@ -1,9 +1,11 @@
 """How long `analyze` will take here, part by part, before anything runs.
 
 The passes are 2 * parameters * tokens at `PASSES` of the rate of a matrix product, which on a CPU
-is measured on the spot. All else was measured once, at `MEASURED_AT` (benchmarks/README.md), and
-takes as much longer as a core here is slower. Spectra are computed beside the statistics. It is
-the time of a machine that does nothing else.
+is measured on the spot. The density near a statement compares every pair with every other, at
+`NEIGHBOURS` of that rate: 4 * pairs squared * hidden size, twice for a layer (with the first token
+and without) and once before the final norm. All else was measured once, at `MEASURED_AT`
+(benchmarks/README.md), and takes as much longer as a core here is slower. Spectra are computed
+beside the statistics. It is the time of a machine that does nothing else.
 """
 
 import time
@@ -20,6 +22,7 @@ from layerwise.workers import MOST
 
 SIDE, ROUNDS = 1024, 20  # of the measured product: 40 GFLOP, a fraction of a second
 PASSES = 0.65  # of the rate of a matrix product: README says 0.60 to 0.80
+NEIGHBOURS = 0.45  # of it: in float64, and the nearest are picked
 HALF = 1.5  # a CPU without matrix units takes so much longer in 16 bits
 # Seconds of one core that multiplies float32 matrices at this rate.
 MEASURED_AT = 125e9  # FLOP/s
@@ -66,7 +69,8 @@ def duration(
     *,
     size: int,
     n_layers: int,
-    points: int,
+    pairs: int,
+    sampled: int,
     dtype: str = "float32",
     device: str = "cpu",
     singular: bool = True,
@@ -77,7 +81,7 @@ def duration(
     Args:
         config: of the checkpoint, for its heads.
         size, n_layers: hidden size and blocks.
-        points: pairs times sampled layers.
+        pairs, sampled: how many there are, and of how many layers they are measured.
         singular: whether there are spectra of the weights.
         rate: FLOP/s of a float32 matrix product here; None: measured now.
     """
@@ -92,12 +96,13 @@ def duration(
     rows = (size, size, size * keys // heads, size * keys // heads)  # W_Q, W_O, W_K, W_V
     eigenvalues = n_layers * EIGENVALUES * sum(n**3 for n in rows) * singular
     once, each = PAIRS
+    compared = (2 * sampled + 1) * 4 * pairs**2 * size
     workers = min(cores, MOST)
     return Duration(
         start=START * slower + parameters * BYTES[dtype] / needs.DISK_RATE,
         passes=2 * parameters * tokens / of_passes,
         singular_values=eigenvalues * slower / workers,
-        statistics=(once + each * points) * slower,
+        statistics=(once + each * pairs * sampled) * slower + compared / (NEIGHBOURS * rate),
         figures=FIGURES * slower / workers,
         cores=cores,
     )

@@ -2,16 +2,18 @@
 
 from pathlib import Path
 
-from layerwise.analyses import depth_curves, of_reader
-from layerwise.analyses.evidence import Evidence
-from layerwise.analyses.questions.answers import Answer, answers, in_print
-from layerwise.analyses.questions.beside import CONTROL, REPLICATES, controlled, replicated
-from layerwise.experiments.of_own_model import Measured, Measuring
+from layerwise.analyses import of_reader
+from layerwise.analyses.questions.answers import Answer, answers
+from layerwise.analyses.questions.beside import controlled, replicated
+from layerwise.experiments.of_own_model import Measuring
+from layerwise.experiments.of_pairs.reader import Measured
 from layerwise.extraction.load import Checkpoint
 from layerwise.extraction.rounding import rounds
-from layerwise.inputs.published import read_published
-from layerwise.inputs.upstream import PUBLISHED
+from layerwise.extraction.token_ids import leading_bos, render
+from layerwise.pages.own_model.cautions import limited, of_template
 from layerwise.pages.own_model.of_one import page_of
+from layerwise.places.folders import CONTROL, REPLICATES
+from layerwise.reader.papers import papers
 from layerwise.reader.request import Request
 from layerwise.reader.result import Result
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, Draws
@@ -30,29 +32,29 @@ def analyze_checkpoint(
     Raises:
         LayerwiseError: as for `Measuring.of`, or for a statistic that these numbers do not have.
     """
-    choices, published = request.choices, read_published(PUBLISHED)
+    choices = request.choices
     draws = Draws(N_RESAMPLES, LEVEL, choices["seed"])  # as the papers drew, but for the seed
-    papers = Evidence(published, draws)
-    printed = in_print(papers)
+    of_papers = papers(draws)
     measuring = Measuring(
         request.pairs,
         request.prompts,
         request.pairs_name,
         choices["layers"],
         draws,
-        published,
+        of_papers.numbers,
         choices["without"],
+        request.template,
     )
 
     def ask(measured: Measured) -> list[Answer]:
-        return answers(of_reader(measured.numbers, draws), printed)
+        return answers(of_reader(measured.numbers, draws), of_papers.printed)
 
     # fill: the lowest level of numbers, in the places of the published files
     measured = measuring.of(checkpoint, states)
     # analyse: documents, by the rules of the published files
     documents = of_reader(measured.numbers, draws)
     # ask: the papers' questions; again after rounding noise, and of random weights
-    answered = answers(documents, printed)
+    answered = answers(documents, of_papers.printed)
     n_noisy = choices["replicates"] if rounds(checkpoint.dtype) else 0
     noisy = map(ask, measuring.replicates(checkpoint, n_noisy, states))
     random = map(ask, measuring.random_weights(checkpoint, choices["control"], states))
@@ -61,9 +63,30 @@ def analyze_checkpoint(
         CONTROL: controlled(answered, list(random)),
     }
     documents |= {name: document for name, document in beside.items() if document}
+    documents["validation"]["_metadata"] |= request.chosen
     # page: what it says; in grey are the papers' curves
-    page = page_of(checkpoint, measured, documents, answered, beside, request.pairs, draws)
-    curves = depth_curves.published(papers)
-    result = Result({checkpoint.display: documents}, documents, page, curves)
+    has_template = bool(getattr(checkpoint.tokenizer, "chat_template", None))
+    page = page_of(
+        measured,
+        documents,
+        answered,
+        beside,
+        request.pairs,
+        draws,
+        random_weights=checkpoint.has_random_weights,
+        of_texts=_of_texts(checkpoint, request),
+        unused_template=has_template and request.template == "none",
+    )
+    result = Result({checkpoint.display: documents}, documents, page, of_papers.curves)
     # draw, and write everything
     return result if out is None else result.save(out)
+
+
+def _of_texts(checkpoint: Checkpoint, request: Request) -> list[str]:
+    """What to know of the texts: which were left out, and what they stand in."""
+    found = limited(request.pairs, request.n_given)
+    if request.template != "none":
+        tokenizer = checkpoint.tokenizer
+        first = render(tokenizer, request.pairs.statements[0], request.template)
+        found += of_template(leading_bos(tokenizer, first))
+    return found

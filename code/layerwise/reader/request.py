@@ -4,28 +4,40 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from pydantic import Field
 from typing_extensions import TypedDict
 
-from layerwise.errors import LayerwiseError, TextError
+from layerwise.errors import LayerwiseError, TextError, require_extra
 from layerwise.extraction.checkpoint_folder import check_folder
+from layerwise.extraction.needs import require_address_space
+from layerwise.extraction.token_ids import Wrapping
+from layerwise.files import n_processes, require_kind
 from layerwise.inputs.models import Dtype
-from layerwise.inputs.shapes import Device, Seed, Times, converted
-from layerwise.inputs.texts import StatementPairs, place_of, read_pairs, read_prompts
-from layerwise.pages.own_model import require_templates
+from layerwise.inputs.shapes import Device, Place, Seed, Times, converted
+from layerwise.inputs.texts import (
+    MIN_PAIRS_PER_CATEGORY,
+    StatementPairs,
+    place_of,
+    read_pairs,
+    read_prompts,
+)
+from layerwise.places.folders import FILES, FOLDERS
 
 
 class Choices(TypedDict):
     """What a caller is left to choose, as `analyze` explains it."""
 
-    out: Path | None
+    out: Place | None
     revision: str | None
     dtype: Dtype | None
     device: Device | None
     layers: list[int] | None
     seed: Seed
     without: list[Literal["gains", "spectral"]]
+    limit: Annotated[int, Field(ge=MIN_PAIRS_PER_CATEGORY)] | None
+    chat_template: bool
     replicates: Times
     control: Times
 
@@ -43,6 +55,7 @@ class Request:
     pairs_name: str
     prompts_name: str
     choices: Choices
+    n_given: int  # pairs, before `limit`
 
     @property
     def texts(self) -> dict[str, Sequence[str]]:
@@ -50,14 +63,26 @@ class Request:
         return {"statements": self.pairs.statements, "prompts": self.prompts}
 
     @property
+    def chosen(self) -> dict[str, Any]:
+        """What the texts are that the papers' were not, as the result records it."""
+        limit = {"limit": self.choices["limit"]} if len(self.pairs) < self.n_given else {}
+        return limit | ({"chat_template": True} if self.choices["chat_template"] else {})
+
+    @property
     def loading(self) -> dict[str, Any]:
-        """How the model is loaded, and the texts that its tokenizer is tried on."""
+        """How the model is loaded, and the texts that its tokenizer is tried on, as templated."""
         return {
             "dtype": self.choices["dtype"] or "float32",
             "device": self.choices["device"] or "cpu",
             "revision": self.choices["revision"],
             "texts": self.texts,
+            "template": self.template,
         }
+
+    @property
+    def template(self) -> Wrapping:
+        """What every statement is put into."""
+        return "own" if self.choices["chat_template"] else "none"
 
     @contextlib.contextmanager
     def blamed(self) -> Iterator[None]:
@@ -80,18 +105,45 @@ def requested(model: Any, pairs: Any, prompts: Any, asked: dict[str, Any]) -> Re
     Raises:
         LayerwiseError: if it is not.
     """
-    choices: Choices = converted("analyze", Choices, asked)
+    return requested_of_each([(model, asked)], pairs, prompts)[0]
+
+
+def requested_of_each(
+    models: Sequence[tuple[Any, dict[str, Any]]], pairs: Any, prompts: Any
+) -> list[Request]:
+    """The same of every model with its choices; the texts are read once.
+
+    Raises:
+        LayerwiseError: if one of them is not right.
+    """
+    require_extra("models")
+    every: list[Choices] = [converted("analyze", Choices, asked) for _, asked in models]
+    n_processes()
+    require_address_space()
     statement_pairs = read_pairs(pairs)
     texts = () if prompts is None else read_prompts(prompts)
-    if isinstance(model, str | Path) and Path(model).exists():
-        check_folder(Path(model))
-    if (out := choices["out"]) is not None:
-        if out.exists() and not out.is_dir():
-            raise LayerwiseError(
-                f"{out}: --out must be a folder, found a file; choose another place"
-            )
-        require_templates()
-    return Request(statement_pairs, texts, named(pairs), named(prompts), choices)
+    names = named(pairs), named(prompts)
+    for (model, _), choices in zip(models, every, strict=True):
+        if isinstance(model, str | Path) and Path(model).exists():
+            check_folder(Path(model))
+        if choices["out"] is not None:
+            _check_place(choices["out"])
+    return [
+        Request(_limited(statement_pairs, choices), texts, *names, choices, len(statement_pairs))
+        for choices in every
+    ]
+
+
+def _check_place(out: Path) -> None:
+    """Refuse a folder of results that cannot be one: now, not after hours."""
+    if out.exists() and not out.is_dir():
+        raise LayerwiseError(f"{out}: --out must be a folder, found a file; choose another place")
+    for name in (*FOLDERS, *FILES):
+        require_kind(out / name, is_folder=name in FOLDERS)
+
+
+def _limited(pairs: StatementPairs, choices: Choices) -> StatementPairs:
+    return pairs if choices["limit"] is None else pairs.first(choices["limit"])
 
 
 def named(given: Any) -> str:

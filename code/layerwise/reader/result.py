@@ -1,20 +1,25 @@
 """What the Python interface gives of readers' models: documents, tables, figures, a page."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import escape
+from rich.console import Group, RenderableType
+from rich.text import Text
 
 from layerwise.analyses.depth_curves import Curves
+from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.figures.numbers import Numbers
 from layerwise.files import dated, together, write_json
+from layerwise.inputs.shapes import Place, converted
 from layerwise.pages.html import reveal_all
 from layerwise.pages.own_model import figures
-from layerwise.pages.own_model.page import Own, answer, write
+from layerwise.pages.own_model.page import Own, in_short, write
 from layerwise.pages.tables import Table
+from layerwise.terminal import FAINT, OPEN, as_text, grid, line, prose, said, word
 
 if TYPE_CHECKING:  # matplotlib is for who looks at figures
     from layerwise.figures.drawing import Drawn
@@ -25,36 +30,132 @@ ONE = Path(), "index.html"
 ACROSS = Path("scaling"), "scaling.html"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
-    """What `analyze` found on a model, or `compare` on several.
+    """What `analyze` found on a model, or `compare` on several; printed, it shows the answers.
 
     Attributes:
-        models: `{model: {analysis: document}}`: what the result files of `analyze` hold, with the
-            keys of the published ones.
         documents: `{name: document}`, what `save` writes as NAME.json: of one model its analyses;
             of several `scaling`.
-        page: what the page says: `settings` (what was measured and how), `cautions`, `answers` (the
-            papers' claims on this model), `absent` (`{analysis: why there is none}`).
+        models: `{model: {analysis: document}}`: what the result files of `analyze` hold, with the
+            keys of the published ones.
         folder: where the files are; None: nowhere yet.
     """
 
-    models: Mapping[str, Mapping[str, Document]] = field(repr=False)
-    documents: Mapping[str, Document] = field(repr=False)
-    page: Own = field(repr=False)
-    beside: Curves = field(repr=False)
+    models: Mapping[str, Mapping[str, Document]]
+    documents: Mapping[str, Document]
+    _page: Own
+    _beside: Curves
     folder: Path | None = None
 
+    def __repr__(self) -> str:
+        return as_text(self)
+
+    def __rich__(self) -> RenderableType:
+        """The answers, then what to know of them; random weights' are said to be such first."""
+        warned = [said(f"Warning: {caution}", OPEN) for caution in self.cautions]
+        first = warned[: int(self._page.random_weights)]
+        title = Text.assemble(said(self._page.display, "bold"), *(["\n"] if first else []), *first)
+        return Group(title, self._answers, *warned[len(first) :])
+
     @property
-    def is_one(self) -> bool:
+    def _answers(self) -> RenderableType:
+        """The table of answers, the words in their colours."""
+        table = self.answers
+        rows = grid([*table.columns], [*table.columns][2:] if self._is_one else [])
+        for row in table.texts:
+            question, *cells = row
+            rows.add_row(said(question), *map(word, cells))
+        notes = [prose(said(note, FAINT)) for note in table.notes]
+        return Group(said(table.caption, "bold"), rows, *notes)
+
+    @property
+    def _is_one(self) -> bool:
         """Of one model, not of several."""
         return len(self.models) == 1
 
     @property
+    def settings(self) -> dict[str, str]:
+        """What was measured, and how: model, revision, dtype, pairs, layers, seed, versions."""
+        return dict(self._page.settings)
+
+    @property
+    def cautions(self) -> list[str]:
+        """What to know before the numbers are believed, a sentence or two each."""
+        return list(self._page.cautions)
+
+    @property
+    def absent(self) -> dict[str, str]:
+        """`{analysis: why it is not there}`."""
+        return dict(self._page.absent)
+
+    @property
+    def answers(self) -> Table:
+        """The papers' questions: a row each with the answer, or of several models a column each."""
+        own = self._page
+        return own.matrix or in_short(own.answers)
+
+    @property
+    def claims(self) -> Table:
+        """The same questions under every choice of method, and the papers' models."""
+        return self._table("claims")
+
+    @property
+    def categories(self) -> Table:
+        """Uniformity, asymmetry (UA) and preference of every category."""
+        return self._table("categories")
+
+    @property
+    def layers(self) -> Table:
+        """r of asymmetry and preference over the categories, by layer and by pooling."""
+        return self._table("layers")
+
+    @property
+    def intervals(self) -> Table:
+        """The same by layer with its interval."""
+        return self._table("intervals")
+
+    @property
+    def pairs(self) -> Table:
+        """r of five measures of a pair and its preference, by layer, with intervals."""
+        return self._table("pairs")
+
+    @property
+    def by_pair(self) -> Table:
+        """A row per pair: NLL of both sides, preference, measures at the last layer."""
+        return self._table("by-pair")
+
+    def frame(self, name: str) -> Any:
+        """A table of `tables`, or `answers`, as a pandas DataFrame: `result.frame("layers")`.
+
+        Raises:
+            LayerwiseError: for another name, or where pandas is not installed.
+        """
+        return (self.answers if name == "answers" else self._table(name)).to_pandas()
+
+    def _table(self, name: str) -> Table:
+        if name not in self.tables:
+            raise LayerwiseError(
+                f"a table of this result is one of answers, {', '.join(self.tables)}, found "
+                f"{name!r:.80}"
+            )
+        return self.tables[name]
+
+    @property
     def summary(self) -> str:
-        """What the command line says of what was saved, and where."""
-        (part, index), out = ONE if self.is_one else ACROSS, self.folder
-        of = "" if self.is_one else f" of {', '.join(self.models)}"
+        """What the command line says: the answers, what to know of them, where the files are."""
+        return as_text(self.said)
+
+    @property
+    def said(self) -> RenderableType:
+        """The same as it is printed on a terminal, by rich."""
+        return Group(self, "", *map(line, self._files))
+
+    @property
+    def _files(self) -> list[str]:
+        """Where the files are, and which there are not."""
+        (part, index), out = ONE if self._is_one else ACROSS, self.folder
+        of = "" if self._is_one else f" of {', '.join(self.models)}"
         files = f"{', '.join(f'{name}.json' for name in self.documents)}{of}"
         lines = [f"{files}, saved nowhere yet"]
         if out is not None:
@@ -63,14 +164,12 @@ class Result:
                 f"the page: {out / index}; tables: {out / part}/tables, {out / part}/tables.tex; "
                 f"figures: {out / part}/figures",
             ]
-        lines += [f"warning: {caution}" for caution in self.page.cautions]
-        lines += [f"no {name}.json: {reason}" for name, reason in self.page.absent.items()]
-        return "\n".join(lines)
+        return [*lines, *(f"no {name}.json: {reason}" for name, reason in self.absent.items())]
 
     @cached_property
     def tables(self) -> dict[str, Table]:
-        """Every table of the page, and `by-pair`, by name: `.records`, `.to_pandas()`, `.csv`."""
-        return {table.name: table for table in self.page.tables}
+        """Every table of the page, by its name there: `.records`, `.to_pandas()`, `.csv`."""
+        return {table.name: table for table in self._page.tables}
 
     @cached_property
     def figures(self) -> "dict[str, Drawn]":
@@ -80,6 +179,7 @@ class Result:
         drawn = draw_all(self._numbers, self._figures)
         return {one.name: one for one in drawn if one.figure is not None}
 
+    @system_in_words()
     def save(self, folder: str | Path) -> "Result":
         """Draw the figures; write the result files, figures, tables and page, all or none of them.
 
@@ -91,31 +191,31 @@ class Result:
         """
         from layerwise.figures.drawing import print_all
 
-        folder = Path(folder)
-        part, index = ONE if self.is_one else ACROSS
-        with together(folder) as new:
+        place: Path = converted("save", Place, folder)
+        part, index = ONE if self._is_one else ACROSS
+        with together(place) as new:
             for name, document in self.documents.items():
                 write_json(new / f"{name}.json", dated(dict(document)))
-            write(self.page, print_all(self._numbers, self._figures), new, part, index)
-        for name in self.page.absent:  # an earlier run may have had them
-            (folder / f"{name}.json").unlink(missing_ok=True)
-        return replace(self, folder=folder)
+            write(self._page, print_all(self._numbers, self._figures), new, part, index)
+        for name in self._page.absent:  # an earlier run may have had them
+            (place / f"{name}.json").unlink(missing_ok=True)
+        return replace(self, folder=place)
 
     @property
     def _numbers(self) -> Numbers:
         """What the figures read."""
         return figures.numbers_of(
-            self.models, random_weights=self.page.random_weights, beside=self.beside
+            self.models, random_weights=self._page.random_weights, beside=self._beside
         )
 
     @property
     def _figures(self) -> Sequence[str]:
-        return figures.OF_ONE if self.is_one else figures.ACROSS
+        return figures.OF_ONE if self._is_one else figures.ACROSS
 
     def _repr_html_(self) -> str:
-        """What came out, then what to know of it."""
-        first = self.page.matrix or self.tables.get("claims")
-        lines = [answer(self.page.answers), *self.page.cautions]
-        said = "".join(f"<p>{escape(reveal_all(line))}</p>" for line in lines if line)
-        title = f"<h3>{escape(reveal_all(self.page.display))}</h3>"
-        return f"{title}{said}{first._repr_html_() if first else ''}"
+        """The answers, then what to know of them."""
+        warned = [f"<p>{escape(reveal_all(caution))}</p>" for caution in self.cautions]
+        first = int(self._page.random_weights)
+        title = f"<h3>{escape(reveal_all(self._page.display))}</h3>"
+        parts = [title, *warned[:first], self.answers._repr_html_(), *warned[first:]]
+        return "".join(parts)

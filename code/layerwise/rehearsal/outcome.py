@@ -5,8 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from tabulate import tabulate
-
+from layerwise import terminal
 from layerwise.ledger.verdicts import AS_RANDOM, NO_CONTROL, NO_NOISE, TOO_NOISY
 
 Record = Mapping[str, Any]  # of a claim, as in claims.json
@@ -64,7 +63,7 @@ def outcome(records: Iterable[Record]) -> str:
         *rows(again, kind_of),
     ]
     heads = ["", *(f"paper {paper}" for paper in papers)]
-    return tabulate(table, heads, "plain", maxcolwidths=[WIDTH])
+    return terminal.counts(heads, table, WIDTH)
 
 
 def why_without(record: Record) -> str:

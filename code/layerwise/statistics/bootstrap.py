@@ -79,9 +79,10 @@ def correlation_interval(
 
     Arguments:
         whole_range_if_scarce: notebook 000's fallback: under 100 usable resamples give the
-            interval [-1, 1], under three points r = 0 as well (and draw nothing).
+            interval [-1, 1], under three points, or where a series does not vary, r = 0 as well
+            (and draw nothing).
     """
-    if whole_range_if_scarce and len(x) < MIN_POINTS:
+    if whole_range_if_scarce and (len(x) < MIN_POINTS or not np.ptp(x) or not np.ptp(y)):
         return CorrelationInterval(-1.0, 1.0, r=0.0, n_kept=0)
     r = pearson_r(x, y, names)
     x, y = unit_scale(x), unit_scale(y)

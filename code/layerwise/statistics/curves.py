@@ -93,3 +93,8 @@ def bell_test(values: Sequence[float]) -> BellTest:
 def spectrum_layers(l_star: int, n_layers: int) -> list[int]:
     """Layers whose spectra are drawn; on a small model some coincide."""
     return [0, l_star // 2, l_star, (l_star + n_layers) // 2, n_layers]
+
+
+def fishers_z(r: float) -> float:
+    """artanh r by its logarithm: `math.atanh` has other last digits from glibc 2.43 on."""
+    return math.log((1 + r) / (1 - r)) / 2

@@ -113,7 +113,7 @@ def of_r(
         return without_interval(r, n, unit, where)
     quantile = float(scipy.stats.norm.isf((1 - level) / 2))
     spread = math.sqrt(1 + r**2 / 2) if of_ranks else 1.0
-    z, half = math.atanh(r), quantile * spread / math.sqrt(n - 3)
+    z, half = curves.fishers_z(r), quantile * spread / math.sqrt(n - 3)
     return Estimate(r, math.tanh(z - half), math.tanh(z + half), n, unit, where=where)
 
 

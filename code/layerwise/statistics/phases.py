@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from layerwise.errors import LayerwiseError
+from layerwise.statistics.curves import fishers_z
 
 PHASES = ("early", "mid", "late")
 NO_TRANSITION = "---"
@@ -111,7 +112,7 @@ def fisher_interval(r: float, n: int, quantile: float = 1.959963984540054) -> tu
     """Interval of r by Fisher's z: tanh(artanh r -+ quantile / sqrt(n - 3)); 95 percent."""
     if n < 4 or not abs(r) < 1:
         raise LayerwiseError(f"Fisher's interval needs n >= 4 and |r| < 1, found n={n}, r={r}")
-    z, half = math.atanh(r), quantile / math.sqrt(n - 3)
+    z, half = fishers_z(r), quantile / math.sqrt(n - 3)
     return math.tanh(z - half), math.tanh(z + half)
 
 

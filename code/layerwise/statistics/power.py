@@ -67,3 +67,11 @@ def units_for_shares(first: float, second: float) -> int | None:
         if power_of_shares(first, second, n, n) >= POWER:
             return n
     return None
+
+
+def units_all_alike(bound: float) -> int:
+    """The fewest units which, all alike, put the exact interval of their share above a bound.
+
+    Of n in n units its low end is tail^(1/n): six units for a half, as 0.025^(1/6) = 0.54.
+    """
+    return math.floor(math.log((1 - LEVEL) / 2) / math.log(bound)) + 1

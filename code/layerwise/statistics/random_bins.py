@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from layerwise.errors import LayerwiseError
 from layerwise.statistics.correlation import MIN_POINTS, pearson_p
 
 LABELS_AT_A_TIME = 1 << 22  # all of one k and layer, unless there are more than 20,000 pairs
@@ -61,32 +60,35 @@ def sweep(
 ) -> SweepResult:
     """Correlate asymmetry and preference over the bins of each binning, then average.
 
-    Bins that hold NaN are left out; a binning with fewer than three bins is dropped. With none
-    left: r 0, SD 0, p 1, as published.
+    Bins that hold NaN are left out; a binning with fewer than three bins, or over whose bins a
+    series does not vary, is dropped. With none left: r 0, SD 0, p 1, as published.
     """
     valid = np.isfinite(asymmetries) & np.isfinite(preferences)
     enough = valid.sum(axis=1) >= MIN_POINTS
+    enough &= _varies(asymmetries, valid) & _varies(preferences, valid)
     if not np.any(enough):
         return SweepResult(0.0, 0.0, 1.0, 0)
     valid = valid[enough]
     n = valid.sum(axis=1)
-    x = _deviations(asymmetries[enough], valid, n, "asymmetry")
-    y = _deviations(preferences[enough], valid, n, "preference")
+    x = _deviations(asymmetries[enough], valid, n)
+    y = _deviations(preferences[enough], valid, n)
     r = np.clip(np.sum(x * y, axis=1), -1.0, 1.0)
     p = pearson_p(r, n)
     return SweepResult(float(np.mean(r)), float(np.std(r)), float(np.mean(p)), len(r))
 
 
-def _deviations(values: np.ndarray, valid: np.ndarray, n: np.ndarray, name: str) -> np.ndarray:
+def _varies(values: np.ndarray, valid: np.ndarray) -> np.ndarray:
+    """Of each row, whether its valid values differ by more than the rounding of their mean."""
+    low, high = np.where(valid, values, np.inf), np.where(valid, values, -np.inf)
+    size = np.max(np.abs(np.where(valid, values, 0.0)), axis=1, initial=0.0)
+    return np.asarray(high.max(axis=1) - low.min(axis=1) > 1e-15 * size)
+
+
+def _deviations(values: np.ndarray, valid: np.ndarray, n: np.ndarray) -> np.ndarray:
     """Deviations from each row's mean over its valid bins, of norm 1; 0 elsewhere."""
     known = np.where(valid, values, 0.0)
     means = known.sum(axis=1) / n
     deviations = np.where(valid, values - means[:, None], 0.0)
     largest = np.max(np.abs(deviations), axis=1)
-    if np.any(largest <= 1e-15 * np.max(np.abs(known), axis=1)):
-        raise LayerwiseError(
-            f"a correlation over bins needs series that vary, the {name} is the same in every "
-            "bin; use statements that differ"
-        )
     deviations /= largest[:, None]
     return deviations / np.linalg.norm(deviations, axis=1, keepdims=True)

@@ -12,24 +12,26 @@ import inspect
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from layerwise.errors import LayerwiseError, refused
+from layerwise.errors import INTERRUPTED, ROOM, LayerwiseError, not_installed, refused
 from layerwise.files import LATEST, from_environment, is_first_process, revealed
 
 Source = Literal["published", "measured"]
 Place = Annotated[Path, typer.Option()]  # a file or a folder: `--out DIR`
 LAYOUT = "\n\t"  # of a text: these control characters may be printed
-Run = Callable[..., "str | tuple[str, int]"]  # gives what to print, and perhaps an exit code
+# Gives what to print, a text or what rich prints, and perhaps an exit code.
+Run = Callable[..., Any]
 
 
 def program(run: Run) -> None:
-    """Run a stage with the arguments of the command line; SIGTERM ends it like Ctrl-C."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    """Run a stage with the arguments of the command line."""
     module = sys.modules["__main__"].__spec__
     name = "" if module is None else module.name.rpartition(".")[2]
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -50,9 +52,12 @@ def answering(name: str, run: Run) -> Callable[..., None]:
         code = 0
         with sentences(f"layerwise {name}"):
             said = run(*arguments, **options)
-            text, code = said if isinstance(said, tuple) else (said, 0)
+            shown, code = said if isinstance(said, tuple) else (said, 0)
             if is_first_process():
-                print(revealed(text, LAYOUT), flush=True)
+                if isinstance(shown, str):
+                    print(revealed(shown, LAYOUT), flush=True)
+                else:
+                    import_module("layerwise.terminal").show(shown)
         raise SystemExit(code)
 
     return answer
@@ -62,8 +67,10 @@ def answering(name: str, run: Run) -> Callable[..., None]:
 def sentences(name: str) -> Iterator[None]:
     """What goes wrong in the block ends the program in a sentence, never in a traceback.
 
-    Exit code 2: a rule was broken, or the operating system refused; 130: Ctrl-C.
+    Exit code 2: a rule was broken, or the operating system refused; 130: Ctrl-C, or SIGTERM, by
+    which a cluster ends a job.
     """
+    ended = _on_sigterm()
     with contextlib.suppress(AttributeError):  # not where a test keeps what is printed
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
@@ -74,10 +81,19 @@ def sentences(name: str) -> Iterator[None]:
         said, code = "", 0
     except LayerwiseError as error:
         said, code = str(error), 2
+    except ModuleNotFoundError as error:  # of an extra: nothing else is imported late
+        if error.name is None or error.name.startswith("layerwise"):
+            raise
+        said, code = not_installed(error.name), 2
     except OSError as error:
         said, code = refused(error), 2
+    except MemoryError:
+        said, code = f"memory ran out; {ROOM}", 2
     except KeyboardInterrupt:
-        said, code = "interrupted; run it again to go on", 130
+        said, code = INTERRUPTED, 130
+    finally:
+        ended()
+    said = said.removeprefix(f"{name.rpartition(' ')[2]}: ")  # of Python's function of that name
     with contextlib.suppress(OSError):
         if code == 130:
             print(file=sys.stderr)  # the terminal shows ^C
@@ -90,6 +106,16 @@ def sentences(name: str) -> Iterator[None]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     if code:
         raise SystemExit(code)
+
+
+def _on_sigterm() -> Callable[[], object]:
+    """From now on SIGTERM is like Ctrl-C, until what is given is called; not in a thread."""
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL or (
+        threading.current_thread() is not threading.main_thread()
+    ):
+        return lambda: None
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    return lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextlib.contextmanager

@@ -1,17 +1,15 @@
 """the statement pairs and prompts <- upstream, or a mirror of it; checked by sha256."""
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from layerwise.files import sha256_of, write_json
 from layerwise.inputs import upstream
 from layerwise.steps import Place, elsewhere, program
 
 
-def run(out: Place = Path("data"), mirror: Annotated[str | None, typer.Option()] = None) -> str:
+def run(out: Path | None = None, mirror: str | None = None) -> str:
     """Put the pinned `dataset.json` and `prompts.json` into OUT; whole ones are left alone."""
+    out = out or upstream.papers_folder()
     upstream.fetch(out, mirror)
     return f"statement pairs and prompts in {out}, as pinned"
 

@@ -9,6 +9,7 @@ from layerwise.inputs.models import read_models
 from layerwise.inputs.published import read_published
 from layerwise.ledger.judging import input_hashes, judge_ledger, read_sides
 from layerwise.ledger.origins import Origins
+from layerwise.ledger.tally import in_short
 from layerwise.ledger.verdicts import count_verdicts
 from layerwise.steps import Place, Source, program
 
@@ -22,7 +23,9 @@ def run(
     published: Place = Path("published"),
     models: Place = Path("models.yaml"),
 ) -> str:
-    """Judge every claim; counts of verdicts and grades go to `verdicts.json` beside the records.
+    """Judge every claim; beside the records `verdicts.json` counts verdicts and grades.
+
+    `tally.json` has the few of these counts that fit beside each other in DVC's tables.
 
     Of a measured source NUMBERS is the folder of the models' measurements: the records name the
     runs that their inputs come from, `runs` what measured them, `failed` and `left_out` what was
@@ -44,6 +47,7 @@ def run(
     with together(out.parent) as part:
         write_json(part / out.name, document)
         write_json(part / "verdicts.json", {**counts, "headlines": grades})
+        write_json(part / "tally.json", in_short(records, judged["headlines"]))
     return f"{len(records)} claims judged in {out}"
 
 

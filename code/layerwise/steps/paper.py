@@ -3,8 +3,10 @@
 from pathlib import Path
 
 from layerwise.files import read_json
+from layerwise.inputs.models import read_models
 from layerwise.inputs.shapes import SECTIONS, read_choices
 from layerwise.ledger.records import read_judged
+from layerwise.ledger.words import display_names
 from layerwise.pages.paper import write_source
 from layerwise.pages.pictures import read_figures
 from layerwise.steps import Place, Source, program
@@ -18,6 +20,8 @@ def run(
     out: Place,
     templates: Place = Path("paper"),
     params: Place = Path("params.yaml"),
+    citation: Place = Path("CITATION.cff"),
+    models: Place = Path("models.yaml"),
 ) -> str:
     """Write OUT/report.tex and OUT/supplement.tex, with their figures beside them."""
     n = write_source(
@@ -27,6 +31,8 @@ def run(
         read_figures(figures),
         templates,
         {name: read_choices(params, name) for name in SECTIONS},
+        citation,
+        display_names(read_models(models)),
         out,
     )
     return f"report, supplement and {n} figures in {out}"

@@ -12,6 +12,9 @@ from layerwise.inputs.measured import NAME, write_fragments
 from layerwise.inputs.texts import read_pairs, read_prompts
 from layerwise.progress import say
 from layerwise.steps import Place, elsewhere, program
+from layerwise.terminal import as_text as plain
+
+LINE = 130  # columns of a log
 
 
 def run(environment: Place, texts: Place, root: Place = Path()) -> str:
@@ -21,7 +24,7 @@ def run(environment: Place, texts: Place, root: Place = Path()) -> str:
         LayerwiseError: in one sentence: what is missing, and the targets that need none of it.
     """
     findings = examine(measuring.CHECKS, root)
-    say(as_text(findings))  # at once, whoever runs the stage
+    say(plain(as_text(findings), LINE))  # at once, whoever runs the stage
     with elsewhere():
         if missing := obstacles(findings)[FULL]:
             first = findings[missing[0]]

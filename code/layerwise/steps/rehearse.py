@@ -10,6 +10,7 @@ from layerwise.files import locked, read_json
 from layerwise.inputs.texts import read_pairs, read_prompts
 from layerwise.pages.pdfs import typeset
 from layerwise.pages.run_summary import absences
+from layerwise.places.home import judged_claims
 from layerwise.progress import track
 from layerwise.rehearsal import default_folder, scratch
 from layerwise.rehearsal.outcome import outcome, silent
@@ -35,7 +36,7 @@ def run(folder: Annotated[Path | None, typer.Option(help="of the copy")] = None)
         sizes = {slug: -of.shape.n_layers * of.shape.hidden_size for slug, of in models.items()}
         run_stages(folder, sorted(sizes, key=sizes.__getitem__))
         typeset("measured", folder)
-        document = read_json(folder / "results" / "measured" / "claims.json")
+        document = read_json(judged_claims("measured", folder / "results"))
     records = document["claims"]
     text = f"{outcome(records)}\n\nrandom weights: these numbers mean nothing. All is in {folder}"
     if document["failed"]:

@@ -15,9 +15,10 @@ from dvc.repo import Repo
 from dvc.repo.reproduce import plan_repro
 
 from layerwise.doctor.dvc_files import protected, under_way
+from layerwise.doctor.recorded import against_record
 from layerwise.doctor.time_left import TimeLeft, estimated
 from layerwise.errors import LayerwiseError
-from layerwise.ledger.records import read_judged
+from layerwise.ledger.records import judged
 from layerwise.pages.pdfs import typeset
 from layerwise.pages.run_summary import summary
 from layerwise.steps import Source, program
@@ -73,8 +74,8 @@ def run(
                 rest = [name for name in stages if name not in error.stages]
                 _repro(["--single-item", *rest], stages, done, clock)
             typeset(source)
-    documents = [read_judged(Path(f"results/{source}/claims.json"), source) for source in sources]
-    said = "\n".join(map(summary, documents))
+    documents = [judged(source, Path("results")) for source in sources]
+    said = "\n".join([*map(summary, documents), against_record()])
     return (said, 1) if any(document.get("failed") for document in documents) else said
 
 

@@ -9,6 +9,7 @@ from layerwise.inputs.published import read_published
 from layerwise.inputs.shapes import read_choices
 from layerwise.ledger.records import judged
 from layerwise.pages.trace import as_text, recompute, record_of, with_origins
+from layerwise.places.home import here
 from layerwise.statistics.bootstrap import Draws
 
 __all__ = ["as_text", "trace"]
@@ -18,8 +19,6 @@ def trace(
     claim_id: str,
     source: str,
     results: Path,
-    published: Path = Path("published"),
-    params: Path = Path("params.yaml"),
 ) -> dict[str, Any]:
     """A claim's record with its method, its inputs by value and hash, the number computed now.
 
@@ -31,7 +30,7 @@ def trace(
     record = with_origins(record_of(document, claim_id), document, results / source / "statistics")
     statistic = record["provenance"]["statistic"]
     if source == "published" and statistic is not None:
-        draws = Draws(**read_choices(params, "analyse"))
-        evidence = evidence_of(read_published(published), draws, TABLES)
+        draws = Draws(**read_choices(here() / "params.yaml", "analyse"))
+        evidence = evidence_of(read_published(here() / "published"), draws, TABLES)
         record["now"] = recompute(statistic, evidence)
     return record

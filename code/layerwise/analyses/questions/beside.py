@@ -8,8 +8,6 @@ from layerwise.analyses.questions.answers import Answer
 from layerwise.analyses.questions.question import TOO_FEW
 from layerwise.statistics.noise import band
 
-REPLICATES, CONTROL = "replicates", "control"  # the result files
-
 
 @dataclass(frozen=True)
 class Again:

@@ -273,7 +273,7 @@ def sequence_gain(m: Benchmarked) -> Estimate:
 EXPANSION = Question(
     "expansion",
     3,
-    "The last block, with the final norm, expands the residual stream.",
+    "The last block, before the final norm, expands the residual stream.",
     "mean last gain",
     "prompts",
     benchmarked,
@@ -365,8 +365,8 @@ TUNING = (
     Question(
         "tuning",
         3,
-        "A tuned model stays on its base's side of 1.",
-        "tuned mean gain beyond 1, towards the base's side",
+        "The gain of a tuned model stays on its base's side of 1.",
+        "distance of the tuned mean gain from 1, on the base's side",
         "prompts",
         families,
         {
@@ -379,8 +379,8 @@ TUNING = (
     Question(
         "tuned_families",
         3,
-        "Tuning keeps the side in most families of models.",
-        "share of the families that keep it",
+        "In most families of models tuning keeps the gain on its side of 1.",
+        "share of the families that do",
         "families",
         over_models,
         {PUBLISHED: families_that_keep},
@@ -600,7 +600,7 @@ HERITAGE = (
 )
 
 
-# --- does the density of heads foretell the side? -------------------------------------------------
+# --- does the density of heads predict damping? ---------------------------------------------------
 
 
 def density_gain(found: Models, reading: str = "penultimate") -> Estimate:
@@ -632,7 +632,7 @@ CROWDING = (
     Question(
         "crowding",
         3,
-        "The density of heads foretells the side better than a constant guess.",
+        "The density of heads predicts damping or expansion better than a constant guess.",
         "accuracy less that of the guess",
         "models",
         over_models,
@@ -714,14 +714,14 @@ def hierarchy(name: str, says: str, number: str, first: Number, second: Number) 
 HIERARCHY = (
     hierarchy(
         "heritage_over_geometry",
-        "The lab goes with the gain more closely than the density of heads does.",
+        "The gain correlates more closely with the lab than with the density of heads.",
         "|r| of lab and gain less |r| of density and gain",
         is_other,
         dense,
     ),
     hierarchy(
         "geometry_over_scale",
-        "The density of heads goes with the gain more closely than the size does.",
+        "The gain correlates more closely with the density of heads than with the size.",
         "|r| of density and gain less |r| of size and gain",
         dense,
         log_size,

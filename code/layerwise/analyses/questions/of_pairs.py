@@ -122,7 +122,7 @@ def mean_under(choice: str) -> Rule:
     def rule(m: Categories) -> Estimate:
         test = measured_choices(m.evidence, m.name).calibration
         if choice not in test:
-            raise NotMeasured(f"the reading {choice} is the same in every statement")
+            raise NotMeasured(f"the reading {choice} is the same in every category")
         low, high = ends(test[choice])
         return Estimate(test[choice].mean, low, high, n_categories(m.file) - 1, "categories")
 
@@ -174,8 +174,8 @@ def parity_without_each(words: Words) -> dict[str, Rule]:
 PARITY = Question(
     "word_parity",
     1,
-    "Nineteen pairs of twenty keep the promised parity of words, ±20 %.",
-    "share of the neutral pairs that keep it",
+    "At least 19 of 20 neutral pairs keep to the word counts asked for, ±20%.",
+    "share of the neutral pairs within the bound",
     "pairs",
     texts,
     {
@@ -207,7 +207,7 @@ NEUTRAL = (
     Question(
         "calibration_effect",
         1,
-        "Of the neutral categories the effect size lies under 0.3, as a Pass asks.",
+        "The effect size over the neutral categories is under 0.3, as a Pass requires.",
         "Cohen's d of UA over the neutral categories",
         "categories",
         paper_1_models,
@@ -252,8 +252,8 @@ SINGLE = (
     Question(
         "numeric",
         1,
-        "On numeric truths the asymmetry is strong and negative, below -0.14.",
-        "UA of the numeric truths",
+        "On numeric facts the asymmetry is strong and negative, below -0.14.",
+        "UA of the numeric facts",
         "categories",
         paper_1_models,
         {
@@ -547,7 +547,7 @@ TRANSITIONS = (
         "negative_after",
         2,
         "From the printed transition on r is negative.",
-        "r of the first layer after it",
+        "r of the first layer from there on",
         "pairs",
         transitions,
         {
@@ -668,7 +668,7 @@ def categories_under(choice: str) -> Rule:
     def rule(m: LastLayer) -> Estimate:
         tests = measured_choices(m.evidence, m.name).categories
         if choice not in tests:
-            raise NotMeasured(f"the reading {choice} is the same in every statement")
+            raise NotMeasured(f"the reading {choice} is the same in every category")
         return of_r(tests[choice].r, m.n, "categories")
 
     return rule
@@ -678,7 +678,7 @@ OVER_CATEGORIES = (
     Question(
         "category_inversion",
         2,
-        "Over the categories asymmetry and preference are opposed at the last layer.",
+        "Over the categories asymmetry and preference correlate negatively at the last layer.",
         "r over the categories",
         "categories",
         last_layers,

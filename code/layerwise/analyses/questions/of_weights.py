@@ -9,7 +9,7 @@ import numpy as np
 
 from layerwise.analyses import critical_layer, sheaf_trace
 from layerwise.analyses.derivation import Rule
-from layerwise.analyses.evidence import Entry, Evidence
+from layerwise.analyses.evidence import Entry, Evidence, floats
 from layerwise.analyses.gain_files import gain, models
 from layerwise.analyses.lab_heritage import ELEUTHER
 from layerwise.analyses.questions.choices import (
@@ -92,7 +92,7 @@ BELL = (
     Question(
         "rise",
         3,
-        "Anisotropy rises up to one layer, L*.",
+        "Anisotropy rises up to the layer L* of its maximum.",
         "slope of the first component's share",
         "layers",
         profiles,
@@ -102,7 +102,7 @@ BELL = (
     Question(
         "fall",
         3,
-        "Behind L* anisotropy falls.",
+        "Beyond L* anisotropy falls.",
         "slope of the first component's share",
         "layers",
         profiles,
@@ -122,7 +122,7 @@ class Norms:
     entry: Entry
 
     def of(self, matrix: str, kind: str = "spectral_norm") -> np.ndarray:
-        return np.asarray(self.entry[f"{matrix}_{kind}"][:], dtype=np.float64)
+        return floats(self.entry[f"{matrix}_{kind}"])
 
     def both(self, kind: str = "spectral_norm") -> tuple[np.ndarray, np.ndarray]:
         return self.of("W_V", kind), self.of("W_O", kind)
@@ -333,7 +333,7 @@ LAYERS = (
     Question(
         "critical_layer",
         3,
-        "The critical layer does not hang on how weights are cut and a NaN is read.",
+        "The critical layer does not depend on how weights are cut or a NaN is read.",
         "mean shift in layers",
         "definitions",
         with_both_slicings,
@@ -346,7 +346,7 @@ LAYERS = (
     Question(
         "trace",
         3,
-        "The trace of expanding models is over twice that of damping ones.",
+        "The mean trace of expanding models is over twice that of damping ones.",
         "expanders' mean trace over dampeners'",
         "models",
         over_models,
@@ -359,7 +359,7 @@ LAYERS = (
     Question(
         "lstar",
         3,
-        "The formula for L* errs less than L/2.",
+        "The error of the formula for L* is smaller than that of L/2.",
         "its error less that of L/2, percent of depth",
         "models",
         over_models,

@@ -42,11 +42,13 @@ def document(values: Values, draws: Draws) -> dict[str, Any]:
 
     found: dict[str, Any] = {
         "by_layer": {str(n): r(f"layer_{n}") for n in values.layers},
-        "all_tokens": {str(n): r(f"layer_{n}_all_tokens") for n in values.layers},
-        "before_norm": r(f"{last}_before_norm"),
         "pairs_by_category": _clustered(values, draws),
         **_over_categories(values, draws),
     }
+    if values.pair_metrics_all_tokens is not None:
+        found["all_tokens"] = {str(n): r(f"layer_{n}_all_tokens") for n in values.layers}
+    if values.pair_metrics_before_norm is not None:
+        found["before_norm"] = r(f"{last}_before_norm")
     if len(values.layers) >= len(phases.PHASES) and values.layers[-1] == values.n_layers:
         found["curves"] = _curves(values, draws)
     if values.n_prompts:
@@ -58,7 +60,7 @@ def document(values: Values, draws: Draws) -> dict[str, Any]:
 def _over_categories(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
     """r over the categories, and mean UA over the neutral ones, by reading of the last layer.
 
-    Left out are readings that are the same in every statement.
+    Left out are readings that are the same in every statement, or in every category.
     """
     last, y = f"layer_{values.n_layers}", values.category_preferences()
     neutral = np.array([name != NUMERIC for name in values.categories])
@@ -76,9 +78,7 @@ def _over_categories(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
 
     r, calibration = {}, {}
     for choice, reading in readings.items():
-        if choice != "published" and (
-            reading not in values.readings or values.all_identical(reading)
-        ):
+        if choice != "published" and (reading not in values.readings or values.has_no_r(reading)):
             continue
         ua = values.asymmetries(reading)
         r[choice] = interval(ua)
@@ -97,10 +97,13 @@ def _curves(values: Values, draws: Draws) -> dict[str, Any]:
 
     All curves are resampled at once, so that they compare.
     """
-    published = values.pair_metrics[:, CENTROID]
-    before = published.copy()
-    before[-1] = values.pair_metrics_before_norm[CENTROID]
-    series = np.concatenate([published, before, values.pair_metrics_all_tokens[:, CENTROID]])
+    readings = {"published": values.pair_metrics[:, CENTROID]}
+    if values.pair_metrics_before_norm is not None:
+        readings["before_norm"] = readings["published"].copy()
+        readings["before_norm"][-1] = values.pair_metrics_before_norm[CENTROID]
+    if values.pair_metrics_all_tokens is not None:
+        readings["all_tokens"] = values.pair_metrics_all_tokens[:, CENTROID]
+    series = np.concatenate(list(readings.values()))
     y, n = values.preferences, len(values.layers)
     r = np.array([pearson_r(x, y, (f"curve {i}", "the preferences")) for i, x in enumerate(series)])
 
@@ -110,11 +113,10 @@ def _curves(values: Values, draws: Draws) -> dict[str, Any]:
 
     by_pair, by_cluster = drawn(np.arange(values.n_pairs)), drawn(values.category_of_pair)
     curves = {
-        "published": (r[:n], by_pair[:, :n]),
-        "before_norm": (r[n : 2 * n], by_pair[:, n : 2 * n]),
-        "all_tokens": (r[2 * n :], by_pair[:, 2 * n :]),
-        "clusters": (r[:n], by_cluster[:, :n]),
+        reading: (r[at * n : (at + 1) * n], by_pair[:, at * n : (at + 1) * n])
+        for at, reading in enumerate(readings)
     }
+    curves["clusters"] = r[:n], by_cluster[:, :n]
     thirds = phases.thirds_of_list(values.layers)
     early, late = ([values.layers.index(n) for n in thirds[name]] for name in ("early", "late"))
 

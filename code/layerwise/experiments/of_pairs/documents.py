@@ -124,13 +124,16 @@ def strategies(values: Values) -> dict[str, dict[str, Any]]:
     """r over the categories by pooling and by layer (notebook 001).
 
     A token reading in which all statements share one vector (the first token, where the tokenizer
-    adds a BOS) has no r: it is None.
+    adds a BOS), or all categories one asymmetry (where both sides of every pair begin with the same
+    word), has no r: it is None. One whose states were not given is not there.
     """
     preferences = values.category_preferences()
     found: dict[str, dict[str, Any]] = {}
     for name in (*POOLED, *(f"layer_{layer}" for layer in values.layers)):
+        if name not in values.readings:
+            continue
         asymmetries = values.asymmetries(name)
-        alike = name in POOLED[1:] and values.all_identical(name)
+        alike = name in POOLED[1:] and values.has_no_r(name)
         names = (f"{SERIES[0]} ({name})", SERIES[1])
         found[name] = {
             "correlation": None if alike else pearson_r(asymmetries, preferences, names),

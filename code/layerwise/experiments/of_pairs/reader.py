@@ -1,5 +1,7 @@
 """A reader's own model: its lowest-level numbers, in the files of Paper 2's first model."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,24 @@ INTERPRETATIONS = {  # of the models that notebook 003 lists
     "Mistral-7B": "MASKED (RLHF)",
     "Apertus-8B": "ALIGNED (no RLHF)",
 }
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The numbers of one model, and what they were made of.
+
+    Attributes:
+        numbers: the lowest level, in the places of the published files.
+        absent: why a result file has no numbers.
+        values: what the hidden states of the pairs gave, and `drawn` the intervals over them.
+        index: of the hidden states: model, dtype, device, versions, lengths of the prompts.
+    """
+
+    numbers: Published
+    absent: Mapping[str, str]
+    values: Values
+    drawn: documents.Filled
+    index: Mapping[str, Any]
 
 
 def numbers(values: Values, draws: Draws, published: Published) -> documents.Filled:

@@ -1,21 +1,14 @@
 """Several of a reader's models on one page, with the papers' families beside them."""
 
 from collections.abc import Mapping
+from itertools import combinations
 from typing import Any
 
 from layerwise.analyses import analyse, depth_curves
 from layerwise.analyses.evidence import Evidence
-from layerwise.analyses.questions import QUESTIONS
-from layerwise.analyses.questions.answers import (
-    Answer,
-    Printed,
-    Results,
-    answers,
-    in_print,
-    over_models,
-)
+from layerwise.analyses.questions.answers import Printed, Results, answers, over_models
 from layerwise.pages.own_model.figures import display_name
-from layerwise.pages.own_model.page import Own, number
+from layerwise.pages.own_model.page import Own
 from layerwise.pages.own_model.sections import Section
 from layerwise.pages.tables import Table, Value
 
@@ -34,6 +27,7 @@ def page_of(
     models: Mapping[str, Results],
     comparison: Mapping[str, Any],
     evidence: Evidence,
+    printed: Printed,
     curves: depth_curves.Curves,
 ) -> Own:
     """What the page across models says.
@@ -42,10 +36,10 @@ def page_of(
         models: result documents by display name.
         comparison: the document of `scaling.json`.
         evidence: the published numbers.
+        printed: the same numbers of the papers' models (`in_print`).
         curves: of the papers' models.
     """
     family = analyse("scaling", evidence).documents["family"]
-    printed = in_print(evidence)
     lead = (
         "Several models, each analysed by itself, and the models of the papers (in grey, and "
         "below the others in tables) from the numbers published with them."
@@ -53,41 +47,24 @@ def page_of(
     return Own(
         ", ".join(models),
         [(name, of["layers"]["model"]) for name, of in models.items()],
-        [],
+        _alike(models),
         {},
         {PEAKS: PEAKS.build(models, comparison, family)},
         answers=over_models(models, printed),
-        matrix=_matrix(models, printed),
+        asked={name: answers(of, printed) for name, of in models.items()},
         further=[_curves(models, curves)],
         lead=lead,
     )
 
 
-def _matrix(models: Mapping[str, Results], printed: Printed) -> Table | None:
-    """Claims by model: outcome, value and interval."""
-    found = {
-        name: {one.question.name: one for one in answers(of, printed)}
-        for name, of in models.items()
-    }
-    rows = []
-    for question in QUESTIONS.values():
-        asked = [of.get(question.name) for of in found.values()]
-        if any(asked):
-            rows.append([f"{question.says} ({question.number})", *map(_cell, asked)])
-    if not rows:
-        return None
-    caption = "The papers' claims on each model: outcome, number and its 95% interval."
-    return Table(
-        "claims-by-model", caption, {"the papers' claim": None, **dict.fromkeys(models)}, rows
-    )
-
-
-def _cell(answer: Answer | None) -> str | None:
-    """Outcome, value, interval, and what the value is of."""
-    if answer is None:
-        return None
-    said = f"{answer.word}: {' '.join(number(answer.estimate))}"
-    return f"{said} ({answer.estimate.where})" if answer.estimate.where else said
+def _alike(models: Mapping[str, Results]) -> list[str]:
+    """A sentence per pair of models whose curves are the same, of which a figure shows one."""
+    curves = {name: depth_curves.own(of) for name, of in models.items()}
+    return [
+        f"{first} and {second} have the same curves: in the figures the second hides the first."
+        for first, second in combinations(models, 2)
+        if curves[first] == curves[second]
+    ]
 
 
 def peaks(
@@ -117,7 +94,7 @@ PEAKS = Section(
     "scaling",
     "The correlation across models",
     "At which layer does the correlation of asymmetry and preference peak, where does it end, and "
-    "does that move with size? Below the own models the papers’.",
+    "does that move with size? Below the own models the papers'.",
     peaks,
 )
 

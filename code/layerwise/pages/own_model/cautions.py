@@ -7,6 +7,7 @@ import numpy as np
 
 from layerwise.analyses.categories import decisive_category, without_a_category
 from layerwise.experiments.of_pairs.documents import Filled, Intervals
+from layerwise.inputs.texts import StatementPairs
 from layerwise.measures.values import Values
 from layerwise.pages.own_model.sections import made_by
 from layerwise.statistics.bootstrap import MIN_KEPT, Draws, share_of_two_points
@@ -32,6 +33,34 @@ def cautions(values: Values, drawn: Filled, n_prompt_tokens: int, draws: Draws) 
     ]
 
 
+def limited(pairs: StatementPairs, n_given: int) -> list[str]:
+    """What was left out by --limit; nothing where all pairs were taken."""
+    if len(pairs) == n_given:
+        return []
+    largest = int(np.bincount(pairs.category_of_pair).max())
+    return [
+        f"A first look: {len(pairs)} of {n_given} pairs, the first {largest} of each category "
+        "(--limit). The answers are of these pairs alone."
+    ]
+
+
+def of_template(n_bos: int) -> list[str]:
+    """What the statements' chat template means for what is measured.
+
+    Arguments:
+        n_bos: BOS tokens that a statement in its template begins with.
+    """
+    twice = (
+        " Each begins with two BOS tokens, the template's and the tokenizer's, as Paper 2's did."
+        if n_bos == 2
+        else ""
+    )
+    return [
+        "The statements stand in the model's own chat template: means over tokens include the "
+        f"template's tokens, which all statements share.{twice}"
+    ]
+
+
 def _of_categories(values: Values, draws: Draws) -> list[str]:
     """Few categories, or few pairs in one."""
     found = []
@@ -54,7 +83,7 @@ def _of_categories(values: Values, draws: Draws) -> list[str]:
         found.append(
             f"Fewer than {PAPERS_FEWEST} pairs, the papers' smallest category: {', '.join(few)}. "
             "The intervals over categories take UA and preference of a category as exact, which "
-            "few pairs do not make them."
+            "they are not with so few pairs."
         )
     return found
 
@@ -91,26 +120,26 @@ def _skipped(what: str, intervals: Intervals, n_resamples: int) -> list[str]:
     if worst > (1 - SKIPPED) * n_resamples:
         return []
     return [
-        f"Up to {n_resamples - worst} of {n_resamples} resamples of the {what} hold one point "
+        f"Up to {n_resamples - worst} of {n_resamples} resamples of the {what} contain one point "
         "only, have no r, and were skipped; the intervals are of the others."
     ]
 
 
-def of_documents(documents: Mapping[str, Mapping[str, Any]], *, chat_template: bool) -> list[str]:
+def of_documents(documents: Mapping[str, Mapping[str, Any]], *, unused_template: bool) -> list[str]:
     """What the numbers themselves call for.
 
     Arguments:
         documents: the result documents, by analysis.
-        chat_template: the tokenizer brings one, which no statement was put into.
+        unused_template: the tokenizer brings a chat template, which no statement was put into.
     """
     found, validation = [], documents["validation"]
     if (deciding := decisive_category(validation)) is not None:
         r = validation["_global_stats"]["ua_output_correlation"]
         found.append(made_by(deciding, r, without_a_category(validation)[deciding].r))
-    if chat_template:
+    if unused_template:
         found.append(
-            "The tokenizer brings a chat template; the statements were given without it. In Paper "
-            "2 an instruct model's r over the pairs is negative at every layer with its template, "
-            "and without it is not."
+            "The tokenizer brings a chat template; the statements were given without it "
+            "(--chat-template gives them in it). In Paper 2 an instruct model's r over the pairs "
+            "is negative at every layer with its template, and without it is not."
         )
     return found

@@ -8,6 +8,7 @@ from layerwise.analyses import drawn
 from layerwise.analyses.depth_curves import Curves
 from layerwise.figures.numbers import OWN, Numbers
 from layerwise.inputs.models import read_models
+from layerwise.ledger.words import display_names, named
 from layerwise.pages.own_model import ROOT
 
 OF_ONE = ("validation", "layers", "bins", "pairs", "anisotropy", "anisotropy_spectra", "gains",
@@ -42,18 +43,12 @@ def labels(names: Sequence[str]) -> dict[str, str]:
 
 @cache
 def _displays() -> dict[str, str]:
-    """By the names that the published files and our tables have for a model."""
-    found: dict[str, str] = {}
-    for slug, model in read_models(ROOT / "models.yaml").items():
-        found |= dict.fromkeys((model.hub.rpartition("/")[2].lower(), slug), model.display)
-        if any("p1_ua" in one.experiments for one in model.extractions.values()):
-            found[slug.partition("-")[0]] = model.display  # as Paper 1's files do: llama
-    return found
+    return display_names(read_models(ROOT / "models.yaml"))
 
 
 def display_name(name: str) -> str:
     """Of one of the papers' models, as texts and labels call it."""
-    return _displays().get(name.lower(), name)
+    return named(name, _displays())
 
 
 def numbers_of(

@@ -7,8 +7,7 @@ import numpy as np
 
 import layerwise
 from layerwise.analyses.questions.answers import Answer
-from layerwise.experiments.of_own_model import Measured
-from layerwise.extraction.load import Checkpoint
+from layerwise.experiments.of_pairs.reader import Measured
 from layerwise.figures.numbers import RANDOM
 from layerwise.inputs.texts import StatementPairs
 from layerwise.measures.pairwise import METRICS
@@ -19,15 +18,21 @@ from layerwise.pages.own_model.sections import sections_of
 from layerwise.pages.tables import Table
 from layerwise.statistics.bootstrap import Draws
 
+OF_MODEL, WITH = ("model", "revision", "dtype", "device"), ("torch", "transformers")
+CHAT = {"own": [("chat template", "the model's own: each statement is one message of a user")]}
+
 
 def page_of(
-    checkpoint: Checkpoint,
     measured: Measured,
     documents: Mapping[str, Mapping[str, Any]],
     answered: Sequence[Answer],
     beside: Mapping[str, Any],
     pairs: StatementPairs,
     draws: Draws,
+    *,
+    random_weights: bool = False,
+    of_texts: Sequence[str] = (),
+    unused_template: bool = False,
 ) -> Own:
     """The page of one model.
 
@@ -35,15 +40,15 @@ def page_of(
         documents: the result documents, by analysis.
         answered: the papers' questions on this model.
         beside: the documents of replicates and of random weights.
+        of_texts: what to know of the texts: which were left out, what they stand in.
+        unused_template: the tokenizer brings a chat template, which no statement was put into.
     """
-    is_random = checkpoint.has_random_weights
-    warned = [f"{RANDOM.capitalize()}."] if is_random else []
+    warned = [f"{RANDOM.capitalize()}."] if random_weights else []
     n_prompt_tokens = sum(measured.index["prompt_lengths"])
-    warned += cautions(measured.values, measured.drawn, n_prompt_tokens, draws)
-    has_template = bool(getattr(checkpoint.tokenizer, "chat_template", None))
-    warned += of_documents(documents, chat_template=has_template)
+    warned += [*of_texts, *cautions(measured.values, measured.drawn, n_prompt_tokens, draws)]
+    warned += of_documents(documents, unused_template=unused_template)
     return Own(
-        checkpoint.display,
+        measured.values.display,
         settings(measured.values, measured.index, pairs, draws),
         warned,
         measured.absent,
@@ -51,7 +56,7 @@ def page_of(
         answers=answered,
         beside=beside,
         further=[by_pair(measured.values)],
-        random_weights=is_random,
+        random_weights=random_weights,
     )
 
 
@@ -61,14 +66,15 @@ def settings(
     """What was measured, and how."""
     by_category = zip(pairs.categories, np.bincount(pairs.category_of_pair), strict=True)
     return [
-        *((name, index[name]) for name in ("model", "revision", "dtype", "device")),
+        *((name, index[name]) for name in OF_MODEL if name in index),
         ("pairs", "; ".join(f"{name}: {count}" for name, count in by_category)),
         ("prompts", str(index["n_prompts"])),
+        *CHAT.get(index["template"], ()),
         ("layers", ", ".join(map(str, values.layers))),
         ("seed", str(values.seed)),
         ("resamples", f"{draws.n_resamples} for an interval of {draws.level:.0%}"),
         ("layerwise", layerwise.__version__),
-        *((name, index[name]) for name in ("torch", "transformers")),
+        *((name, index[name]) for name in WITH if name in index),
     ]
 
 

@@ -3,20 +3,23 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from markupsafe import Markup
+from matplotlib.ticker import MaxNLocator
 
+from layerwise.analyses.questions import QUESTIONS
 from layerwise.analyses.questions.answers import Answer
-from layerwise.analyses.questions.beside import CONTROL, REPLICATES, again, share
+from layerwise.analyses.questions.beside import again, share
 from layerwise.analyses.questions.choices import text
 from layerwise.analyses.questions.question import MEANINGS, NO, TOO_FEW, UNDECIDED, WORDS, YES
 from layerwise.figures.printed import Printed
 from layerwise.files import write_text
+from layerwise.ledger.words import in_words
 from layerwise.pages import latex
 from layerwise.pages.html import fill, inlined, policy
 from layerwise.pages.own_model import HTML, LATEX, ROOT, STYLES
@@ -24,11 +27,14 @@ from layerwise.pages.own_model.figures import display_name
 from layerwise.pages.own_model.sections import Section
 from layerwise.pages.pictures import Picture
 from layerwise.pages.tables import Table, Value, significant
+from layerwise.pages.values import NOTHING, with_signs
+from layerwise.places.folders import CONTROL, REPLICATES
 from layerwise.statistics.estimates import Estimate
 
 LONGEST_FLOAT = 40  # rows: more do not fit on one page
 LISTED = 4  # models named beside a claim; of more, the range
-STRIP = (190, 26)  # width and height of a claim's drawing
+STRIP = (200, 42)  # width and height of a claim's drawing, in pixels
+TICKS = 3  # steps on its axis at most: their numbers do not run into one another
 
 
 @dataclass(frozen=True)
@@ -45,13 +51,18 @@ class Own:
     sections: Mapping[Section, Sequence[Table]]
     answers: Sequence[Answer] = ()
     beside: Mapping[str, Any] = field(default_factory=dict)  # of replicates and random weights
-    matrix: Table | None = None  # the claims by model, of several
+    asked: Mapping[str, Sequence[Answer]] = field(default_factory=dict)  # of several, by model
     further: Sequence[Table] = field(default=())  # as CSV files only
     random_weights: bool = False
     lead: str = (
         "The analyses of the three papers on the dynamics of transformers, measured on one model. "
-        "What is grey are the papers’ models, from the numbers published with them."
+        "What is grey are the papers' models, from the numbers published with them."
     )
+
+    @property
+    def matrix(self) -> Table | None:
+        """The claims by model, of several."""
+        return claims_by_model(self.asked) if any(self.asked.values()) else None
 
     @property
     def tables(self) -> list[Table]:
@@ -92,8 +103,9 @@ def html(own: Own, pictures: Sequence[Picture], part: str = ".", root: Path = RO
     css = "\n".join(inlined(root / name) for name in STYLES)
     context = {
         "own": own,
-        "answer": answer(own.answers),
+        "answer": answer(own.answers) if not own.asked else answer_of_several(own.asked),
         "answers": [view(one, own.beside) for one in own.answers],
+        "by_model": by_question(own.asked),
         "drawn": of_random(own.beside),
         "meanings": MEANINGS,
         "pictures": pictures,
@@ -136,6 +148,46 @@ def answer(answers: Sequence[Answer]) -> str:
     return f"Of {n} that the papers' claims ask: {', '.join(parts)}." if parts else ""
 
 
+def answer_of_several(models: Mapping[str, Sequence[Answer]]) -> str:
+    """How the questions are answered by several models, in one sentence."""
+    counts = Counter(one.word for of in models.values() for one in of)
+    n = len({one.question.name for of in models.values() for one in of})
+    said = ", ".join(f"{counts[word]} times {word}" for word in WORDS if counts[word])
+    questions = f"{n} question{'s' if n != 1 else ''} of the papers"
+    return f"{len(models)} models, {questions}: {said}." if said else ""
+
+
+def by_question(models: Mapping[str, Sequence[Answer]]) -> list[dict[str, Any]]:
+    """A row per question that some model was asked: each model's answer, or None."""
+    found = {name: {one.question.name: one for one in of} for name, of in models.items()}
+    rows = []
+    for question in QUESTIONS.values():
+        answered = [of.get(question.name) for of in found.values()]
+        if any(answered):
+            of_models = zip(found, answered, strict=True)
+            cells = [one and {**view(one, {}), "model": model} for model, one in of_models]
+            rows.append({"question": question, "answers": cells})
+    return rows
+
+
+def claims_by_model(models: Mapping[str, Sequence[Answer]]) -> Table:
+    """The same as a table: outcome, value and interval."""
+
+    def cell(of: Mapping[str, Any] | None) -> str | None:
+        if of is None:
+            return None
+        said = f"{of['is'].word}: {' '.join(of['number'])}"
+        return f"{said} ({where})" if (where := of["where"]) else said
+
+    rows: list[list[Value]] = [
+        [f"{row['question'].says} ({row['question'].number})", *map(cell, row["answers"])]
+        for row in by_question(models)
+    ]
+    caption = "The papers' claims on each model: outcome, number and its 95% interval."
+    headings = {"the papers' claim": None, **dict.fromkeys(models)}
+    return Table("claims-by-model", caption, headings, rows)
+
+
 def view(one: Answer, beside: Mapping[str, Any]) -> dict[str, Any]:
     """An answer as the page shows it, beside what it says itself."""
     noise, random = (again(beside.get(of, {}), one.question.name) for of in (REPLICATES, CONTROL))
@@ -157,8 +209,10 @@ def view(one: Answer, beside: Mapping[str, Any]) -> dict[str, Any]:
         "is": one,
         "printed": ", ".join(printed),
         "number": number(one.estimate),
+        "units": units(one),
+        "where": in_words(one.estimate.where),
         "grade": grade[one.word],
-        "same": f"the same under {same} of {len(words)}",
+        "same": same_elsewhere(same, len(words)),
         "others": [
             (_how(text(choice), of), words[choice], number(of)) for choice, of in one.others.items()
         ],
@@ -166,6 +220,13 @@ def view(one: Answer, beside: Mapping[str, Any]) -> dict[str, Any]:
         "noise": noise and (significant(noise.band or 0.0, 2), noise.same, noise.n),
         "random": random and (random.same, random.n),
     }
+
+
+def same_elsewhere(same: int, n: int) -> str:
+    """Under how many of n other choices the answer is the same, in words."""
+    if same == n:
+        return "the same answer" if n == 1 else f"the same answer under all {n}"
+    return "another answer" if n == 1 else f"another answer under {n - same} of {n}"
 
 
 def of_random(beside: Mapping[str, Any]) -> str:
@@ -184,12 +245,27 @@ def _how(choice: str, found: Estimate) -> str:
     return f"{choice} ({found.where})" if found.where else choice
 
 
+def units(one: Answer) -> str:
+    """Over how many units the number is: `1 category`, `24 pairs`."""
+    n, of = one.estimate.n, one.question.unit
+    return f"{n} {in_one(of) if n == 1 else of}"
+
+
+def in_one(units: str) -> str:
+    """The word for one of them: `category` of `categories`, `pair` of `pairs`."""
+    return f"{units[:-3]}y" if units.endswith("ies") else units.removesuffix("s")
+
+
 def number(estimate: Estimate) -> tuple[str, str]:
     """The value, and [low, high] or nothing where there is no interval."""
+    known = ends_of(estimate)
+    return significant(estimate.value, 3), f"[{', '.join(known)}]" if known else ""
+
+
+def ends_of(estimate: Estimate) -> list[str]:
+    """Low and high of the interval; nothing where there is none."""
     ends = estimate.low, estimate.high
-    known = all(map(math.isfinite, ends))
-    low, high = (significant(end, 3) if known else "" for end in ends)
-    return significant(estimate.value, 3), f"[{low}, {high}]" if known else ""
+    return [significant(end, 3) for end in ends] if all(map(math.isfinite, ends)) else []
 
 
 def strip(one: Answer) -> dict[str, Any]:
@@ -214,7 +290,34 @@ def strip(one: Answer) -> dict[str, Any]:
         "printed": [place(at) for at in one.published.values()],
         "ends": [place(at) for at in (own.low, own.high)] if ends else [],
         "value": place(own.value),
+        "ticks": ticks(low - pad, high + pad, place),
     }
+
+
+def ticks(low: float, high: float, place: Callable[[float], float]) -> list[tuple[float, str]]:
+    """Round numbers on a strip's axis: where each stands, and its text."""
+    found = map(float, MaxNLocator(TICKS, steps=[1, 2, 5, 10]).tick_values(low, high))
+    return [(place(at), with_signs(f"{round(at, 10):g}")) for at in found if low <= at <= high]
+
+
+def in_short(answers: Sequence[Answer]) -> Table:
+    """A row per question: the answer, the number behind it, and whether other choices agree."""
+    rows: list[list[Value]] = []
+    shown: list[list[str]] = []
+    for one in answers:
+        own = one.estimate
+        known = [end if math.isfinite(end) else None for end in (own.low, own.high)]
+        same = sum(word == one.word for word in one.words.values())
+        rows.append([one.question.says, one.word, own.value, *known, own.n, same, len(one.words)])
+        numbers = significant(own.value, 3), *(ends_of(own) or [NOTHING, NOTHING])
+        counts = map(str, (own.n, same, len(one.words)))
+        shown.append([one.question.says, one.word, *numbers, *counts])
+    columns = ("question", "answer", "value", "low", "high", "n", "same", "of")
+    note = (
+        "value, low, high: the number that the question is about and its 95% interval, over n "
+        "units. same, of: other choices of method that give the same answer, of those computed."
+    )
+    return Table("answers", answer(answers), dict.fromkeys(columns), rows, [note], shown)
 
 
 def claims(answers: Sequence[Answer]) -> Table:

@@ -117,9 +117,9 @@ def _without_one(document: Document) -> list[Table]:
 def made_by(category: str, r: float, without: float) -> str:
     """The sentence on a category that alone makes the correlation over all."""
     return (
-        f"One category makes r over the categories at the last layer: {r:+.3f} with all of them, "
-        f"{without:+.3f} without {category.replace('_', ' ')}. It says how far that category lies "
-        "from the others, and nothing of these."
+        f"One category determines r over the categories at the last layer: {r:+.3f} with all of "
+        f"them, {without:+.3f} without {category.replace('_', ' ')}. It shows how far that "
+        "category lies from the others, and says nothing about them."
     )
 
 
@@ -332,8 +332,8 @@ SECTIONS = (
         "validation",
         "Asymmetry and preference",
         "Are the states of one side of the pairs closer together than those of the other, and does "
-        "that go with what the model prefers to say? States of the last layer, behind the final "
-        "norm.",
+        "that correlate with what the model prefers to say? States of the last layer, after the "
+        "final norm.",
         validation,
     ),
     Section(

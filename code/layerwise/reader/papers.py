@@ -1,0 +1,33 @@
+"""The papers' models, beside which a reader's stands: read, derived and asked once in a process."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from layerwise.analyses import depth_curves
+from layerwise.analyses.evidence import Evidence
+from layerwise.analyses.questions.answers import Printed, in_print
+from layerwise.inputs.published import Published, read_published
+from layerwise.inputs.upstream import PUBLISHED
+from layerwise.statistics.bootstrap import Draws
+
+
+@dataclass(frozen=True)
+class Papers:
+    """What the published numbers say of them, by the rules that a reader's model is held to."""
+
+    numbers: Published
+    evidence: Evidence
+    printed: Printed
+    curves: depth_curves.Curves
+
+
+@lru_cache
+def papers(draws: Draws) -> Papers:
+    """The same object for the same draws: every model of a call, and every later call, shares it.
+
+    Raises:
+        LayerwiseError: for published tables that are missing or spoilt.
+    """
+    numbers = read_published(PUBLISHED)
+    evidence = Evidence(numbers, draws)
+    return Papers(numbers, evidence, in_print(evidence), depth_curves.published(evidence))

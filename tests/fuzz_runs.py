@@ -1,0 +1,537 @@
+"""What can be asked of `analyze`, done to its folder, or happen while it runs.
+
+Every class runs it on a tiny model, with few resamples; all but `requests` draw one figure.
+"""
+
+import contextlib
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from claim_records import SVG
+from fuzz import Attempt, Kind
+from hostile import MARKUP, PATHS, TEX
+
+TEXTS = (
+    "The river rises in the north", "The river rises in the far south", "An owl", "Two cats sat",
+    "Water boils", "Water boils at 100 degrees", "Prices fell in the spring", "An owl sat",
+    "Light travels fast", "Light travels slow in glass", "A quiet street", "Prices rose",
+)  # fmt: skip
+PAIRS = {
+    name: {"pairs": [[TEXTS[n], TEXTS[n + 1]], [TEXTS[n + 2], TEXTS[n + 3]]]}
+    for name, n in (("a", 0), ("b", 4), ("c", 8))
+}
+PROMPTS = TEXTS[:3]
+RESAMPLES = 400
+EVERY_FIGURE: list[tuple[str, ...]] = []  # as the page has them
+BUSY = "one run at a time"
+
+
+def prepare(folder: Path, *, figures: tuple[str, ...] | None = ("layers",)) -> Path:
+    """A checkpoint, and the results on it, which two runs give alike; what they import.
+
+    figures: what is drawn; None: all.
+    """
+    import layerwise.figures.drawing as drawing
+    from layerwise.pages.own_model import figures as of_page
+    from layerwise.reader import of_checkpoint
+    from tiny_checkpoints import twin_folder
+
+    of_checkpoint.N_RESAMPLES = RESAMPLES
+    EVERY_FIGURE.append(of_page.OF_ONE)
+    of_page.OF_ONE = figures or EVERY_FIGURE[0]
+    drawing.as_files = laid_out
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(twin_folder("gpt_neox"), folder / "model")
+    analyzed(folder, folder / "results")
+    return folder
+
+
+def laid_out(figure: Any, name: str) -> tuple[bytes, str]:
+    """A figure is drawn, and not written: that takes most of its time."""
+    figure.draw_without_rendering()
+    figure.clear()
+    return b"%PDF", SVG
+
+
+def analyzed(folder: Path, out: Path | None, **asked: Any) -> Any:
+    """What `analyze` finds on the checkpoint that was prepared."""
+    import layerwise
+
+    given = {"pairs": PAIRS, "prompts": PROMPTS, **asked}
+    return layerwise.analyze(folder / "model", out=out, **given)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file by its name, links apart; states that wait beside them too."""
+    files = (one for one in folder.rglob("*") if one.is_file() and not one.is_symlink())
+    return {str(one.relative_to(folder)): one.read_bytes() for one in files}
+
+
+def require_equal(found: dict[str, bytes], expected: dict[str, bytes]) -> None:
+    names = found.keys() ^ expected.keys()
+    assert not names, f"only in one of them: {names}"
+    other = [name for name in found if found[name] != expected[name]]
+    assert not other, f"others: {other}"
+
+
+def forked(do: Callable[[], object]) -> int:
+    """A process that does something; its exit code is that of the command line."""
+    from layerwise.errors import LayerwiseError
+
+    child = os.fork()
+    if child:
+        return child
+    code = 3
+    with contextlib.suppress(BaseException):
+        try:
+            do()
+            code = 0
+        except LayerwiseError as error:
+            code = 4 if BUSY in str(error) else 2
+        except KeyboardInterrupt:
+            code = 130
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+    os._exit(code)
+
+
+def ended(child: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+# --- requests -----------------------------------------------------------------------------------
+
+
+def odd_pairs(rng: random.Random) -> dict[str, Any]:
+    """Categories of which some are equal, constant, turned round, or begin with the same words."""
+    found = {}
+    for n in range(rng.choice([3, 3, 4, 5])):
+        pairs = [rng.sample(TEXTS, 2) for _ in range(rng.choice([2, 2, 3, 5]))]
+        kind = rng.choice(["", "", "constant", "equal", "turned", "one pair", "same word", "twice"])
+        earlier = [of["pairs"] for of in found.values()]
+        if kind == "constant":
+            pairs = [[a, a] for a, _ in pairs]
+        elif kind == "equal" and earlier:
+            pairs = rng.choice(earlier)
+        elif kind == "turned" and earlier:
+            pairs = [[b, a] for a, b in rng.choice(earlier)]
+        elif kind == "one pair":
+            pairs = pairs[:1] * 2
+        elif kind == "same word":
+            pairs = [[f"An {a}", f"An {b}"] for a, b in pairs]
+        elif kind == "twice":
+            pairs = pairs + pairs
+        found[f"category {n}"] = {"pairs": pairs}
+    return found
+
+
+def odd_request(rng: random.Random) -> dict[str, Any]:
+    """All that `analyze` may be asked, in odd mixtures."""
+    layers = rng.sample(range(4), rng.choice([1, 1, 2, 3]))
+    asked = {
+        "pairs": odd_pairs(rng),
+        "prompts": rng.choice(
+            [None, ["An owl"], ["a"], ["An owl"] * 3, list(TEXTS[:4]), ["a"] * 2]
+        ),
+        "layers": rng.choice([None, layers, layers, [layers[0]] * 2, [9], []]),
+        "without": rng.choice([(), ("gains",), ("spectral",), ("gains", "spectral")]),
+        "seed": rng.choice([0, 42, 2**32 - 1]),
+    }
+    if rng.random() < 0.3:
+        asked |= {"dtype": rng.choice(["bfloat16", "float16"]), "replicates": rng.choice([0, 1])}
+    if rng.random() < 0.2:
+        asked["control"] = 1
+    if rng.random() < 0.1:
+        next(iter(asked["pairs"].values()))["pairs"][0][0] = "a" * rng.choice([10**4, 10**7])
+    return asked
+
+
+def requests(rng: random.Random, folder: Path) -> Iterator[Attempt]:
+    """It runs to the page, or is refused before any pass; the dry run decides the same."""
+    while True:
+        asked = odd_request(rng)
+        yield Attempt(f"{asked!r:.600}", partial(request, folder, asked))
+
+
+def request(folder: Path, asked: dict[str, Any], work: Path) -> None:
+    """One of them."""
+    import layerwise.extraction.hidden_states as module
+    from fuzz import refusal
+    from layerwise.reader.plan import plan_each
+
+    passes, forward = [], module.forward
+    module.forward = lambda *given: passes.append(1) or forward(*given)
+    defaults = {"revision": None, "dtype": None, "device": None, "layers": None, "seed": 42,
+                "without": [], "replicates": 5, "control": 0,
+                "limit": None, "chat_template": False}  # fmt: skip
+    choices = {key: value for key, value in asked.items() if key not in ("pairs", "prompts")}
+    choices["without"] = list(choices["without"])
+    dry = refusal(
+        lambda: plan_each(
+            [str(folder / "model")], asked["pairs"], asked["prompts"],
+            defaults | choices | {"out": work / "out"},
+        )
+    )  # fmt: skip
+    run = refusal(lambda: analyzed(folder, work / "out", **asked))
+    assert not passes or run is None, f"refused after {len(passes)} passes: {run}"
+    assert (dry is None) == (run is None), f"dry run: {dry}\nrun: {run}"
+    if run is not None:
+        assert not (work / "out").exists(), "something was left"
+        raise run
+    assert (work / "out" / "index.html").is_file()
+
+
+# --- what stands in its folder already ----------------------------------------------------------
+
+
+def taken(rng: random.Random, out: Path, outside: Path) -> str:
+    """Put something where a result goes: of another kind, or a link that leads elsewhere."""
+    from layerwise.places.folders import FILES, FOLDERS
+
+    said = []
+    outside.mkdir()
+    for n in range(rng.choice([1, 1, 2, 4])):
+        name = rng.choice([*FOLDERS, *FILES, "hidden_states.lock", "hidden_states.partial", "mine"])
+        place = out / name
+        if place.is_symlink() or place.exists():
+            continue
+        kind = rng.choice(
+            ["file", "folder", "link to a file", "link to a folder", "dangling", "pipe"]
+        )
+        target = outside / f"{n}"
+        if "folder" in kind:
+            target.mkdir()
+            (target / "kept").write_text("mine")
+        else:
+            target.write_text("mine")
+        if kind == "file":
+            place.write_text("mine")
+        elif kind == "folder":
+            place.mkdir()
+        elif kind == "pipe":
+            os.mkfifo(place)
+        else:
+            place.symlink_to(target if kind != "dangling" else outside / "nothing")
+        said.append(f"{kind} {name}")
+    return ", ".join(said)
+
+
+def places(rng: random.Random, folder: Path) -> Iterator[Attempt]:
+    """All results appear, or nothing changes; what a link leads to never does."""
+    expected = contents(folder / "results")
+    while True:
+        seed, old = rng.randrange(2**32), rng.random() < 0.4
+        what = f"seed {seed}, {'over older results' if old else 'a new folder'}"
+        yield Attempt(what, partial(placed, folder, expected, seed, old))
+
+
+def placed(folder: Path, expected: dict[str, bytes], seed: int, old: bool, work: Path) -> None:
+    """One of them."""
+    from layerwise.errors import LayerwiseError
+
+    rng, out, outside = random.Random(seed), work / "out", work / "outside"
+    if old:
+        shutil.copytree(folder / "results", out)
+        for name in rng.sample([one.name for one in out.iterdir()], 2):
+            shutil.rmtree(out / name) if (out / name).is_dir() else (out / name).unlink()
+    else:
+        out.mkdir()
+    said = taken(rng, out, outside)
+    before, beyond = contents(out), contents(outside)
+    try:
+        analyzed(folder, out)
+    except LayerwiseError as error:
+        require_equal(contents(out), before)
+        raise LayerwiseError(f"{error}") from None
+    finally:
+        assert contents(outside) == beyond, f"{said}: what is outside changed"
+    after = contents(out)
+    assert {name: after.get(name) for name in expected} == expected, said
+
+
+# --- disks --------------------------------------------------------------------------------------
+
+
+def disks(rng: random.Random, folder: Path) -> Iterator[Attempt]:
+    """A disk that is full at some file, or gone: a sentence, and older results stay whole."""
+    older = contents(folder / "results")
+    while True:
+        size, seed = rng.choice([0, 10, 500, 5_000, 20_000, 10**5, 10**6]), rng.choice([42, 1])
+        yield Attempt(
+            f"files of {size} bytes, seed {seed}", partial(full, folder, older, size, seed)
+        )
+
+
+def full(folder: Path, older: dict[str, bytes], size: int, seed: int, work: Path) -> None:
+    """One of them."""
+    out = Path(shutil.copytree(folder / "results", work / "out"))
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limit[1]))
+    try:
+        analyzed(folder, out, seed=seed)
+    except Exception:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        require_equal(contents(out), older)
+        raise
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    if seed == 42:
+        require_equal(contents(out), older)
+
+
+# --- kills, signals, races ----------------------------------------------------------------------
+
+
+def kills(rng: random.Random, folder: Path) -> Iterator[Attempt]:
+    """Killed before a change of the file system, once or twice: then the same bytes."""
+    expected = contents(folder / "results")
+    while True:
+        points = [rng.randrange(160) for _ in range(rng.choice([1, 1, 2]))]
+        first = rng.choice([None, 7])  # the seed of results that stand there
+        yield Attempt(
+            f"at {points}, over {first}", partial(killed, folder, expected, points, first)
+        )
+
+
+def killed(
+    folder: Path, expected: dict[str, bytes], points: list[int], first: int | None, work: Path
+) -> None:
+    """One of them."""
+    from faults_worker import Killer
+
+    def crash(at: int) -> None:
+        Killer(at)
+        analyzed(folder, work / "out")
+
+    if first is not None:
+        analyzed(folder, work / "out", seed=first)
+    for at in points:
+        code = ended(forked(partial(crash, at)))
+        assert code in (0, -signal.SIGKILL), code
+    analyzed(folder, work / "out")
+    require_equal(contents(work / "out"), expected)
+
+
+def signals(rng: random.Random, folder: Path) -> Iterator[Attempt]:
+    """Ctrl-C or SIGTERM at any moment: exit code 130, no lock, and the next run is whole."""
+    expected = contents(folder / "results")
+    (folder / "pairs.json").write_text(json.dumps(PAIRS))
+    (folder / "prompts.json").write_text(json.dumps(PROMPTS))
+    while True:
+        sent, after = rng.choice([signal.SIGTERM, signal.SIGINT]), rng.uniform(0.0, 1.2)
+        yield Attempt(
+            f"{sent.name} after {after:.2f} s", partial(stopped, folder, expected, sent, after)
+        )
+
+
+def stopped(
+    folder: Path, expected: dict[str, bytes], sent: signal.Signals, after: float, work: Path
+) -> None:
+    """One of them."""
+    from layerwise import cli
+
+    line = ["analyze", f"--model={folder / 'model'}", f"--pairs={folder / 'pairs.json'}",
+            f"--prompts={folder / 'prompts.json'}", f"--out={work / 'out'}"]  # fmt: skip
+    reading, writing = os.pipe()
+
+    def run() -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
+        os.dup2(writing, 2)
+        raise SystemExit(cli.main(line))
+
+    child = forked(run)
+    os.close(writing)
+    time.sleep(after)
+    os.kill(child, sent)
+    code = ended(child)
+    with open(reading, "rb") as pipe:
+        said = pipe.read().decode()
+    assert code in (0, 130, -sent), (code, said)  # the last: before the verb began
+    assert "Traceback" not in said, said
+    assert code != 130 or "interrupted; run it again to go on" in said, said
+    assert not [*work.glob("out/*.lock")]
+    analyzed(folder, work / "out")
+    require_equal(contents(work / "out"), expected)
+
+
+def races(rng: random.Random, folder: Path) -> Iterator[Attempt]:
+    """Two or three runs on one folder: one whole result, and the others say why not."""
+    expected = {42: contents(folder / "results")}
+    analyzed(folder, folder / "others", seed=7)
+    expected[7] = contents(folder / "others")
+    while True:
+        seeds = [rng.choice([42, 7]) for _ in range(rng.choice([2, 2, 3]))]
+        pauses = [rng.uniform(0, 0.4) for _ in seeds]
+        what = f"seeds {seeds}, {[f'{one:.2f}' for one in pauses]}"
+        yield Attempt(what, partial(raced, folder, expected, seeds, pauses))
+
+
+def raced(
+    folder: Path, expected: dict[int, dict[str, bytes]], seeds: list[int], pauses: list[float],
+    work: Path,
+) -> None:  # fmt: skip
+    """One of them."""
+    children = []
+    for seed, pause in zip(seeds, pauses, strict=True):
+        time.sleep(pause)
+        children.append(forked(partial(analyzed, folder, work / "out", seed=seed)))
+    codes = [ended(child) for child in children]
+    assert set(codes) <= {0, 4}, codes
+    assert 0 in codes
+    found = contents(work / "out")
+    assert found in [expected[s] for s, code in zip(seeds, codes, strict=True) if code == 0]
+
+
+# --- files of its own that a kill or a hand left ------------------------------------------------
+
+
+def leftovers(rng: random.Random, folder: Path) -> Iterator[Attempt]:
+    """Hidden states that are cut, foreign, gone or no text: the same bytes again, or the file."""
+    expected = contents(folder / "results")
+    while True:
+        seed = rng.randrange(2**32)
+        yield Attempt(f"seed {seed}", partial(left, folder, expected, seed))
+
+
+def left(folder: Path, expected: dict[str, bytes], seed: int, work: Path) -> None:
+    """One of them."""
+    rng, out = random.Random(seed), Path(shutil.copytree(folder / "results", work / "out"))
+    states = out / "hidden_states"
+    if rng.random() < 0.4:  # it was under way
+        states.rename(out / "hidden_states.partial")
+        states = out / "hidden_states.partial"
+    said = []
+    for file in rng.sample(sorted(states.iterdir()), rng.choice([1, 1, 2])):
+        whole = file.read_bytes()
+        kind = rng.choice(["cut", "empty", "gone", "list", "binary", "lock", "part"])
+        said.append(f"{kind} {file.name}")
+        if kind == "gone":
+            file.unlink()
+        elif kind == "lock":
+            (out / "hidden_states.lock").write_bytes(b"\xff")
+        elif kind == "part":
+            (states / ".layerwise-x.part").mkdir(exist_ok=True)
+            (out / ".layerwise-y.part").mkdir(exist_ok=True)
+        else:
+            made = {
+                "cut": whole[: len(whole) // 2],
+                "empty": b"",
+                "list": b"[]",
+                "binary": b"\xff\0",
+            }
+            file.write_bytes(made[kind])
+    analyzed(folder, out)
+    try:
+        require_equal(contents(out), expected)
+    except AssertionError as error:
+        raise AssertionError(f"{said}: {error}") from None
+
+
+# --- launchers ----------------------------------------------------------------------------------
+
+SET = ("", "0", "1", "2", "x", "²", "-1", "9" * 50, "127.0.0.1", "65536")
+VARIABLES = ("WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "SOURCE_DATE_EPOCH")
+
+
+def launchers(rng: random.Random, folder: Path) -> Iterator[Attempt]:
+    """A launcher's variables without a launcher, and little room for addresses: words, no wait."""
+    while True:
+        chosen = rng.sample(VARIABLES, rng.choice([1, 2, 3, 4]))
+        given = {name: rng.choice(SET) for name in chosen}
+        if rng.random() < 0.6:
+            given["WORLD_SIZE"] = "2"
+        given.setdefault("MASTER_ADDR", "")  # with all that is needed it waits for the others
+        room = rng.choice([None, None, None, 10**9, 10**6])
+        yield Attempt(f"{given} {room or ''}", partial(launched, folder, given, room))
+
+
+def launched(folder: Path, given: dict[str, str], room: int | None, work: Path) -> None:
+    """One of them."""
+    from layerwise.steps import sentences
+
+    if given.get("WORLD_SIZE") == "2":
+        given = given | {"MASTER_ADDR": ""}
+    os.environ.update(given)
+    if room is not None:
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        limit = resource.getrlimit
+        resource.getrlimit = lambda of: (room, most) if of == resource.RLIMIT_AS else limit(of)
+    reading, writing = os.pipe()
+    os.dup2(writing, 2)
+    os.close(writing)
+    code = 0
+    try:
+        with sentences("layerwise analyze"):
+            analyzed(folder, work / "out")
+    except SystemExit as end:
+        code = int(end.code or 0)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    with open(reading, "rb") as pipe:
+        said = pipe.read().decode()
+    assert (code, bool(said)) in ((0, False), (2, True)), (code, said)
+    assert said.count("\n") == bool(said), said
+    assert not room or code == 2, said
+    assert code or given.get("RANK", "0") != "0" or (work / "out" / "index.html").is_file()
+
+
+# --- pages --------------------------------------------------------------------------------------
+
+
+def pages(rng: random.Random, folder: Path) -> Iterator[Attempt]:
+    """Hostile names of categories: the page has the parts of a harmless one, no cell computes."""
+    texts = [*MARKUP, *TEX, *PATHS, "=1+1", "@SUM(A1)", "+x", "-x", "$\\frac{$", "語", "é" * 99]
+    while True:
+        names = rng.sample(texts, rng.choice([3, 4]))
+        yield Attempt(f"{names}", partial(paged, folder, names))
+
+
+def paged(folder: Path, names: list[str], work: Path) -> None:
+    """One of them."""
+    import csv
+    import re
+
+    from parsed_page import Page
+
+    found = []
+    plain = [f"{chr(97 + n)}".ljust(len(name), "x") for n, name in enumerate(names)]
+    for number, of in enumerate((names, plain)):
+        pairs = {
+            name: {"pairs": [[f"text {n} {m} so", f"not {m} so {n}"] for m in range(2)]}
+            for n, name in enumerate(of)
+        }
+        analyzed(folder, work / str(number), pairs=pairs)
+        text = (work / str(number) / "index.html").read_text(encoding="utf-8")
+        page = Page(re.sub("<svg .*?</svg>", "", text, flags=re.DOTALL))
+        links = [link for link in page.links if link[:5] != "data:"]
+        found.append((page.parts, links))
+        for file in (work / str(number) / "tables").glob("*.csv"):
+            for row in csv.reader(file.read_text(encoding="utf-8").splitlines()):
+                for cell in row:
+                    number_or_word = not cell.startswith(("=", "@")) and (
+                        not cell.startswith(("+", "-")) or re.fullmatch(r"[+-][\d.e+-]+", cell)
+                    )
+                    assert number_or_word, f"{file.name}: {cell!r}"
+    assert found[0] == found[1]
+
+
+ALL_FIGURES = partial(prepare, figures=None)
+KINDS = {
+    "requests": Kind(requests, ALL_FIGURES),
+    "places": Kind(places, prepare, "tried/out"),
+    "disks": Kind(disks, prepare, "tried/out"),
+    "kills": Kind(kills, prepare),
+    "signals": Kind(signals, prepare),
+    "races": Kind(races, prepare),
+    "leftovers": Kind(leftovers, prepare, "hidden_states"),
+    "launchers": Kind(launchers, prepare),
+    "pages": Kind(pages, prepare),
+}

@@ -1,0 +1,102 @@
+"""requirements/setup.sh with a stand-in for Python: which locks it installs, and when."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+# makes a .venv with itself as its python, notes the locks, fails where it is told to
+PYTHON = """#!/bin/bash
+case "$*" in
+    *"-m venv"*) mkdir -p .venv/bin; touch .venv/pyvenv.cfg; cp "$0" .venv/bin/python ;;
+    *--dry-run*) [ ! -e no-cpu-build ] ;;
+    *"install"*"-r requirements/"*) echo "${@: -1}" >>calls; [ ! -e broken ] ;;
+    *"install"*"-e ."*) echo "-e ." >>calls ;;
+    *version_info*) echo 3.11 ;;
+    --version) echo Python 3.11.0 ;;
+esac
+"""
+
+
+@pytest.fixture
+def tree(root, tmp_path):
+    """A checkout with locks of one line, and programs of its own."""
+    folder = tmp_path / "tree"
+    (folder / "requirements").mkdir(parents=True)
+    shutil.copy(root / "requirements" / "setup.sh", folder / "requirements")
+    for lock in (root / "requirements").glob("*.lock"):
+        (folder / "requirements" / lock.name).write_text("pip==1\n")
+    (folder / "pyproject.toml").write_text("")
+    (tmp_path / "python3.11").write_text(PYTHON)
+    (tmp_path / "python3.11").chmod(0o755)
+    return folder
+
+
+def set_up(tree, *layers, **variables):
+    """Exit code, the locks that were installed, what was said on stderr."""
+    (tree / "calls").unlink(missing_ok=True)
+    done = subprocess.run(
+        ["bash", str(tree / "requirements" / "setup.sh"), *layers],
+        env={"PATH": f"{tree.parent}{os.pathsep}/usr/bin:/bin"} | variables,
+        capture_output=True,
+        text=True,
+    )
+    calls = (tree / "calls").read_text().splitlines() if (tree / "calls").exists() else []
+    locks = [re.sub(r"requirements/(.*)\.lock", r"\1", one) for one in calls]
+    return done.returncode, " ".join(locks), done.stderr + done.stdout
+
+
+def test_layers_are_added_and_installed_once(tree):
+    assert set_up(tree)[:2] == (0, "pipeline -e .")
+    assert set_up(tree)[:2] == (0, "")
+    assert set_up(tree, "models")[:2] == (0, "cpu -e .")
+    assert set_up(tree, "models", "dev")[:2] == (0, "dev -e .")
+    for layers in ((), ("models",), ("dev", "models")):
+        assert set_up(tree, *layers)[:2] == (0, "")
+    (tree / "requirements" / "dev.lock").write_text("pip==2\n")  # all that is there, once more
+    assert set_up(tree)[:2] == (0, "pipeline dev cpu -e .")
+
+
+def test_another_build_of_torch_is_asked_for_by_name(tree):
+    assert set_up(tree, "models")[:2] == (0, "pipeline cpu -e .")
+    assert set_up(tree, "models", TORCH="cpu")[:2] == (0, "")
+    assert set_up(tree, TORCH="cuda12")[:2] == (0, "cuda12 -e .")
+    assert set_up(tree, "models")[:2] == (0, "")
+    code, locks, said = set_up(tree, TORCH="metal")
+    assert (code, locks) == (2, "")
+    assert "TORCH must be cpu, cuda or cuda12, found 'metal'" in said
+
+
+def test_without_the_cpu_build_it_says_what_is_taken(tree):
+    (tree / "no-cpu-build").touch()
+    code, locks, said = set_up(tree, "models")
+    assert (code, locks) == (0, "pipeline cuda -e .")
+    assert "the CPU build of torch is not in reach for Python 3.11.0; the CUDA build is" in said
+
+
+@pytest.mark.parametrize("before", [(), ("models",)])
+def test_what_was_cut_short_is_done_from_the_start(tree, before):
+    if before:
+        set_up(tree)
+    (tree / "broken").touch()
+    assert set_up(tree, *before)[0] == 1
+    (tree / "broken").unlink()
+    code, locks, said = set_up(tree, *before)
+    assert (code, locks) == (0, "pipeline cpu -e ." if before else "pipeline -e .")
+    assert ".venv is not whole, or was moved: making it anew" in said
+
+
+def test_a_moved_folder_is_set_up_again(tree):
+    set_up(tree, "models", "dev")
+    moved = tree.rename(tree.with_name("elsewhere"))
+    assert set_up(moved)[:2] == (0, "pipeline dev cpu -e .")
+
+
+def test_what_is_not_ours_is_left_alone(tree):
+    assert "a layer must be pipeline, models, dev or docs, found 'x'" in set_up(tree, "x")[2]
+    (tree / ".venv").mkdir()
+    code, locks, said = set_up(tree)
+    assert (code, locks) == (2, "")
+    assert ".venv is no virtual environment; move it away" in said
