@@ -12,12 +12,19 @@ import sys
 from pathlib import Path
 
 from layerwise.analyses import TABLES
+from layerwise.inputs.models import read_models
+from layerwise.ledger.findings import ORIGINS, origin
 from layerwise.ledger.tally import tally, tally_sentence
 from layerwise.ledger.verdicts import VERDICTS, count_verdicts
-from layerwise.pages.records import analysis_of, answer, grades
+from layerwise.ledger.words import display_names
+from layerwise.pages.choices import claimed_under
+from layerwise.pages.records import analysis_of, answer, grades, readable
 from layerwise.pages.run_summary import verdict_table
+from layerwise.pages.values import with_signs
 
 ROOT = Path(__file__).resolve().parent.parent
+CALIBRATION = "p1.neutral"  # the central claim that it is
+NAMES = display_names(read_models(ROOT / "models.yaml"))
 SHOWN = (
     "agrees", "differs", "same number", "follows", "needs weights", "contradicted", "not checkable",
     "declared",
@@ -57,7 +64,7 @@ def page(document: dict) -> str:
         for name in filter(counts.get, (*TABLES, None)):
             numbers = " | ".join(str(counts[name][verdict] or "") for verdict in SHOWN)
             what = title(name) if name else "settings, and what has no rule or value"
-            lines += [f"| {name or ''} | {what} | {numbers} |"]
+            lines += [f"| {f'`{name}`' if name else ''} | {what} | {numbers} |"]
         lines += [""]
     return "\n".join(lines)
 
@@ -65,23 +72,26 @@ def page(document: dict) -> str:
 def answers(document: dict) -> str:
     """The text of docs/answers.md: every central claim with its grade and the reasons."""
     lines = [ANSWERS, f"**{answer(document['headlines'])}**\n"]
-    lines += [f"**{paragraph['title']}.** {paragraph['text']}\n" for paragraph in document["story"]]
+    story = readable(document["story"], NAMES)
+    lines += [f"**{paragraph['title']}.** {paragraph['text']}\n" for paragraph in story]
     for word, meaning in grades(document["headlines"]).items():
         lines += [f"- *{word}*: {meaning}."]
-    for headline in document["headlines"]:
+    for headline in readable(document["headlines"], NAMES):
         if f"\n## Paper {headline['paper']}\n" not in lines:
             lines += [f"\n## Paper {headline['paper']}\n"]
         lines += [
             f"### {headline['short']}\n",
             f"Claimed ({headline['where']}): {headline['says']}\n",
             *(
-                [f"The paper itself: {' '.join(headline['caveats'])}\n"]
+                [f"The papers themselves: {' '.join(headline['caveats'])}\n"]
                 if headline["caveats"]
                 else []
             ),
             f"**{headline['grade'].capitalize()}**; {headline['numbers']}. {headline['reason']}\n",
+            *([f"{headline['power']}\n"] if headline["power"] else []),
+            *([f"{under}\n"] if (under := claimed_under(headline["choices"])) else []),
         ]
-    return "\n".join(lines).rstrip() + "\n"
+    return with_signs("\n".join(lines)).rstrip() + "\n"
 
 
 def anchor(heading: str) -> str:
@@ -89,15 +99,35 @@ def anchor(heading: str) -> str:
     return re.sub(r"[^\w\s-]", "", heading.lower()).strip().replace(" ", "-")
 
 
+def graded(headline: dict) -> str:
+    """The grade of a central claim, with a link to the reasons."""
+    return f"[{headline['grade']}](docs/answers.md#{anchor(headline['short'])})"
+
+
+def calibration(document: dict) -> str:
+    """What became of Paper 1's calibration, in one line."""
+    by_id = {one["id"]: one for one in document["headlines"]}
+    claim = by_id[CALIBRATION]
+    return (
+        "Can Paper 1's *calibration* be trusted? A model is called calibrated if its asymmetry on\n"
+        f'neutral statements is near zero. "{claim["short"]}": {graded(claim)}, {claim["numbers"]}.'
+    )
+
+
 def headlines(document: dict) -> str:
     """The README's table: a row for each central claim, with a link to the reasons."""
     rows = ["| paper | central claim | printed numbers | the claim itself |", "|---|---|---|---|"]
-    for headline in document["headlines"]:
-        link = f"docs/answers.md#{anchor(headline['short'])}"
-        cells = headline["short"], headline["numbers"], f"[{headline['grade']}]({link})"
-        rows += [f"| {headline['paper']} | {' | '.join(cells)} |"]
+    for headline in readable(document["headlines"], NAMES):
+        cells = headline["short"], headline["numbers"], graded(headline)
+        rows += [f"| {of_paper(headline)} | {' | '.join(cells)} |"]
     meanings = (f"*{word}*: {meaning}" for word, meaning in grades(document["headlines"]).items())
-    return "\n".join([*rows, "", f"{'; '.join(meanings)}."])
+    return with_signs("\n".join([*rows, "", f"{'; '.join(meanings)}."]))
+
+
+def of_paper(headline: dict) -> str:
+    """The paper, and where the claim stands if not in its text."""
+    kind = origin({"where": headline["where"], "provenance": {"file": None}})
+    return f"{headline['paper']}" + (f" ({kind})" if kind != ORIGINS[0] else "")
 
 
 def counts(document: dict) -> str:
@@ -115,7 +145,13 @@ def verdicts(document: dict) -> str:
     return f"```\n{verdict_table(document)}\n```"
 
 
-MADE = {"verdicts": verdicts, "answer": bold_answer, "headlines": headlines, "counts": counts}
+MADE = {
+    "verdicts": verdicts,
+    "answer": bold_answer,
+    "calibration": calibration,
+    "headlines": headlines,
+    "counts": counts,
+}
 
 
 def with_headlines(readme: str, document: dict) -> str:

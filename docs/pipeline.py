@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Write docs/pipeline.md: the diagram and the table of stages, both from dvc.yaml.
+"""Write docs/pipeline.md: the table of stages, from dvc.yaml.
 
 python docs/pipeline.py (or `make docs`)
 """
 
 from pathlib import Path
 
+from architecture import direct
 from dvc.repo import Repo
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -14,23 +15,43 @@ HEAD = """# The pipeline
 
 <!-- Written by `make docs` from dvc.yaml; do not edit. -->
 
-An arrow says: reads what the other wrote. Stages of several items are drawn once; `dvc dag` draws
-all {count}, `dvc stage list` names them. Dashed: needs a GPU. The weights are not in the picture:
-their revisions are pinned in `models.yaml`; the sha256 of the statement pairs and prompts in
-`published/registry.csv`.
+The stages in the order in which numbers flow. A stage reads what others wrote; one whose output
+also comes by way of another is left out. The source `published` begins at `analyse`; the stages
+without it need a GPU. Stages with several items stand here once; `dvc dag` draws all {count},
+`dvc stage list` names them. Weights are pinned by commit in `models.yaml`, statement pairs and
+prompts by sha256 in `published/registry.csv`.
 
-```mermaid
-{diagram}
+| stage | reads | items | sources | what it does |
+|---|---|---|---|---|
+{rows}
+
+## With DVC
+
+`make reproduce` and `make reproduce-full` run these stages and put right what a killed run left.
+DVC's own commands work as usual (`. .venv/bin/activate` first):
+
+```text
+dvc repro judge@published            one stage, and what it needs
+dvc metrics show                     the tally: claims that agree and differ, central claims
+dvc metrics diff HEAD~1 --targets results/published/verdicts.json    every count that moved
+dvc plots show                       the overview, gains and correlations by depth, as one page
+dvc pull page@published              outputs by the name of their stage, from a remote of yours
 ```
 
-| stage | items | sources | what it does |
-|---|---|---|---|
-{rows}
+What if there were fewer resamples? An experiment changes a parameter, runs what depends on it,
+and leaves the workspace with its results:
+
+```text
+dvc exp run -S analyse.n_resamples=2000 judge@published
+dvc metrics diff --targets results/published/verdicts.json
+dvc exp show --only-changed          without the columns that nothing changed
+git checkout . && dvc checkout --with-deps page@published    back to the recorded state
+```
 """
 
 
-def read(root: Path) -> tuple[dict[str, dict], set[tuple[str, str]]]:
-    """Groups in the order of dvc.yaml with their items, and the arrows between groups."""
+def read(root: Path) -> tuple[dict[str, dict], dict[str, set[str]]]:
+    """Groups in the order of dvc.yaml with their items, and {group: the groups that it reads}."""
     groups: dict[str, dict] = {}
     with Repo(str(root)) as repo:
         index = repo.index
@@ -40,41 +61,29 @@ def read(root: Path) -> tuple[dict[str, dict], set[tuple[str, str]]]:
                 entry = groups.setdefault(name, {"items": 0, "sources": set(), "what": stage.desc})
                 entry["items"] += 1
                 entry["sources"].add(item if item in SOURCES else "measured")
-        arrows = {
-            (read.name.partition("@")[0], reader.name.partition("@")[0])
-            for reader, read in index.graph.edges
-            if reader.cmd and read.cmd
-        }
-    return groups, arrows
-
-
-def diagram(groups: dict[str, dict], arrows: set[tuple[str, str]]) -> str:
-    """Mermaid text; dashed boxes need a GPU."""
-    lines = ["flowchart LR"]
-    for name, entry in groups.items():
-        items = f" ×{entry['items']}" if entry["items"] > 1 else ""
-        needs_gpu = ":::gpu" if "published" not in entry["sources"] else ""
-        lines.append(f'    {name}["{name}{items}"]{needs_gpu}')
-    order = list(groups)
-    for start, end in sorted(arrows, key=lambda arrow: [order.index(name) for name in arrow]):
-        lines.append(f"    {start} --> {end}")
-    lines.append("    classDef gpu stroke-dasharray: 4 4")
-    return "\n".join(lines)
+        needs: dict[str, set[str]] = {name: set() for name in groups}
+        for reader, wrote in index.graph.edges:
+            if reader.cmd and wrote.cmd:
+                needs[reader.name.partition("@")[0]].add(wrote.name.partition("@")[0])
+    return groups, needs
 
 
 def page(root: Path = ROOT) -> str:
     """The text of docs/pipeline.md."""
-    groups, arrows = read(root)
-    rows = [
-        f"| `{name}` | {entry['items']} | "
-        f"{', '.join(s for s in SOURCES if s in entry['sources'])} | {entry['what']} |"
-        for name, entry in groups.items()
-    ]
-    return HEAD.format(
-        count=sum(entry["items"] for entry in groups.values()),
-        diagram=diagram(groups, arrows),
-        rows="\n".join(rows),
-    )
+    groups, needs = read(root)
+
+    def depth(name: str) -> int:
+        return max((1 + depth(other) for other in needs[name]), default=0)
+
+    reads, order = direct(needs), sorted(groups, key=depth)
+    rows = []
+    for name in order:
+        of, before = groups[name], [f"`{one}`" for one in order if one in reads[name]]
+        sources = ", ".join(source for source in SOURCES if source in of["sources"])
+        cells = (f"`{name}`", ", ".join(before) or "none", of["items"], sources, of["what"])
+        rows.append(f"| {' | '.join(map(str, cells))} |")
+    count = sum(entry["items"] for entry in groups.values())
+    return HEAD.format(count=count, rows="\n".join(rows))
 
 
 if __name__ == "__main__":

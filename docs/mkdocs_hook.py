@@ -1,0 +1,59 @@
+"""A hook of MkDocs: pages that stand outside docs/ join the site, all links hold, and nothing is
+without a name or beyond the keyboard.
+
+The repository is read where it is, on a disk or on a forge, so its links are those of files; here
+they are turned into those of the site.
+"""
+
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parent.parent
+OUTSIDE = {  # page of the repository: its place in the site
+    "README.md": "index.md",
+    "CHANGELOG.md": "changes.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "benchmarks/README.md": "benchmarks.md",
+    "examples/README.md": "examples.md",
+}
+BADGE = re.compile(r"^\[!\[.*\]\(https://.*\n", re.MULTILINE)  # images from elsewhere
+LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages outside docs/."""
+    for page, place in OUTSIDE.items():
+        files.append(File.generated(config, place, abs_src_path=str(ROOT / page)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Point the links of a page to where the site has what they name, and leave the badges out."""
+    place = page.file.src_uri
+    written = {there: here for here, there in OUTSIDE.items()}.get(place, f"docs/{place}")
+
+    def in_site(link: re.Match[str]) -> str:
+        named = posixpath.normpath(posixpath.join(posixpath.dirname(written), link[1]))
+        if named in OUTSIDE:
+            return f"]({OUTSIDE[named]}{link[2] or ''})"
+        if named.startswith("docs/"):
+            return f"]({named.removeprefix('docs/')}{link[2] or ''})"
+        return link[0]
+
+    return LINK.sub(in_site, BADGE.sub("", markdown))
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Let the keyboard scroll tables and code, too."""
+    html = html.replace("<table>", '<table tabindex="0">')
+    return re.sub("(<pre>(?:<span></span>)?<code)", r'\1 tabindex="0"', html)
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Name the search for readers of the screen."""
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"', 1)
