@@ -1,7 +1,7 @@
 # The whole reproduction in one image.
 #   docker build -t layerwise .
-#   docker run --gpus all --user "$(id -u):$(id -g)" -v "$PWD/work:/work" layerwise
-# docs/docker.md has the rest: what runs, what is kept in /work, older drivers, another base.
+#   docker run --gpus all --user "$(id -u):$(id -g)" -v "$PWD/artifact:/artifact" layerwise
+# docs/docker.md has the rest: what runs, what is kept in /artifact, older drivers, another base.
 
 # The torch wheels bring their own CUDA libraries, so NVIDIA's smallest image is enough; it needs driver
 # 580 or newer. For older drivers (525 or newer) set TORCH=cuda12 and
@@ -40,8 +40,8 @@ RUN apt-get update ${SNAPSHOT:+--snapshot "${SNAPSHOT}"} \
         ca-certificates make python3 \
         texlive-latex-recommended texlive-latex-extra texlive-science latexmk poppler-utils \
     && apt-get clean && rm -rf /var/lib/apt/lists/* /var/log/*.log /var/log/apt \
-    && useradd --uid 10001 --user-group --no-create-home --home-dir /work reader \
-    && install -d -m 1777 /work
+    && useradd --uid 10001 --user-group --no-create-home --home-dir /artifact reader \
+    && install -d -m 1777 /artifact
 COPY --from=environment /opt/layerwise/.venv /opt/layerwise/.venv
 WORKDIR /opt/layerwise
 COPY . .
@@ -54,18 +54,18 @@ RUN find . -path ./.venv -prune -o -type f -print0 | LC_ALL=C sort -z \
         | xargs -0 sha256sum | sha256sum | cut -c 1-16 > .image \
     && dpkg-query -W > packages.txt
 
-# Everything that is written, downloaded or cached goes to /work; the rest of the image is read-only.
+# Everything that is written, downloaded or cached goes to /artifact; the rest of the image is read-only.
 ENV PATH=/opt/layerwise/.venv/bin:$PATH \
-    HOME=/work/cache/home \
+    HOME=/artifact/cache/home \
     USER=reader \
-    HF_HOME=/work/cache/huggingface \
-    XDG_CACHE_HOME=/work/cache \
-    MPLCONFIGDIR=/work/cache/matplotlib \
-    DVC_SITE_CACHE_DIR=/work/cache/dvc-site \
+    HF_HOME=/artifact/cache/huggingface \
+    XDG_CACHE_HOME=/artifact/cache \
+    MPLCONFIGDIR=/artifact/cache/matplotlib \
+    DVC_SITE_CACHE_DIR=/artifact/cache/dvc-site \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1
 USER 10001
-WORKDIR /work
+WORKDIR /artifact
 
 ARG VERSION=unknown
 LABEL org.opencontainers.image.title="layerwise" \

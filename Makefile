@@ -77,7 +77,7 @@ site: setup-docs  ## README and docs/ as a site that opens from disk: site/index
 
 # DOCKER=podman works too. What the container writes goes to WORK; ARGS is its command.
 DOCKER ?= docker
-WORK ?= $(CURDIR)/work
+WORK ?= $(CURDIR)/artifact
 ARGS ?=
 docker-build:  ## the image (BUILD_ARGS="--build-arg TORCH=cuda12 --build-arg BASE=..." for older drivers)
 	$(DOCKER) build --tag layerwise --build-arg VERSION=$(VERSION) \
@@ -86,7 +86,7 @@ docker-build:  ## the image (BUILD_ARGS="--build-arg TORCH=cuda12 --build-arg BA
 docker-run:  ## the image's default command, or ARGS="doctor"; GPUS=none where there is no GPU
 	@mkdir -p "$(WORK)"
 	$(DOCKER) run --rm $(if $(filter none,$(GPUS)),,--gpus $(or $(GPUS),all)) \
-		--user "$$(id -u):$$(id -g)" --volume "$(WORK):/work" --env HF_TOKEN layerwise $(ARGS)
+		--user "$$(id -u):$$(id -g)" --volume "$(WORK):/artifact" --env HF_TOKEN layerwise $(ARGS)
 
 docker-test: ARGS = test
 docker-test: docker-run  ## the tests inside the image

@@ -4,7 +4,7 @@
 # of layerwise (analyze, doctor, ...), or any program (bash).
 set -euo pipefail
 image=${LAYERWISE_IMAGE:-/opt/layerwise}
-work=${LAYERWISE_WORK:-/work}
+work=${LAYERWISE_WORK:-/artifact}
 tree=$work/layerwise
 
 fail() {

@@ -23,12 +23,12 @@ fail() {
 }
 say() { echo "== $* ($(date -u +%H:%M:%S))"; }
 
-# A model of a reader's own, at /work/tiny: three layers of random weights.
+# A model of a reader's own, at /artifact/tiny: three layers of random weights.
 tiny='
 import shutil, sys
 sys.path.insert(0, "tests")
 from tiny_checkpoints import twin_folder
-shutil.copytree(twin_folder("gpt_neox"), "/work/tiny", dirs_exist_ok=True)'
+shutil.copytree(twin_folder("gpt_neox"), "/artifact/tiny", dirs_exist_ok=True)'
 
 build_base() { # an image of Debian's packages alone
     [ -d "$folder/rootfs/usr" ] || debootstrap --variant=minbase "$suite" "$folder/rootfs" >"$folder/base.log"
@@ -67,7 +67,7 @@ container() { # run the image's entry point: container WORK [ENV=VALUE ...] -- [
     shift
     while [ "$1" != -- ]; do env+=(--env "$1") && shift; done
     shift
-    buildah run --user "$user" "${env[@]}" --volume "$work:/work" "$running" -- \
+    buildah run --user "$user" "${env[@]}" --volume "$work:/artifact" "$running" -- \
         /opt/layerwise/docker/entrypoint.sh "$@"
 }
 
