@@ -186,7 +186,10 @@ def test_what_people_read_of_a_claim_has_names_and_what_programs_read_has_keys(r
     }
 
 
-PART = {"claim": ["p2.a"]}  # where an id must stand
+PART = {"claim": "p2.b", "verdict": "agrees", "concludes": True}
+FACT = {"id": "p2.fact", "paper": 2, "title": "It falls.", "weight": 1, "headline": None}
+FACT |= {"caveat": False, "claims": [], "places": ["abstract"], "printed": "1", "recomputed": "2"}
+FACT |= {"gives": "", "follows": ""}
 
 
 @pytest.mark.parametrize(
@@ -196,10 +199,16 @@ PART = {"claim": ["p2.a"]}  # where an id must stand
          r"claims\.0\.verdict: must be .*, found 'maybe'; judge the l"),
         (judged([record("p2.a") | {"provenance": {}}]),
          r"claims\.0\.provenance\.file: missing; judge the ledger again"),
-        (judged([], headlines=[headline("p2.h", parts=[PART])]),
+        (judged([], headlines=[headline("p2.h", parts=[PART | {"claim": ["p2.a"]}])]),
          r"headlines: 0\.parts\.0\.claim: must be a valid string, found \['p2"),
         (judged([], "measured"), r"of source 'published' .* for 'measured'; give"),
         (judged([record("p2.a")] * 2), r"claim 'p2\.a' is there 2 times"),
+        (judged([], headlines=[headline("p2.h", parts=[PART])]),
+         r"headlines\.0\.parts\.0\.claim: must be in the list of claims, found 'p2\.b'; judge"),
+        (judged([], findings=[FACT | {"claims": ["p2.b"]}]),
+         r"findings\.0\.claims: must be in the list of claims, found 'p2\.b'; judge"),
+        (judged([], findings=[FACT | {"headline": "p2.h"}]),
+         r"findings\.0\.headline: must be in the list of headlines, found 'p2\.h'; judge"),
     ],
 )  # fmt: skip
 def test_judged_refused(tmp_path: Path, document: dict[str, Any], message: str) -> None:

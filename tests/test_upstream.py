@@ -219,6 +219,19 @@ def test_result_file_and_registry_refused(site: Path, serve: Callable[..., str])
         read_registry(published)
 
 
+@pytest.mark.parametrize("table", ["registry.csv", "prompt_sets.csv"])
+@pytest.mark.parametrize("path", ["../up.json", "/up.json", "a//b.json", "a\\b.json", ""])
+def test_a_path_out_of_the_repository_names_its_table(site: Path, table: str, path: str) -> None:
+    published = site / "published"
+    lines = (published / table).read_text().splitlines()
+    column = lines[0].split(",").index("path" if table == "registry.csv" else "notebook")
+    cells = lines[-1].split(",")
+    cells[column] = path
+    (published / table).write_text("\n".join([*lines[:-1], ",".join(cells), ""]))
+    with pytest.raises(LayerwiseError, match=rf"{re.escape(table)}: a file's path is relative to"):
+        read_registry(published)
+
+
 def test_every_result_file_against_published(mirror: Path) -> None:
     for path, pin in read_registry().pins.items():
         assert len(result_file(path, mirror)) == pin.size

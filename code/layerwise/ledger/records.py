@@ -1,6 +1,7 @@
 """Judged claims, `results/SOURCE/claims.json`, as pages, figures and the command line read them."""
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, NotRequired
 
@@ -89,7 +90,8 @@ def read_judged(path: Path, source: str, statistics: Path | None = None) -> dict
 
     Raises:
         LayerwiseError: if the ledger was not judged yet, or for another source; naming the place
-            of a missing field, an unknown verdict or tolerance class, or an id twice.
+            of a missing field, of an unknown verdict, tolerance class, claim or headline, or an id
+            that is there twice.
     """
     if not path.is_file():
         raise LayerwiseError(
@@ -107,16 +109,29 @@ def read_judged(path: Path, source: str, statistics: Path | None = None) -> dict
     for claim, n in Counter(record["id"] for record in document["claims"]).most_common(1):
         if n > 1:
             raise LayerwiseError(f"{path}: claim {claim!r:.80} is there {n} times; {AGAIN}")
-    known = {record["id"] for record in document["claims"]}
-    for number, finding in enumerate(document["findings"]):
-        if unknown := [claim for claim in finding["claims"] if claim not in known]:
+    for place, kind, named, known in _references(document):
+        if named not in known:
             raise LayerwiseError(
-                f"{path}: findings.{number}: its claims must be in the list of claims, found "
-                f"{unknown[0]!r:.80}; {AGAIN}"
+                f"{path}: {place}: must be in the list of {kind}, found {named!r:.80}; {AGAIN}"
             )
     for file in statistics.glob("*.json") if statistics else ():
         require_judged(document, file)
     return document
+
+
+def _references(document: dict[str, Any]) -> Iterator[tuple[str, str, str, set[str]]]:
+    """Where the document names a claim or a headline: place, kind, name, and all of the kind."""
+    claims = {record["id"] for record in document["claims"]}
+    headlines = {one["id"] for one in document["headlines"]}
+    for number, one in enumerate(document["headlines"]):
+        for at, part in enumerate(one["parts"]):
+            if "claim" in part:
+                yield f"headlines.{number}.parts.{at}.claim", "claims", part["claim"], claims
+    for number, one in enumerate(document["findings"]):
+        for claim in one["claims"]:
+            yield f"findings.{number}.claims", "claims", claim, claims
+        if one["headline"] is not None:
+            yield f"findings.{number}.headline", "headlines", one["headline"], headlines
 
 
 def require_judged(document: dict[str, Any], file: Path) -> None:
