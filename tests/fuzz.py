@@ -301,7 +301,7 @@ TRICKS = {
 }
 
 
-def house(folder: Path) -> None:
+def repository(folder: Path) -> None:
     """What the commands read, below one folder, with the results that `RESULTS` leads to."""
     shutil.copytree(os.environ[RESULTS], folder / "results")
     from layerwise.files import write_json, write_text
@@ -497,9 +497,9 @@ def documents(rng: random.Random, folder: Path) -> Iterator[Attempt]:
         yield spoilt(folder, case, partial(use_document, file=case.file))
 
 
-def prepared_house(folder: Path) -> Path:
+def prepared_repository(folder: Path) -> Path:
     """The same, read once as it is."""
-    house(folder)
+    repository(folder)
     use_document(folder)
     return folder
 
@@ -507,7 +507,7 @@ def prepared_house(folder: Path) -> Path:
 OWN = r"\.(json|csv|yaml|svg)|claim p|headline p|finding p"
 KINDS: dict[str, Kind | str] = {
     "checkpoints": Kind(checkpoints, prepared_twin),
-    "documents": Kind(documents, prepared_house, OWN),
+    "documents": Kind(documents, prepared_repository, OWN),
     **dict.fromkeys(("pairs", "prompts"), "fuzz_texts"),
     "python": "fuzz_python",
     **dict.fromkeys(("requests", "places", "disks", "kills", "signals", "races", "leftovers",
