@@ -41,7 +41,7 @@ test: setup-dev  ## run the tests; skipped ones are listed with their reason
 test-docs: setup-dev  ## run the commands of README and pages, the notebook and the studies, as they are written
 	@OMP_NUM_THREADS=1 pytest -n auto --maxprocesses 4 --dist worksteal -rs -m docs
 
-reproduce: setup  ## recompute what follows from the published numbers: offline, no GPU, a minute
+reproduce: setup  ## recompute what follows from the published numbers: offline, no GPU, half a minute
 	@python -m layerwise.steps.run published
 
 rehearse: setup-models  ## run the measured pipeline on random-weight stand-ins in a scratch copy: offline, no GPU

@@ -25,6 +25,11 @@ from layerwise.pages.values import with_signs
 ROOT = Path(__file__).resolve().parent.parent
 CALIBRATION = "p1.neutral"  # the central claim that it is
 NAMES = display_names(read_models(ROOT / "models.yaml"))
+PRINTED = (
+    "*n of m as printed*: of the m printed numbers and words behind the claim that could be\n"
+    "compared, n came out as printed."
+)
+FIRST = "A claim has the first of these grades that applies."
 SHOWN = (
     "agrees", "differs", "same number", "follows", "needs weights", "contradicted", "not checkable",
     "declared",
@@ -74,6 +79,7 @@ def answers(document: dict) -> str:
     lines = [ANSWERS, f"**{answer(document['headlines'])}**\n"]
     story = readable(document["story"], NAMES)
     lines += [f"**{paragraph['title']}.** {paragraph['text']}\n" for paragraph in story]
+    lines += ["Each claim has the first of these grades that applies:\n"]
     for word, meaning in grades(document["headlines"]).items():
         lines += [f"- *{word}*: {meaning}."]
     for headline in readable(document["headlines"], NAMES):
@@ -110,7 +116,8 @@ def calibration(document: dict) -> str:
     claim = by_id[CALIBRATION]
     return (
         "Can Paper 1's *calibration* be trusted? A model is called calibrated if its asymmetry on\n"
-        f'neutral statements is near zero. "{claim["short"]}": {graded(claim)}, {claim["numbers"]}.'
+        f"neutral statements is near zero; that most models are so {graded(claim)} "
+        f"({claim['numbers']})."
     )
 
 
@@ -121,7 +128,7 @@ def headlines(document: dict) -> str:
         cells = headline["short"], headline["numbers"], graded(headline)
         rows += [f"| {of_paper(headline)} | {' | '.join(cells)} |"]
     meanings = (f"*{word}*: {meaning}" for word, meaning in grades(document["headlines"]).items())
-    return with_signs("\n".join([*rows, "", f"{'; '.join(meanings)}."]))
+    return with_signs("\n".join([*rows, "", PRINTED, f"{FIRST} {'; '.join(meanings)}."]))
 
 
 def of_paper(headline: dict) -> str:

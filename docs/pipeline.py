@@ -16,10 +16,10 @@ HEAD = """# The pipeline
 <!-- Written by `make docs` from dvc.yaml; do not edit. -->
 
 The stages in the order in which numbers flow. A stage reads what others wrote; one whose output
-also comes by way of another is left out. The source `published` begins at `analyse`; the stages
-without it need a GPU. Stages with several items stand here once; `dvc dag` draws all {count},
-`dvc stage list` names them. Weights are pinned by commit in `models.yaml`, statement pairs and
-prompts by sha256 in `published/registry.csv`.
+also comes by way of another is left out. The source `published` begins at `analyse`; of the stages
+before it, `preflight` and `measure` need a GPU, or `device: cpu` in `params.yaml`. Stages with
+several items stand here once; `dvc dag` draws all {count}, `dvc stage list` names them. Weights are
+pinned by commit in `models.yaml`, pairs and prompts by sha256 in `published/registry.csv`.
 
 | stage | reads | items | sources | what it does |
 |---|---|---|---|---|

@@ -37,13 +37,14 @@ def pages(root: Path, once: Any, results: Path, analyzed: Any) -> dict[str, Path
             stage.run(
                 "published", judged / "claims.json", judged / "statistics", made.figures, made.out
             )
+            part = {"claim": "p2.a", "verdict": "differs", "concludes": True}
             of_random = folders(
                 folder / "random",
                 root,
                 [record("p2.a", verdict="differs", inputs=["beyond/ours#/x"])],
                 "measured",
                 random_weights=True,
-                headlines=[headline("p2.r", parts=[{"claim": "p2.a", "concludes": True}])],
+                headlines=[headline("p2.r", parts=[part])],
             )
             stage.run("measured", **vars(of_random))
             other = layerwise.analyze(twin_folder("gpt2"), **EXAMPLE, without=["spectral"])

@@ -2,9 +2,11 @@
 
 import copy
 import hashlib
+import json
 import math
 import random
 import re
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -13,7 +15,7 @@ import yaml
 from claim_records import record
 from judged import changed, everything, judged
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.published import split_pointer
+from layerwise.inputs.published import Published, split_pointer
 from layerwise.ledger import conditions
 from layerwise.ledger.findings import findings, read_findings
 from layerwise.ledger.headlines import (
@@ -29,6 +31,7 @@ from layerwise.ledger.headlines import (
     read_headlines,
     unanswered,
 )
+from layerwise.ledger.judging import read_statistics
 from layerwise.ledger.sentences import Said, Value, fill
 from layerwise.ledger.story import read_story, story
 from layerwise.ledger.verdicts import FALLS, at
@@ -373,8 +376,8 @@ QUESTION = "questions:{}:/models/{}/{}/{}"
         ),
         (
             "gains",
-            QUESTION.format("eleuther_damps", "all models", "published", "word"),
-            "no",
+            QUESTION.format("eleuther_damps", "all models", "published", "value"),
+            0.4,
             "most of EleutherAI's models damp",
         ),
         ("gains", "sheaf_trace:study:/expander_larger/multihead", 4, "does not separate"),
@@ -405,16 +408,10 @@ QUESTION = "questions:{}:/models/{}/{}/{}"
             "after the final norm",
         ),
         (
-            "p3.heritage",
-            QUESTION.format("heritage", "all models", "rounded", "word"),
-            "yes",
-            "by one gain only",
-        ),
-        (
             "p3.lstar",
             QUESTION.format("lstar", "all models", "sign_run", "low"),
             -1.0,
-            "the larger by",
+            "formula's error exceeds",
         ),
         (
             "p2.category_inversion",
@@ -499,7 +496,7 @@ def test_power_is_told_of_what_is_not_answered_as_claimed():
              for name, size in (("a", 0.019), ("b", 0.077))}  # fmt: skip
     several = {"questions": {"q": {"models": cells}}, "power": {"q": {"models": sizes}}}
     assert power_of([{"question": "q"}], several).endswith(
-        "a shift of 0.019 or more in one model, 0.077 or more in another."
+        "a shift of 0.019 to 0.077 or more, depending on the model."
     )
 
 
@@ -600,3 +597,30 @@ def test_every_claim_moves_with_what_it_rests_on(records, root, published, seed)
         and again[one["id"]]["recomputed"] == one["recomputed"]
     ]
     assert still == []
+
+
+@pytest.mark.parametrize(
+    ("file", "key", "message"),
+    [
+        ("questions", "word", r"questions\.json: documents: .*word: must be .*; analyse again"),
+        ("power", "smallest", r"power\.json: documents: .*smallest: must be .*; analyse again"),
+    ],
+)
+def test_answers_and_power_of_another_shape_are_refused(tmp_path, results, file, key, message):
+    """Grades are computed from them."""
+    folder = tmp_path / "statistics"
+    shutil.copytree(results / "published" / "statistics", folder)
+    read_statistics("published", folder, Published({}))
+    path = folder / f"{file}.json"
+    document = json.loads(path.read_text())
+    models = document["documents"]["late"]["models"]
+    next(iter(models.values()))["published"][key] = [58]
+    path.write_text(json.dumps(document))
+    with pytest.raises(LayerwiseError, match=message):
+        read_statistics("published", folder, Published({}))
+
+
+def test_a_sentence_quotes_values_lists_and_intervals_and_nothing_deeper():
+    assert fill("{a}", {"a": Value([[1, 2], [3, 4]])}) == "1 to 2, 3 to 4"
+    with pytest.raises(LayerwiseError, match="lists may hold lists of values, but nothing deeper"):
+        fill("{a}", {"a": Value([[[1]]])})

@@ -202,7 +202,7 @@ def test_a_missing_extra_is_named_with_what_installs_it(monkeypatch, extra):
     monkeypatch.setattr(
         errors, "find_spec", lambda name: None if name == package else find_spec("json")
     )
-    said = rf"needs the package {package}, .*sh {extra}, or pip install '\.\[{extra}\]' into this"
+    said = rf"needs the package {package}, .*sh {extra}, or there pip install '\.\[{extra}\]'"
     with pytest.raises(LayerwiseError, match=said):
         require_extra(extra)
 

@@ -101,6 +101,10 @@ claims:
             "{id: a, printed: 1, statistic: layers/x}",
             "claim a: a statistic is analysis:document:/json",
         ),
+        (
+            "{id: a, printed: 1, statistic: ''}",
+            "claim a: a statistic is analysis:document:/json",
+        ),
         ("{id: a, printed: {file: f.json, key: /nowhere}}", "claim a: published/: no number"),
         ("{id: a, printed: {file: f.json, key: /4/r, length: true}}", "must be a list to be"),
         ("{id: a, printed: 1}\n- {id: a, printed: 1}", "claim a is listed twice"),

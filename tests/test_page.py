@@ -200,9 +200,11 @@ FACT |= {"gives": "", "follows": ""}
         (judged([record("p2.a") | {"provenance": {}}]),
          r"claims\.0\.provenance\.file: missing; judge the ledger again"),
         (judged([], headlines=[headline("p2.h", parts=[PART | {"claim": ["p2.a"]}])]),
-         r"headlines: 0\.parts\.0\.claim: must be a valid string, found \['p2"),
+         r"headlines: 0\.parts\.0\.\w+\.claim: must be a valid string, found \['p2"),
         (judged([], "measured"), r"of source 'published' .* for 'measured'; give"),
         (judged([record("p2.a")] * 2), r"claim 'p2\.a' is there 2 times"),
+        (judged([record("p2.b")], headlines=[headline("p2.h", parts=[{"claim": "p2.b"}])]),
+         r"headlines: 0\.parts\.0\.\w+\.\w+: missing; judge the ledger again"),
         (judged([], headlines=[headline("p2.h", parts=[PART])]),
          r"headlines\.0\.parts\.0\.claim: must be in the list of claims, found 'p2\.b'; judge"),
         (judged([], findings=[FACT | {"claims": ["p2.b"]}]),
@@ -257,8 +259,8 @@ def test_the_choices_under_which_a_claim_holds_are_named_and_counted():
     )
     assert claimed_under({"published": "yes"}).endswith("yes under: as the papers did.")
     assert claimed_under({"published": "no", "spearman": "too few"}) == (
-        "Its questions are answered yes under none of these: as the papers did; "
-        "ranks instead of values."
+        "Its questions are answered yes under none of these: as the papers did. "
+        "Too few units under: ranks instead of values."
     )
     assert claimed_under({}) == ""
 

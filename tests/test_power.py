@@ -1,6 +1,7 @@
 """Power and the estimates behind it: against simulation, SciPy and the textbook's own numbers."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from layerwise.statistics.estimates import (
 
 def test_the_smallest_r_is_found_four_times_of_five_against_simulation():
     rng, n, n_runs = np.random.default_rng(0), 60, 4000
-    r = power.smallest_r(n)
+    r = power.smallest_r(of_r(0.3, n, "pairs"))
     x = rng.normal(size=(n_runs, n))
     y = r * x + math.sqrt(1 - r**2) * rng.normal(size=(n_runs, n))
     found = [
@@ -30,9 +31,22 @@ def test_the_smallest_r_is_found_four_times_of_five_against_simulation():
 
 def test_points_and_smallest_r_are_inverse():
     for n in (8, 16, 230):
-        assert power.points_for(power.smallest_r(n) * (1 + 1e-9)) == n
+        assert power.points_for(power.smallest_r(of_r(0.3, n, "pairs")) * (1 + 1e-9)) == n
     assert power.points_for(0.3) == power.points_for(-0.3) == 85  # Cohen's table
-    assert power.smallest_r(3) is power.points_for(0.0) is power.points_for(1.0) is None
+    assert power.smallest_r(of_r(0.3, 3, "pairs")) is None
+    assert power.points_for(0.0) is power.points_for(1.0) is None
+
+
+def test_the_smallest_r_is_that_of_the_interval_which_answers():
+    """Resamples may give a wider one than Fisher's: then so many pairs detect less."""
+    fishers = of_r(0.1, 230, "pairs")
+    z = [math.atanh(end) for end in (fishers.low, fishers.high)]
+    middle, half = sum(z) / 2, z[1] - z[0]  # twice as wide
+    low, high = (math.tanh(middle + sign * half) for sign in (-1, 1))
+    wider = replace(fishers, low=low, high=high)
+    one, twice = (math.atanh(power.smallest_r(of)) for of in (fishers, wider))
+    assert twice == pytest.approx(2 * one)
+    assert power.smallest_r(fishers) == pytest.approx(math.tanh(power.shift() / math.sqrt(227)))
 
 
 def test_the_smallest_shift_is_that_of_the_standard_error():

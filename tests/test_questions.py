@@ -19,6 +19,7 @@ from layerwise.analyses.evidence import Evidence
 from layerwise.analyses.questions import QUESTIONS
 from layerwise.analyses.questions.answers import answers, in_print, over_models
 from layerwise.analyses.questions.choices import TEXTS, text
+from layerwise.analyses.questions.of_pairs import mean_over
 from layerwise.analyses.questions.question import (
     MEANINGS,
     NO,
@@ -35,7 +36,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.experiments.of_pairs import choices
 from layerwise.experiments.reduction import measure
 from layerwise.inputs.measured import measured
-from layerwise.inputs.published import Published
+from layerwise.inputs.published import NotMeasured, Published
 from layerwise.places.result_files import CHOICES_FILE, DATASET, PAPER1, SWEEP
 from layerwise.statistics.bootstrap import Draws
 from layerwise.statistics.estimates import Estimate
@@ -216,7 +217,7 @@ def test_a_gain_that_moves_moves_its_word_and_what_counts_it(published: Publishe
     numbers = changed(published, {(hunt, cell): 1.5})
     again = derive(documents, evidence_of(numbers, DRAWS, TABLES))
     share = answered(again, "eleuther_damps")["all models", PUBLISHED]
-    assert (share["value"], share["word"]) == (0.6, YES)
+    assert (share["value"], share["word"]) == (0.6, UNDECIDED)  # of five models
     assert answered(again, "heritage")["all models", PUBLISHED]["value"] > 0.05
 
 
@@ -358,3 +359,10 @@ def test_the_category_that_makes_r_is_named():
     assert decisive_category(validation(far=[-0.3, -5.0])) == "far"
     line = {name: [at[0], 2 * at[0]] for name, at in points.items()}
     assert decisive_category(validation(**line)) is None
+
+
+def test_a_third_without_sampled_layers_is_not_measured() -> None:
+    """As of `--layers 4,5,6`, which has no layer in the first third of the depth."""
+    nothing: Any = None
+    with pytest.raises(NotMeasured, match="no sampled layer lies there"):
+        mean_over(nothing, [])

@@ -121,7 +121,8 @@ def test_the_page_on_own_models_says_what_was_recorded(root: Path, evidence: Evi
         decisive_category(validation),
     )
     left = without_a_category(validation)[deciding].r
-    assert f"{r:+.3f} with it, {left:+.3f} without" in page
+    shown = f"{r:+.3f} with it, {left:+.3f} without".replace("-", "\N{MINUS SIGN}")
+    assert shown in page
 
 
 # --- real names and real numbers in the figures ------------------------------------------------

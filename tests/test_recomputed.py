@@ -171,7 +171,11 @@ def power_of_r(n, unit):
     return ["80", "5", f"{n}", f"{math.tanh(SHIFT / math.sqrt(n - 3)):.2g}"]
 
 
-PAIRS = power_of_r(230, "pairs")
+def power_of_pairs(*intervals):
+    """As wide on Fisher's z as the intervals that answer; one size, or the smallest and largest."""
+    wide = [math.atanh(high) - math.atanh(low) for _, low, high in intervals]
+    sizes = [f"{math.tanh(SHIFT * one / 2 / Z):.2g}" for one in (min(wide), max(wide))]
+    return ["80", "5", "230", *dict.fromkeys(sizes)]
 
 
 def corr(x, y):
@@ -242,7 +246,7 @@ def p2_early(tables):
     of = curves(tables)
     early = third(of["llama"], "early")
     first = f"{of['llama'][0][0]:+.2f}", f"{of['apertus'][0][0]:+.2f}"
-    return ["0", *first, *(f"{one:+.2f}" for one in early), *PAIRS]
+    return ["0", *first, *(f"{one:+.2f}" for one in early), *power_of_pairs(early)]
 
 
 def p2_late(tables):
@@ -255,7 +259,8 @@ def p2_late(tables):
     assert of["apertus"][28][0] == strongest
     printed = "-0.17"
     return [
-        printed, *r, "24", "28", "32", f"{late[0]:+.3f}", "0.05", f"{strongest:+.2f}", "28", *PAIRS
+        printed, *r, "24", "28", "32", f"{late[0]:+.3f}", "0.05", f"{strongest:+.2f}", "28",
+        *power_of_pairs(late),
     ]  # fmt: skip
 
 
@@ -273,7 +278,8 @@ def p2_three(tables):
         sum(m < 0 for m in means),
     )
     assert not inverted({n: one for n, one in of["pythia"].items() if n < 32} | {33: (1, 1, 1)})
-    return [f"{some}", "4", f"{bound}", "4", f"{sign}", "4", *PAIRS]
+    assert some == 3  # as many as are claimed, so that no power is told
+    return [f"{some}", "4", f"{bound}", "4", f"{sign}", "4"]
 
 
 def p2_transition(tables):
@@ -285,7 +291,8 @@ def p2_transition(tables):
     return [
         "4", *(f"{one:+.2f}" for one in llama[4]), "8", *(f"{end:+.2f}" for end in llama[8][1:]),
         "28", *(f"{end:+.2f}" for end in pythia[28][1:]),
-        "12", *(f"{end:+.2f}" for end in apertus[12][1:]), f"{highest:+.3f}", *PAIRS,
+        "12", *(f"{end:+.2f}" for end in apertus[12][1:]), f"{highest:+.3f}",
+        *power_of_pairs(llama[4], llama[8], pythia[28], apertus[12]),
     ]  # fmt: skip
 
 
@@ -296,7 +303,7 @@ def p2_gemma(tables):
     lowest = min(late, key=lambda n: gemma[n][0])
     return [
         f"{gemma[18][0]:+.2f}", f"{third(gemma, 'late')[0]:+.2f}", f"{gemma[lowest][1]:+.2f}",
-        f"{third(of['pythia'], 'late')[0]:+.3f}", *PAIRS,
+        f"{third(of['pythia'], 'late')[0]:+.3f}", *power_of_pairs(gemma[lowest]),
     ]  # fmt: skip
 
 
@@ -470,7 +477,7 @@ def p3_crowding(tables):
     guess = 100 * np.mean([m["gain"] >= 1 for m in hunt.values()])
     printed = "100"
     return [
-        f"{right(hunt):.0f}", printed, f"{right(hunt, 'final'):.0f}", f"{guess:.0f}", "1",
+        f"{right(hunt):.0f}", printed, f"{right(hunt, 'final'):.0f}", f"{guess:.0f}",
         f"{right(hunt | sweep):.0f}",
     ]  # fmt: skip
 
@@ -593,7 +600,7 @@ def p3_tuning(tables):
     low = stats.beta.ppf(0.025, len(families), 1)
     return [
         "1", *(f"{mean:.2f}" for mean in means["Gemma-7B"]), f"{max(change.values()):.0f}",
-        f"{pairs}", f"{turned}", "1", f"{len(families)}", f"{100 * low:.0f}",
+        f"{turned}", f"{pairs}", "1", f"{len(families)}", f"{100 * low:.0f}",
     ]  # fmt: skip
 
 
@@ -609,7 +616,7 @@ def zou(y, a, b):
     c = ((r3 - r1 * r2 / 2) * (1 - r1**2 - r2**2 - r3**2) + r3**3) / ((1 - r1**2) * (1 - r2**2))
     low = r1 - r2 - math.sqrt((r1 - l1) ** 2 + (u2 - r2) ** 2 - 2 * c * (r1 - l1) * (u2 - r2))
     high = r1 - r2 + math.sqrt((u1 - r1) ** 2 + (r2 - l2) ** 2 - 2 * c * (u1 - r1) * (r2 - l2))
-    return r1 - r2, low, high
+    return r1 - r2, max(low, -1), min(high, 1)
 
 
 def p3_hierarchy(tables):
@@ -626,11 +633,9 @@ def p3_hierarchy(tables):
     first, second = zou(gain, other, density), zou(gain, density, size)
     pooled = zou(*columns(hunt | sweep)[:3])
     assert pooled[1] < 0
-    shift = (second[2] - second[1]) / 2 * SHIFT / Z
     return [
         f"{len(hunt)}", f"{first[0]:.2f}", *(f"{one:+.2f}" for one in first[1:]),
         f"{pooled[0]:+.2f}", *(f"{one:+.2f}" for one in second), "12",
-        "80", "5", f"{len(hunt)}", f"{shift:.2g}",
     ]  # fmt: skip
 
 

@@ -142,7 +142,7 @@ def test_trace_names_statistic_inputs_and_stage(capsys, results):
         "recomputed  -0.106633\n",
         "now         -0.106633, the same\n",
         "compared: 1e-12 relative",
-        "interval: Of the mean UA: categories drawn with replacement",
+        "interval: Bootstrap interval of the mean UA: categories resampled",
         "analyses/validation.py:",
         "uniformity_a = 0.7683013677597046",
         f"verdict     {traced['verdict']}",
@@ -275,7 +275,7 @@ def test_claims_fit_the_terminal_and_no_id_is_cut(results):
     heads = drawn(Listing(differs, len(differs)), 150)[0]
     assert heads.split() == ["id", "quantity", "where", "printed", "recomputed", "verdict"]
     assert drawn(Listing(differs[:1], 9), 80)[-1] == "1 of 9; a larger --limit shows more"
-    assert drawn(Listing([], 0), 80) == ["no claim fits"]
+    assert drawn(Listing([], 0), 80) == ["no claim matches"]
 
 
 def test_piped_claims_are_a_line_each_without_colour(capsys, monkeypatch, results):

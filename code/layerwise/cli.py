@@ -158,12 +158,13 @@ def analyze(
         str | None,
         Option(
             metavar="FILE",
-            help="For gains and anisotropy: a JSON list of texts, or prompts.json; prompt as .csv "
-            "or .jsonl; or the word papers.",
+            help="Needed for gains and anisotropy: a JSON list of texts, a .csv or .jsonl file "
+            "with a column prompt, or the word papers.",
         ),
     ] = None,
     revision: Annotated[
-        str | None, Option(metavar="COMMIT", help="Commit of the hub id (40 digits).")
+        str | None,
+        Option(metavar="COMMIT", help="Commit, tag or branch of the hub id; default: main."),
     ] = None,
     dtype: Annotated[
         Literal["float32", "float16", "bfloat16"],
@@ -241,7 +242,9 @@ def analyze(
 
 @verb(OWN)
 def scaling(
-    folders: Annotated[list[Path], Argument(metavar="FOLDER...", help="Each an `analyze --out`.")],
+    folders: Annotated[
+        list[Path], Argument(metavar="FOLDER", help="An --out folder of `analyze`; two or more.")
+    ],
     out: Annotated[Path, Option(metavar=FOLDER, help="The folder of scaling.json.")] = Path(),
     as_json: Json = False,
 ) -> Any:
@@ -314,7 +317,8 @@ def trace(
 @verb(HERE)
 def models(
     tflops: Annotated[
-        float | None, Option(metavar="NUMBER", help="Matrix rate for the estimate of time.")
+        float | None,
+        Option(metavar="NUMBER", help="Assumed rate in TFLOP/s for the estimate of time."),
     ] = None,
     registry: Annotated[
         Path | None,

@@ -85,7 +85,8 @@ def not_installed(package: str) -> str:
         return f"the package {package} is not installed; install layerwise again: pip install ."
     return (
         f"this needs the package {package}, which is not installed; in a clone of the repository "
-        f"run requirements/setup.sh {extra}, or pip install '.[{extra}]' into this environment"
+        f"run requirements/setup.sh {extra}, or there pip install '.[{extra}]' into this "
+        "environment"
     )
 
 

@@ -26,6 +26,7 @@ from layerwise.places.result_files import HUNT
 from layerwise.statistics import power
 from layerwise.statistics.estimates import Estimate
 
+AT_ONCE = "models_at_once"
 CHOICES = (PUBLISHED, "hunt", "without_last")  # the ways to ask of which power is told
 
 
@@ -33,7 +34,7 @@ def smallest(question: Question, asked: Asked) -> float | None:
     """The smallest effect that the units can tell."""
     found: Estimate = asked.rule()
     if question.effect == OF_R:
-        return power.smallest_r(found.n)
+        return power.smallest_r(found)
     return power.smallest_shift(found)
 
 
@@ -44,7 +45,7 @@ def needed(asked: Asked) -> int | None:
 
 def unit(asked: Asked) -> str:
     found: Estimate = asked.rule()
-    return f"{found.n} {found.unit}"
+    return f"{found.n} {found.unit}" + (", taken as independent," if found.unit == "pairs" else "")
 
 
 def told(question: Question, asked: Asked) -> str:
@@ -89,10 +90,11 @@ OF_SHARES: Mapping[str, Rule] = {
 
 
 def told_above(e: Evidence) -> str:
-    """The models whose gain lies above its bound by more than the noise of the prompts."""
+    """The models whose gain lies above its bound by more than the prompts' noise, all at once."""
     asked = QUESTIONS["bound"]
-    words = {name: asked.rules(m)[PUBLISHED]()["word"] for name, m in asked.models(e).items()}
-    return ", ".join(name for name, word in words.items() if word == NO)
+    words = {name: asked.rules(m)[AT_ONCE]()["word"] for name, m in asked.models(e).items()}
+    *names, last = [name for name, word in words.items() if word == NO] or [""]
+    return f"{', '.join(names)} and {last}" if names else last
 
 
 # Pairs that would distinguish the weak end of the printed late range from zero.

@@ -62,7 +62,7 @@ def key_question(ua: float, preference: float) -> str:
 
 
 def interval(f: Entry) -> list[float]:
-    """Of the mean UA: categories drawn with replacement, the stream begun anew."""
+    """Bootstrap interval of the mean UA: categories resampled, the random stream restarted."""
     draws = f.draws
     return list(mean_interval(asymmetries(f), draws.n_resamples, draws.level, draws.seed))
 

@@ -22,7 +22,8 @@ NOTES = (
     "256 rows of 256,000 float32 logits; widest: in the widest dtype that an experiment asks for; "
     "what ran in 4 bits is measured in float16.",
     "time: an estimate. 2 * parameters * tokens at {tflops:g} TFLOP/s (--tflops), and weights read "
-    "at 1 GB/s once per dtype; download and singular values of weights come on top.",
+    "at 1 GB/s once per dtype; download, singular values of weights, replicates "
+    "and controls come on top (`layerwise doctor` counts the last two).",
 )
 
 

@@ -11,6 +11,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.experiments import Experiment, Subject, dotted, is_about
 from layerwise.measures import entropy
 from layerwise.measures.residual_gain import (
+    ROUNDED,
     gain_definitions,
     last_block_gain,
     layer_gains,
@@ -54,9 +55,14 @@ def readings(traces: Iterable[Stream]) -> dict[str, list[float]]:
 def over_texts(
     traces: Iterable[Stream],
 ) -> tuple[Float64[np.ndarray, "text block"], dict[str, list[float]]]:
-    """Gains of every block, and `readings`; a trace that was read is let go."""
+    """Gains of every block, and `readings`; a trace that was read is let go.
+
+    The definition that rounds norms is left out where the dtype cannot hold one of them.
+    """
     found = [(layer_gains(trace), gain_definitions(trace)) for trace in traces]
     last = {name: [of[name] for _, of in found] for name in found[0][1]}
+    if not np.isfinite(last[ROUNDED]).all():
+        del last[ROUNDED]
     return np.array([gains for gains, _ in found]), last
 
 

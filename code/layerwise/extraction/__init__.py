@@ -1,4 +1,4 @@
-"""A checkpoint -> hidden states, traces and weight matrices. The only package that imports torch.
+"""A checkpoint -> hidden states, traces and weight matrices. The only package that runs models.
 
 families                                 which parts an architecture has
 checkpoint_config, checkpoint_tokenizer  what a model says before its weights; what is refused

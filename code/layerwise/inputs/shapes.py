@@ -34,6 +34,7 @@ Whole = Annotated[int, Field(ge=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Times = Annotated[int, Field(ge=0, le=100)]  # something is done again
 Place = Annotated[Path, AfterValidator(_nameable)]  # of a file or a folder
+FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,100}$")]  # without its ending
 Device = Annotated[str, Field(pattern=r"^(cpu|auto|cuda(:\d+)?)$")]
 
 

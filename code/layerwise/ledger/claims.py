@@ -211,8 +211,9 @@ def _claim(
     if tolerances:
         found["tolerance"] = tolerances[0]
     found["against"] = [_said_by(place, published) for place in found.get("against", ())]
-    for selected in filter(None, (found.get("statistic"), *found.get("readings", {}).values())):
-        statistic_parts(selected)
+    for selected in (found.get("statistic"), *found.get("readings", {}).values()):
+        if selected is not None:
+            statistic_parts(selected)
     return Claim(**found, paper=paper, printed=printed)
 
 

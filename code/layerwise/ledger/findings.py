@@ -151,7 +151,10 @@ def findings(
     for group in rest.values():
         first = {"id": group[0]["id"], "claims": {"claim": group[0]["id"]}, "weight": 2}
         title = f"{group[0]['quantity']}: {{claim}}, not {{claim.printed}}."
-        found.append(_finding({**first, "title": title}, group, group[0], known, argued))
+        try:
+            found.append(_finding({**first, "title": title}, group, group[0], known, argued))
+        except LayerwiseError as error:
+            raise LayerwiseError(f"claim {first['id']}: {error}; analyse again") from None
     places = {headline: place for place, headline in enumerate(order)}
     return sorted(
         found,

@@ -28,15 +28,16 @@ from layerwise.ledger.verdicts import at
 
 STANDS, DEPENDS, UNDECIDED = "stands", "depends on a choice", "undecided"
 NOT, NEEDS_WEIGHTS = "does not follow", "needs the weights"
+# A claim has the first of these that applies.
 GRADES = {
+    NOT: "the published numbers contradict the words that state it, or answer its questions no, as "
+    "the papers asked them",
     STANDS: "its questions are answered yes, as the papers asked them and under every other choice "
     "that could be computed",
     DEPENDS: "they are answered yes under one analysis choice, and not under another",
+    NEEDS_WEIGHTS: "what is published gives no interval, or too few units, to answer yes or no",
     UNDECIDED: "under no analysis choice are they answered yes, and the papers' own numbers do "
     "not say no",
-    NOT: "the published numbers contradict the words that state it, or answer its questions no, as "
-    "the papers asked them",
-    NEEDS_WEIGHTS: "what is published gives no interval, or too few units, to answer yes or no",
 }
 # The words of an answer (`analyses.questions`), and the choice that the papers made.
 YES, NO, OPEN, TOO_FEW = "yes", "no", "undecided", "too few"
@@ -74,14 +75,22 @@ class Asked(Entry, total=False):
     caveats: list[Caveat]
 
 
-class Part(Strict, total=False):
-    """What a headline rests on: a claim with its verdict, or a question with its word."""
+class ClaimPart(Strict):
+    """What a headline rests on: a claim with its verdict, and whether it concludes."""
 
     claim: str
     verdict: str
     concludes: bool
+
+
+class QuestionPart(Strict):
+    """Or a question with its word."""
+
     question: str
     word: str | None
+
+
+Part = ClaimPart | QuestionPart
 
 
 @dataclass(frozen=True)
@@ -293,7 +302,7 @@ def _word(cells: Mapping[str, Mapping[str, Any]], choice: str, wanted: str) -> s
     cell = cells.get(choice, cells[PUBLISHED])
     if cell["word"] == TOO_FEW and choice != PUBLISHED:
         elsewhere = cell["in_range"] is not (wanted == YES)
-        return OPEN if elsewhere else _word(cells, PUBLISHED, wanted)
+        return OPEN if elsewhere else TOO_FEW
     opposite = {YES: NO, NO: YES}
     word: str = cell["word"]
     return word if wanted == YES else opposite.get(word, word)
@@ -323,6 +332,8 @@ def power_of(asks: Sequence[Mapping[str, Any]], documents: Mapping[str, Any]) ->
     """
     found: dict[str, list[float]] = {}
     for ask in asks:
+        if answers(ask, documents).get(PUBLISHED) == YES:
+            continue
         models = documents.get("questions", {}).get(ask["question"], {}).get("models", {})
         for model in ask.get("of", models):
             cell = models.get(model, {}).get(PUBLISHED)
@@ -338,7 +349,7 @@ def power_of(asks: Sequence[Mapping[str, Any]], documents: Mapping[str, Any]) ->
 def _least(sizes: Sequence[float]) -> str:
     """The smallest effects of several models: that of the best and that of the worst."""
     low, high = (f"{size:.2g}" for size in (min(sizes), max(sizes)))
-    return f"{low} or more" + ("" if low == high else f" in one model, {high} or more in another")
+    return f"{low} or more" if low == high else f"{low} to {high} or more, depending on the model"
 
 
 def _without_each(
@@ -367,10 +378,12 @@ def _words_of(
 
 def _claims(records: Sequence[Record], concluding: Sequence[Record]) -> list[Part]:
     return [
-        Part(claim=one["id"], verdict=one["verdict"], concludes=one in concluding)
+        ClaimPart(claim=one["id"], verdict=one["verdict"], concludes=one in concluding)
         for one in records
     ]
 
 
 def _questions(asks: Sequence[tuple[Mapping[str, Any], Mapping[str, str]]]) -> list[Part]:
-    return [Part(question=ask["question"], word=words.get(PUBLISHED)) for ask, words in asks]
+    return [
+        QuestionPart(question=ask["question"], word=words.get(PUBLISHED)) for ask, words in asks
+    ]

@@ -7,7 +7,7 @@ where there are any: a verdict on a measured number rests on all three.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Required
+from typing import Any, Literal, NotRequired, Required
 
 from layerwise.files import numbered, read_json, sha256_of
 from layerwise.inputs.measured import CONTROL, NOISE
@@ -16,10 +16,42 @@ from layerwise.inputs.shapes import Loose, require_shape
 from layerwise.inputs.upstream import read_registry
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.findings import findings, read_findings
-from layerwise.ledger.headlines import headlines, read_headlines
+from layerwise.ledger.headlines import NO, OPEN, TOO_FEW, YES, headlines, read_headlines
 from layerwise.ledger.origins import Origins
 from layerwise.ledger.story import read_story, story
 from layerwise.ledger.verdicts import Statistics, judge
+
+
+class Answer(Loose):
+    """To a question of one model under one choice."""
+
+    word: Literal[YES, NO, OPEN, TOO_FEW]  # type: ignore[valid-type]
+    in_range: bool
+
+
+class Answers(Loose):
+    """A document of `questions.json`; a choice may have one for each part that it leaves out."""
+
+    models: NotRequired[dict[str, dict[str, Answer | dict[str, Answer]]]]
+
+
+class Detected(Loose):
+    """What the units of a model can detect under a choice; None where there is no interval."""
+
+    smallest: float | None
+    told: str | None
+
+
+class Power(Loose):
+    """A document of `power.json`; of two groups of models `models` says how many they are."""
+
+    models: NotRequired[dict[str, dict[str, Detected]] | str]
+
+
+DOCUMENTS: dict[str, Any] = {
+    "questions": dict[str, Answers],
+    "power": dict[str, Power],
+}  # what grades are computed from
 
 
 class Analysed(Loose, total=False):
@@ -62,6 +94,9 @@ def read_statistics(
     for path in sorted(folder.glob("*.json")):
         result = require_shape(path, Analysed, read_json(path), "analyse again")
         documents[path.stem] = result["documents"]
+        if path.stem in DOCUMENTS:
+            shape = DOCUMENTS[path.stem]
+            require_shape(f"{path}: documents", shape, result["documents"], "analyse again")
         for part, found in parts.items():
             found |= {f"{path.stem}:{key}": value for key, value in result.get(part, {}).items()}
     return Statistics(source, documents, **parts, origins=origins, published=published)

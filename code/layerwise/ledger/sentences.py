@@ -78,6 +78,9 @@ class Value:
         if isinstance(value, bool):
             return "yes" if value else "no"
         if isinstance(value, list):
+            inner = [part for one in value if isinstance(one, list) for part in one]
+            if any(isinstance(part, list | dict) for part in inner):
+                raise ValueError("lists may hold lists of values, but nothing deeper")
             is_range = len(value) == 2 and all(isinstance(one, int | float) for one in value)
             return (" to " if is_range else ", ").join(f"{Value(one):{form}}" for one in value)
         if isinstance(value, float):
@@ -124,7 +127,7 @@ def fill(template: str, values: Mapping[str, Value]) -> str:
     """The sentence of a template."""
     try:
         return template.format_map(values)
-    except (KeyError, AttributeError, ValueError) as error:
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise LayerwiseError(
             f"the template {template!r} does not fit its values ({', '.join(values)}): {error}"
         ) from None

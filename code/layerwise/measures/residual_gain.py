@@ -18,6 +18,7 @@ block both modules read normalised copies of the same residual, so the product o
 gain of the block.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -26,6 +27,7 @@ from jaxtyping import Float32, Float64
 from layerwise.errors import LayerwiseError
 from layerwise.measures.traces import Stream, Trace
 
+ROUNDED = "last_block_rounded"  # the definition whose norms have the model's own dtype
 EPSILON = 1e-10  # added to denominators by the notebooks of the sweep, hunt, clean pair and modules
 
 Tokens = Float32[np.ndarray, "token width"]
@@ -113,7 +115,7 @@ def gain_definitions(trace: Stream) -> dict[str, float]:
         "penultimate": float(gains[-2]),
         "final_norm": float(gains[-1]),
         "last_block": last_block_gain(trace, "float32"),
-        "last_block_rounded": last_block_gain(trace),
+        ROUNDED: last_block_gain(trace),
         "sequence": float(sequence[-1] / sequence[-2]),
         "sequence_final_norm": sequence_norm(trace.states[-1]) / sequence_norm(before),
         "token": mean_token_norm(last) / mean_token_norm(before),
@@ -123,10 +125,15 @@ def gain_definitions(trace: Stream) -> dict[str, float]:
 
 
 def _ratio(trace: Stream, below: int, dtype: str) -> float:
-    """Last token's norm behind the last block over that behind another, both rounded."""
+    """Last token's norm behind the last block over that behind another, both rounded.
+
+    Infinite where the dtype cannot hold a norm.
+    """
     outputs = trace.block_outputs[-1], trace.block_outputs[below]
     norms = np.array([last_token_norm(out) for out in outputs], dtype=np.float32)
     numerator, denominator = round_to(norms, dtype).astype(np.float64)
+    if not (np.isfinite(numerator) and np.isfinite(denominator)):
+        return math.inf
     return float(numerator / denominator) if denominator else 1.0
 
 

@@ -5,7 +5,14 @@ from typing import Any
 
 from layerwise.analyses.questions import QUESTIONS
 from layerwise.analyses.questions.choices import text
-from layerwise.analyses.questions.question import OVER_MODELS, PUBLISHED, THE_PAIRS, WORDS, YES
+from layerwise.analyses.questions.question import (
+    OVER_MODELS,
+    PUBLISHED,
+    THE_PAIRS,
+    TOO_FEW,
+    WORDS,
+    YES,
+)
 from layerwise.analyses.questions.table import as_many_by_chance, base, by_choice, cells
 from layerwise.ledger.words import Names, in_words, named, plain
 
@@ -84,13 +91,21 @@ def claimed_under(answers: Mapping[str, str]) -> str:
     """
     found: dict[str, list[bool]] = {}
     for choice, word in answers.items():
-        found.setdefault(text(base(choice)), []).append(word == YES)
+        if word != TOO_FEW:
+            found.setdefault(text(base(choice)), []).append(word == YES)
     under = [f"{name} ({yes.count(True)} of {len(yes)})" if len(yes) > 1 else name
              for name, yes in found.items() if any(yes)]  # fmt: skip
     not_under = "; ".join(name for name, yes in found.items() if not any(yes))
-    if not under:
-        return f"{ANSWERED} none of these: {not_under}." if not_under else ""
-    return f"{ANSWERED}: {'; '.join(under)}." + (f" Not under: {not_under}." if not_under else "")
+    few = "; ".join(
+        dict.fromkeys(text(base(one)) for one in answers if text(base(one)) not in found)
+    )
+    told = []
+    if under:
+        told += [f"{ANSWERED}: {'; '.join(under)}."]
+        told += [f"Not under: {not_under}."] if not_under else []
+    elif not_under:
+        told += [f"{ANSWERED} none of these: {not_under}."]
+    return " ".join([*told, *([f"Too few units under: {few}."] if few else [])])
 
 
 def otherwise(document: Mapping[str, Any]) -> set[str]:

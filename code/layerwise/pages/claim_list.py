@@ -102,7 +102,7 @@ def claims(
     Args:
         source: `published` (recomputed from published numbers) or `measured` (from the weights).
         results: the folder that `make reproduce` writes; that of the repository by default.
-        verdict: only these, e.g. `differs`; README.md says what each means.
+        verdict: only these, e.g. `differs`; docs/glossary.md says what each means.
         paper: 1, 2 or 3.
         analysis: which statistics answer them, e.g. `validation`; docs/claims.md lists them.
         search: a number as it is printed, `r = -0.874`, or words, `Table 3`; abstracts come first,
@@ -135,7 +135,7 @@ class Listing:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         if not self.records:
-            yield "no claim fits"
+            yield "no claim matches"
             return
         viewed = [view(record) for record in readable(self.records, names_here())]
         widest = max(len(one["id"]) for one in viewed)
@@ -183,7 +183,7 @@ def headlines_as_text(graded: Sequence[Record]) -> RenderableType:
             below += [f"The paper itself: {one}" for one in headline["caveats"]]
             lines.append(Padding(first, (0, 0, 0, 2)))
             lines += [Padding(said(text), (0, 0, 0, 6)) for text in filter(None, below)]
-    lines += ["", said("What the grades mean", "bold")]
+    lines += ["", said("What the grades mean (a claim has the first that applies)", "bold")]
     for name, meaning in grades(graded).items():
         line = Text.assemble(word(name, name.upper()), said(f": {meaning}"))
         lines.append(Padding(line, (0, 0, 0, 2)))

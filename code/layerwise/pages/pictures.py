@@ -11,13 +11,13 @@ from layerwise.errors import LayerwiseError
 from layerwise.figures import INDEX
 from layerwise.figures.printed import inlined
 from layerwise.files import read_json, read_text
-from layerwise.inputs.shapes import Loose, require_shape
+from layerwise.inputs.shapes import FileName, Loose, require_shape
 
 
 class Entry(Loose):
     """A figure of the index."""
 
-    name: str
+    name: FileName
     analysis: str
     caption: str
     left_out: str | None

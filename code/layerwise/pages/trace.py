@@ -249,7 +249,7 @@ def _judged(record: Record) -> list[Field]:
         ("verdict", f"{record['verdict']}; compared: {record['compared']}"),
         ("cause", record["cause"]),
         *(("reading", text) for text in readings(record)),
-        ("print from", " ".join(filter(None, (origin["file"], origin["key"])))),
+        ("printed in", " ".join(filter(None, (origin["file"], origin["key"])))),
     ]
 
 

@@ -37,15 +37,20 @@ def build_pdf(tex_folder: Path, name: str) -> Path:
     options = ["-pdf", "-norc", "-interaction=nonstopmode", "-halt-on-error", "-file-line-error"]
     options.append("-latexoption=-no-shell-escape")
     with tempfile.TemporaryDirectory(prefix="layerwise-tex-") as scratch:
-        done = subprocess.run(
-            [str(latexmk), *options, f"-outdir={scratch}", f"{name}.tex"],
-            cwd=tex_folder,
-            env=variables,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
+        # Once more than latexmk finds needed: it takes a file for unchanged that has the size and
+        # the second of the one before, so that numbers of a run may be those of the run before.
+        for more in ([], ["-g"]):
+            done = subprocess.run(
+                [str(latexmk), *options, *more, f"-outdir={scratch}", f"{name}.tex"],
+                cwd=tex_folder,
+                env=variables,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+            )
+            if done.returncode:
+                break
         log = Path(scratch, f"{name}.log")
         lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
         if done.returncode:

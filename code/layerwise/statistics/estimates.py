@@ -1,13 +1,15 @@
 """A number with its interval: means, correlations, ratios, slopes, effect sizes, and counts.
 
-Every interval is two-sided and textbook, at a level that a family of tests may widen. What has no
-interval is open at both ends, so that no value alone can answer a question.
+Every interval is two-sided and textbook, at a level that a family of tests may widen; where models
+are counted, it spans those of every way to count them. What has no interval is open at both ends,
+so that no value alone can answer a question.
 """
 
 import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import scipy  # and of it `stats`, half a second, where it is used
@@ -19,6 +21,8 @@ from layerwise.statistics import curves
 from layerwise.statistics.correlation import pearson_r
 
 LEVEL = 0.95
+ROUNDING = 1e-8  # of the largest value: what varies by less is constant, as far as can be told
+LARGE_T = 1e3  # beyond it the inverse of the noncentral t is slow, then wrong
 FISHERS_POINTS = 4  # fewer give Fisher's z no standard error
 
 
@@ -147,50 +151,71 @@ def of_ratio(above: Float[np.ndarray, " n"], below: Float[np.ndarray, " n"], uni
 
 
 def of_slope(values: Sequence[float], unit: str, where: str = "") -> Estimate:
-    """Slope over 0, 1, 2, ... of the least-squares line, with Student's interval."""
+    """Slope over 0, 1, 2, ... of the least-squares line, with Student's interval.
+
+    Successive values are not independent. Where neighbours' residuals correlate by r1 > 0, n values
+    count as n (1 - r1) / (1 + r1), in the deviation and in the degrees of freedom (Santer et al.
+    2000, J. Geophys. Res. 105, 7337, equation 6).
+    """
     slope, r = curves.line_fit(values)
-    freedom = len(values) - 2
-    if freedom < 1 or r == 0:
+    freedom = _independent(values, slope) - 2
+    if r == 0 or freedom <= 0:
         return without_interval(slope, len(values), unit, where)
     error = abs(slope) * math.sqrt((1 / r**2 - 1) / freedom)
     half = float(scipy.stats.t.isf((1 - LEVEL) / 2, freedom)) * error
     return Estimate(slope, slope - half, slope + half, len(values), unit, where=where)
 
 
+def _independent(values: Sequence[float], slope: float) -> float:
+    """As how many independent values those around a line count."""
+    n = len(values)
+    middle = math.fsum(values) / n if n else 0.0
+    left = [value - middle - slope * (row - (n - 1) / 2) for row, value in enumerate(values)]
+    square = math.fsum(one * one for one in left)
+    together = math.fsum(one * other for one, other in pairwise(left))
+    r1 = min(max(together / square, 0.0), 1.0) if square > 0 else 0.0
+    return n * (1 - r1) / (1 + r1)
+
+
 def of_effect(values: Float[np.ndarray, " n"], unit: str, where: str = "") -> Estimate:
     """Mean over population deviation, with the exact interval (noncentral t)."""
     n, spread = len(values), float(np.std(values))
-    if n < 2 or spread == 0:
+    if n < 2 or spread <= ROUNDING * float(np.max(np.abs(values))):
         raise LayerwiseError(
-            f"an effect size needs two values that vary, found {values}; check what they came from"
+            "an effect size needs two values that vary by more than rounding, "
+            f"found {values}; check what they came from"
         )
     d = float(np.mean(values)) / spread
     t = d * math.sqrt(n - 1)
-    # the shifts of the law under which this t is its upper and its lower quantile
     tails = (1 + LEVEL) / 2, (1 - LEVEL) / 2
-    shifts = (float(special.nctdtrinc(n - 1, tail, t)) for tail in tails)
-    low, high = (shift / math.sqrt(n - 1) for shift in shifts)
+    if abs(t) > LARGE_T:  # the error of the mean is nothing to that of the deviation
+        factors = (math.sqrt(scipy.stats.chi2.isf(tail, n - 1) / (n - 1)) for tail in tails)
+        low, high = sorted(d * factor for factor in factors)
+    else:  # the shifts of the law under which this t is its upper and its lower quantile
+        shifts = (float(special.nctdtrinc(n - 1, tail, t)) for tail in tails)
+        low, high = (shift / math.sqrt(n - 1) for shift in shifts)
     return Estimate(d, low, high, n, unit, where=where)
 
 
 def of_counts(
-    statistic: Callable[..., float],
+    estimate: Callable[..., Estimate],
     sides: Sequence[tuple[int, int]],
     counted: Sequence[int],
     n: int,
 ) -> Estimate:
-    """A statistic of counts of models, and its range as those are counted that are undecided.
+    """An estimate from counts of models; its interval holds however the undecided are counted.
 
     Arguments:
-        statistic: of a count per group.
+        estimate: of a count per group; the interval spans those of all ways to count.
         sides: per group how many models are decided, and how many are not.
         counted: per group the count by the values alone.
     """
     every = itertools.product(*(range(sure, sure + open_ + 1) for sure, open_ in sides))
-    found = [statistic(*counts) for counts in every]
+    found = [estimate(*counts) for counts in every]
     n_open = sum(open_ for _, open_ in sides)
     where = f"{n_open} undecided, counted either way" if n_open else ""
-    return Estimate(statistic(*counted), min(found), max(found), n, "models", where=where)
+    ends = min(one.low for one in found), max(one.high for one in found)
+    return Estimate(estimate(*counted).value, *ends, n, "models", where=where)
 
 
 def of_share(flags: Sequence[bool], unit: str, where: str = "") -> Estimate:
@@ -200,6 +225,23 @@ def of_share(flags: Sequence[bool], unit: str, where: str = "") -> Estimate:
         raise LayerwiseError("a share needs at least one unit, found none; check the selection")
     ends = scipy.stats.binomtest(found, n).proportion_ci(LEVEL)
     return Estimate(found / n, float(ends.low), float(ends.high), n, unit, where=where)
+
+
+def of_two_rules(first: int, second: int, n: int, unit: str) -> Estimate:
+    """Accuracy of one rule less that of another on the same n units.
+
+    Arguments:
+        first, second: units of which only the first rule, or only the second one, is right.
+
+    The interval is that of Clopper and Pearson on the share of these, as in McNemar's exact test;
+    open where the two rules never differ.
+    """
+    differ = first + second
+    if not differ:
+        return without_interval(0.0, n, unit)
+    ends = scipy.stats.binomtest(first, differ).proportion_ci(LEVEL)
+    low, high = ((2 * float(end) - 1) * differ / n for end in (ends.low, ends.high))
+    return Estimate((first - second) / n, low, high, n, unit)
 
 
 def of_r_difference(
@@ -228,4 +270,5 @@ def of_r_difference(
 
     low = value - half(one.value - one.low, other.high - other.value)
     high = value + half(one.high - one.value, other.value - other.low)
-    return Estimate(value, low, high, len(y), unit)
+    # neither |r| is beyond 0 and 1, so no difference is beyond -1 and 1
+    return Estimate(value, max(low, -1.0), min(high, 1.0), len(y), unit)

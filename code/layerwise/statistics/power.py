@@ -1,7 +1,7 @@
 """What a number of units can tell: effects at 80 % power, two-sided at 5 %, by normal theory.
 
-Of a correlation by Fisher's z, whose standard error is 1 / sqrt(n - 3); of any other number from
-the standard error that its interval shows; of two shares by the law of Fisher's exact test itself.
+Of a correlation on Fisher's z, and of any other number as it is, from the standard error that its
+interval shows, by normal quantiles; of two shares by the law of Fisher's exact test itself.
 """
 
 import math
@@ -22,9 +22,18 @@ def shift() -> float:
     return float(sum(scipy.stats.norm.isf(tail) for tail in tails))
 
 
-def smallest_r(n: int) -> float | None:
-    """The smallest |r| that n points can tell from 0; None under four points."""
-    return None if n < FISHERS_POINTS else math.tanh(shift() / math.sqrt(n - 3))
+def smallest_r(estimate: Estimate) -> float | None:
+    """The smallest |r| whose interval, as wide as this one on Fisher's z, leaves out 0.
+
+    By Fisher's own where there is none; None under four points.
+    """
+    if estimate.n < FISHERS_POINTS:
+        return None
+    error = 1 / math.sqrt(estimate.n - 3)
+    if estimate.has_interval and max(abs(estimate.low), abs(estimate.high)) < 1:
+        wide = math.atanh(estimate.high) - math.atanh(estimate.low)
+        error = wide / 2 / float(scipy.stats.norm.isf((1 - LEVEL) / 2))
+    return math.tanh(shift() * error)
 
 
 def points_for(r: float) -> int | None:

@@ -43,7 +43,7 @@ TEXTS = {
     "first_layer": "the first layer alone",
     "last_layer": "the last layer alone",
     "without_last": "without the last layer, which is read after the final norm",
-    "by_depth": "thirds of the depth instead of the list of layers",
+    "by_depth": "thirds of the depth instead of thirds of the sampled layers",
     "every_layer": "every layer before or after the transition instead of the nearest",
     "phase_mean": "the mean of the late layers instead of the lowest",
     # which run, which models

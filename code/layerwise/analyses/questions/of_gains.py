@@ -68,6 +68,7 @@ from layerwise.statistics.estimates import (
     of_rank_series,
     of_series,
     of_share,
+    of_two_rules,
     widened,
     without_interval,
 )
@@ -228,6 +229,7 @@ BOUND = Question(
     single_models,
     {
         PUBLISHED: lambda m: relative_to(depth_bound(m.depth), m.reading("penultimate")),
+        "models_at_once": lambda m: relative_to(depth_bound(m.depth), at_all_models(m)),
         "largest_block": lambda m: relative_to(depth_bound(m.depth), of_largest_block(m)),
         "inner_blocks": lambda m: relative_to(depth_bound(m.depth), of_inner_blocks(m)),
         **WITHOUT_PRODUCT,
@@ -488,15 +490,18 @@ def of_sides(groups: Sequence[Sides], n_tests: int = 1) -> Estimate:
     if not all_of(of.n for of in groups):
         raise NotMeasured("a lab is left without models")
 
-    def p(first: int, second: int) -> float:
+    n = sum(of.n for of in groups)
+
+    def p(first: int, second: int) -> Estimate:
         table = np.array([[n, of.n - n] for n, of in zip((first, second), groups, strict=True)])
-        return min(1.0, n_tests * fisher_p(table))
+        found = min(1.0, n_tests * fisher_p(table))
+        return Estimate(found, found, found, n, "models")
 
     return of_counts(
         p,
         [(of.sure, of.undecided) for of in groups],
         [of.by_value for of in groups],
-        sum(of.n for of in groups),
+        n,
     )
 
 
@@ -521,17 +526,13 @@ def difference(found: Models, n_tests: int = 1) -> Estimate:
 
 
 def share(found: Iterable[Model], *, damping: bool, reading: str = "penultimate") -> Estimate:
-    """Share of a group that damps, or expands, and its range as the undecided are counted."""
+    """Share of a group that damps, or expands, however the undecided are counted."""
     of = sides(found, reading)
 
-    def of_group(n_damping: int) -> float:
-        return n_damping / of.n
+    def of_group(n_damping: int) -> Estimate:
+        return of_share([(one < n_damping) == damping for one in range(of.n)], "models")
 
-    found_share = of_counts(of_group, [(of.sure, of.undecided)], [of.by_value], of.n)
-    if damping:
-        return found_share
-    ends = 1 - found_share.high, 1 - found_share.low
-    return Estimate(1 - found_share.value, *ends, of.n, "models", where=found_share.where)
+    return of_counts(of_group, [(of.sure, of.undecided)], [of.by_value], of.n)
 
 
 HERITAGE = (
@@ -610,10 +611,11 @@ def density_gain(found: Models, reading: str = "penultimate") -> Estimate:
     groups = [sides(group, reading) for group in (dense, sparse)]
     n = sum(of.n for of in groups)
 
-    def gained(damping_dense: int, damping_sparse: int) -> float:
-        right = damping_dense + groups[1].n - damping_sparse
-        damping = damping_dense + damping_sparse
-        return (right - max(damping, n - damping)) / n
+    def gained(damping_dense: int, damping_sparse: int) -> Estimate:
+        # the two differ on the sparse models where the guess is damping, else on the dense ones
+        if damping_dense + damping_sparse > n / 2:
+            return of_two_rules(groups[1].n - damping_sparse, damping_sparse, n, "models")
+        return of_two_rules(damping_dense, groups[0].n - damping_dense, n, "models")
 
     return of_counts(
         gained,
@@ -707,7 +709,6 @@ def hierarchy(name: str, says: str, number: str, first: Number, second: Number) 
             "model_out": lambda e: without_each(hunted(e), of),
         },
         Range(above=0.0),
-        OF_MEAN,
     )
 
 

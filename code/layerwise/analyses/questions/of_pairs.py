@@ -1,7 +1,7 @@
 """The questions of Papers 1 and 2: UA over the categories, and r over the pairs by layer."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -44,6 +44,7 @@ from layerwise.statistics.estimates import (
     family_level,
     of_effect,
     of_mean,
+    of_moments,
     of_r,
     of_rank_series,
     of_series,
@@ -123,8 +124,8 @@ def mean_under(choice: str) -> Rule:
         test = measured_choices(m.evidence, m.name).calibration
         if choice not in test:
             raise NotMeasured(f"the reading {choice} is the same in every category")
-        low, high = ends(test[choice])
-        return Estimate(test[choice].mean, low, high, n_categories(m.file) - 1, "categories")
+        n = n_categories(m.file) - 1
+        return of_moments(test[choice].mean, test[choice].spread, n, "categories")
 
     return rule
 
@@ -323,6 +324,8 @@ def curves_of(e: Evidence) -> dict[str, Curve]:
 
 def mean_over(curve: Curve, layers: list[int]) -> Estimate:
     """Mean r of layers; its ends are the means of theirs, no nearer than the mean's own."""
+    if not layers:
+        raise NotMeasured("no sampled layer lies there")
     r, intervals = curve.pairs.r(layers), curve.pairs.ends(layers)
     low, high = (float(np.mean([one[side] for one in intervals.values()])) for side in (0, 1))
     where = f"layers {phases.span(layers)}" if len(layers) > 1 else f"layer {layers[0]}"
@@ -374,9 +377,13 @@ def at_layer(curve: Curve, layer: int) -> Estimate:
 
 
 def at_once(curve: Curve, layers: list[int], n_tests: int, lowest: bool = True) -> Estimate:
-    """The same layer with Fisher's interval at the level of a whole family of tests."""
+    """The same layer with Fisher's interval at the level of a whole family of tests.
+
+    It is no narrower than the layer's own, which may be that of resamples.
+    """
     found = extreme_layer(curve, layers, lowest)
-    return of_r(found.value, curve.n, "pairs", family_level(n_tests), found.where)
+    of_all = of_r(found.value, curve.n, "pairs", family_level(n_tests), found.where)
+    return replace(of_all, low=min(of_all.low, found.low), high=max(of_all.high, found.high))
 
 
 def n_tests_of_pairs(curve: Curve) -> int:

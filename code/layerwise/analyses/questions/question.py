@@ -14,7 +14,7 @@ PUBLISHED = "published"  # the choice: as the papers did
 OVER_MODELS = "all models"  # of what a question is asked that is about several models at once
 THE_PAIRS = "the statement pairs"  # of what a question is asked that is about the texts alone
 ALPHA = 0.05
-FEWEST = 5  # units: resamples of fewer hold at most two different ones in a tenth of the draws
+FEWEST = 5  # units: of four, a third of the resamples hold at most two different ones
 OF_R, OF_MEAN = "r", "mean"  # what an effect is: see `Question`
 WORDS = YES, NO, UNDECIDED, TOO_FEW = "yes", "no", "undecided", "too few"
 MEANINGS = {

@@ -20,7 +20,6 @@ from layerwise.statistics.bootstrap import (
     Draws,
     correlation_interval,
     ends,
-    mean_interval,
     resampled_correlations,
 )
 from layerwise.statistics.correlation import pearson_r
@@ -82,11 +81,9 @@ def _over_categories(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
             continue
         ua = values.asymmetries(reading)
         r[choice] = interval(ua)
-        low, high = mean_interval(ua[neutral], draws.n_resamples, draws.level, draws.seed)
         calibration[choice] = {
             "mean": float(ua[neutral].mean()),
-            "ci_lower": low,
-            "ci_upper": high,
+            "spread": float(ua[neutral].std()),
             "cohens_d": cohens_d(ua[neutral]),
         }
     return {"categories": r, "calibration": calibration}
