@@ -13,7 +13,7 @@ from layerwise.errors import LayerwiseError, TextError, require_extra
 from layerwise.extraction.checkpoint_folder import check_folder
 from layerwise.extraction.needs import require_address_space
 from layerwise.extraction.token_ids import Wrapping
-from layerwise.files import n_processes, require_kind
+from layerwise.files import n_processes
 from layerwise.inputs.models import Dtype
 from layerwise.inputs.shapes import Device, Place, Seed, Times, converted
 from layerwise.inputs.texts import (
@@ -23,7 +23,7 @@ from layerwise.inputs.texts import (
     read_pairs,
     read_prompts,
 )
-from layerwise.places.folders import FILES, FOLDERS
+from layerwise.reader.results_folder import check_results_folder
 
 
 class Choices(TypedDict):
@@ -127,19 +127,11 @@ def requested_of_each(
         if isinstance(model, str | Path) and Path(model).exists():
             check_folder(Path(model))
         if choices["out"] is not None:
-            _check_place(choices["out"])
+            check_results_folder(choices["out"], (pairs, prompts))
     return [
         Request(_limited(statement_pairs, choices), texts, *names, choices, len(statement_pairs))
         for choices in every
     ]
-
-
-def _check_place(out: Path) -> None:
-    """Refuse a folder of results that cannot be one: now, not after hours."""
-    if out.exists() and not out.is_dir():
-        raise LayerwiseError(f"{out}: --out must be a folder, found a file; choose another place")
-    for name in (*FOLDERS, *FILES):
-        require_kind(out / name, is_folder=name in FOLDERS)
 
 
 def _limited(pairs: StatementPairs, choices: Choices) -> StatementPairs:

@@ -19,6 +19,11 @@ from layerwise.pages.html import reveal_all
 from layerwise.pages.own_model import figures
 from layerwise.pages.own_model.page import Own, in_short, write
 from layerwise.pages.tables import Table
+from layerwise.reader.results_folder import (
+    check_comparison_folder,
+    check_results_folder,
+    remove_older,
+)
 from layerwise.terminal import FAINT, OPEN, as_text, grid, line, prose, said, word
 
 if TYPE_CHECKING:  # matplotlib is for who looks at figures
@@ -187,18 +192,23 @@ class Result:
             The same result, with its folder.
 
         Raises:
-            LayerwiseError: if the package is installed without its repository.
+            LayerwiseError: if the package is installed without its templates, or the folder has
+                files of the results' names that no earlier run wrote.
         """
         from layerwise.figures.drawing import print_all
 
         place: Path = converted("save", Place, folder)
         part, index = ONE if self._is_one else ACROSS
+        if self._is_one:
+            check_results_folder(place)
+        else:
+            check_comparison_folder(place / part)
         with together(place) as new:
             for name, document in self.documents.items():
                 write_json(new / f"{name}.json", dated(dict(document)))
             write(self._page, print_all(self._numbers, self._figures), new, part, index)
-        for name in self._page.absent:  # an earlier run may have had them
-            (place / f"{name}.json").unlink(missing_ok=True)
+        if self._is_one:
+            remove_older(place, self.documents)
         return replace(self, folder=place)
 
     @property
