@@ -93,11 +93,11 @@ sizes() {
 if [[ $steps == *" build "* ]]; then
     say "build"
     build
-    rm -rf "$folder/work/layerwise" "$folder/other" # an image refuses what another one made
+    rm -rf "$folder/artifact/layerwise" "$folder/other" # an image refuses what another one made
 fi
 running=$(buildah from "$image")
 trap 'buildah rm "$running" >/dev/null' EXIT
-work=$folder/work
+work=$folder/artifact
 mkdir -p "$work"
 chown "$user" "$work"
 
