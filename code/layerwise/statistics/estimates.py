@@ -9,7 +9,6 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 import scipy  # and of it `stats`, half a second, where it is used
@@ -172,7 +171,7 @@ def _independent(values: Sequence[float], slope: float) -> float:
     middle = math.fsum(values) / n if n else 0.0
     left = [value - middle - slope * (row - (n - 1) / 2) for row, value in enumerate(values)]
     square = math.fsum(one * one for one in left)
-    together = math.fsum(one * other for one, other in pairwise(left))
+    together = math.fsum(one * other for one, other in itertools.pairwise(left))
     r1 = min(max(together / square, 0.0), 1.0) if square > 0 else 0.0
     return n * (1 - r1) / (1 + r1)
 
