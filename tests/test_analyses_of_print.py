@@ -85,7 +85,7 @@ def test_derived_statistics_against_published(published):
 def judge_again(root):
     """Judge the whole ledger from a table of published numbers; the YAML is parsed once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(yaml, "safe_load", cache(yaml.safe_load))
+        patch.setattr(yaml, "load", cache(yaml.load))
         patch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # other tests check the shapes
         yield lambda numbers: judged(root, numbers, everything(numbers))
 

@@ -30,6 +30,7 @@ from layerwise.extraction import hub
 from layerwise.extraction.provenance import smi
 from layerwise.inputs import upstream
 from layerwise.inputs.models import read_models
+from layerwise.places.home import REPOSITORY
 from layerwise.steps import doctor
 
 GB = 1e9
@@ -368,7 +369,9 @@ def test_of_an_installed_package_it_says_which_verbs_run(tmp_path, monkeypatch):
 
 def test_where_torch_and_numpy_do_not_run_it_says_so(tmp_path, root):
     """Packages that raise when they are imported, as a broken binary does; half a clone."""
-    (tmp_path / "dvc.yaml").touch()
+    for name in REPOSITORY:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
     for package in ("torch", "numpy"):
         (tmp_path / package).mkdir()
         (tmp_path / package / "__init__.py").write_text("raise ImportError('no libgomp')")

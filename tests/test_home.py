@@ -16,7 +16,7 @@ from layerwise import errors
 from layerwise.cli import app, main
 from layerwise.errors import EXTRAS, LayerwiseError, require_extra
 from layerwise.inputs.upstream import papers_folder
-from layerwise.places.home import MARKS, checkout, here, of_code
+from layerwise.places.home import MARKS, REPOSITORY, checkout, here, of_code, repository
 from layerwise.steps import sentences
 
 
@@ -44,6 +44,31 @@ def put(folder: Path) -> Path:
         (folder / mark).parent.mkdir(parents=True, exist_ok=True)
         (folder / mark).write_text("")
     return folder
+
+
+@pytest.mark.parametrize("lost", MARKS)
+def test_a_repository_that_lacks_a_file_is_not_passed_over(tmp_path, monkeypatch, lost):
+    """Until it was, a reader who asked in it was answered from the package."""
+    for name in REPOSITORY:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    put(tmp_path)
+    monkeypatch.chdir(tmp_path / "claims")
+    assert (checkout(), repository()) == (Path(".."), Path(".."))
+    (tmp_path / lost).unlink()
+    said = rf"{tmp_path}: the repository must have all its files, there is no {lost}; restore them"
+    with pytest.raises(LayerwiseError, match=said):
+        here()
+    assert repository() == Path("..")
+
+
+@pytest.mark.parametrize("lost", REPOSITORY)
+def test_a_project_of_somebody_elses_is_no_repository(tmp_path, monkeypatch, lost):
+    for name in {*REPOSITORY, *MARKS} - {lost}:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    monkeypatch.chdir(tmp_path)
+    assert checkout() is None
 
 
 def test_of_a_wheel_the_package_brings_the_files(tmp_path):

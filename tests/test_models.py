@@ -150,6 +150,11 @@ def test_read_models_refused(tmp_path: Path, changes: dict, message: str) -> Non
         ("- a", "expected a mapping `models`"),
         ("models: {a: 3}", "model 'a': expected a mapping, found int"),
         ("a: [", "not valid YAML"),
+        (
+            "models:\n  a: {x: 1}\n  a: {x: 1}\n",
+            r"once .*, 'a' appears 2 times .* line 2 on",
+        ),
+        ("models: {1: {}, true: {}}", "a key must appear once in a mapping, 1 appears 2 times"),
         (None, "no such file"),
     ],
 )

@@ -152,6 +152,7 @@ PAIR_MISTAKES: list[tuple[str, Any, str]] = [
     ("csv", HEAD + "x,one\n", r"line 2: the header has 3 columns, this row 2; put a text with com"),
     ("csv", HEAD + '\nx,"one\n', r"line 3: not valid CSV \(unexpected end of data\); write it"),
     ("csv", HEAD + "x,a,b\nx,,b\n", "line 3, column a: must be a non-empty string, found ''"),
+    ("csv", "a,category,a,b,b\n", "line 1: a column must be there once, 2 are called 'a'; rename"),
     ("jsonl", '{"category": "x"}', "line 1: must name .* 'a' is missing, found 'category'; name"),
     ("jsonl", '{"a": 1, "a"', "line 1: not valid JSON at line 1, column 13"),
 ]
@@ -165,6 +166,7 @@ PROMPT_MISTAKES: list[tuple[str, Any, str]] = [
     ("json", {"twin": {"prompts": ["a"]}}, r"'anisotropy': .*found the keys 'twin'"),
     ("json", {"anisotropy": {"prompts": {"group": ["a"]}}}, "expected a list with at least one"),
     ("csv", "text\na\n", "line 1: must name prompt, 'prompt' is missing, found 'text'"),
+    ("csv", "prompt,prompt\na,b\n", "line 1: a column must be there once, 2 are called 'prompt'"),
 ]
 
 

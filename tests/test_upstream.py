@@ -219,17 +219,50 @@ def test_result_file_and_registry_refused(site: Path, serve: Callable[..., str])
         read_registry(published)
 
 
-@pytest.mark.parametrize("table", ["registry.csv", "prompt_sets.csv"])
-@pytest.mark.parametrize("path", ["../up.json", "/up.json", "a//b.json", "a\\b.json", ""])
-def test_a_path_out_of_the_repository_names_its_table(site: Path, table: str, path: str) -> None:
-    published = site / "published"
-    lines = (published / table).read_text().splitlines()
-    column = lines[0].split(",").index("path" if table == "registry.csv" else "notebook")
-    cells = lines[-1].split(",")
-    cells[column] = path
-    (published / table).write_text("\n".join([*lines[:-1], ",".join(cells), ""]))
-    with pytest.raises(LayerwiseError, match=rf"{re.escape(table)}: a file's path is relative to"):
-        read_registry(published)
+def with_cell(table: Path, line: int, column: str, text: str) -> None:
+    """A table with another text in one of its cells."""
+    rows = [row.split(",") for row in table.read_text().splitlines()]
+    rows[line][rows[0].index(column)] = text
+    table.write_text("\n".join(map(",".join, rows)) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [("registry.csv", "path"), ("prompt_sets.csv", "notebook")]
+)
+@pytest.mark.parametrize("path", ["../x", "/x", "a/../../x", "a//b", ".", "a\\b", "a\x1b", ""])
+def test_a_path_out_of_the_repository_names_its_table(
+    site: Path, table: str, column: str, path: str
+) -> None:
+    with_cell(site / "published" / table, -1, column, path)
+    with pytest.raises(LayerwiseError, match=rf"{table}, line 4: a file's path is relative to"):
+        read_registry(site / "published")
+
+
+@pytest.mark.parametrize(
+    ("table", "line", "column", "text", "message"),
+    [
+        ("registry.csv", 2, "path", "dataset.json", "line 3: a file has one pin, 'dataset.json' h"),
+        (
+            "registry.csv",
+            1,
+            "path",
+            "other.json",
+            "dataset.json and .* a pin each, dataset.json has none; r",
+        ),
+        ("registry.csv", 1, "bytes", "0", "line 2: a size in bytes must be a whole .*, found '0'"),
+        ("registry.csv", 1, "bytes", "1e3", "line 2: a size in bytes must be a whole number, foun"),
+        ("registry.csv", 1, "sha256", "f" * 63, "line 2: a sha256 must be 64 hexadecimal digits"),
+        ("registry.csv", 1, "sha256", "F" * 64, "line 2: a sha256 must be 64 hexadecimal digits"),
+        ("prompt_sets.csv", 2, "sha256", "", "line 3: a sha256 must be 64 hexadecimal digits, fo"),
+        ("prompt_sets.csv", 2, "study", "listed", "line 3: a study has one set of prompts, 'lis"),
+    ],
+)
+def test_a_pin_that_is_none_is_refused(
+    site: Path, table: str, line: int, column: str, text: str, message: str
+) -> None:
+    with_cell(site / "published" / table, line, column, text)
+    with pytest.raises(LayerwiseError, match=rf"{table}(,|:) {message}"):
+        read_registry(site / "published")
 
 
 def test_every_result_file_against_published(mirror: Path) -> None:

@@ -1,7 +1,8 @@
 """Documents as they are read: YAML in words, and any document checked against a declared shape."""
 
 import os
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Hashable, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -82,11 +83,27 @@ _adapter: Any = cache(TypeAdapter)  # of a shape, made once
 SECTIONS = {"measure": Measuring, "analyse": Analysing}
 
 
+class OnceLoader(yaml.SafeLoader):
+    """Plain values only, and no key of a mapping twice: of two the last would win in silence."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """The mapping; its keys are compared as Python does, to whom 1 and true are one."""
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]  # type: ignore[no-untyped-call]
+        document = super().construct_mapping(node, deep)
+        key, n = Counter(keys).most_common(1)[0] if keys else ("", 0)
+        if n > 1:
+            raise ValueError(
+                f"a key must appear once in a mapping, {key!r:.80} appears {n} times in the one "
+                f"from line {node.start_mark.line + 1} on"
+            )
+        return document
+
+
 def read_yaml(path: Path) -> Any:
-    """The document of a YAML file, of plain values only."""
+    """The document of a YAML file, of plain values only, no key of a mapping twice."""
     text = read_text(path)
     try:
-        return yaml.safe_load(text)
+        return yaml.load(text, OnceLoader)  # noqa: S506 -- it is a SafeLoader
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date may be none
         said = " ".join(str(error).split())
         raise LayerwiseError(f"{path}: not valid YAML ({said:.300}); correct it") from None

@@ -73,12 +73,12 @@ def read_pairs(given: Any) -> StatementPairs:
         given: a file, or what it holds. JSON (or a dictionary) is `{category: {"pairs": [[A, B],
             ...]}}`, the shape of the papers' dataset.json; CSV, JSON Lines and data frames have a
             row per pair with the columns category, a, b. `"papers"`: the papers' own 230, fetched
-            into `data/` and checked by sha256.
+            once (`papers_folder`) and checked by sha256.
 
     Raises:
         LayerwiseError: naming the file, the place and the fix, for any other shape, fewer than 3
             categories or 2 pairs in a category, a category's name that cannot stand in a table,
-            or a statement that is no text.
+            a column that is there twice, or a statement that is no text.
     """
     given = own_or_papers(given, DATASET)
     name = f"{given}: " if isinstance(given, Path) else "pairs: "
@@ -275,4 +275,10 @@ def _require(place: str, found: Sequence[Any] | Mapping[str, Any], columns: Sequ
         raise LayerwiseError(
             f"{place}: must name {', '.join(columns)}, {missing[0]!r} is missing, found "
             f"{', '.join(map(repr, found)) or 'nothing'!s:.200}; name it so"
+        )
+    names = list(found)
+    if twice := [column for column in columns if names.count(column) > 1]:
+        raise LayerwiseError(
+            f"{place}: a column must be there once, {names.count(twice[0])} are called "
+            f"{twice[0]!r}; rename or remove the others"
         )

@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, NotRequired, Required
 
+from layerwise.errors import LayerwiseError
 from layerwise.files import numbered, read_json, sha256_of
 from layerwise.inputs.measured import CONTROL, NOISE
-from layerwise.inputs.published import TYPED, Published
+from layerwise.inputs.published import HEADER, TYPED, Published, read_table
 from layerwise.inputs.shapes import Loose, require_shape
 from layerwise.inputs.upstream import read_registry
 from layerwise.ledger.claims import read_ledger
@@ -141,7 +142,17 @@ def input_hashes(records: Iterable[Mapping[str, Any]], published: Path) -> dict[
     """SHA-256 of the published files that claims rest on, as pinned.
 
     What a notebook typed into its cells is held by a table of ours; it has that table's hash.
+
+    Raises:
+        LayerwiseError: for a file that has neither a pin nor a row in that table.
     """
-    files = files_behind(records)
-    pins, typed = read_registry(published).pins, sha256_of(published / TYPED)
-    return {file: pins[file].sha256 if file in pins else typed for file in sorted(files)}
+    pins = {path: pin.sha256 for path, pin in read_registry(published).pins.items()}
+    typed = {row[0] for _, row in read_table(published / TYPED, HEADER)}
+    hashes = {**dict.fromkeys(typed, sha256_of(published / TYPED)), **pins}
+    files = sorted(files_behind(records))
+    if unknown := [file for file in files if file not in hashes]:
+        raise LayerwiseError(
+            f"{published / 'registry.csv'}: every file that claims rest on must have a pin, "
+            f"{unknown[0]!r:.80} has none; restore the table"
+        )
+    return {file: hashes[file] for file in files}

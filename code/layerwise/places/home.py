@@ -11,6 +11,7 @@ from layerwise.errors import LayerwiseError
 
 PACKAGE = Path(__file__).resolve().parents[1]
 IN_WHEEL = "data"  # the folder of the package that the build makes (archive/wheel_data.py)
+REPOSITORY = ("dvc.yaml", "code/layerwise/__init__.py")  # what no other repository has
 # One file of each folder that a verb reads; a copy that lacks one is refused at the start, not when
 # its turn comes, after hours of measuring.
 MARKS = (
@@ -35,12 +36,26 @@ def of_code(package: Path = PACKAGE) -> Path:
     )
 
 
-def checkout() -> Path | None:
+def repository() -> Path | None:
     """The repository around the working folder, relative to it: `.`, `..` and so on."""
     above = (Path(*[".."] * n) for n in range(len(Path.cwd().parents) + 1))
-    return next(
-        (folder for folder in above if is_one(folder) and (folder / "dvc.yaml").exists()), None
-    )
+    is_here = (folder for folder in above if all((folder / one).exists() for one in REPOSITORY))
+    return next(is_here, None)
+
+
+def checkout() -> Path | None:
+    """The same, once its files are there.
+
+    Raises:
+        LayerwiseError: if some are not: what the package brings may be other than what is asked.
+    """
+    folder = repository()
+    if folder and (lacking := _lacking(folder)):
+        raise LayerwiseError(
+            f"{folder.resolve()}: the repository must have all its files, there is {lacking}; "
+            "restore them (git status lists them)"
+        )
+    return folder
 
 
 def here() -> Path:

@@ -16,7 +16,7 @@ from layerwise.doctor import (
     measuring,
     obstacles,
 )
-from layerwise.places.home import checkout, of_code
+from layerwise.places.home import of_code, repository
 
 
 def run(as_json: bool, root: Path | None = None) -> tuple[Any, int]:
@@ -26,7 +26,7 @@ def run(as_json: bool, root: Path | None = None) -> tuple[Any, int]:
     Exit code 2 if what gives the answers cannot run: the offline part, or the verbs that read.
     """
     targets: Sequence[str] = TARGETS
-    clone = root or checkout() or (Path() if Path("dvc.yaml").exists() else None)
+    clone = root or repository()
     if clone is not None:
         findings = examine(here.CHECKS | measuring.CHECKS, clone)
     else:
