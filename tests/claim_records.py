@@ -8,8 +8,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from layerwise.figures import INDEX
-from layerwise.files import read_json, sha256_of, write_json
+from layerwise.files import read_json, write_json
 from layerwise.inputs.published import HEADER, TYPED
+from layerwise.inputs.upstream import DATA_FILES
+from layerwise.ledger.records import hashes_of
 from layerwise.places.result_files import LAYERS, TABLES
 
 FIELDS = ("quantity", "where", "model", "unit", "cause", "kind", "published", "recomputed")
@@ -66,8 +68,7 @@ def judged(records: list[dict[str, Any]], source: str = "published", **fields: A
 
 def note_statistics(claims: Path, folder: Path) -> None:
     """Say that the claims were judged by what the folder holds now."""
-    hashes = {file.name: sha256_of(file) for file in folder.glob("*.json")}
-    write_json(claims, read_json(claims) | {"statistics": hashes})
+    write_json(claims, read_json(claims) | {"statistics": hashes_of(folder)})
 
 
 SVG = '<svg viewBox="0 0 400 300" width="400" height="300"><text>drawn</text></svg>\n'
@@ -110,12 +111,12 @@ def folders(
         (made.published / table).write_text(",".join(HEADER) + "\n")
     with (made.published / "paper2.csv").open("a") as table_file:
         table_file.writelines(f"{LAYERS},/x/{number},{number}.5\n" for number in range(40))
-    (made.published / "registry.csv").write_text(f"path,sha256,bytes\n{LAYERS},{'a' * 64},9\n")
+    pins = (f"{path},{'a' * 64},9\n" for path in (*DATA_FILES, LAYERS))
+    (made.published / "registry.csv").write_text("path,sha256,bytes\n" + "".join(pins))
     (made.published / "prompt_sets.csv").write_text("study,notebook,sha256,variable\n")
     for analysis in ("layers", "pairs"):
         write_json(made.statistics / f"{analysis}.json", {"analysis": analysis})
     write_json(made.statistics / "questions.json", {"documents": {}})
     document = judged(records, source, inputs={LAYERS: "a" * 64}, headlines=list(headlines))
-    hashes = {file.name: sha256_of(file) for file in made.statistics.glob("*.json")}
-    made.claims.write_text(json.dumps(document | {"statistics": hashes}))
+    made.claims.write_text(json.dumps(document | {"statistics": hashes_of(made.statistics)}))
     return made

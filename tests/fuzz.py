@@ -37,8 +37,9 @@ LATE = 90  # seconds that one case may take
 MEMORY = 2**30  # bytes that it may take besides what the program has
 PAGE = resource.getpagesize()
 LONGEST = 4000  # characters of a sentence, as `errors` cuts it
+SECOND = "the second of two equal keys"
 ODD: tuple[Any, ...] = (
-    *(None, True, False, 0, -1, 1, 3, 0.5, -1e308, 1e308, 2**31, 10**6, 2**70),
+    *(None, True, False, 0, -1, 1, 3, 0.5, -1e308, 1e308, 2**31, 10**6, 2**70, 10**400),
     *("", "x", "0", "../x", "\u202e\x1b[2J", "x" * 100_000, [], {}, [[]], [1, "a"], {"a": 1}),
 )
 
@@ -49,6 +50,7 @@ class Case(NamedTuple):
     file: str
     what: str
     made: bytes
+    refused: bool = False  # there is no reading of it that would be right
 
 
 class Attempt(NamedTuple):
@@ -101,11 +103,31 @@ def changed(rng: random.Random, document: Any) -> tuple[str, Any]:
     return f"{kind} {key!r:.40}", document
 
 
+def key_twice(rng: random.Random, file: str, document: Any) -> Case:
+    """JSON, so YAML too, in which one object has a key twice, with two values."""
+    waiting, objects = [document], []
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict | list):
+            waiting += node.values() if isinstance(node, dict) else node
+        if isinstance(node, dict) and any(isinstance(key, str) for key in node):
+            objects.append(node)
+    if not objects:
+        return Case(file, "empty", b"", refused=True)
+    node = rng.choice(objects)
+    key = rng.choice([key for key in node if isinstance(key, str)])
+    node[SECOND] = rng.choice([node[key], "other"])
+    text = json.dumps(document, default=str).replace(json.dumps(SECOND), json.dumps(key))
+    return Case(file, f"key {key!r:.40} twice", text.encode(), refused=True)
+
+
 def json_case(rng: random.Random, folder: Path, file: str) -> Case:
     """One change of a JSON file's document, or of its bytes."""
     whole = (folder / file).read_bytes()
     if rng.random() < 0.15:
         return bytes_case(rng, file, whole)
+    if rng.random() < 0.05:
+        return key_twice(rng, file, json.loads(whole))
     what, document = changed(rng, json.loads(whole))
     return Case(file, what, json.dumps(document, default=str).encode())
 
@@ -341,6 +363,8 @@ def document_cases(rng: random.Random, folder: Path) -> Iterator[Case]:
             cells[rng.randrange(len(cells))] = repr(rng.choice(ODD)).encode()
             lines[number] = b",".join(cells)
             yield Case(file, f"line {number}", b"\n".join(lines))
+        elif path.suffix == ".yaml" and rng.random() < 0.1:
+            yield key_twice(rng, file, yaml.safe_load(whole))
         elif path.suffix == ".yaml" and rng.random() < 0.8:
             what, document = changed(rng, yaml.safe_load(whole))
             yield Case(file, what, json.dumps(document, default=str).encode())
@@ -353,6 +377,7 @@ def document_cases(rng: random.Random, folder: Path) -> Iterator[Case]:
 def use_document(folder: Path, file: str = "") -> None:
     """The commands that read a file."""
     from layerwise.inputs.models import read_models
+    from layerwise.inputs.shapes import SECTIONS, read_choices
     from layerwise.inputs.texts import read_pairs, read_prompts
     from layerwise.inputs.upstream import read_registry
     from layerwise.ledger.records import read_judged
@@ -380,6 +405,9 @@ def use_document(folder: Path, file: str = "") -> None:
     if first in ("", "published"):
         read_registry(Path("published"))
         analyse.run("published", out / "statistics")
+    if first in ("", "params.yaml"):
+        for section in SECTIONS:
+            read_choices(Path("params.yaml"), section)
     if first in ("", "models.yaml"):
         list_models.run(Path("models.yaml"), True)
         read_models(Path("models.yaml"))
@@ -471,6 +499,7 @@ def spoilt(folder: Path, case: Case, use: Callable[[Path], None]) -> Attempt:
         copied = Path(shutil.copytree(folder, work / folder.name))
         (copied / case.file).write_bytes(case.made)
         use(copied)
+        assert not case.refused, "it was taken as if nothing were amiss"
 
     return Attempt(f"{case.file} {case.what}", do)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from fuzz import Attempt, Kind, bytes_case, changed
+from fuzz import Attempt, Case, Kind, bytes_case, changed, key_twice
 from hostile import TEXTS
 
 WORDS = ("The river rises", "An owl", "Water boils at 100 degrees", "語", *TEXTS)
@@ -98,10 +98,19 @@ def cell_changed(rng: random.Random, text: str) -> tuple[str, str]:
     return f"{kind} line {number}", "\n".join(lines)
 
 
-def spoilt(
-    rng: random.Random, name: str, rows: list[dict[str, Any]], document: Any
-) -> tuple[str, str, bytes]:
-    """File, what is wrong with it, its bytes."""
+def column_twice(rng: random.Random, rows: list[dict[str, Any]]) -> tuple[str, str]:
+    """A table that has a column twice, with two values."""
+    columns = list(rows[0])
+    again = rng.choice(columns)
+    out = io.StringIO()
+    table = csv.writer(out)
+    table.writerow([*columns, again])
+    table.writerows([*row.values(), rng.choice([row[again], "other"])] for row in rows)
+    return f"column {again!r} twice", out.getvalue()
+
+
+def spoilt(rng: random.Random, name: str, rows: list[dict[str, Any]], document: Any) -> Case:
+    """One of the forms of a file, with something wrong with it."""
     form = rng.choice(["json", "json", "csv", "jsonl"])
     file = f"{name}.{form}"
     text = {
@@ -109,18 +118,22 @@ def spoilt(
         "csv": lambda: as_csv(rows, rng),
         "jsonl": lambda: as_lines(rows),
     }[form]()
-    way = rng.choice(["bytes", "changed", "changed", "encoding"])
+    way = rng.choice(["bytes", "changed", "changed", "encoding", "twice"])
     if way == "bytes":
-        case = bytes_case(rng, file, text.encode("utf-8", "surrogatepass"))
-        return file, case.what, case.made
+        return bytes_case(rng, file, text.encode("utf-8", "surrogatepass"))
     if way == "encoding":
         code = rng.choice(["utf-16", "utf-8-sig", "latin-1", "utf-32"])
-        return file, code, text.encode(code, "replace")
+        return Case(file, code, text.encode(code, "replace"))
+    if way == "twice" and form == "csv":
+        what, text = column_twice(rng, rows)
+        return Case(file, what, text.encode("utf-8", "surrogatepass"), refused=True)
+    if way == "twice":
+        return key_twice(rng, file, document if form == "json" else rows[0])
     if form == "json":
         what, made = changed(rng, document)
-        return file, what, json.dumps(made, default=str).encode()
+        return Case(file, what, json.dumps(made, default=str).encode())
     what, text = cell_changed(rng, text)
-    return file, what, text.encode("utf-8", "surrogatepass")
+    return Case(file, what, text.encode("utf-8", "surrogatepass"))
 
 
 def cases(
@@ -133,13 +146,14 @@ def cases(
         """A file that is spoilt, in another encoding or very large: read whole, or refused."""
         while True:
             of = rows(rng)
-            file, what, content = spoilt(rng, name, of, document(of))
+            case = spoilt(rng, name, of, document(of))
 
-            def do(work: Path, file: str = file, content: bytes = content) -> None:
-                (work / file).write_bytes(content)
-                use(work / file)
+            def do(work: Path, case: Case = case) -> None:
+                (work / case.file).write_bytes(case.made)
+                use(work / case.file)
+                assert not case.refused, "it was taken as if nothing were amiss"
 
-            yield Attempt(f"{file}: {what}", do)
+            yield Attempt(f"{case.file}: {case.what}", do)
 
     return made
 

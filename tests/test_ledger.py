@@ -95,7 +95,7 @@ claims:
         ),
         (
             "{id: 'a.{y}', printed: 1, for: {x: [1]}}",
-            r"a template names 'y', which its variables \(x\)",
+            r"a template names its variables \(x\) and their attributes, found 'a.{y}' \('y'\); ",
         ),
         (
             "{id: a, printed: 1, statistic: layers/x}",
@@ -111,6 +111,40 @@ claims:
         ("{id: a}", "claim a: printed: missing; add it"),
         ("{id: a, printed: null}", "claim a: a claim must have a printed value, found none"),
         ("[", "not valid YAML"),
+        ("{id: a, printed: 1, printed: 2}", "a key must appear once in a mapping, 'printed' app"),
+        ("{id: '', printed: 1}", r"id: must match pattern .*, found ''"),
+        ("{id: 'a b', printed: 1}", r"id: must match pattern .*, found 'a b'"),
+        ("{id: a, printed: 1, decimals: -400}", "must be greater than or equal to -20, found -400"),
+        ("{id: a, printed: 1, decimals: true}", "decimals.*: must be a valid integer, found True"),
+        ("{id: a, printed: 1, decimals: '{x}', for: {x: [b]}}", "valid integer, found 'b'"),
+        (
+            "{id: a, printed: 2020-01-01}",
+            r"printed.*: must be a valid number, found date",
+        ),
+        (f"{{id: a, printed: 1{'0' * 400}}}", "numbers must be finite, found 1000.* in line 3"),
+        ("{id: a, printed: .nan}", "numbers must be finite, found .nan in line 3"),
+        ("{id: a, printed: '1.e999'}", "printed.*: must be a finite number, found inf"),
+        ("{id: a, printed: [[[1]]]}", r"printed.*: must be a valid number, found \[\[\[1\]\]\]"),
+        ("{id: a, printed: 1, tolerance: [1]}", r"tolerance: must be a valid string, found \[1\]"),
+        (
+            "{id: 'a.{x}', for: {x: {b: {tolerance: [1]}}}, printed: 1}",
+            r"tolerance: must be a valid string, found \[1\]",
+        ),
+        ("{id: a, printed: 1, same: {file: x}}", "same.key: missing; add it"),
+        ("{id: a, printed: {by: m, cells: {}}}", "printed: by: must be a valid list, found 'm'"),
+        (
+            "{id: 'a.{m}', for: {m: [1, 2]}, printed: {by: [m], cells: {1: 2}}}",
+            "one for every member of m, found none for m 2; add it",
+        ),
+        ("{id: a, printed: {by: [n], cells: {1: 2}}}", "every member of n, found none for n None"),
+        ("{id: a, printed: {file: f.json}}", "printed: key: missing; add it"),
+        ("{id: a, printed: {colour: red}}", "printed: file: missing; add it"),
+        ("{id: a, printed: 1, for: {m: {b: {s: 7}}, n: m.s}}", "m.s: .* must be a valid dict"),
+        ("{id: a, printed: 1, for: {m: {b: {s: [7]}}, n: m.t}}", "no set 'm.t'; add it to `sets`"),
+        (
+            "{id: a, printed: 1, for: {m: [7]}, readings: {'r{m}': 'a:b:/c', r7: 'a:b:/d'}}",
+            r"must give different ones, found r\{m\}, r7; name another variable",
+        ),
     ],
 )
 def test_malformed_claim_refused(tmp_path, entry, message):
@@ -251,6 +285,7 @@ def test_differs_says_what_the_values_do_not_say_and_readings_stand_on_every_ver
     statistics = published(0.9)
     statistics.documents["layers"]["m"]["cut"] = 0.123
     statistics.derived["layers:m:/cut"] = ["f.json#/b"]
+    statistics.documents["layers"]["other"] = {"none": 0.5}  # what one model lacks another has
     readings = {"cut off": "layers:m:/cut", "none": "layers:m:/none"}
     claim = replace(CLAIM, why="a typed table", readings=readings)
     record = judge(claim, statistics)
@@ -458,6 +493,16 @@ def test_a_curve_without_what_is_printed_differs(known, word, cause):
         ({}, None, "layers:m:/r matches no statistic"),
         ({}, {"a": 1, "b": 2}, "matches 2 statistics"),
         ({"tolerance": "loose"}, 1.0, "tolerance must be one of exact"),
+        (
+            {"readings": {"x": "layers:m:/y"}},
+            1.0,
+            "reading layers:m:/y matches no statistic",
+        ),
+        (
+            {"readings": {"x": "layers:n:/r"}},
+            1.0,
+            "reading layers:n:/r matches no statistic",
+        ),
     ],
 )
 def test_judge_refused(change, value, message):

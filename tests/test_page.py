@@ -186,6 +186,8 @@ def test_what_people_read_of_a_claim_has_names_and_what_programs_read_has_keys(r
     }
 
 
+READING = {"text": "cut off", "value": None, "gives": False, "inputs": []}
+ORIGIN = record("p2.a")["provenance"]
 PART = {"claim": "p2.b", "verdict": "agrees", "concludes": True}
 FACT = {"id": "p2.fact", "paper": 2, "title": "It falls.", "weight": 1, "headline": None}
 FACT |= {"caveat": False, "claims": [], "places": ["abstract"], "printed": "1", "recomputed": "2"}
@@ -211,6 +213,24 @@ FACT |= {"gives": "", "follows": ""}
          r"findings\.0\.claims: must be in the list of claims, found 'p2\.b'; judge"),
         (judged([], findings=[FACT | {"headline": "p2.h"}]),
          r"findings\.0\.headline: must be in the list of headlines, found 'p2\.h'; judge"),
+        (judged([record("p2.a", inputs=["f.json#/a"])]),
+         r"claims\.0: inputs: must be in the list of files, found 'f\.json'; judge"),
+        (judged([record("p2.a", readings=[READING | {"inputs": ["f.json#/a"]}])]),
+         r"claims\.0: inputs: must be in the list of files, found 'f\.json'; judge"),
+        (judged([record("p2.a") | {"provenance": ORIGIN | {"runs": ["gpt2/sweep"]}}]),
+         r"claims\.0\.provenance\.runs: must be in the list of runs, found 'gpt2/sweep'; judge"),
+        (judged([record("p2.a")]) | {"counts": {"paper2": {"differs": 1}}},
+         r"counts: must be those of its claims, they are not; judge the ledger again"),
+        (judged([record("p2.a", decimals=-400)]), r"decimals.*: must be greater than or equal to"),
+        (judged([record("p2.a", published=10**400)]), r"numbers must be finite, found 1000"),
+        (judged([record("p2.a", noise={"replicates": 0})]), r"noise\.replicates: must be greater"),
+        (judged([record("p2.a", control={"draws": 1})]), r"control\.give: missing; judge"),
+        (judged([], headlines=[headline("p2.h", "fine")]), r"0\.grade: must be .*, found 'fine'"),
+        (judged([], headlines=[headline("p2.h", paper=4)]), r"0\.paper: must be 1, .*, found 4"),
+        (judged([], headlines=[headline("p2.h", as_random="no")]),
+         r"0\.as_random: must be a valid boolean, found 'no'"),
+        (judged([], headlines=[headline("p2.h", choices={"published": "maybe"})]),
+         r"0\.choices\.published: must be 'yes', .*, found 'maybe'"),
     ],
 )  # fmt: skip
 def test_judged_refused(tmp_path: Path, document: dict[str, Any], message: str) -> None:

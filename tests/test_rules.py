@@ -15,6 +15,7 @@ ANALYSES = Path(__file__).parents[1] / "code" / "layerwise" / "analyses"
 MECHANISM = ("derivation.py", "evidence.py")  # what runs rules, and is none
 INSTEAD = {
     "any": "`any` stops at the first that is true; `any_of` reads all of them",
+    "next": "of nothing `next` without a default raises what no rule is asked for",
     "all": "`all` stops at the first that is false; `all_of` reads all of them",
     "len": "what a length is taken of looks superfluous, and reads what the count rests on; "
     "`count(entries, of)` says so (or `sum` of a condition; a set's length needs its members)",
@@ -30,7 +31,8 @@ def careless(source: str) -> list[str]:
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
             continue
         name = node.func.id
-        if name in ("any", "all") or (name == "len" and isinstance(node.args[0], COUNTED)):
+        counted = name == "len" and isinstance(node.args[0], COUNTED)
+        if name in ("any", "all") or counted or (name == "next" and len(node.args) == 1):
             found.append(f"line {node.lineno}: {ast.unparse(node)}: {INSTEAD[name]}")
     return found
 
@@ -52,6 +54,8 @@ def test_rules_count_and_ask_by_helpers_that_read_everything() -> None:
         ("lambda f: len({damps(m) for m in f.models}) == 1", None),
         ("lambda f: sum(damps(m) for m in f.models)", None),
         ("lambda f: len(f.models)", None),
+        ("lambda f: next(m for m in f.models if damps(m))", "`next` without a default"),
+        ("lambda f: next((m for m in f.models if damps(m)), None)", None),
     ],
 )
 def test_which_calls_are_careless(rule: str, said: str | None) -> None:

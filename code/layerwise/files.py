@@ -225,7 +225,10 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """Read strict JSON: no key twice, no number that is not finite or too long to be one."""
+    """Read strict JSON: no key twice, no number that is not finite or too long to be one.
+
+    A whole number is refused where it is larger than any other number could be.
+    """
     return parse_json(str(path), read_text(path))
 
 
@@ -243,20 +246,23 @@ def parse_json(path: str, text: str) -> Any:
         return document
 
     def finite(literal: str) -> float:
-        number = float(literal)
-        if not math.isfinite(number):
+        if not math.isfinite(number := float(literal)):
             raise LayerwiseError(f"{path}: numbers must be finite, found {literal:.40}; remove it")
         return number
 
+    def whole(literal: str) -> int:
+        finite(literal)
+        return int(literal)
+
     try:
-        return json.loads(text, object_pairs_hook=once, parse_constant=finite, parse_float=finite)
+        return json.loads(
+            text, object_pairs_hook=once, parse_constant=finite, parse_float=finite, parse_int=whole
+        )
     except json.JSONDecodeError as error:
         problem = (
             f"not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); "
             "the file may be cut off"
         )
-    except ValueError as error:  # Python reads integers of a few thousand digits only
-        problem = f"a number is too long to be read ({error})"
     except RecursionError:
         problem = "nested too deeply to be read; flatten it"
     raise LayerwiseError(f"{path}: {problem}")
@@ -321,5 +327,16 @@ def sha256_of(path: Path) -> str:
 
 
 def numbered(folder: Path) -> list[Path]:
-    """The folders 0, 1, 2, ... in a folder; none if it is not there."""
-    return sorted(folder.glob("[0-9]*"), key=lambda path: int(path.name))
+    """The folders 0, 1, 2, ... in a folder; none if it is not there.
+
+    Raises:
+        LayerwiseError: if something else is in it, say a copy of one of them.
+    """
+    names = sorted(path.name for path in folder.glob("*"))
+    found = [folder / str(number) for number in range(len(names))]
+    if sorted(path.name for path in found) != names:
+        raise LayerwiseError(
+            f"{folder}: must hold the folders 0, 1, 2, ... and nothing else, found "
+            f"{', '.join(names):.200}; remove the others, or make it again"
+        )
+    return found

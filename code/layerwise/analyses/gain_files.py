@@ -43,7 +43,7 @@ def contracting_percent(gains: Float64[np.ndarray, " gain"]) -> float:
 
 def models(f: Entry) -> dict[str, Entry]:
     """The models of a file by their names without the owner."""
-    group = f[next(name for name in GROUPS if name in f)]
+    group = f[next((name for name in GROUPS if name in f), GROUPS[0])]
     if group.is_object:
         return dict(group.items())
     return {m.model.rpartition("/")[2]: m for m in group}

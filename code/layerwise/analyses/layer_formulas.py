@@ -17,7 +17,7 @@ from layerwise.analyses.critical_layer import (
     printed,
 )
 from layerwise.analyses.derivation import Document, Rules
-from layerwise.analyses.evidence import Entry, Evidence, floats
+from layerwise.analyses.evidence import Entry, Evidence, Missing, floats
 from layerwise.analyses.sheaf_trace import prior
 from layerwise.places.result_files import V2
 from layerwise.statistics.correlation import pearson_r
@@ -196,7 +196,10 @@ OVER_MODELS: Rules = {
 
 
 def named(e: Evidence, model: str) -> Entry:
-    return next(m for m in calibrated(e) if m.model.rpartition("/")[2] == model)
+    models = {m.model.rpartition("/")[2]: m for m in calibrated(e)}
+    if model not in models:
+        raise Missing(f"no calibration model is called {model}; restore its results")
+    return models[model]
 
 
 def of_model(e: Evidence, model: str, rule: Predict) -> float:

@@ -111,9 +111,10 @@ def read_numbers(source: str, folder: Path, claims: Path, models: Path) -> Numbe
     Raises:
         LayerwiseError: if there are none.
     """
-    results = {path.stem: read_json(path) for path in sorted(folder.glob("*.json"))}
-    if not results:
+    if not (files := sorted(folder.glob("*.json"))):
         raise LayerwiseError(f"{folder}: there are no statistics (*.json) here; analyse first")
+    judged = read_judged(claims, source, folder)
+    results = {path.stem: read_json(path) for path in files}
     documents = {analysis: result["documents"] for analysis, result in results.items()}
     registry = read_models(models)
     displays = display_names(registry)
@@ -122,7 +123,7 @@ def read_numbers(source: str, folder: Path, claims: Path, models: Path) -> Numbe
         source,
         documents,
         {key: name for key in sorted(keys) if (name := named(key, displays)) != key},
-        read_judged(claims, source, folder)["claims"],
+        judged["claims"],
         any(result.get("random_weights", False) for result in results.values()),
         displays=displays,
     )

@@ -14,13 +14,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_text
 from layerwise.places.result_files import TABLES
 
-Value = float | int | bool | str | None
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Value = Number | int | bool | str | None
 EMPTY_LIST = "[]"  # how an empty list is noted: that there were no sign changes is a fact
 Cell = tuple[str, str]
 

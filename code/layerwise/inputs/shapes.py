@@ -1,15 +1,17 @@
 """Documents as they are read: YAML in words, and any document checked against a declared shape."""
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Hashable, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Strict as StrictField
 from typing_extensions import TypedDict
 
 from layerwise.errors import LayerwiseError
@@ -33,6 +35,8 @@ def _nameable(path: Path) -> Path:
 STRICT = ConfigDict(strict=True, extra="forbid")
 Whole = Annotated[int, Field(ge=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
+Flag = Annotated[bool, StrictField()]
+Paper = Literal[1, 2, 3]
 Times = Annotated[int, Field(ge=0, le=100)]  # something is done again
 Place = Annotated[Path, AfterValidator(_nameable)]  # of a file or a folder
 FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,100}$")]  # without its ending
@@ -83,12 +87,12 @@ _adapter: Any = cache(TypeAdapter)  # of a shape, made once
 SECTIONS = {"measure": Measuring, "analyse": Analysing}
 
 
-class OnceLoader(yaml.SafeLoader):
-    """Plain values only, and no key of a mapping twice: of two the last would win in silence."""
+class _Loader(yaml.SafeLoader):
+    """Plain values, as JSON is read: no key of a mapping twice, no number that is not finite."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         """The mapping; its keys are compared as Python does, to whom 1 and true are one."""
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]  # type: ignore[no-untyped-call]
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
         document = super().construct_mapping(node, deep)
         key, n = Counter(keys).most_common(1)[0] if keys else ("", 0)
         if n > 1:
@@ -98,12 +102,28 @@ class OnceLoader(yaml.SafeLoader):
             )
         return document
 
+    def construct_number(self, node: yaml.ScalarNode) -> int | float:
+        """A number of either kind."""
+        whole = node.tag.endswith(":int")
+        number: int | float = (self.construct_yaml_int if whole else self.construct_yaml_float)(
+            node
+        )
+        if not abs(number) <= sys.float_info.max:
+            raise ValueError(
+                f"numbers must be finite, found {node.value:.40} in line {node.start_mark.line + 1}"
+            )
+        return number
+
+
+for _kind in ("int", "float"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _Loader.construct_number)
+
 
 def read_yaml(path: Path) -> Any:
-    """The document of a YAML file, of plain values only, no key of a mapping twice."""
+    """The document of a YAML file, of plain values only: finite numbers, no key twice."""
     text = read_text(path)
     try:
-        return yaml.load(text, OnceLoader)  # noqa: S506 -- it is a SafeLoader
+        return yaml.load(text, _Loader)  # noqa: S506 -- it is a SafeLoader
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date may be none
         said = " ".join(str(error).split())
         raise LayerwiseError(f"{path}: not valid YAML ({said:.300}); correct it") from None

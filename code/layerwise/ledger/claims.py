@@ -11,19 +11,23 @@ An attribute `tolerance` of a member goes before that of the entry.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
-from typing import Any, Literal, NotRequired, Required
+from typing import Annotated, Any, Literal, NotRequired, Required
 
+from pydantic import Field, ValidationError
+from pydantic.dataclasses import dataclass
 from typing_extensions import TypedDict
 
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import Published, Value, pointer
-from layerwise.inputs.shapes import STRICT, Strict, read_yaml, require_shape
+from layerwise.inputs.shapes import STRICT, Paper, Strict, explained, read_yaml, require_shape
 from layerwise.ledger.words import in_words
 
 FULL = "full"
 Printed = Value | list[Value | list[Value]]  # a list of intervals is the deepest
+# How many are printed, below 0 of rounded thousands; or "full": every digit is published.
+Decimals = Annotated[int, Field(ge=-20, le=20)] | Literal["full"]
 Words = str | None
 Sets = dict[Any, dict[Any, Any] | None] | list[int | float | str]  # members, with attributes
 
@@ -31,9 +35,38 @@ Sets = dict[Any, dict[Any, Any] | None] | list[int | float | str]  # members, wi
 class Ledger(Strict):
     """A file of the ledger."""
 
-    paper: Literal[1, 2, 3]
+    paper: Paper
     sets: NotRequired[dict[str, Sets]]
     claims: list[dict[str, Any]]
+
+
+class Place(Strict):
+    """Where a published number stands, or a list of which the length is printed."""
+
+    file: str
+    key: str
+    length: NotRequired[bool]
+
+
+class Places(Strict):
+    """Where several stand that are printed together."""
+
+    file: str
+    keys: Annotated[list[str], Field(min_length=1)]
+
+
+class Table(Strict):
+    """Printed cells by the names of the variables, one level for each."""
+
+    by: Annotated[list[str], Field(min_length=1)]
+    cells: dict[Any, Any]
+
+
+class Same(Strict):
+    """The other place that prints a stored number."""
+
+    file: str
+    key: str
 
 
 Entry = TypedDict(
@@ -46,7 +79,7 @@ Entry = TypedDict(
         "decimals": int | str | None,
         "tolerance": str,
         "readings": dict[str, str],
-        "same": dict[str, str],
+        "same": Same,
         "against": list[str],
         "identity": bool,
         "unpublished": bool,
@@ -65,17 +98,17 @@ Entry = TypedDict(
 Entry.__pydantic_config__ = STRICT  # type: ignore[attr-defined]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class Claim:
     """One printed number or label, and the statistic that answers it."""
 
-    id: str
-    paper: int
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.+-]{1,100}$")]
+    paper: Paper
     printed: Printed
     where: str = ""
     quantity: str = ""
     kind: str = "computed"
-    decimals: int | str | None = None  # "full": every digit is published; None: not a number
+    decimals: Decimals | None = None  # None: not a number
     tolerance: str = "exact"
     statistic: str | None = None  # analysis:document:/json/pointer
     source_file: str | None = None
@@ -84,7 +117,7 @@ class Claim:
     unit: str | None = None
     why: str | None = None  # why nothing can be checked, or what a reader should know
     readings: Mapping[str, str] = field(default_factory=dict)  # other readings: their statistics
-    same: Mapping[str, str] | None = None  # {file, key} of the other place
+    same: Same | None = None
     identity: bool = False
     against: Sequence[str] = ()
     unpublished: bool = False  # its statistic cannot be had from published numbers, even as given
@@ -132,17 +165,14 @@ def read_ledger(folder: Path, published: Published) -> list[Claim]:
 def _expand(
     path: Path, document: dict[str, Any], entry: dict[str, Any], published: Published
 ) -> list[Claim]:
-    name, wanted = entry["id"], entry.get("for", {})
     try:
-        every = _combinations(document.get("sets", {}), wanted)
+        every = _combinations(document.get("sets", {}), entry.get("for", {}))
         return [_claim(document["paper"], entry, variables, published) for variables in every]
-    except (LookupError, AttributeError, TypeError, ValueError) as error:
-        raise LayerwiseError(
-            f"{path}: claim {name:.80}: a template names {error!s:.80}, which its variables "
-            f"({', '.join(map(str, wanted)) or 'none'}) do not have; correct it"
-        ) from None
+    except ValidationError as error:
+        problem = explained(error)
     except LayerwiseError as error:
-        raise LayerwiseError(f"{path}: claim {name}: {error}") from None
+        problem = str(error)
+    raise LayerwiseError(f"{path}: claim {entry['id']:.80}: {problem}")
 
 
 def _combinations(sets: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[dict[str, _Member]]:
@@ -162,8 +192,8 @@ def _members(
 ) -> Iterator[_Member]:
     if isinstance(source, str):
         owner, _, attribute = source.partition(".")
-        if attribute and owner in chosen:
-            source = chosen[owner][attribute]
+        if attribute and attribute in chosen.get(owner, {}):
+            source = require_shape(source, Sets, chosen[owner][attribute])
         elif source in sets:
             source = sets[source]
         else:
@@ -187,14 +217,26 @@ def _members(
 def _filled(template: Any, variables: Mapping[str, _Member]) -> Any:
     """Every text in it, keys too, with the members' names and attributes."""
     if isinstance(template, str):
-        return template.format(**variables)
+        try:
+            return template.format(**variables)
+        except (LookupError, AttributeError, TypeError, ValueError) as error:
+            raise LayerwiseError(
+                f"a template names its variables ({', '.join(variables) or 'none'}) and their "
+                f"attributes, found {template!r:.80} ({error!s:.80}); correct it"
+            ) from None
     if isinstance(template, dict):
-        return {_filled(k, variables): _filled(v, variables) for k, v in template.items()}
+        filled = {_filled(k, variables): _filled(v, variables) for k, v in template.items()}
+        if len(filled) < len(template):
+            raise LayerwiseError(
+                f"templates of keys must give different ones, found {', '.join(template):.80}; "
+                "name another variable in them"
+            )
+        return filled
     return [_filled(v, variables) for v in template] if isinstance(template, list) else template
 
 
 def _claim(
-    paper: int, entry: dict[str, Any], variables: dict[str, _Member], published: Published
+    paper: Paper, entry: dict[str, Any], variables: dict[str, _Member], published: Published
 ) -> Claim:
     printed, file, key = _printed(entry.get("printed"), variables, published)
     if printed is None:
@@ -205,8 +247,8 @@ def _claim(
     given = {k: v for k, v in entry.items() if k not in ("for", "printed") and v is not None}
     found = {"source_file": file, "source_key": key, **_filled(given, variables)}
     found["quantity"] = in_words(found.get("quantity", ""))
-    if found.get("decimals") not in (None, FULL):
-        found["decimals"] = int(found["decimals"])
+    if isinstance(found.get("decimals"), str):  # of a template
+        found["decimals"] = _number_or_text(found["decimals"])
     tolerances = [member["tolerance"] for member in variables.values() if "tolerance" in member]
     if tolerances:
         found["tolerance"] = tolerances[0]
@@ -228,14 +270,14 @@ def _printed(
 ) -> tuple[Printed, str | None, str | None]:
     """The value in print, and the published file and key it stands in."""
     if isinstance(printed, dict) and "cells" in printed:
-        by, printed = printed["by"], printed["cells"]
-        for variable in by:  # a table: nested mappings, one level per variable
-            printed = printed[variables[variable].name]
+        require_shape("printed", Table, printed)
+        printed = _cell(printed["by"], printed["cells"], variables)
     printed = _filled(printed, variables)
     if isinstance(printed, str):
         return _number_or_text(printed), None, None
     if not isinstance(printed, dict):
         return printed, None, None
+    require_shape("printed", Places if "keys" in printed else Place, printed)
     file = printed["file"]
     if "keys" in printed:
         keys = printed["keys"]
@@ -249,6 +291,19 @@ def _printed(
             )
         return len(value), file, key
     return value, file, key
+
+
+def _cell(by: Sequence[str], cells: Any, variables: Mapping[str, _Member]) -> Any:
+    """The cell of a table: nested mappings, one level per variable."""
+    for variable in by:
+        name = variables[variable].name if variable in variables else None
+        if not isinstance(cells, dict) or name not in cells:
+            raise LayerwiseError(
+                f"a table of printed cells must have one for every member of {', '.join(by):.80}, "
+                f"found none for {variable} {name!r:.40}; add it"
+            )
+        cells = cells[name]
+    return cells
 
 
 def _number_or_text(text: str) -> Value:

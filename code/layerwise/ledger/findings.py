@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Required
 
 from layerwise.errors import LayerwiseError
+from layerwise.inputs.shapes import Flag, Paper
 from layerwise.ledger.sentences import (
     Entry,
     Record,
@@ -105,11 +106,11 @@ class Finding:
     """
 
     id: str
-    paper: int
+    paper: Paper
     title: str
     weight: Weight
     headline: str | None
-    caveat: bool
+    caveat: Flag
     claims: list[str]
     places: list[str]
     printed: str

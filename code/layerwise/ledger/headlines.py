@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Required
 
 from layerwise.inputs.published import pointer
-from layerwise.inputs.shapes import Strict
+from layerwise.inputs.shapes import Flag, Paper, Strict
 from layerwise.ledger.conditions import Sentence, said
 from layerwise.ledger.sentences import (
     Entry,
@@ -24,7 +24,7 @@ from layerwise.ledger.sentences import (
     stands,
     values_of,
 )
-from layerwise.ledger.verdicts import at
+from layerwise.ledger.verdicts import VERDICTS, at
 
 STANDS, DEPENDS, UNDECIDED = "stands", "depends on a choice", "undecided"
 NOT, NEEDS_WEIGHTS = "does not follow", "needs the weights"
@@ -41,6 +41,7 @@ GRADES = {
 }
 # The words of an answer (`analyses.questions`), and the choice that the papers made.
 YES, NO, OPEN, TOO_FEW = "yes", "no", "undecided", "too few"
+Word: Any = Literal[YES, NO, OPEN, TOO_FEW]
 PUBLISHED = "published"
 ALONE = "yes_alone_under"  # what conditions may ask of a headline's questions, beside their words
 
@@ -64,7 +65,7 @@ class Caveat(Strict):
 class Asked(Entry, total=False):
     """An entry of headlines.yaml."""
 
-    paper: Required[Literal[1, 2, 3]]
+    paper: Required[Paper]
     where: Required[str]
     short: Required[str]
     says: Required[str]
@@ -79,15 +80,15 @@ class ClaimPart(Strict):
     """What a headline rests on: a claim with its verdict, and whether it concludes."""
 
     claim: str
-    verdict: str
-    concludes: bool
+    verdict: Literal[tuple(VERDICTS)]  # type: ignore[valid-type]
+    concludes: Flag
 
 
 class QuestionPart(Strict):
     """Or a question with its word."""
 
     question: str
-    word: str | None
+    word: Word | None
 
 
 Part = ClaimPart | QuestionPart
@@ -112,19 +113,19 @@ class Headline:
     """
 
     id: str
-    paper: int
+    paper: Paper
     where: str
     short: str
     says: str
-    grade: str
+    grade: Literal[tuple(GRADES)]  # type: ignore[valid-type]
     numbers: str
     reason: str
     caveats: list[str]
     power: str
     parts: list[Part]
-    choices: dict[str, str]
-    without: dict[str, str]
-    as_random: bool
+    choices: dict[str, Word]
+    without: dict[str, Literal[tuple(GRADES)]]  # type: ignore[valid-type]
+    as_random: Flag
     asked: list[str]
 
 

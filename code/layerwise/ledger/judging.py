@@ -7,7 +7,7 @@ where there are any: a verdict on a measured number rests on all three.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, NotRequired, Required
+from typing import Any, NotRequired, Required
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import numbered, read_json, sha256_of
@@ -17,7 +17,7 @@ from layerwise.inputs.shapes import Loose, require_shape
 from layerwise.inputs.upstream import read_registry
 from layerwise.ledger.claims import read_ledger
 from layerwise.ledger.findings import findings, read_findings
-from layerwise.ledger.headlines import NO, OPEN, TOO_FEW, YES, headlines, read_headlines
+from layerwise.ledger.headlines import Word, headlines, read_headlines
 from layerwise.ledger.origins import Origins
 from layerwise.ledger.story import read_story, story
 from layerwise.ledger.verdicts import Statistics, judge
@@ -26,7 +26,7 @@ from layerwise.ledger.verdicts import Statistics, judge
 class Answer(Loose):
     """To a question of one model under one choice."""
 
-    word: Literal[YES, NO, OPEN, TOO_FEW]  # type: ignore[valid-type]
+    word: Word
     in_range: bool
 
 

@@ -1,18 +1,21 @@
 """Judged claims, `results/SOURCE/claims.json`, as pages, figures and the command line read them."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import Field
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, sha256_of
-from layerwise.inputs.shapes import Loose, require_shape
-from layerwise.ledger.claims import Printed
+from layerwise.inputs.published import Number
+from layerwise.inputs.shapes import Loose, Paper, Whole, require_shape
+from layerwise.ledger.claims import Decimals, Printed
 from layerwise.ledger.findings import Finding
 from layerwise.ledger.headlines import Headline
 from layerwise.ledger.story import Paragraph
-from layerwise.ledger.verdicts import TOLERANCES, VERDICTS
+from layerwise.ledger.verdicts import TOLERANCES, VERDICTS, count_verdicts
 from layerwise.places.home import judged_claims
 
 AGAIN = "judge the ledger again"
@@ -37,19 +40,37 @@ class Reading(Loose):
     inputs: list[str]
 
 
+class Noise(Loose):
+    """What replicates with rounding noise did to a measured value."""
+
+    replicates: Whole
+    band: NotRequired[Number | list[Number | None] | None]
+    same: NotRequired[Annotated[int, Field(ge=0)]]
+
+
+class Control(Loose):
+    """How many draws of random weights give a claim too, and what they give."""
+
+    draws: Annotated[int, Field(ge=0)]
+    give: Annotated[int, Field(ge=0)]
+    values: list[Printed]
+
+
 class Record(Loose):
     """One judged claim."""
 
     id: str
-    paper: Literal[1, 2, 3]
+    paper: Paper
     where: str
     quantity: str
     model: str | None
     unit: str | None
     kind: str
-    decimals: int | str | None
+    decimals: Decimals | None
     published: Printed
     recomputed: Printed
+    noise: NotRequired[Noise]
+    control: NotRequired[Control]
     verdict: Literal[tuple(VERDICTS)]  # type: ignore[valid-type]
     tolerance: Literal[tuple(TOLERANCES)]  # type: ignore[valid-type]
     cause: str | None
@@ -89,11 +110,11 @@ def read_judged(path: Path, source: str, statistics: Path | None = None) -> dict
     """The judged claims of a source, and that STATISTICS are the files that they were judged by.
 
     Raises:
-        LayerwiseError: if the ledger was not judged yet, or for another source; naming the place
-            of a missing field, of an unknown verdict, tolerance class, claim or headline, or an id
-            that is there twice.
+        LayerwiseError: if the ledger was not judged yet, or for another source, or by other
+            statistics; naming the place of a missing field, of an unknown verdict, tolerance class,
+            claim, headline, file or run, an id that is there twice, or counts of other claims.
     """
-    if not path.is_file():
+    if not path.exists():
         raise LayerwiseError(
             f"{path}: the ledger was not judged for source {source!r} yet; run `make reproduce` "
             "(or `make reproduce-full` for source measured) first"
@@ -114,19 +135,36 @@ def read_judged(path: Path, source: str, statistics: Path | None = None) -> dict
             raise LayerwiseError(
                 f"{path}: {place}: must be in the list of {kind}, found {named!r:.80}; {AGAIN}"
             )
-    for file in statistics.glob("*.json") if statistics else ():
-        require_judged(document, file)
+    if document["counts"] != by_paper(document["claims"]):
+        raise LayerwiseError(f"{path}: counts: must be those of its claims, they are not; {AGAIN}")
+    if statistics:
+        gone = dict.fromkeys(document["statistics"], "")
+        require_judged(document, gone | hashes_of(statistics), statistics)
     return document
 
 
-def _references(document: dict[str, Any]) -> Iterator[tuple[str, str, str, set[str]]]:
-    """Where the document names a claim or a headline: place, kind, name, and all of the kind."""
+def by_paper(records: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """How often each verdict was given, by paper."""
+    counts: dict[str, dict[str, int]] = count_verdicts(records, lambda one: f"paper{one['paper']}")
+    return counts
+
+
+def _references(document: dict[str, Any]) -> Iterator[tuple[str, str, str, Collection[str]]]:
+    """Where the document names a claim, a headline, a file or a run: place, kind, name, and all."""
     claims = {record["id"] for record in document["claims"]}
     headlines = {one["id"] for one in document["headlines"]}
+    for number, record in enumerate(document["claims"]):
+        at, origin = f"claims.{number}", record["provenance"]
+        for run in origin.get("runs", ()):
+            yield f"{at}.provenance.runs", "runs", run, document.get("runs", {})
+        if document["source"] == "published":  # a measured cell stands in what its run wrote
+            for cell in [cell for of in (origin, *record["readings"]) for cell in of["inputs"]]:
+                yield f"{at}: inputs", "files", cell.partition("#")[0], document["inputs"]
     for number, one in enumerate(document["headlines"]):
-        for at, part in enumerate(one["parts"]):
+        for part_number, part in enumerate(one["parts"]):
             if "claim" in part:
-                yield f"headlines.{number}.parts.{at}.claim", "claims", part["claim"], claims
+                place = f"headlines.{number}.parts.{part_number}.claim"
+                yield place, "claims", part["claim"], claims
     for number, one in enumerate(document["findings"]):
         for claim in one["claims"]:
             yield f"findings.{number}.claims", "claims", claim, claims
@@ -134,10 +172,21 @@ def _references(document: dict[str, Any]) -> Iterator[tuple[str, str, str, set[s
             yield f"findings.{number}.headline", "headlines", one["headline"], headlines
 
 
-def require_judged(document: dict[str, Any], file: Path) -> None:
-    """Refuse a file of statistics that was written, or changed, since the claims were judged."""
-    if sha256_of(file) != document["statistics"].get(file.name):
-        raise LayerwiseError(
-            f"{file}: these statistics are not the ones that were judged; "
-            f"run `dvc repro judge@{document['source']}` first"
-        )
+def hashes_of(statistics: Path) -> dict[str, str]:
+    """SHA-256 by name of every file of statistics, those of replicates and draws too."""
+    files = sorted(statistics.rglob("*.json"))
+    return {file.relative_to(statistics).as_posix(): sha256_of(file) for file in files}
+
+
+def require_judged(document: dict[str, Any], found: Mapping[str, str], statistics: Path) -> None:
+    """Refuse statistics of which a file was written, changed or removed since they were judged.
+
+    Arguments:
+        found: `hashes_of` the folder of the statistics, or some of them.
+    """
+    for name, sha256 in found.items():
+        if sha256 != document["statistics"].get(name):
+            raise LayerwiseError(
+                f"{statistics / name}: these statistics are not the ones that were judged; "
+                f"run `dvc repro judge@{document['source']}` first"
+            )

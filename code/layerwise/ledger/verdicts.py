@@ -150,7 +150,7 @@ def at(documents: Mapping[str, Any], statistic: str) -> Any:
     analysis, document, key = statistic_parts(statistic)
     node = documents.get(analysis, {}).get(document)
     for name in split_pointer(key):
-        if isinstance(node, list) and name.isdigit() and int(name) < len(node):
+        if isinstance(node, list) and name in map(str, range(len(node))):
             node = node[int(name)]
         elif isinstance(node, dict) and name in node:
             node = node[name]
@@ -227,8 +227,14 @@ def judge(
 
 
 def _reading(claim: Claim, statistics: Statistics, text: str, statistic: str) -> dict[str, Any]:
-    """What another reading of a claim's words gives, and from which cells."""
+    """What another reading of a claim's words gives, and from which cells.
+
+    Raises:
+        LayerwiseError: if no document of the analysis has such a statistic, so that it is none.
+    """
     value = select(claim, statistics, statistic)
+    if value is None and statistics.source == "published" and not claim.unpublished:
+        _require_statistic(claim, statistics, statistic)
     there = value is not None or statistics.derived_from(statistic) is not None
     return {
         "text": text,
@@ -236,6 +242,19 @@ def _reading(claim: Claim, statistics: Statistics, text: str, statistic: str) ->
         "gives": gives(claim.printed, value, digits(claim)),
         "inputs": statistics.inputs(statistic) if there else [],
     }
+
+
+def _require_statistic(claim: Claim, statistics: Statistics, statistic: str) -> None:
+    """Refuse a reading that no model has: what one model lacks another may have."""
+    analysis, document, key = statistic_parts(statistic)
+    documents = statistics.documents.get(analysis, {})
+    places = [f"{analysis}:{name}:{key}" for name in documents if document in documents]
+    known = statistics.why_none(statistic) is not None
+    if not known and all(at(statistics.documents, place) is None for place in places):
+        raise LayerwiseError(
+            f"claim {claim.id}: the reading {statistic} matches no statistic of any model; "
+            "correct it"
+        )
 
 
 def _answer(claim: Claim, statistics: Statistics) -> tuple[Any, list[str], bool]:

@@ -14,7 +14,7 @@ from layerwise.analyses import TABLES, derivation
 from layerwise.analyses.derivation import documents_of, plain, rule_at
 from layerwise.analyses.evidence import Evidence, Missing
 from layerwise.errors import LayerwiseError
-from layerwise.files import revealed
+from layerwise.files import revealed, sha256_of
 from layerwise.inputs.published import NotMeasured
 from layerwise.ledger.claims import statistic_parts
 from layerwise.ledger.records import require_judged
@@ -87,7 +87,7 @@ def with_origins(record: Record, document: dict[str, Any], statistics: Path) -> 
         return {**record, "compared": compared}
     path = statistics / f"{analysis}.json"
     if path.is_file():
-        require_judged(document, path)
+        require_judged(document, {path.name: sha256_of(path)}, statistics)
     runs = {run: document["runs"][run] for run in record["provenance"].get("runs", ())}
     provenance = {
         **record["provenance"],
@@ -137,9 +137,18 @@ def recompute(statistic: str, evidence: Evidence) -> Record:
 
 
 def rule_of(statistic: str, evidence: Evidence) -> Callable[[], Any] | None:
-    """The bound rule of a statistic; None where no rule derives it."""
+    """The bound rule of a statistic; None where no rule derives it.
+
+    Raises:
+        LayerwiseError: if no analysis has such a document.
+    """
     analysis, name, key = statistic_parts(statistic)
-    return rule_at(documents_of(TABLES[analysis], evidence)[name], evidence, key)
+    documents = documents_of(TABLES[analysis], evidence) if analysis in TABLES else {}
+    if name not in documents:
+        raise LayerwiseError(
+            f"no analysis gives {statistic!r:.80}; judge the ledger again, or correct the claim"
+        )
+    return rule_at(documents[name], evidence, key)
 
 
 def method_of(rule: Any) -> list[dict[str, str]]:

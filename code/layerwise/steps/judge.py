@@ -3,14 +3,14 @@
 from collections import Counter
 from pathlib import Path
 
-from layerwise.files import sha256_of, together, write_json
+from layerwise.files import together, write_json
 from layerwise.inputs.measured import read_measurements
 from layerwise.inputs.models import read_models
 from layerwise.inputs.published import read_published
 from layerwise.ledger.judging import input_hashes, judge_ledger, read_sides
 from layerwise.ledger.origins import Origins
+from layerwise.ledger.records import by_paper, hashes_of
 from layerwise.ledger.tally import in_short
-from layerwise.ledger.verdicts import count_verdicts
 from layerwise.steps import Place, Source, program
 
 
@@ -36,13 +36,14 @@ def run(
         origins = Origins(read_measurements(numbers), read_models(models), tables)
     judged = judge_ledger(claims, read_sides(source, statistics, tables, origins), tables)
     records = judged["claims"]
-    counts = count_verdicts(records, lambda record: f"paper{record['paper']}")
+    counts = by_paper(records)
     if origins is None:
         behind = {"inputs": input_hashes(records, published)}
     else:
         behind = origins.document(records, numbers)
-    hashes = {path.name: sha256_of(path) for path in sorted(statistics.glob("*.json"))}
-    document = {"source": source, "counts": counts, "statistics": hashes, **behind, **judged}
+    document = {
+        "source": source, "counts": counts, "statistics": hashes_of(statistics), **behind, **judged
+    }  # fmt: skip
     grades = Counter(headline["grade"] for headline in judged["headlines"])
     with together(out.parent) as part:
         write_json(part / out.name, document)
