@@ -180,6 +180,7 @@ def test_the_verbs_that_texts_name_exist(root):
 # What other programs say, and names that are no quotations.
 FOREIGN = {
     "THESE PACKAGES DO NOT MATCH THE HASHES",  # pip
+    "externally-managed-environment",  # pip
     "Unable to acquire lock",
     "Unable to read RWLock-file",  # DVC
     "is not a git repository",  # DVC
