@@ -15,12 +15,15 @@ from layerwise.analyses.lab_heritage import OURS, gpt2_gain
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.measured import (
     IDENTITY,
+    NAME,
+    failures,
     fate,
     is_identity,
     is_setting,
     measured,
     merge,
     read_fragments,
+    read_measurements,
     write_fragments,
 )
 from layerwise.inputs.published import (
@@ -178,3 +181,25 @@ def test_a_missing_number_survives_the_file(tmp_path: Path, published: Published
     assert math.isnan(found[SWEEP][key][1])
     tables = measured(published, found)
     assert math.isnan(tables[SWEEP, f"{key}/1"])
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"absent": {"sweep": ["a gate"]}}, "absent.sweep: must be a valid string"),
+        ({"absent": ["sweep"]}, "absent: must be a valid dict"),
+        ({"noise": [{"runs": {}, "absent": {"sweep": 5}}]}, "noise.0.absent.sweep: must be a v"),
+        ({"runs": {"a": {"fragments": {}, "random_weights": "no"}}}, "random_weights: must be a"),
+    ],
+)
+def test_measurements_of_another_shape_are_refused(
+    tmp_path: Path, said: dict[str, Any], message: str
+) -> None:
+    """Why a run is absent is a sentence, which pages and reasons quote."""
+    document = {"runs": {}, "absent": {"sweep": "a gate"}}
+    (tmp_path / "a").mkdir()
+    write_fragments(tmp_path / "a" / NAME, document)
+    assert failures(read_measurements(tmp_path)["a"]) == {"sweep": "a gate"}
+    write_fragments(tmp_path / "a" / NAME, document | said)
+    with pytest.raises(LayerwiseError, match=f"{NAME}: .*{message}.*; measure it again"):
+        read_measurements(tmp_path)

@@ -39,16 +39,17 @@ SETTINGS = (
 
 
 class Run(Loose):
-    """What one run measured, beside what measured it."""
+    """What one run measured, beside what measured it: numbers by file and place."""
 
     fragments: dict[str, dict[str, Any]]
+    random_weights: NotRequired[bool]
 
 
 class Runs(Loose):
     """`measured.json`: of a model; `noise` and `control` are the same again, some times each."""
 
     runs: dict[str, Run]
-    absent: dict[str, Any]
+    absent: dict[str, str]  # why a run is not there
     noise: NotRequired[list[Runs]]
     control: NotRequired[list[Runs]]
 
