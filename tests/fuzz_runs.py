@@ -70,6 +70,18 @@ def analyzed(folder: Path, out: Path | None, **asked: Any) -> Any:
     return layerwise.analyze(folder / "model", out=out, **given)
 
 
+def planned(folder: Path, out: Path, **asked: Any) -> str:
+    """What the dry run says of the same."""
+    from layerwise.reader.plan import plan_each
+
+    defaults = {"revision": None, "dtype": None, "device": None, "layers": None, "seed": 42,
+                "without": [], "replicates": 5, "control": 0,
+                "limit": None, "chat_template": False}  # fmt: skip
+    given = {"pairs": PAIRS, "prompts": PROMPTS, **asked}
+    texts = given.pop("pairs"), given.pop("prompts")
+    return plan_each([str(folder / "model")], *texts, defaults | given | {"out": out})
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     """Every file by its name, links apart; states that wait beside them too."""
     files = (one for one in folder.rglob("*") if one.is_file() and not one.is_symlink())
@@ -166,21 +178,10 @@ def request(folder: Path, asked: dict[str, Any], work: Path) -> None:
     """One of them."""
     import layerwise.extraction.hidden_states as module
     from fuzz import refusal
-    from layerwise.reader.plan import plan_each
 
     passes, forward = [], module.forward
     module.forward = lambda *given: passes.append(1) or forward(*given)
-    defaults = {"revision": None, "dtype": None, "device": None, "layers": None, "seed": 42,
-                "without": [], "replicates": 5, "control": 0,
-                "limit": None, "chat_template": False}  # fmt: skip
-    choices = {key: value for key, value in asked.items() if key not in ("pairs", "prompts")}
-    choices["without"] = list(choices["without"])
-    dry = refusal(
-        lambda: plan_each(
-            [str(folder / "model")], asked["pairs"], asked["prompts"],
-            defaults | choices | {"out": work / "out"},
-        )
-    )  # fmt: skip
+    dry = refusal(lambda: planned(folder, work / "out", **asked))
     run = refusal(lambda: analyzed(folder, work / "out", **asked))
     assert not passes or run is None, f"refused after {len(passes)} passes: {run}"
     assert (dry is None) == (run is None), f"dry run: {dry}\nrun: {run}"
@@ -200,9 +201,10 @@ def taken(rng: random.Random, out: Path, outside: Path) -> str:
     said = []
     outside.mkdir()
     for n in range(rng.choice([1, 1, 2, 4])):
-        name = rng.choice([*FOLDERS, *FILES, "hidden_states.lock", "hidden_states.partial", "mine"])
+        others = ["hidden_states.lock", "hidden_states.partial", "hidden_states/mine", "mine"]
+        name = rng.choice([*FOLDERS, *FILES, *others])
         place = out / name
-        if place.is_symlink() or place.exists():
+        if place.is_symlink() or place.exists() or not place.parent.is_dir():
             continue
         kind = rng.choice(
             ["file", "folder", "link to a file", "link to a folder", "dangling", "pipe"]
@@ -226,7 +228,7 @@ def taken(rng: random.Random, out: Path, outside: Path) -> str:
 
 
 def places(rng: random.Random, folder: Path) -> Iterator[Attempt]:
-    """All results appear, or nothing changes; what a link leads to never does."""
+    """All results appear, or nothing changes, as a dry run says; where a link leads never does."""
     expected = contents(folder / "results")
     while True:
         seed, old = rng.randrange(2**32), rng.random() < 0.4
@@ -236,7 +238,7 @@ def places(rng: random.Random, folder: Path) -> Iterator[Attempt]:
 
 def placed(folder: Path, expected: dict[str, bytes], seed: int, old: bool, work: Path) -> None:
     """One of them."""
-    from layerwise.errors import LayerwiseError
+    from fuzz import refusal
 
     rng, out, outside = random.Random(seed), work / "out", work / "outside"
     if old:
@@ -247,14 +249,15 @@ def placed(folder: Path, expected: dict[str, bytes], seed: int, old: bool, work:
         out.mkdir()
     said = taken(rng, out, outside)
     before, beyond = contents(out), contents(outside)
-    try:
-        analyzed(folder, out)
-    except LayerwiseError as error:
-        require_equal(contents(out), before)
-        raise LayerwiseError(f"{error}") from None
-    finally:
-        assert contents(outside) == beyond, f"{said}: what is outside changed"
+    dry = refusal(lambda: planned(folder, out))
+    require_equal(contents(out), before)
+    run = refusal(lambda: analyzed(folder, out))
+    assert contents(outside) == beyond, f"{said}: what is outside changed"
+    assert str(dry) == str(run), f"{said}: dry run: {dry}\nrun: {run}"
     after = contents(out)
+    if run is not None:
+        require_equal(after, before)
+        raise run
     assert {name: after.get(name) for name in expected} == expected, said
 
 

@@ -62,8 +62,8 @@ def test_texts_that_were_given_are_not_replaced(tmp_path, monkeypatch, name):
 
 @pytest.mark.parametrize("name", OF_ONE_MODEL)
 def test_a_comparison_does_not_replace_a_model(tmp_path, name):
-    check_comparison_folder(tmp_path / "scaling")
-    put(tmp_path, name)
+    check_comparison_folder(tmp_path)
+    put(tmp_path / "scaling", name)
     with pytest.raises(LayerwiseError, match="a comparison goes there, found the results of a mo"):
         check_comparison_folder(tmp_path)
 

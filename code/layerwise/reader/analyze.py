@@ -1,7 +1,6 @@
 """The papers' analyses of a reader's own model, pairs and prompts: `layerwise.analyze`."""
 
 import contextlib
-import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from layerwise import workers
 from layerwise.errors import LayerwiseError, system_in_words
-from layerwise.files import is_first_process, locked, n_processes
-from layerwise.places.folders import AGAIN, STATES
+from layerwise.files import is_first_process, n_processes
+from layerwise.places.folders import STATES
 from layerwise.reader.request import Request, requested
-from layerwise.reader.several import check_each
+from layerwise.reader.results_folder import alone
+from layerwise.reader.several import request_each
 
 if TYPE_CHECKING:  # torch, and what draws, are imported once the inputs are right
     from layerwise.reader.result import Result
@@ -105,10 +105,11 @@ def _analyzed(model: Any, tokenizer: Any, request: Request) -> "Result":
         folder = stack.enter_context(_folder(request.choices["out"]))
         writes = request.choices["out"] is not None and is_first_process()
         if writes:
-            stack.enter_context(_alone(folder))
+            stack.enter_context(alone(folder))
             workers.start("layerwise.figures.drawing")  # while this process computes
         # and with it torch, now that the inputs are right
         from layerwise.extraction.load import from_memory, load_model
+        from layerwise.reader.checked import check, require_room_for
         from layerwise.reader.of_checkpoint import analyze_checkpoint
 
         with request.blamed():
@@ -118,6 +119,7 @@ def _analyzed(model: Any, tokenizer: Any, request: Request) -> "Result":
                 stack.callback(model.train, was_training)
             else:
                 checkpoint = load_model(str(model), **request.loading)
+            require_room_for([check(checkpoint, request)])
             written_to = folder if writes else None
             return analyze_checkpoint(checkpoint, request, folder / STATES, written_to)
 
@@ -130,7 +132,10 @@ def _each(
 
     if tokenizer is not None:
         raise LayerwiseError("a tokenizer is of one loaded model, found several models; leave it")
-    todo = check_each(models, pairs, prompts, asked)
+    todo = request_each(models, pairs, prompts, asked)
+    from layerwise.reader.checked import check_each  # and torch, now that the inputs are right
+
+    check_each(todo)
     results = [_analyzed(model, None, request) for model, request in todo]
     folders = [folder for _, request in todo if (folder := request.choices["out"])]
     writes = folders and is_first_process()
@@ -153,25 +158,3 @@ def _folder(out: Path | None) -> Iterator[Path]:
         )
     with tempfile.TemporaryDirectory(prefix="layerwise-") as folder:
         yield Path(folder)
-
-
-@contextlib.contextmanager
-def _alone(out: Path) -> Iterator[None]:
-    """Inside the block this run alone works in `out`; when a rule is broken, what it made goes."""
-    from layerwise.extraction.partial import partial_of
-
-    folders = [folder for folder in (out, *out.parents) if not folder.exists()]
-    try:
-        with locked(out / STATES):
-            places = (out / STATES, partial_of(out / STATES), out / AGAIN)
-            made = [one for one in places if not one.exists()]
-            try:
-                yield
-            except LayerwiseError:
-                for one in made:
-                    shutil.rmtree(one, ignore_errors=True)
-                raise
-    finally:
-        for folder in folders:
-            with contextlib.suppress(OSError):  # there is something in it, or it never was
-                folder.rmdir()

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from layerwise.errors import LayerwiseError, TextError, require_extra
 from layerwise.extraction.checkpoint_folder import check_folder
@@ -15,7 +14,7 @@ from layerwise.extraction.needs import require_address_space
 from layerwise.extraction.token_ids import Wrapping
 from layerwise.files import n_processes
 from layerwise.inputs.models import Dtype
-from layerwise.inputs.shapes import Device, Place, Seed, Times, converted
+from layerwise.inputs.shapes import Device, Strict, Times, converted
 from layerwise.inputs.texts import (
     MIN_PAIRS_PER_CATEGORY,
     StatementPairs,
@@ -23,23 +22,24 @@ from layerwise.inputs.texts import (
     read_pairs,
     read_prompts,
 )
-from layerwise.reader.results_folder import check_results_folder
+from layerwise.reader.given import PLAIN, Draw, Folder, Layers
+from layerwise.reader.results_folder import check_results_folder, check_states_folder
 
 
-class Choices(TypedDict):
+class Choices(Strict):
     """What a caller is left to choose, as `analyze` explains it."""
 
-    out: Place | None
+    out: Folder
     revision: str | None
     dtype: Dtype | None
     device: Device | None
-    layers: list[int] | None
-    seed: Seed
-    without: list[Literal["gains", "spectral"]]
-    limit: Annotated[int, Field(ge=MIN_PAIRS_PER_CATEGORY)] | None
+    layers: Layers
+    seed: Draw
+    without: Annotated[list[Literal["gains", "spectral"]], PLAIN]
+    limit: Annotated[int, Field(ge=MIN_PAIRS_PER_CATEGORY), PLAIN] | None
     chat_template: bool
-    replicates: Times
-    control: Times
+    replicates: Annotated[Times, PLAIN]
+    control: Annotated[Times, PLAIN]
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,7 @@ def requested_of_each(
             check_folder(Path(model))
         if choices["out"] is not None:
             check_results_folder(choices["out"], (pairs, prompts))
+            check_states_folder(choices["out"])
     return [
         Request(_limited(statement_pairs, choices), texts, *names, choices, len(statement_pairs))
         for choices in every

@@ -20,6 +20,9 @@ from layerwise.pages.own_model import figures
 from layerwise.pages.own_model.page import Own, in_short, write
 from layerwise.pages.tables import Table
 from layerwise.reader.results_folder import (
+    ACROSS,
+    PART,
+    alone,
     check_comparison_folder,
     check_results_folder,
     remove_older,
@@ -30,9 +33,9 @@ if TYPE_CHECKING:  # matplotlib is for who looks at figures
     from layerwise.figures.drawing import Drawn
 
 Document = Mapping[str, Any]
-# Where figures and tables are, and the page.
-ONE = Path(), "index.html"
-ACROSS = Path("scaling"), "scaling.html"
+# Where figures and tables are, and the page: of one model, of several.
+OF_ONE = Path(), "index.html"
+OF_SEVERAL = Path(PART), ACROSS
 
 
 @dataclass(frozen=True, repr=False)
@@ -136,13 +139,18 @@ class Result:
         Raises:
             LayerwiseError: for another name, or where pandas is not installed.
         """
+        names = ["answers", *self.tables]
+        if not isinstance(name, str) or name not in names:
+            raise LayerwiseError(
+                f"frame: name: must be one of {', '.join(names)}, found {name!r:.80}; correct it"
+            )
         return (self.answers if name == "answers" else self._table(name)).to_pandas()
 
     def _table(self, name: str) -> Table:
         if name not in self.tables:
             raise LayerwiseError(
-                f"a table of this result is one of answers, {', '.join(self.tables)}, found "
-                f"{name!r:.80}"
+                f"this result has no table {name!r}, it has answers, {', '.join(self.tables)}; "
+                "take one of these"
             )
         return self.tables[name]
 
@@ -159,7 +167,7 @@ class Result:
     @property
     def _files(self) -> list[str]:
         """Where the files are, and which there are not."""
-        (part, index), out = ONE if self._is_one else ACROSS, self.folder
+        (part, index), out = OF_ONE if self._is_one else OF_SEVERAL, self.folder
         of = "" if self._is_one else f" of {', '.join(self.models)}"
         files = f"{', '.join(f'{name}.json' for name in self.documents)}{of}"
         lines = [f"{files}, saved nowhere yet"]
@@ -192,23 +200,23 @@ class Result:
             The same result, with its folder.
 
         Raises:
-            LayerwiseError: if the package is installed without its templates, or the folder has
-                files of the results' names that no earlier run wrote.
+            LayerwiseError: if the package is installed without its templates, another process
+                writes to the folder, or it has files of the results' names that no earlier run
+                wrote.
         """
         from layerwise.figures.drawing import print_all
 
-        place: Path = converted("save", Place, folder)
-        part, index = ONE if self._is_one else ACROSS
-        if self._is_one:
-            check_results_folder(place)
-        else:
-            check_comparison_folder(place / part)
-        with together(place) as new:
-            for name, document in self.documents.items():
-                write_json(new / f"{name}.json", dated(dict(document)))
-            write(self._page, print_all(self._numbers, self._figures), new, part, index)
-        if self._is_one:
-            remove_older(place, self.documents)
+        place: Path = converted("save: folder", Place, folder)
+        part, index = OF_ONE if self._is_one else OF_SEVERAL
+        check = check_results_folder if self._is_one else check_comparison_folder
+        check(place)
+        with alone(place):
+            with together(place) as new:
+                for name, document in self.documents.items():
+                    write_json(new / f"{name}.json", dated(dict(document)))
+                write(self._page, print_all(self._numbers, self._figures), new, part, index)
+            if self._is_one:
+                remove_older(place, self.documents)
         return replace(self, folder=place)
 
     @property

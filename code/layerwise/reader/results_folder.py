@@ -1,17 +1,59 @@
-"""The folder of a reader's results: what a run may replace there, and what it may not."""
+"""The folder of a reader's results: who writes there, what is replaced, and what is not."""
 
+import contextlib
 import os
-from collections.abc import Iterable
+import shutil
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import refuse_link, require_kind
-from layerwise.places.folders import CONTROL, FILES, FOLDERS, REPLICATES, RESULTS, STATES
+from layerwise.files import locked, refuse_link, require_kind
+from layerwise.places.folders import (
+    AGAIN,
+    CONTROL,
+    FILES,
+    FOLDERS,
+    REPLICATES,
+    RESULTS,
+    STATES,
+)
 
 # One of these shows that what else is there came from an earlier run.
 MARKS = (STATES, "validation.json")
 OF_ONE_MODEL = (STATES, "layers.json")
+# What a comparison of several models writes: figures and tables, its page, its document.
+PART, ACROSS, SCALING = "scaling", "scaling.html", "scaling.json"
+
+
+@contextlib.contextmanager
+def alone(out: Path) -> Iterator[None]:
+    """Inside the block this process alone writes to `out`, which is made.
+
+    When a rule is broken, hidden states go that were begun inside; so does, either way, a folder
+    that is empty and was not there before.
+    """
+    folders = [folder for folder in (out, *out.parents) if not folder.exists()]
+    try:
+        with locked(out / STATES):
+            made = [place for place in of_states(out) if not place.exists()]
+            try:
+                yield
+            except LayerwiseError:
+                for one in made:
+                    shutil.rmtree(one, ignore_errors=True)
+                raise
+    finally:
+        for folder in folders:
+            with contextlib.suppress(OSError):  # there is something in it, or it never was
+                folder.rmdir()
+
+
+def of_states(out: Path) -> tuple[Path, ...]:
+    """Where hidden states are, or are on their way."""
+    from layerwise.extraction.partial import partial_of
+
+    return out / STATES, partial_of(out / STATES), out / AGAIN
 
 
 def check_results_folder(out: Path, given: Iterable[Any] = ()) -> None:
@@ -20,9 +62,7 @@ def check_results_folder(out: Path, given: Iterable[Any] = ()) -> None:
     Arguments:
         given: the statements and prompts, of which those that are files are not replaced.
     """
-    refuse_link(out)
-    if out.exists() and not out.is_dir():
-        raise LayerwiseError(f"{out}: --out must be a folder, found a file; choose another place")
+    _check_place(out)
     for one in given:
         is_file = isinstance(one, str | Path) and os.path.isfile(one)
         if is_file and Path(one).name in FILES and Path(one).resolve().parent == out.resolve():
@@ -40,13 +80,31 @@ def check_results_folder(out: Path, given: Iterable[Any] = ()) -> None:
         )
 
 
-def check_comparison_folder(part: Path) -> None:
-    """Refuse to put a comparison where the results of a model are."""
+def check_states_folder(out: Path) -> None:
+    """Refuse a folder that no hidden states can be put into, before there are some."""
+    for place in (*of_states(out), *(out / AGAIN).glob("*")):
+        refuse_link(place)
+    for place in of_states(out):
+        require_kind(place, is_folder=True)
+
+
+def check_comparison_folder(out: Path) -> None:
+    """Refuse a folder that a comparison cannot be put into, or where the results of a model are."""
+    _check_place(out)
+    for name in (PART, ACROSS, SCALING):
+        require_kind(out / name, is_folder=name == PART)
+    part = out / PART
     if any((part / name).exists() for name in OF_ONE_MODEL):
         raise LayerwiseError(
             f"{part}: a comparison goes there, found the results of a model; name another --out, "
             "or move them away"
         )
+
+
+def _check_place(out: Path) -> None:
+    refuse_link(out)
+    if out.exists() and not out.is_dir():
+        raise LayerwiseError(f"{out}: --out must be a folder, found a file; choose another place")
 
 
 def remove_older(out: Path, kept: Iterable[str]) -> None:

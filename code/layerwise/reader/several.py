@@ -5,7 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.errors import LayerwiseError
+from layerwise.inputs.shapes import converted
+from layerwise.reader.given import Folder
 from layerwise.reader.request import Request, requested_of_each
+from layerwise.reader.results_folder import PART, check_comparison_folder
 
 
 def places(models: Sequence[Any], asked: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -16,7 +19,7 @@ def places(models: Sequence[Any], asked: Mapping[str, Any]) -> list[tuple[str, d
 
     Raises:
         LayerwiseError: for fewer than two models, one that is no folder or hub id, two of one
-            name, or a revision, which belongs to one model.
+            name, a name that the comparison has, or a revision, which belongs to one model.
     """
     if len(models) < 2:
         raise LayerwiseError(
@@ -39,20 +42,27 @@ def places(models: Sequence[Any], asked: Mapping[str, Any]) -> list[tuple[str, d
             f"two of the models are called {twice[0]!r}, which names the folder of each; analyze "
             "them one by one, then compare the folders"
         )
-    out = asked["out"]
-    folders = [None if out is None else Path(out) / name for name in names]
+    if PART in names:
+        raise LayerwiseError(
+            f"each model has a folder of its own name in --out, found {PART!r}, which is that of "
+            "the comparison; rename that model's folder"
+        )
+    out = converted("analyze: out", Folder, asked["out"])
+    if out is not None:
+        check_comparison_folder(out)
+    folders = [None if out is None else out / name for name in names]
     return [
         (str(one), {**asked, "out": folder}) for one, folder in zip(models, folders, strict=True)
     ]
 
 
-def check_each(
+def request_each(
     models: Sequence[Any], pairs: Any, prompts: Any, asked: Mapping[str, Any]
 ) -> list[tuple[str, Request]]:
-    """The request of every model, with all of it checked that needs no weights.
+    """The request of every model, with all of it checked that needs neither model nor torch.
 
     Raises:
-        LayerwiseError: as `requested` does, before the first is run.
+        LayerwiseError: as `requested` does.
     """
     found = places(models, asked)
     requests = requested_of_each(found, pairs, prompts)
