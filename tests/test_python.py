@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,13 +18,15 @@ import pytest
 import torch
 import transformers
 
+import fuzz_python
 import layerwise
+from fuzz import refusal
 from layerwise import LayerwiseError, Result, Table
 from layerwise.extraction.load import load_shapes
 from layerwise.extraction.store import BEFORE_NORM, open_states
 from layerwise.extraction.token_ids import DATE, check_texts
 from layerwise.extraction.twins import CHAT_TEMPLATE
-from layerwise.files import read_json
+from layerwise.files import locked, read_json
 from layerwise.inputs.texts import read_pairs
 from layerwise.pages.own_model.figures import ACROSS
 from layerwise.places.folders import FILES, FOLDERS
@@ -151,8 +154,9 @@ def test_names_are_those_of_the_field(analyzed: Result) -> None:
     for name in tables - {"answers"}:
         assert getattr(analyzed, name) is analyzed.tables[name.replace("_", "-")]
     assert analyzed.settings["seed"] == "42"
-    with pytest.raises(LayerwiseError, match=r"one of answers, claims, .*found 'layer'"):
-        analyzed.frame("layer")
+    for wrong in ("layer", ["layers"], np.zeros(2)):
+        with pytest.raises(LayerwiseError, match=r"name: must be one of answers, claims, .*found "):
+            analyzed.frame(wrong)
 
 
 def test_a_table_is_printed_as_one(analyzed: Result, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,9 +214,92 @@ def test_models_compare_as_results_or_folders(analyzed: Result, tmp_path: Path) 
     (caution,) = of_one._page.cautions
     assert caution.startswith("gpt2 and gpt2 (later) have the same curves")
     (tmp_path / "later" / "gains.json").write_text('{"n_layers": 5}')
-    with pytest.raises(LayerwiseError, match="lacks 'all_layer_gains'; run `layerwise analyze`"):
+    with pytest.raises(
+        LayerwiseError, match=r"gains\.json: all_layer_gains: missing; run `layerwise ana"
+    ):
         layerwise.compare([folders[0], tmp_path / "later"], tmp_path / "neither")
     assert not (tmp_path / "neither").exists()
+
+
+@pytest.fixture
+def folders(analyzed: Result, tmp_path: Path) -> list[Path]:
+    """The result files of one model, and the same as another's."""
+    found = []
+    for name in ("one", "other"):
+        left = shutil.ignore_patterns("*.safetensors", "figures", "tables*")
+        found.append(Path(shutil.copytree(analyzed.folder, tmp_path / name, ignore=left)))
+    return found
+
+
+def test_a_result_of_several_models_is_not_one_of_them(folders: list[Path]) -> None:
+    several = layerwise.compare(folders)
+    for given in ([several, folders[0]], [folders[0], several], [several, several]):
+        with pytest.raises(LayerwiseError, match="results of one model each, found one of 2"):
+            layerwise.compare(given)
+
+
+@pytest.mark.parametrize(
+    ("said", "is_random"),
+    [({}, True), ({"random_weights": False}, False), ({"model": "of an earlier run"}, False)],
+)
+def test_random_weights_are_those_of_the_results(
+    folders: list[Path], said: dict[str, Any], is_random: bool
+) -> None:
+    for folder in folders:
+        index = read_json(folder / "hidden_states" / "index.json")
+        (folder / "hidden_states" / "index.json").write_text(json.dumps(index | said))
+    assert layerwise.compare(folders)._page.random_weights is is_random
+
+
+SPOILT: list[tuple[str, Any, str]] = [
+    ("hidden_states/index", {"random_weights": "no"}, "random_weights: must be a valid boolean"),
+    ("hidden_states/index", {"model": 5}, "model: must be a valid string, found 5"),
+    ("gains", {"all_layer_gains": []}, "all_layer_gains: .*at least 1 item"),
+    ("spectral", {"W_V_spectral_norm": [1, "x"]}, "W_V_spectral_norm.1: must be a valid number"),
+    ("anisotropy", {"avg_cos_sim": None}, "avg_cos_sim: must be a valid list, found None"),
+    ("pairs", {"results": {"0": {}}}, "results.0.centroid_asymmetry: missing"),
+    ("category_bootstrap", {"layer_results": {"x": {}}}, "layer_results.x.* must match pattern"),
+    ("validation", {"_metadata": {"limit": "3"}}, "_metadata.limit: must be a valid integer"),
+    ("validation", {"weather": {}}, "weather.uniformity_a: missing"),
+    ("layers", {"strategies": {"layer_0": {"correlation": None, "p_value": 1.0}}}, ".*found None"),
+]
+
+
+@pytest.mark.parametrize(("name", "said", "message"), SPOILT)
+def test_a_spoilt_result_file_is_named(
+    folders: list[Path], name: str, said: dict[str, Any], message: str
+) -> None:
+    path = folders[1] / f"{name}.json"
+    path.write_text(json.dumps(read_json(path) | said))
+    with pytest.raises(LayerwiseError, match=f"{re.escape(str(path))}: {message}.*; run `layerw"):
+        layerwise.compare(folders)
+
+
+def test_a_fault_of_ours_is_not_said_to_be_one_of_files(
+    folders: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> None:
+        raise KeyError("x")
+
+    monkeypatch.setattr("layerwise.reader.compare.page_of", broken)
+    with pytest.raises(KeyError):
+        layerwise.compare(folders)
+
+
+def test_what_writes_results_waits_for_no_other_and_spoils_none(
+    analyzed: Result, folders: list[Path], given: dict[str, Any], tmp_path: Path
+) -> None:
+    """Whoever writes holds the lock of a run."""
+    out = tmp_path / "out"
+    with locked(out / "hidden_states"), ThreadPoolExecutor(1) as another:
+        for write in (
+            lambda: analyzed.save(out),
+            lambda: layerwise.measure(**given, out=out),
+            lambda: layerwise.compare(folders, out),
+        ):
+            assert "one run at a time writes there" in str(another.submit(refusal, write).result())
+        assert [path.name for path in out.iterdir()] == ["hidden_states.lock"]
+    layerwise.compare(folders, out)
 
 
 # --- options: what is measured is what was asked for --------------------------------------------
@@ -338,12 +425,46 @@ def test_the_texts_of_several_models_are_read_once(monkeypatch: pytest.MonkeyPat
     assert given == [EXAMPLE["pairs"], EXAMPLE["prompts"]]
 
 
+LONG = {name: {"pairs": [[f"An owl {name}", "A cat"], ["a " * 3000, "A bee"]]} for name in "xyz"}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "more", "message"),
+    [
+        (EXAMPLE["pairs"], {"layers": [5]}, "from 0 to n_layers = 3, found 5"),
+        (LONG, {}, "pair 1, side A: .*at most|pair 1, side A: .*positions"),
+        (EXAMPLE["pairs"], {"chat_template": True}, "needs a tokenizer with"),
+        (EXAMPLE["pairs"], {"control": 1}, "more on this disk"),
+    ],
+)
+def test_all_of_several_models_are_checked_before_one_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pairs: Any, more: dict[str, Any], message: str
+) -> None:
+    """By what only the second shows, and by the room of both; a dry run says the same."""
+    one, other = twin_folder("gpt_neox", 5), twin_folder("gpt2")
+    if "chat_template" in more:
+        one = chatty(tmp_path / "chatty")
+    elif pairs is LONG:  # gpt_neox takes any number of tokens
+        one = twin_folder("bloom")
+    monkeypatch.delattr("layerwise.extraction.hidden_states.forward")
+    enough_for_one = SimpleNamespace(free=6 * 2**20)  # of which a page takes 4
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: enough_for_one)
+    asked = CHOICES | more | {"out": tmp_path / "out"}
+    with pytest.raises(LayerwiseError, match=message) as run:
+        layerwise.analyze([one, other], pairs, **asked)
+    with pytest.raises(LayerwiseError) as dry:
+        plan_each([str(one), str(other)], pairs, None, asked)
+    assert str(dry.value) == str(run.value)
+    assert not (tmp_path / "out").exists()
+
+
 def test_several_models_refused(tmp_path: Path) -> None:
     """All are looked at before the first is run."""
     one, other = twin_folder("gpt_neox"), twin_folder("gpt2")
     broken = Path(shutil.copytree(other, tmp_path / "broken"))
     (broken / "config.json").write_text("{")
     same = Path(shutil.copytree(other, tmp_path / "more" / "gpt2"))
+    scaling = Path(shutil.copytree(other, tmp_path / "more" / "scaling"))
     for given, more, message in (
         ([one], {}, "several models are two at least, found 1"),
         (
@@ -354,6 +475,7 @@ def test_several_models_refused(tmp_path: Path) -> None:
         ([one, other], {"revision": "main"}, "a revision is of one model, found 2 models"),
         ([one, other], {"tokenizer": "x"}, "a tokenizer is of one loaded model"),
         ([other, same], {}, "two of the models are called 'gpt2', which names the folder of each"),
+        ([one, scaling], {}, "found 'scaling', which is that of the comparison; rename"),
         ([one, broken], {}, "broken/config.json: not valid JSON"),
     ):
         with pytest.raises(LayerwiseError, match=message):
@@ -468,26 +590,79 @@ WRONG_ARRAYS: list[tuple[str, Any, str]] = [
         "layer 4: .*statement 7 is not fini",
     ),
     ("hidden_states", lambda a: changed_at(a, (0, 3), 0), "layer 0: .*statement 3 is all zero"),
-    ("hidden_states", lambda a: "text", "must be an array of numbers on the CPU, found str"),
+    ("hidden_states", lambda a: "text", "must be an array of real numbers on the CPU, found str"),
     ("hidden_states", lambda a: torch.zeros(2, requires_grad=True), "on the CPU, found Tensor .*g"),
     ("before_norm", lambda a: a[:, :3], r"before_norm: must have the shape \(36, 16\)"),
     ("nll", lambda a: a[:5], r"nll: must have the shape \(36,\), .*\(5,\)"),
-    ("nll", lambda a: -a, "nll: a mean NLL is finite and not negative, statement 0 has -"),
-    ("nll", lambda a: np.ones_like(a), "preferences that vary"),
+    (
+        "nll",
+        lambda a: -a,
+        "nll: a mean NLL is a finite number of float32 and not n.*, statement 0 has -",
+    ),
+    ("nll", lambda a: a * 1e300, "is a finite number of float32"),
+    ("nll", lambda a: a * 1e-320, "is a finite number of float32"),
+    ("nll", lambda a: a + 1j, r"nll: must be an array of real numbers .*\(of dtype complex128\)"),
+    ("hidden_states", lambda a: a + 1j, "must be an array of real numbers .*complex64"),
+    ("hidden_states", lambda a: a.astype(object), "must be an array of real numbers .*object"),
+    ("hidden_states", lambda a: a.astype(str), "must be an array of real numbers .*<U"),
+    ("hidden_states", lambda a: a > 0, "must be an array of real numbers .*bool"),
+    ("hidden_states", lambda a: a.astype(float) * 1e300, "statement 0 is not finite in float32"),
+    ("hidden_states", lambda a: a * 1e-30, "at least 1e-05 long, that of statement 0 is .*e-"),
+    ("hidden_states", lambda a: a.astype(float) * 1e-320, "statement 0 is all zero in float32"),
+    ("hidden_states", lambda a: a[:0], "n_layers .*, which is 1 or more .* found 0 as the last"),
+    ("hidden_states", lambda a: a[:1], "n_layers .*, which is 1 or more .* found 0 as the last"),
+    ("hidden_states", lambda a: a[:, :0], r"must have the shape \(36, hidden\), .*\(0, 16\)"),
+    ("hidden_states", lambda a: a[..., :0], r"must have the shape \(36, hidden\), .*\(36, 0\)"),
+    ("hidden_states", lambda a: {10**9: a[0]}, "whole numbers from 0 to 10000, found 1000000000"),
+    ("hidden_states", lambda a: dict.fromkeys(range(6)), "layer 0: must be .*found NoneType"),
+    ("hidden_states", lambda _: None, "hidden_states: must be an array .*found NoneType"),
+    ("all_tokens", lambda a: np.concatenate([a, a]), "5 as the last of hidden_states, 11 as the l"),
+    ("all_tokens", lambda a: a[:, :5], r"all_tokens: layer 0: must have the shape \(36, 16\)"),
+    ("all_tokens", lambda a: {1: a[1]}, "all_tokens: layers 0, 4, 5 are asked for, there is no 0"),
     ("layers", lambda _: [9], "from 0 to n_layers = 5, found 9"),
-    ("seed", lambda _: -1, "seed must be a whole number from 0"),
+    ("layers", lambda _: [-1], "from 0 to n_layers = 5, found -1"),
+    ("layers", lambda _: 4, "measure: layers: must be a valid list, found 4"),
+    ("layers", lambda _: "abc", "measure: layers: must be a valid list, found 'abc'"),
+    ("layers", lambda _: [True], "measure: layers.0: must be a valid integer, found True"),
+    ("seed", lambda _: True, "measure: seed: must be a valid integer, found True"),
+    ("name", lambda _: 7, "measure: name: must be a valid string, found 7"),
+    ("out", lambda _: 5, "measure: out: must be a path, found 5"),
+    ("out", lambda _: "/dev/null", "--out must be a folder, found a file"),
+    ("seed", lambda _: -1, "measure: seed: must be greater than or equal to 0, found -1"),
     ("name", lambda _: "", "a name must not be empty"),
 ]
 
 
 @pytest.mark.parametrize(("argument", "change", "message"), WRONG_ARRAYS)
-def test_arrays_refused(
-    given: dict[str, Any], tmp_path: Path, argument: str, change: Any, message: str
+def test_arrays_refused_before_anything_is_computed(
+    given: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    argument: str,
+    change: Any,
+    message: str,
 ) -> None:
-    wrong = {argument: change(given.get(argument))}
+    monkeypatch.delattr("layerwise.reader.arrays.reduced")
+    wrong = {"out": tmp_path / "out", argument: change(given.get(argument))}
     with pytest.raises(LayerwiseError, match=message):
-        layerwise.measure(**given | wrong, out=tmp_path / "out")
+        layerwise.measure(**given | wrong)
     assert not (tmp_path / "out").exists()
+
+
+def test_numbers_without_a_correlation_leave_nothing(given: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(LayerwiseError, match="preferences that vary"):
+        layerwise.measure(**given | {"nll": np.ones_like(given["nll"])}, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_numbers_of_numpy_and_layers_in_any_order_are_the_same(given: dict[str, Any]) -> None:
+    plain = layerwise.measure(**given, layers=[0, 5], seed=3)
+    for layers in (np.array([5, 0]), (np.int64(0), 5, 5), {0, 5}):
+        found = layerwise.measure(**given, layers=layers, seed=np.int64(3))
+        assert found.documents == plain.documents
+    for given_as in (given["hidden_states"].astype(np.float64), given["hidden_states"].tolist()):
+        found = layerwise.measure(**given | {"hidden_states": given_as}, layers=[0, 5], seed=3)
+        assert found.documents == plain.documents
 
 
 def test_layers_that_a_dictionary_lacks_refused(given: dict[str, Any]) -> None:
@@ -573,6 +748,10 @@ def of_two_dtypes() -> dict[str, Any]:
 
 
 WRONG = [
+    (
+        lambda: layerwise.analyze("m", EXAMPLE["pairs"], np.array(["a", "b"])),
+        "expected a list with at least one prompt, found ndarray",
+    ),
     (lambda: layerwise.compare(None), "compares results of `analyze` or their folders, found None"),
     (lambda: layerwise.compare("folder"), "at least two models, found 1; name the --out folders"),
     (lambda: layerwise.compare([5, 6]), "compares results .*, found int; name the --out folders"),
@@ -583,6 +762,27 @@ WRONG = [
     (
         lambda: layerwise.claims(results=5),
         "claims: results: must be a path, found 5; correct it",
+    ),
+    *(
+        (lambda limit=limit: layerwise.claims(limit=limit), f"claims: limit: must be {rule}")
+        for limit, rule in (
+            ("3", "a valid integer, found '3'"),
+            (True, "a valid integer, found True"),
+            (2.5, "a valid integer, found 2.5"),
+            (-1, "greater than or equal to 1, found -1"),
+        )
+    ),
+    (lambda: layerwise.claims(search=7), "claims: search: must be a valid string, found 7"),
+    (lambda: layerwise.claims(paper=True), "claims: paper: must be a valid integer, found True"),
+    *(
+        (lambda wrong=wrong: layerwise.analyze("m", **EXAMPLE, **wrong), f"analyze: {message}")
+        for wrong, message in (
+            ({"seed": True}, "seed: must be a valid integer, found True"),
+            ({"limit": "3"}, "limit: must be a valid integer, found '3'"),
+            ({"layers": [True]}, "layers.0: must be a valid integer, found True"),
+            ({"chat_template": "yes"}, "chat_template: must be a valid boolean, found 'yes'"),
+            ({"revision": b"x"}, "revision: must be a valid string, found b'x'"),
+        )
     ),
     (
         lambda: layerwise.claims(analysis=[]),
@@ -615,6 +815,12 @@ WRONG = [
 def test_every_wrong_argument_is_an_error_of_ours(call: Any, message: str) -> None:
     with pytest.raises(LayerwiseError, match=message):
         call()
+
+
+def test_every_public_parameter_is_tried_with_wrong_values() -> None:
+    """A new function, method or parameter needs a value in the generator."""
+    tried = {name: sorted(of) for name, of in fuzz_python.right(Path(), Path()).items()}
+    assert tried == {name: sorted(of) for name, of in fuzz_python.parameters().items()}
 
 
 @pytest.mark.usefixtures("quick")

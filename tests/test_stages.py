@@ -14,13 +14,14 @@ from rich.console import Console
 
 import claim_records
 from judged import DRAWS, at, inputs_of
+from layerwise import claims
 from layerwise.analyses import TABLES
 from layerwise.analyses.derivation import evidence_of
 from layerwise.cli import main
 from layerwise.errors import LayerwiseError
 from layerwise.files import sha256_of
 from layerwise.inputs.shapes import read_choices
-from layerwise.pages.claim_list import OF_CSV, Listing, claims, found, list_claims
+from layerwise.pages.claim_list import OF_CSV, Listing, found, list_claims
 from layerwise.pages.records import answer
 from layerwise.pages.search import place_rank
 from layerwise.pages.tables import SHOWN

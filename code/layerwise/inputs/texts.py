@@ -208,7 +208,8 @@ def _prompts_of_document(name: object, document: Any, study: str) -> Any:
             )
         document = entry["prompts"]
     if not isinstance(document, list | tuple) or not document:
-        found = "an empty one" if document in ([], ()) else type(document).__name__
+        is_list = isinstance(document, list | tuple)
+        found = "an empty one" if is_list else type(document).__name__
         raise LayerwiseError(
             f"{name}: expected a list with at least one prompt, found {found}; write the prompts "
             'as a list of strings, ["...", "..."]'

@@ -1,7 +1,8 @@
 """`layerwise.measure`: the analyses of pairs and layers, of states that somebody has already."""
 
+import contextlib
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,24 +11,44 @@ import numpy as np
 
 from layerwise.analyses import of_reader
 from layerwise.analyses.questions.answers import answers
-from layerwise.errors import LayerwiseError
+from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.experiments.of_pairs import reader
 from layerwise.experiments.reduction import measure as reduced
+from layerwise.extraction.checkpoint_config import BLOCKS
 from layerwise.extraction.store import BEFORE_NORM, Layer, digest_of_texts
 from layerwise.files import require_name
 from layerwise.inputs.measured import tables_of_reader
+from layerwise.inputs.shapes import Strict, converted
 from layerwise.inputs.texts import StatementPairs, read_pairs
+from layerwise.measures.uniformity import NORM_OFFSET
 from layerwise.measures.values import sampled_layers
 from layerwise.pages.own_model.of_one import page_of
+from layerwise.reader.given import Draw, Folder, Layers
 from layerwise.reader.papers import papers
 from layerwise.reader.result import Result
+from layerwise.reader.results_folder import alone, check_results_folder
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, Draws
 
 ABSENT = dict.fromkeys(
     ("anisotropy", "gains", "spectral"), "it needs the model and prompts, and arrays were given"
 )
+# The arrays that are given by layer, and what of a text they hold.
+POOLING = {"hidden_states": "mean", "all_tokens": "mean_all"}
+# Shorter states are lost in what the papers add to the product of two lengths.
+SHORTEST = NORM_OFFSET**0.5
+FLOAT32 = np.finfo(np.float32)
 
 
+class Choices(Strict):
+    """What is given beside arrays and pairs."""
+
+    name: str
+    layers: Layers
+    seed: Draw
+    out: Folder
+
+
+@system_in_words()
 def measure(
     hidden_states: Any,
     nll: Any,
@@ -59,44 +80,67 @@ def measure(
             is not given is left out.
         all_tokens: as `hidden_states`, of means over all tokens.
         last_token, first_token: (statement, hidden) of the last layer.
-        layers: as for `analyze`; of a dictionary all that it has, by default.
+        layers: as for `analyze`; of a dictionary all that it has, by default. Those that are
+            chosen must be in `all_tokens` too, if it is given.
         seed: for the resampling.
         out: the folder of the result files; None: none are written.
 
     Raises:
-        LayerwiseError: for arrays of other shapes, numbers that are not finite, a state that is all
-            zero, or another number of statements than the pairs have.
+        LayerwiseError: before anything is computed, for arrays of other shapes or of anything but
+            real numbers, numbers that float32 does not hold, a state that is all zero, layers that
+            are not there, another number of statements than the pairs have, or a folder where the
+            results cannot be put; then for a correlation that these numbers do not have.
     """
-    require_name("name", name)
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**32:
-        raise LayerwiseError(f"seed must be a whole number from 0 to 2^32 - 1, found {seed!r:.80}")
-    given = read_pairs(pairs)
-    states = Arrays.of(
-        name, given, hidden_states, nll, before_norm, all_tokens, last_token, first_token
+    asked: Choices = converted(
+        "measure", Choices, {"name": name, "layers": layers, "seed": seed, "out": out}
     )
-    chosen = sampled_layers(states.n_layers, layers=_asked(layers, hidden_states))
-    if missing := [layer for layer in chosen if not states.has(layer, "mean")]:
-        raise LayerwiseError(
-            f"hidden_states: layers {', '.join(map(str, chosen))} are asked for, there is no "
-            f"{missing[0]}; give it, or name the layers that are there"
-        )
-    draws = Draws(N_RESAMPLES, LEVEL, seed)
+    require_name("name", asked["name"])
+    given = read_pairs(pairs)
+    with contextlib.ExitStack() as stack:
+        if asked["out"] is not None:
+            check_results_folder(asked["out"], (pairs,))
+            stack.enter_context(alone(asked["out"]))
+        by_layer = {"hidden_states": hidden_states, "all_tokens": all_tokens}
+        once = {"before_norm": before_norm, "last_token": last_token, "first_token": first_token}
+        states = Arrays.of(asked["name"], given, by_layer, once, nll)
+        chosen = _sampled(states, asked["layers"], is_chosen=isinstance(hidden_states, Mapping))
+        return _measured(states, given, chosen, asked)
+
+
+def _measured(
+    states: "Arrays", given: StatementPairs, chosen: Sequence[int], asked: Choices
+) -> Result:
+    """The steps of `of_checkpoint`, but for what needs the model."""
+    draws = Draws(N_RESAMPLES, LEVEL, asked["seed"])
     of_papers = papers(draws)
-    values = reduced(states, given, layers=chosen, seed=seed)
+    values = reduced(states, given, layers=chosen, seed=asked["seed"])
     drawn = reader.numbers(values, draws, of_papers.numbers)
     measured = reader.Measured(tables_of_reader(drawn.files), ABSENT, values, drawn, states.index)
     documents = of_reader(measured.numbers, draws)
     answered = answers(documents, of_papers.printed)
     page = page_of(measured, documents, answered, {}, given, draws)
-    result = Result({name: documents}, documents, page, of_papers.curves)
-    return result if out is None else result.save(out)
+    result = Result({asked["name"]: documents}, documents, page, of_papers.curves)
+    return result if asked["out"] is None else result.save(asked["out"])
 
 
-def _asked(layers: Any, hidden_states: Any) -> Any:
-    """The layers that are asked for: of a dictionary all, unless some are named."""
-    if layers is None and isinstance(hidden_states, Mapping):
-        return sorted(hidden_states)
-    return layers
+def _sampled(states: "Arrays", layers: Sequence[int] | None, *, is_chosen: bool) -> Sequence[int]:
+    """The layers that are asked for, if they are all there.
+
+    Arguments:
+        is_chosen: whether those that were given are the ones that are asked for by default.
+    """
+    if layers is None and is_chosen:
+        layers = states.layers("mean")
+    chosen = sampled_layers(states.n_layers, layers=layers)
+    for place, pooling in POOLING.items():
+        there = states.layers(pooling)
+        missing = [layer for layer in chosen if layer not in there]
+        if there and missing:
+            raise LayerwiseError(
+                f"{place}: layers {', '.join(map(str, chosen))} are asked for, there is no "
+                f"{missing[0]}; give it, or name the layers that are there"
+            )
+    return chosen
 
 
 class Arrays:
@@ -112,37 +156,46 @@ class Arrays:
         cls,
         name: str,
         pairs: StatementPairs,
-        hidden_states: Any,
+        by_layer: Mapping[str, Any],
+        once: Mapping[str, Any],
         nll: Any,
-        before_norm: Any,
-        all_tokens: Any,
-        last_token: Any,
-        first_token: Any,
     ) -> "Arrays":
         """The arrays, if they are of these pairs' statements.
 
+        Arguments:
+            by_layer: `hidden_states` and `all_tokens`.
+            once: the others, which stand at one place of the model.
+
         Raises:
-            LayerwiseError: if they are not, or not finite.
+            LayerwiseError: if they are not, or are no numbers that float32 holds.
         """
-        n = len(pairs.statements)
-        found = {(layer, "mean"): of for layer, of in _by_layer("hidden_states", hidden_states)}
-        n_layers = max(layer for layer, _ in found)
-        others = {} if all_tokens is None else dict(_by_layer("all_tokens", all_tokens))
-        named: dict[tuple[Layer, str], tuple[str, Any]] = {
-            **{key: (f"hidden_states: layer {key[0]}", of) for key, of in found.items()},
-            **{(n, "mean_all"): (f"all_tokens: layer {n}", of) for n, of in others.items()},
-            (BEFORE_NORM, "mean"): ("before_norm", before_norm),
-            (n_layers, "last"): ("last_token", last_token),
-            (n_layers, "first"): ("first_token", first_token),
+        given = {
+            place: of for place, of in by_layer.items() if of is not None or place == cls.place
         }
+        found = {place: _by_layer(place, of) for place, of in given.items()}
+        n_layers = _last_layer(found)
+        named: dict[tuple[Layer, str], tuple[str, Any]] = {
+            (layer, POOLING[place]): (f"{place}: layer {layer}", array)
+            for place, of in found.items()
+            for layer, array in of.items()
+        }
+        named |= {
+            key: (place, once[place])
+            for place, key in (
+                ("before_norm", (BEFORE_NORM, "mean")),
+                ("last_token", (n_layers, "last")),
+                ("first_token", (n_layers, "first")),
+            )
+            if once[place] is not None
+        }
+        n_statements = len(pairs.statements)
+        losses = _losses(nll, n_statements)
         kept: dict[tuple[Layer, str], np.ndarray] = {}
         hidden_size: int | None = None
-        for key, (place, of) in named.items():
-            if of is not None:
-                kept[key] = _states(place, of, n, hidden_size)
-                hidden_size = kept[key].shape[1]
+        for key, (place, array) in named.items():
+            kept[key] = _states(place, array, n_statements, hidden_size)
+            hidden_size = kept[key].shape[1]
         digest = hashlib.sha256()
-        losses = _losses(nll, n)
         for one in (*kept.values(), losses):
             digest.update(np.ascontiguousarray(one).tobytes())
         index = {
@@ -166,6 +219,10 @@ class Arrays:
     def hidden_size(self) -> int:
         return int(self.index["hidden_size"])
 
+    def layers(self, pooling: str) -> list[int]:
+        """The layers of which such states were given, ascending."""
+        return sorted(n for n, of in self._kept if of == pooling and n != BEFORE_NORM)
+
     def has(self, layer: Layer, pooling: str) -> bool:
         """Whether such states were given."""
         return (layer, pooling) in self._kept
@@ -179,60 +236,97 @@ class Arrays:
         return np.empty((0, self.hidden_size), dtype=np.float32)
 
 
-def _by_layer(place: str, given: Any) -> list[tuple[int, Any]]:
-    """Layer and array, of a dictionary or of an array whose first axis is the layers."""
+def _by_layer(place: str, given: Any) -> dict[int, Any]:
+    """Arrays by layer, of a dictionary or of an array whose first axis is the layers."""
     if isinstance(given, Mapping):
-        wrong = [one for one in given if isinstance(one, bool) or not isinstance(one, int)]
-        if wrong or not given or min(given) < 0:
+        wrong = [
+            one
+            for one in given
+            if isinstance(one, bool)
+            or not isinstance(one, int | np.integer)
+            or not 0 <= one <= BLOCKS.most
+        ]
+        if wrong or not given:
             raise LayerwiseError(
-                f"{place}: the keys of a dictionary are layers, whole numbers from 0, found "
-                f"{', '.join(map(repr, given)) or 'none'!s:.200}"
+                f"{place}: the keys of a dictionary are layers, whole numbers from 0 to "
+                f"{BLOCKS.most}, found {', '.join(map(repr, wrong)) or 'none'!s:.200}; name the "
+                "layers so"
             )
-        return sorted(given.items())
+        return {int(layer): given[layer] for layer in sorted(given)}
     array = _numbers(place, given)
     if array.ndim != 3:
         raise LayerwiseError(
             f"{place}: the axes are (layer, statement, hidden), found the shape {array.shape}; "
             "give one array per layer as {layer: (statement, hidden)}, or stack them"
         )
-    return list(enumerate(array))
+    return dict(enumerate(array))
+
+
+def _last_layer(found: Mapping[str, Mapping[int, Any]]) -> int:
+    """The number of blocks: that of the last layer of `hidden_states`, behind which none is."""
+    last = {place: max(of, default=0) for place, of in found.items()}
+    n_layers = last["hidden_states"]
+    if n_layers < 1 or max(last.values()) > n_layers:
+        said = ", ".join(f"{n} as the last of {place}" for place, n in last.items())
+        raise LayerwiseError(
+            "hidden_states: layers are 0 (what enters block 0) to n_layers (after the final norm), "
+            f"which is 1 or more and must be among them, found {said}; give the last layer too"
+        )
+    return n_layers
 
 
 def _numbers(place: str, given: Any) -> np.ndarray:
+    """An array of real numbers, in the dtype that it has."""
     try:
-        return np.asarray(given, dtype=np.float64)
+        array = np.asarray(given)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise LayerwiseError(
-            f"{place}: must be an array of numbers on the CPU, found {type(given).__name__} "
-            f"({error!s:.120}); convert it, e.g. by .float().cpu().numpy()"
-        ) from None
+        problem = f"{error!s:.120}"
+    else:
+        if array.dtype.kind in "fiu":
+            return array
+        problem = f"of dtype {array.dtype}"
+    raise LayerwiseError(
+        f"{place}: must be an array of real numbers on the CPU, found {type(given).__name__} "
+        f"({problem}); convert it, e.g. by .float().cpu().numpy()"
+    )
 
 
 def _states(place: str, given: Any, n: int, hidden_size: int | None) -> np.ndarray:
     """A state per statement, float32."""
     array = _numbers(place, given)
     wanted = f"({n}, {hidden_size or 'hidden'})"
-    if array.ndim != 2 or len(array) != n or hidden_size not in (None, array.shape[1]):
+    is_wide = array.ndim == 2 and array.shape[1] == (hidden_size or max(1, array.shape[1]))
+    if not is_wide or len(array) != n:
         raise LayerwiseError(
             f"{place}: must have the shape {wanted}, a row for each side of each of the "
             f"{n // 2} pairs, found {array.shape}; give the A sides of all pairs, then the B sides"
         )
-    sizes = np.linalg.norm(array, axis=1)
-    if len(bad := np.flatnonzero(~np.isfinite(sizes) | (sizes == 0))):
-        what = "all zero" if sizes[bad[0]] == 0 else "not finite"
-        raise LayerwiseError(f"{place}: the state of statement {bad[0]} is {what}; leave it out")
-    return array.astype(np.float32)
+    with np.errstate(over="ignore", under="ignore"):
+        array = array.astype(np.float32)
+    sizes = np.linalg.norm(array.astype(np.float64), axis=1)
+    if len(bad := np.flatnonzero(~np.isfinite(sizes) | (sizes < SHORTEST))):
+        size = sizes[bad[0]]
+        what = "not finite in float32" if not np.isfinite(size) else f"{size:.3g} long"
+        if size == 0:
+            what = "all zero in float32"
+        raise LayerwiseError(
+            f"{place}: a state is finite and at least {SHORTEST:g} long, that of statement "
+            f"{bad[0]} is {what}; leave its pair out, or give the states as the model has them"
+        )
+    return array
 
 
 def _losses(nll: Any, n: int) -> np.ndarray:
-    array = _numbers("nll", nll)
+    array = _numbers("nll", nll).astype(np.float64)
     if array.shape != (n,):
         raise LayerwiseError(
             f"nll: must have the shape ({n},), one number per statement, found {array.shape}"
+            "; give the A sides of all pairs, then the B sides"
         )
-    if len(bad := np.flatnonzero(~np.isfinite(array) | (array < 0))):
+    is_held = (array == 0) | ((array >= FLOAT32.tiny) & (array <= FLOAT32.max))
+    if len(bad := np.flatnonzero(~is_held)):
         raise LayerwiseError(
-            f"nll: a mean NLL is finite and not negative, statement {bad[0]} has {array[bad[0]]}; "
-            "give nats per predicted token, with their sign"
+            "nll: a mean NLL is a finite number of float32 and not negative, statement "
+            f"{bad[0]} has {array[bad[0]]}; give nats per predicted token, with their sign"
         )
     return array

@@ -1,37 +1,30 @@
 """`layerwise.compare`: scaling.json and its page <- the result files of several analyses."""
 
-import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired
 
 from layerwise.analyses import OF_READER, scaling
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import read_json, sha256_of
-from layerwise.inputs.shapes import Loose, Place, Whole, converted, require_shape
+from layerwise.inputs.shapes import Loose, converted, require_shape
 from layerwise.pages.own_model.across import page_of
+from layerwise.places.folders import STATES
+from layerwise.places.models import RANDOM
+from layerwise.reader.given import Folder
 from layerwise.reader.papers import papers
 from layerwise.reader.result import Document, Result
+from layerwise.reader.result_shapes import AGAIN, require_whole
+from layerwise.reader.results_folder import check_comparison_folder
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 
-AGAIN = "run `layerwise analyze` for this model again"
 
-
-class OfLayer(Loose):
-    """r over categories."""
-
-    correlation: float | None  # None: a side is constant, as the first token of every text
-    p_value: float | None
-
-
-class Layers(Loose):
-    """What `compare` reads of a layers.json."""
+class OfStates(Loose):
+    """What is read of the index of hidden states."""
 
     model: str
-    model_display: str
-    n_layers: Whole
-    strategies: dict[str, OfLayer]
+    random_weights: NotRequired[bool]
 
 
 @dataclass(frozen=True)
@@ -60,12 +53,13 @@ def compare(models: Sequence[Result | str | Path], out: str | Path | None = None
     """Several models beside each other and the papers': curves, peaks and claims, in this order.
 
     Args:
-        models: results of `analyze`, or the folders that hold their files; at least two.
+        models: results of `analyze` or `measure`, each of one model, or the folders that hold
+            their files; at least two.
         out: the folder of scaling.json, its page, figures and tables; None: none are written.
 
     Raises:
-        LayerwiseError: for fewer than two models, a folder without `layers.json`, a result file of
-            another shape, or two of one name.
+        LayerwiseError: for fewer than two models, a result of several, a folder without
+            `layers.json`, a result file of another shape, or two of one name.
     """
     is_one = isinstance(models, str | Path | Result) or not isinstance(models, Iterable)
     given: list[Any] = [models] if is_one else list(models)
@@ -79,36 +73,43 @@ def compare(models: Sequence[Result | str | Path], out: str | Path | None = None
             f"scaling compares at least two models, found {len(given)}; "
             "name the --out folders of several `layerwise analyze` runs"
         )
-    if out is not None:
-        out = converted("compare: out", Place, out)
+    place: Path | None = converted("compare: out", Folder, out)
+    if place is not None:
+        check_comparison_folder(place)
     analysed = [_of(one) for one in given]
     documents = _by_name(analysed)
     comparison = scaling.compare({display: of["layers"] for display, of in documents.items()})
     of_papers = papers(Draws(N_RESAMPLES, LEVEL, SEED))
-    with _whole(documents):
-        own = page_of(
-            documents, comparison, of_papers.evidence, of_papers.printed, of_papers.curves
-        )
-        chosen = [line for name, of in documents.items() for line in _cautions(name, of)]
-        own = replace(
-            own,
-            settings=[*own.settings, *(one for of in analysed for one in of.settings)],
-            cautions=[*own.cautions, *chosen],
-            random_weights=any(of.has_random_weights for of in analysed),
-        )
-        found = Result(documents, {"scaling": comparison}, own, of_papers.curves)
-        return found if out is None else found.save(out)
+    own = page_of(documents, comparison, of_papers.evidence, of_papers.printed, of_papers.curves)
+    chosen = [line for name, of in documents.items() for line in _cautions(name, of)]
+    own = replace(
+        own,
+        settings=[*own.settings, *(one for of in analysed for one in of.settings)],
+        cautions=[*own.cautions, *chosen],
+        random_weights=any(of.has_random_weights for of in analysed),
+    )
+    found = Result(documents, {"scaling": comparison}, own, of_papers.curves)
+    return found if place is None else found.save(place)
 
 
 def _of(given: Result | str | Path) -> Analysed:
     """What was given, or what its folder holds, of which the document on layers must be there."""
     if isinstance(given, Result):
-        return Analysed(next(iter(given.models.values())), given._page.random_weights)
+        if len(given.models) != 1:
+            raise LayerwiseError(
+                f"scaling compares results of one model each, found one of {len(given.models)} "
+                f"({', '.join(given.models)!s:.200}); give the results of these models themselves"
+            )
+        (documents,) = given.models.values()
+        return Analysed(documents, given._page.random_weights)
     folder = Path(given)
-    require_shape(folder / "layers.json", Layers, read_json(folder / "layers.json"), AGAIN)
-    names = [name for name in OF_READER if (folder / f"{name}.json").is_file()]
-    documents = {name: read_json(folder / f"{name}.json") for name in names}
-    return Analysed(documents, _is_random(folder), folder)
+    paths = {name: folder / f"{name}.json" for name in OF_READER}
+    found = {
+        name: read_json(path) for name, path in paths.items() if name == "layers" or path.is_file()
+    }
+    for name, document in found.items():
+        require_whole(paths[name], document)
+    return Analysed(found, _is_random(folder, found["layers"]["model"]), folder)
 
 
 def _cautions(name: str, documents: Mapping[str, Document]) -> list[str]:
@@ -122,9 +123,16 @@ def _cautions(name: str, documents: Mapping[str, Document]) -> list[str]:
     return found
 
 
-def _is_random(folder: Path) -> bool:
-    index = folder / "hidden_states" / "index.json"
-    return index.is_file() and bool(read_json(index).get("random_weights"))
+def _is_random(folder: Path, model: str) -> bool:
+    """Whether the results were measured on random weights, as the states beside them say.
+
+    States of another model are those of an earlier run.
+    """
+    path = folder / STATES / "index.json"
+    if not path.is_file():
+        return False
+    index = require_shape(path, OfStates, read_json(path), AGAIN)
+    return index["model"] == model and index.get(RANDOM, False)
 
 
 def _by_name(analysed: Sequence[Analysed]) -> dict[str, Mapping[str, Document]]:
@@ -147,15 +155,3 @@ def _by_name(analysed: Sequence[Analysed]) -> dict[str, Mapping[str, Document]]:
         found[display] = of.documents
         folders |= {of.folder} if of.folder else set()
     return found
-
-
-@contextlib.contextmanager
-def _whole(documents: Mapping[str, Any]) -> Iterator[None]:
-    """Inside the block, a number that a result file lacks is said to be missing there."""
-    try:
-        yield
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise LayerwiseError(
-            f"a result file of {', '.join(documents)} lacks {error}; run `layerwise "
-            "analyze` for these models again"
-        ) from None
