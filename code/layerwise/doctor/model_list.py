@@ -69,7 +69,11 @@ def _entry(model: Model, tflops: float) -> dict[str, Any]:
         "family": model.family,
         "parameters_billions": model.parameters,
         "dtype": model.dtype,
-        "memory_gb": {dtype: round(needs.memory(model, dtype) / 1e9, 2) for dtype in model.dtypes},
+        "memory_gb": {
+            # that of a model which no experiment asks for too
+            dtype: round(needs.memory(model, dtype) / 1e9, 2)
+            for dtype in (model.dtypes or [model.dtype])
+        },
         "gated": model.gated,
         "revision": model.revision,
         "skipped": model.skipped,

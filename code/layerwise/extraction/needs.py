@@ -22,7 +22,9 @@ cores have units for it. Downloading, and the singular values of Paper
 3's weights (minutes on a CPU), come on top.
 """
 
+import math
 import resource
+from collections.abc import Callable
 
 import psutil
 
@@ -45,8 +47,22 @@ CPU_FLOAT16 = 0.3  # of that rate: 0.014 TFLOP/s were reached by a core on promp
 
 def memory(model: Model, dtype: str) -> float:
     """Bytes that a forward pass in a dtype needs, by the formula above."""
-    shape = model.shape
-    return bytes_of(model.parameters * 1e9, shape.hidden_size, shape.n_layers, dtype)
+    shape, parameters = model.shape, model.parameters * 1e9
+    return _finite(model, lambda: bytes_of(parameters, shape.hidden_size, shape.n_layers, dtype))
+
+
+def _finite(model: Model, estimate: Callable[[], float]) -> float:
+    """An estimate of a model; refused where its declaration gives none that is a number."""
+    try:
+        found = float(estimate())
+    except OverflowError:  # of a whole number with hundreds of digits
+        found = math.inf
+    if not math.isfinite(found):
+        raise LayerwiseError(
+            f"model {model.slug}: what it takes must be a finite number, its parameters and shape, "
+            "at this rate, give none; correct them in models.yaml, or the rate"
+        )
+    return found
 
 
 def bytes_of(parameters: float, hidden_size: int, n_layers: int, dtype: str) -> float:
@@ -76,8 +92,10 @@ def seconds(
         control: draws of random weights.
         float16: its rate, as a part of `tflops`.
     """
-    if not tflops > 0:
-        raise LayerwiseError(f"a matrix rate must be a positive number of TFLOP/s, found {tflops}")
+    if not 0 < tflops < math.inf:
+        raise LayerwiseError(
+            f"a matrix rate must be a positive, finite number of TFLOP/s, found {tflops}; give one"
+        )
     total = 0.0
     for dtype, experiments in model.dtypes.items():
         statements = sum(one.dtype == dtype for one in model.extractions.values())
@@ -88,7 +106,7 @@ def seconds(
         passes = 2 * model.parameters * 1e9 * tokens / rate
         total += (1 + control) * seconds_of(model.parameters * 1e9, tokens, dtype, rate)
         total += again * passes
-    return total
+    return _finite(model, lambda: total)
 
 
 def seconds_on(device: str, model: Model, *, replicates: int, control: int) -> float:
@@ -122,7 +140,8 @@ def states_bytes(model: Model) -> float:
     """Bytes of the hidden states that wait on disk until all of a model is measured."""
     sizes = (model.shape.hidden_size, model.shape.n_layers)
     dtypes = [one.dtype for one in model.extractions.values()]
-    return float(sum(kept_bytes(STATEMENTS, PROMPT_TOKENS, *sizes, dtype) for dtype in dtypes))
+    kept = sum(kept_bytes(STATEMENTS, PROMPT_TOKENS, *sizes, dtype) for dtype in dtypes)
+    return _finite(model, lambda: kept)
 
 
 def kept_bytes(
