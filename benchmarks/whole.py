@@ -16,7 +16,6 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -28,6 +27,8 @@ from types import ModuleType
 from typing import Any
 
 import psutil
+
+from layerwise.workers import usable_cores
 
 # The parts: functions that are timed, none inside another, where they are called by this name.
 PARTS = {
@@ -161,7 +162,7 @@ def main() -> None:
             given = stand_in(Path(folder), "tiny" if arguments.quick else "pythia-160m")
         command = [sys.executable, __file__, given[0], "--pairs", given[1], "--prompts", given[2]]
         print(
-            f"{len(os.sched_getaffinity(0))} cores; estimated: {estimated(given, folder)}",
+            f"{usable_cores()} cores; estimated: {estimated(given, folder)}",
             flush=True,
         )
         subprocess.run([*command, "--out", f"{folder}/out"], check=True)

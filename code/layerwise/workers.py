@@ -41,6 +41,13 @@ class WorkerError(RuntimeError):
     """Another process ended, or what it raised cannot be told but in words."""
 
 
+def usable_cores() -> int:
+    """The cores that this process may use; all there are where the system cannot say, as macOS."""
+    if hasattr(psutil.Process, "cpu_affinity"):
+        return len(psutil.Process().cpu_affinity())
+    return psutil.cpu_count() or 1
+
+
 def submit(function: Callable[..., T], arguments: Callable[[], tuple[Any, ...]]) -> Future[T]:
     """Have `function(*arguments())` computed; the arguments are made when a process is free.
 
@@ -76,7 +83,7 @@ def start(*modules: str) -> Tasks:
     with _starting:
         if os.getpid() not in _of_process:
             tasks = _of_process[os.getpid()] = queue.SimpleQueue()
-            for _ in range(min(len(psutil.Process().cpu_affinity()), MOST)):
+            for _ in range(min(usable_cores(), MOST)):
                 given = (_process(modules), tasks)
                 threading.Thread(target=_lead, args=given, daemon=True).start()
         return _of_process[os.getpid()]

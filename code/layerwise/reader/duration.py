@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import psutil
 
 from layerwise.extraction import needs
 from layerwise.inputs.models import BYTES
-from layerwise.workers import MOST
+from layerwise.workers import MOST, usable_cores
 
 SIDE, ROUNDS = 1024, 20  # of the measured product: 40 GFLOP, a fraction of a second
 PASSES = 0.65  # of the rate of a matrix product: README says 0.60 to 0.80
@@ -85,7 +84,7 @@ def duration(
         singular: whether there are spectra of the weights.
         rate: FLOP/s of a float32 matrix product here; None: measured now.
     """
-    cores = len(psutil.Process().cpu_affinity())
+    cores = usable_cores()
     rate = matrix_rate() if rate is None else rate
     slower = MEASURED_AT * cores / rate
     of_passes = rate * PASSES / (1 if dtype == "float32" else HALF)

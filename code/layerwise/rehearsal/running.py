@@ -16,6 +16,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.progress import meter
 from layerwise.rehearsal import WORKER_BYTES
 from layerwise.rehearsal.scratch import CACHE, LOG, MIRROR
+from layerwise.workers import usable_cores
 
 MEASURE, OTHER_SOURCE = "measure@", "@published"
 NAMED = re.compile(r"^(\S+):$", re.MULTILINE)  # by `dvc status`, above what has changed
@@ -26,7 +27,8 @@ LAST = 12  # lines that tell why a stage failed
 
 def of_copy(folder: Path) -> dict[str, str]:
     """What a copy's stages run in: its code, this machine's cache and network, no GPU."""
-    programs = [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
+    # an empty part of it would be the folder that a program runs in
+    programs = filter(None, [str(Path(sys.executable).parent), os.environ.get("PATH")])
     return os.environ | {
         "PATH": os.pathsep.join(programs),
         "PYTHONPATH": str(folder / "code"),
@@ -67,7 +69,7 @@ def environment(folder: Path) -> dict[str, str]:
 def workers() -> int:
     """A process per core, as far as memory goes."""
     room = int(psutil.virtual_memory().available // WORKER_BYTES)
-    return max(1, min(len(psutil.Process().cpu_affinity()), room))
+    return max(1, min(usable_cores(), room))
 
 
 def run_stages(folder: Path, slowest_first: Sequence[str]) -> None:
@@ -112,7 +114,8 @@ def run_stages(folder: Path, slowest_first: Sequence[str]) -> None:
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             for child in psutil.Process().children():
-                with contextlib.suppress(ProcessLookupError):
+                # it ended; on macOS one that nobody has waited for may not be told
+                with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(child.pid, signal.SIGTERM)
             raise
 
