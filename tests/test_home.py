@@ -1,9 +1,10 @@
 """Where files are looked for: in a checkout, below it, outside, and in a package from a wheel."""
 
-import hashlib
 import json
+import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -17,6 +18,7 @@ from layerwise.cli import app, main
 from layerwise.errors import EXTRAS, LayerwiseError, require_extra
 from layerwise.inputs.upstream import papers_folder
 from layerwise.places.home import MARKS, REPOSITORY, checkout, here, of_code, repository
+from layerwise.rehearsal.scratch import DVC_CONFIG
 from layerwise.steps import sentences
 
 
@@ -108,15 +110,71 @@ def included(hook, root, version="standard"):
     return data["force_include"], build
 
 
-def test_a_wheel_brings_the_judged_claims_that_are_recorded(hook, tmp_path):
-    judged = tmp_path / hook.JUDGED
-    judged.parent.mkdir(parents=True)
-    judged.write_text("{}")
-    (tmp_path / "dvc.lock").write_text(f"md5: {hashlib.md5(b'{}').hexdigest()}\n")
-    assert included(hook, tmp_path)[0] == {
-        str(tmp_path / name): f"layerwise/data/{name}" for name in ("claims", hook.JUDGED)
+FILES = {  # what the judged claims follow from, and what they are
+    "claims/paper1.yaml": "a ledger",
+    "claims/more/paper2.yaml": "another",
+    "models.yaml": "models",
+    "code/a.py": "1",
+    "params.yaml": "analyse: {seed: 1}\nmeasure: {seed: 2}\n",
+    "results/published/claims.json": "{}",
+}
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """A checkout whose dvc.lock DVC itself wrote."""
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    deps = ["claims", "models.yaml", "code/a.py"]
+    analyse = {"cmd": "x", "deps": deps, "params": ["analyse"], "outs": ["results/published/s"]}
+    judge = {
+        "cmd": "x",
+        "deps": ["results/published/s", *deps],
+        "outs": ["results/published/claims.json"],
     }
-    assert included(hook, tmp_path, "editable")[0] == {}
+    stages = {"analyse@published": analyse, "judge@published": judge}
+    each = {
+        name.partition("@")[0]: {"foreach": ["published"], "do": of} for name, of in stages.items()
+    }
+    (tmp_path / "results" / "published" / "s").mkdir()
+    (tmp_path / "results" / "published" / "s" / "one.json").write_text("1")
+    (tmp_path / "dvc.yaml").write_text(json.dumps({"stages": each}))
+    (tmp_path / ".dvc").mkdir()
+    (tmp_path / ".dvc" / "config").write_text(DVC_CONFIG)
+    command = [sys.executable, "-m", "dvc", "commit", "--force", "--quiet", *stages]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    return tmp_path
+
+
+def test_a_wheel_brings_the_judged_claims_that_are_recorded(hook, recorded):
+    """Also where Python compiled what they follow from, and where the statistics are gone."""
+    (recorded / "claims" / "__pycache__").mkdir()
+    (recorded / "claims" / "__pycache__" / "a.pyc").touch()
+    shutil.rmtree(recorded / "results" / "published" / "s")
+    (recorded / "params.yaml").write_text("analyse: {seed: 1}\nmeasure: {seed: 3}\n")
+    assert included(hook, recorded)[0] == {
+        str(recorded / name): f"layerwise/data/{name}" for name in ("claims", hook.JUDGED)
+    }
+    assert included(hook, recorded, "editable")[0] == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *((name, "analyse: {seed: 3}\n") for name in FILES),
+        *((name, None) for name in FILES),
+        ("claims/paper3.yaml", "one more"),
+        *(("dvc.lock", odd) for odd in ("", "[]", "stages: {judge@published: 7}", "[", None)),
+    ],
+)
+def test_what_does_not_follow_from_what_is_there_is_no_record(hook, recorded, name, text):
+    """A ledger, a number or code that was changed since."""
+    assert hook.is_recorded(recorded)
+    (recorded / name).unlink(missing_ok=True)
+    if text is not None:
+        (recorded / name).write_text(text)
+    assert not hook.is_recorded(recorded)
 
 
 @pytest.mark.parametrize("there", [None, "{}"], ids=["none", "others"])
@@ -140,6 +198,25 @@ def test_a_wheel_of_a_fresh_clone_judges_them(hook, tmp_path, monkeypatch, there
     assert judged.read_text() == "judged"
     hook.WheelData.finalize(build, "standard", {}, "")
     assert not judged.exists()
+
+
+FAILING = """
+import runpy, sys, types
+hook = types.SimpleNamespace(**runpy.run_path(sys.argv[1]))
+build = types.SimpleNamespace(root=sys.argv[2], config={"data": []}, scratch=None)
+hook.WheelData.initialize(build, "standard", {"force_include": {}})
+"""
+
+
+def test_a_build_that_fails_leaves_nothing(root, tmp_path):
+    """Here there is nothing to judge."""
+    (tmp_path / "temporary").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", FAILING, root / "archive" / "wheel_data.py", tmp_path],
+        env=os.environ | {"TMPDIR": str(tmp_path / "temporary")}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert "the wheel has no judged claims: the stage analyse failed" in done.stderr
+    assert [*(tmp_path / "temporary").iterdir()] == []
 
 
 def test_a_wheel_is_not_built_without_them(hook, tmp_path, monkeypatch):
