@@ -39,6 +39,7 @@ CASES = {
     "launchers": 820,
     "pages": 110,
     "locks": 1_360,
+    "checkouts": 500,
     "mirrors": 1_140,
     "passwords": 2_400,
 }

@@ -541,7 +541,7 @@ KINDS: dict[str, Kind | str] = {
     "python": "fuzz_python",
     **dict.fromkeys(("requests", "places", "disks", "kills", "signals", "races", "leftovers",
                      "launchers", "pages"), "fuzz_runs"),
-    "locks": "fuzz_locks",
+    **dict.fromkeys(("locks", "checkouts"), "fuzz_locks"),
     **dict.fromkeys(("mirrors", "passwords"), "fuzz_mirrors"),
 }  # fmt: skip
 

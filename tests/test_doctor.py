@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,9 +22,11 @@ from layerwise.doctor import (
     TEST,
     Finding,
     as_text,
+    examine,
     here,
     installed,
     measuring,
+    obstacles,
 )
 from layerwise.errors import LayerwiseError, TryAgainError, UnreachedError
 from layerwise.extraction import hub
@@ -147,6 +150,9 @@ OUTCOMES: list[tuple[Any, dict[str, Any], str, str, tuple[str, ...]]] = [
     (measuring.gpu, driver("580.65", None), "CUDA None", "TORCH=cuda`", (FULL,)),
     (measuring.gpu, driver("550.54", None), "CUDA None", "TORCH=cuda12`", (FULL,)),
     (measuring.gpu, driver("580.65"), "none was found", "--gpus all", (FULL,)),
+    (measuring.gpu, driver("580.65", "14.0"), "none was found", "--gpus all", (FULL,)),
+    *((measuring.gpu, driver(odd), "none was found", "no version of its driver", (FULL,))
+      for odd in ("N/A", "[N/A]", "\u00b2", "x" * 5000)),
     (measuring.models, closed("none") | device(80),
         "35 of 37 can be measured on cuda: about 53 min (singular values and the download apart); "
         "40.0 GB to fetch, 999.0 GB free for ", "", ()),
@@ -193,6 +199,9 @@ def put(there: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(name, value)
 
 
+CHECKS = [*here.CHECKS.values(), *measuring.CHECKS.values(), *installed.CHECKS.values()]
+
+
 @pytest.mark.parametrize(("check", "there", "found", "fix", "blocks"), OUTCOMES)
 def test_outcome(check, there, found, fix, blocks, root, offline, monkeypatch):
     put({ONLY: ("json",)} | there, monkeypatch)
@@ -201,6 +210,63 @@ def test_outcome(check, there, found, fix, blocks, root, offline, monkeypatch):
     assert fix in finding.fix
     assert (finding.status == "ok") == (fix == "") == (finding.fix == "")
     assert finding.blocks == blocks
+    (needed_by,) = (one.needed_by for one in CHECKS if one.look is check)
+    assert {*blocks} <= {*needed_by}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ModuleNotFoundError("No module named 'torch'", name="torch"),
+        ModuleNotFoundError("no name"),
+        ImportError("no libgomp"),
+        LayerwiseError("a file: a rule, what came; the fix"),
+        PermissionError(13, "Permission denied", "a file"),
+        RuntimeError("two\nlines"),
+        ValueError(),
+    ],
+    ids=lambda error: f"{type(error).__name__}-{error}",
+)
+@pytest.mark.parametrize("checks", [here.CHECKS | measuring.CHECKS, installed.CHECKS])
+def test_what_needs_a_check_that_cannot_be_made_is_not_said_to_run(
+    checks, error, tmp_path, monkeypatch
+):
+    """One after the other: each stops all that can fail of it, and nothing else."""
+    targets = TARGETS if "DVC" in checks else installed.VERBS
+
+    def fail(root: Path) -> Finding:
+        raise error
+
+    for name, check in checks.items():
+        there = {
+            other: replace(of, look=lambda root: Finding("fine")) for other, of in checks.items()
+        }
+        there[name] = replace(check, look=fail)
+        found = examine(there, tmp_path)
+        assert found[name].found.startswith("could not be looked at (")
+        assert found[name].fix
+        assert "\n" not in found[name].found + found[name].fix
+        assert {of: bool(names) for of, names in obstacles(found, targets).items()} == {
+            of: of in check.needed_by for of in targets
+        }
+
+
+def test_the_exit_code_is_that_of_the_answers(root, monkeypatch):
+    """2 if a check that they need could not be made, in a clone and without one."""
+
+    def fail(folder: Path) -> Finding:
+        raise OSError(5, "Input/output error", "a file")
+
+    for checks, place in ((here.CHECKS, root), (installed.CHECKS, None)):
+        monkeypatch.setattr(doctor, "checkout", lambda: None)
+        monkeypatch.setattr(measuring, "CHECKS", {})
+        for name, check in dict(checks).items():
+            for other in checks:
+                look = fail if other == name else lambda folder: Finding("fine")
+                monkeypatch.setitem(checks, other, replace(checks[other], look=look))
+            monkeypatch.chdir(Path(os.sep))
+            decides = {REPRODUCE, "layerwise headlines"} & {*check.needed_by}
+            assert doctor.run(True, place)[1] == (2 if decides else 0)
 
 
 def test_a_row_per_model_says_what_it_takes_and_why_it_does_not_run(root, offline, monkeypatch):
@@ -302,8 +368,44 @@ def test_pins_of_a_lock_are_read_with_their_markers(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "odd",
+    [
+        b"\xff",
+        b"numpy==1 ; nonsense\n",
+        b"numpy==1 ; python_version == nonsense\n",
+        b"numpy==1 ; nonsense == '1'\n",
+        b"numpy==1 ; python_version ~= '3'\n",
+        b"numpy==1 ; " + b"(" * 10**5 + b"\n",
+    ],
+)
+def test_a_lock_that_is_none_is_named(tmp_path, odd):
+    (tmp_path / "odd.lock").write_bytes(odd)
+    with pytest.raises(LayerwiseError, match=r"odd\.lock: .*, .*; .*"):
+        here.locked(tmp_path)
+
+
+def test_without_the_lock_of_what_is_installed_it_says_so(root, tmp_path, monkeypatch):
+    put({ONLY: ("json",)} | pins(torch=None), monkeypatch)
+    monkeypatch.setattr(here, "locked", lambda folder: {})
+    found = examine({"packages": here.CHECKS["packages"]}, tmp_path)["packages"]
+    assert found.found == "could not be looked at (there is no requirements/pipeline.lock)"
+    assert found.fix.startswith("take the committed one: ")
+    assert found.blocks == TARGETS
+
+
+def test_a_table_of_pins_that_is_none_is_not_texts_that_are_not_here_yet(tmp_path, monkeypatch):
+    """`layerwise fetch` cannot run either."""
+    (tmp_path / "published").mkdir()
+    (tmp_path / "published" / "registry.csv").write_bytes(b"\xff")
+    found = examine({"texts": installed.CHECKS["papers' texts"]}, tmp_path)["texts"]
+    assert "registry.csv: expected UTF-8" in found.found
+    assert found.blocks == ("layerwise fetch",)
+
+
+@pytest.mark.parametrize(
     ("said", "expected"),
     [
+        ("\udcff580.1, A", ("\ufffd580.1", ["A"])),
         ("580.1, A, 1 MiB\n580.1, B, [N/A]", ("580.1", ["A, 1 MiB", "B, [N/A]"])),
         ("", ("", [])),
         (None, ("", [])),  # a driver that does not answer
@@ -312,7 +414,7 @@ def test_pins_of_a_lock_are_read_with_their_markers(tmp_path):
 def test_nvidia_smi_is_asked(tmp_path, monkeypatch, said, expected):
     asked = '[ "$*" = "--query-gpu=driver_version,name,memory.total --format=csv,noheader" ]'
     text = "exit 9" if said is None else f"{asked} && echo '{said}'"
-    (tmp_path / "nvidia-smi").write_text(f"#!/bin/sh\n{text}\n")
+    (tmp_path / "nvidia-smi").write_bytes(os.fsencode(f"#!/bin/sh\n{text}\n"))
     (tmp_path / "nvidia-smi").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     assert smi() == expected

@@ -3,20 +3,23 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
-from layerwise.doctor import FULL, REPRODUCE, TARGETS, dvc_files
+from layerwise.doctor import FULL, REPRODUCE, TEST, dvc_files
 from layerwise.doctor.dvc_files import BEFORE, LOCK, RWLOCK, look, protected, running, site_of
 from layerwise.errors import LayerwiseError
 from layerwise.files import write_text
 from layerwise.rehearsal import scratch
 from layerwise.steps import run
+from processes import program
 
 
 @pytest.fixture
@@ -68,17 +71,25 @@ def test_a_lock_that_a_kill_cut_off_is_put_back(tmp_path, text):
         lock.write_text(re.sub(r"size: \d+", "size: 1", text, count=1))
     assert lock.read_text() != text  # what a run that ended recorded stays
     lock.write_text(text[:-5])
-    assert look(tmp_path).blocks == TARGETS
+    assert look(tmp_path).blocks == (REPRODUCE, TEST, FULL)
     with (
-        pytest.raises(LayerwiseError, match="ends too early, a run was killed; take the committed"),
+        pytest.raises(
+            LayerwiseError, match="not as DVC writes it, as where a run was killed; take the comm"
+        ),
         protected(tmp_path),
     ):
         pass
 
 
+MD5 = "a" * 32
+
+
 def stages(*names: str) -> str:
     """A whole lock."""
-    rows = [f"  {name}:\n    outs:\n    - {{path: {name}.txt, md5: a, size: 1}}" for name in names]
+    rows = [
+        f"  {name}:\n    cmd: x\n    outs:\n    - {{path: {name}.txt, md5: {MD5}, size: 1}}"
+        for name in names
+    ]
     return "\n".join(["schema: '2.0'", "stages:", *rows, ""])
 
 
@@ -141,6 +152,36 @@ def test_what_git_does_not_hold_was_not_committed(tmp_path, capfd):
     assert "put back" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "[]",
+        "7",
+        "{}",
+        "stages: []",
+        "stages: {a: 7}",
+        "stages: {a: {cmd: x, outs: []}}",
+        "[" * 10**5,
+        "&a [*a]",
+        "stages: {a: {cmd: x, deps: []}}",
+        "stages: {a: {cmd: x, outs: [{path: b}]}}",
+        "!!int ''",
+        "<<<<<<< ours",
+        "!!timestamp x",
+        "\0",
+    ],
+)
+def test_a_lock_of_any_content_is_said_to_be_none(tmp_path, odd):
+    """Whoever wrote it; a run does not begin."""
+    odd = f"schema: '2.0'\n{odd}\n" if odd.startswith("stages") else f"{odd}\n"
+    (tmp_path / LOCK).write_text(odd)
+    assert look(tmp_path).found == f"{LOCK}: {dvc_files.ODD}"
+    with pytest.raises(LayerwiseError, match=r"dvc\.lock: .*; take the committed one"):
+        dvc_files.recorded("dvc.lock", odd)
+    with pytest.raises(LayerwiseError, match="not as DVC writes it"), protected(tmp_path):
+        pass
+
+
 # --- what DVC pickles ---------------------------------------------------------------------------
 
 
@@ -160,6 +201,22 @@ def test_what_dvc_reads_again_is_its_owners_alone(here, monkeypatch):
         assert look(here).fix == "" or "others" not in look(here).found
 
 
+@pytest.mark.parametrize("given", [None, ""])
+def test_without_a_name_it_is_the_folder_that_dvc_itself_takes(here, monkeypatch, given):
+    """A variable that is empty names none: the checkout itself stays as open as it was."""
+    (here / ".dvc" / "config").write_text(f"{scratch.DVC_CONFIG}    site_cache_dir = .dvc-site\n")
+    monkeypatch.delenv("DVC_SITE_CACHE_DIR", raising=False)
+    if given is not None:
+        monkeypatch.setenv("DVC_SITE_CACHE_DIR", given)
+    here.chmod(0o755)
+    (here / "end").touch()
+    with protected(here):
+        repro()
+    assert here.stat().st_mode & 0o777 == 0o755
+    assert site_of(here) == here / ".dvc-site"
+    assert any(site_of(here).iterdir())
+
+
 # --- rwlock -------------------------------------------------------------------------------------
 
 
@@ -173,10 +230,10 @@ def test_an_rwlock_that_dvc_cannot_read_is_removed_and_said(here, left, capfd):
             LayerwiseError, match=r"^stage a failed; DVC says: .*RWLock-file.*; mend"
         ):
             repro()
-    assert f"{RWLOCK} was cut off by a kill, DVC stops at it" in look(here).found
+    assert f"{RWLOCK} is not as DVC writes it" in look(here).found
     with protected(here):
         repro()
-    assert "rwlock was cut off by a kill, and no DVC is at work here" in capfd.readouterr().err
+    assert "a run was killed, and no DVC is at work here" in capfd.readouterr().err
     assert (here / "copy").exists()
     assert look(here).fix == ""
 
@@ -227,23 +284,88 @@ def test_another_dvc_is_named_and_its_files_stay(here, at_work):
     assert running(here) == []
 
 
+NAMES = ("dvc", "layerwise.steps.run")
+SCRIPT, MODULE = Path(sys.executable).with_name("dvc"), (sys.executable, "-m", "dvc")
+SLEEP = "import time; time.sleep(600)"
+
+
+@pytest.mark.parametrize(
+    ("command", "folder", "is_at_work"),
+    [
+        (MODULE, ".", True),
+        (MODULE, "below", True),
+        (MODULE, "below/another", False),
+        (MODULE, "../beside", False),
+        ((sys.executable, "-W", "default", "-X", "dev", "-m", "dvc"), ".", True),
+        ((sys.executable, SCRIPT), ".", True),
+        ((SCRIPT,), ".", True),
+        ((sys.executable, "-c", SLEEP, "dvc", "repro"), ".", None),
+        ((sys.executable, "-c", SLEEP, "-m", "dvc"), ".", None),
+        ((sys.executable, "wait.py", "dvc"), ".", None),
+        (("tail", "-f", "dvc"), ".", None),
+        (("tail", "-f", "-n", "1", "layerwise.steps.run"), ".", None),
+        (("sh", "-c", "sleep 600; true", "dvc"), ".", None),
+    ],
+)
+def test_only_what_writes_the_files_of_this_checkout_is_at_work_in_it(
+    tmp_path, here, command, folder, is_at_work
+):
+    """Real programs: DVC in the middle of a stage, and what has no more than its name."""
+    checkout = tmp_path / "checkout"
+    place = checkout / folder
+    for one in (checkout, place):
+        one.mkdir(parents=True, exist_ok=True)
+    for one in {checkout, checkout if folder == "below" else place}:
+        shutil.copytree(here / ".dvc", one / ".dvc")
+        shutil.copy(here / "dvc.yaml", one)
+    for name in NAMES:
+        (place / name).touch()
+    (place / "wait.py").write_text(SLEEP)
+    words = [*map(str, command)]
+    if is_at_work is not None:
+        words += ["repro", f"{'../' * (folder == 'below')}dvc.yaml:a"]
+    with program(words, place, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        if is_at_work is None:
+            until(lambda: psutil.Process(process.pid).cmdline()[1:] == words[1:], process)
+        else:
+            until(lambda: children(process), process)
+        found = [one.split()[1] for one in running(checkout)]
+        for child in children(process):
+            child.kill()
+    assert found == ([f"{process.pid}:"] if is_at_work else [])
+
+
+def children(process: subprocess.Popen) -> list[psutil.Process]:
+    return psutil.Process(process.pid).children(recursive=True)
+
+
+def until(holds, process) -> None:
+    """Wait for it, while a program runs."""
+    while not holds():
+        assert process.poll() is None
+        time.sleep(0.05)
+
+
 def test_two_runs_at_once_refused(here):
     """The second says whose the first is, and leaves its copy of the lock alone."""
-    code = (
-        "import pathlib, time; from layerwise.doctor.dvc_files import protected\n"
-        "with protected(pathlib.Path()): print('at it', flush=True); time.sleep(60)"
-    )
     (here / LOCK).write_text(stages("a"))
-    command = [sys.executable, "-c", code, "layerwise.steps.run"]
-    with subprocess.Popen(command, cwd=here, stdout=subprocess.PIPE) as first:
-        first.stdout.readline()
+    name = "page@published"
+    stage = json.loads((here / "dvc.yaml").read_text())["stages"]["a"]
+    both = {"page": stage, "paper": stage | {"outs": ["paper"], "cmd": "echo > paper"}}
+    each = {name: {"foreach": ["published"], "do": of} for name, of in both.items()}
+    (here / "dvc.yaml").write_text(json.dumps({"stages": each}))
+    command = [sys.executable, "-m", "layerwise.steps.run", "published"]
+    with program(command, here, stdout=subprocess.PIPE, text=True) as first:
+        while name not in first.stdout.readline():
+            assert first.poll() is None
         with (
             pytest.raises(LayerwiseError, match=rf"^another run is under way .*PID {first.pid}: "),
             protected(here),
         ):
             pass
         assert (here / BEFORE).read_text() == stages("a")
-        first.kill()
+        for one in (*children(first), psutil.Process(first.pid)):
+            one.kill()
     with protected(here):
         assert dvc_files.running(here) == []
     assert not (here / BEFORE).exists()

@@ -24,7 +24,7 @@ CASES = (
     (12, "documents"),
     (30, "pairs,prompts"),
     (20, "locks,passwords"),
-    (8, "mirrors"),
+    (8, "mirrors,checkouts"),
     (1, "requests,places,disks,kills,signals,races,leftovers,launchers,pages,python"),
 )
 

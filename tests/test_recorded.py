@@ -1,6 +1,7 @@
 """What `make reproduce` says last: whether its results are those that are committed."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,12 @@ def write(root: Path, file: str, document: Any) -> None:
 def lock(**hashes: str) -> dict[str, Any]:
     """A dvc.lock with a stage of each source; that of `measured` is another run's every time."""
     outs = [
-        {"path": path, "md5": md5} for path, md5 in ({CLAIMS: DIGEST, PAGE: "1"} | hashes).items()
+        {"path": path, "md5": md5.rjust(32, "0"), "size": 1}
+        for path, md5 in ({CLAIMS: DIGEST, PAGE: "1"} | hashes).items()
     ]
     stages = {
-        "page@published": {"outs": outs},
-        "page@measured": {"outs": [{"path": "m", "md5": "0"}]},
+        "page@published": {"cmd": "x", "outs": outs},
+        "page@measured": {"cmd": "x", "outs": [{"path": "m", "md5": "0" * 32, "size": 1}]},
     }
     return {"schema": "2.0", "stages": stages}
 
@@ -52,7 +54,7 @@ def checkout(tmp_path: Path) -> Path:
 def test_the_same_hashes_are_the_record(checkout: Path) -> None:
     assert against_record(checkout).startswith("identical to the record: ")
     changed = lock()
-    changed["stages"]["page@measured"]["outs"][0]["md5"] = "9"
+    changed["stages"]["page@measured"]["outs"][0]["md5"] = "9" * 32
     write(checkout, "dvc.lock", changed)
     assert against_record(checkout).startswith("identical to the record: ")
 
@@ -85,3 +87,36 @@ def test_without_the_recorded_claims_the_counts_are_compared(checkout: Path) -> 
 def test_where_nothing_is_recorded_it_says_so(tmp_path: Path) -> None:
     write(tmp_path, "dvc.lock", lock())
     assert against_record(tmp_path) == NO_RECORD
+
+
+@needs_git
+@pytest.mark.parametrize("odd", [b"[]\n", b"7\n", b"\xff\n", b"stages: {a@published: {deps: 7}}\n"])
+@pytest.mark.parametrize("where", ["committed", "made", "claims", "cached", "counts"])
+def test_whatever_stands_there_is_said_in_words(checkout: Path, odd: bytes, where: str) -> None:
+    """In the line that would compare it; a run that has ended well stays one that did."""
+    cached = checkout / f".dvc/cache/files/md5/{DIGEST[:2]}/{DIGEST[2:]}"
+    if where in ("committed", "counts"):
+        file = "dvc.lock" if where == "committed" else "results/published/verdicts.json"
+        whole = (checkout / file).read_bytes()
+        (checkout / file).write_bytes(odd)
+        git("commit", "-q", "-a", "-m", "odd", root=checkout)
+        (checkout / file).write_bytes(whole)
+    if where == "counts":
+        cached.unlink()
+    if where == "made":
+        (checkout / "dvc.lock").write_bytes(odd)
+    else:
+        write(checkout, "dvc.lock", lock(**{CLAIMS: "cd" * 16}))
+    if where in ("claims", "cached"):
+        ((checkout / CLAIMS) if where == "claims" else cached).write_bytes(odd)
+    said = against_record(checkout)
+    if where in ("committed", "made"):
+        assert re.fullmatch(
+            r"no record to compare it with: .*dvc\.lock.*: .*; (take|save) .*", said
+        )
+    elif where != "counts":
+        assert re.search(r"\n  the claims cannot be compared: .*: .*; .*$", said)
+    else:  # a number is JSON too, and another one
+        assert re.search(
+            r"\n  the (claims cannot be compared: .*; .*|counts of verd.* diff.*)$", said
+        )

@@ -19,7 +19,7 @@ from rich.console import Group, RenderableType
 from rich.table import Column
 from rich.table import Table as Grid
 
-from layerwise.errors import LayerwiseError, not_installed
+from layerwise.errors import LayerwiseError, not_installed, refused
 from layerwise.terminal import grid, said, word
 
 REPRODUCE, TEST = "make reproduce", "make test"
@@ -27,6 +27,7 @@ REHEARSE, FULL = "make rehearse", "make reproduce-full"
 TARGETS = (REPRODUCE, TEST, REHEARSE, FULL)
 HEADLINES = "layerwise headlines"
 DECIDING = (REPRODUCE, HEADLINES)  # what gives the answers: in a clone, of an installed package
+ASK_AGAIN = "mend that, then ask again"
 KEY = "slug"  # of a row about a model: what files call it
 
 
@@ -45,22 +46,36 @@ class Finding:
         return "FAIL" if {*DECIDING}.intersection(self.blocks) else "warn" if self.fix else "ok"
 
 
-Check = Callable[[Path], Finding]  # of the repository in a folder
+@dataclass(frozen=True)
+class Check:
+    """What looks at the repository in a folder, and the targets that need what it looks at."""
+
+    look: Callable[[Path], Finding]
+    needed_by: tuple[str, ...]
 
 
 def examine(checks: Mapping[str, Check], root: Path) -> dict[str, Finding]:
-    """Make every check; one that cannot be made, for want of a package or a file, says so."""
+    """Make every check; where one cannot be made, nothing that needs it can be said to run."""
     findings = {}
     for name, check in checks.items():
         try:
-            findings[name] = check(root)
-        except ModuleNotFoundError as error:
-            found = f"could not be looked at ({error})"
-            findings[name] = Finding(found, not_installed(str(error.name)), (FULL,))
-        except (ImportError, LayerwiseError, OSError, KeyError) as error:
-            found = f"could not be looked at ({type(error).__name__}: {error})"
-            findings[name] = Finding(found, "mend that, then ask again", (FULL,))
+            findings[name] = check.look(root)
+        except Exception as error:  # a broken package raises what it likes
+            why, fix = _not_made(error)
+            findings[name] = Finding(f"could not be looked at ({why})", fix, check.needed_by)
     return findings
+
+
+def _not_made(error: Exception) -> tuple[str, str]:
+    """Why a check could not be made, and the fix."""
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return str(error), not_installed(error.name)
+    if isinstance(error, LayerwiseError | OSError):
+        said = str(error) if isinstance(error, LayerwiseError) else refused(error)
+        why, _, fix = said.rpartition("; ")
+        return (why, fix) if why else (said, ASK_AGAIN)
+    why = f"{type(error).__name__}: {error}".splitlines()[0]
+    return why, ASK_AGAIN
 
 
 def obstacles(

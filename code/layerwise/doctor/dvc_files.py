@@ -13,14 +13,18 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated, Any, NotRequired
 
 import psutil
 import yaml
 from dvc.rwlock import SCHEMA, Invalid
+from dvc.schema import COMPILED_LOCKFILE_SCHEMA
+from pydantic import Field
 
-from layerwise.doctor import FULL, REPRODUCE, TARGETS, Finding
+from layerwise.doctor import FULL, REPRODUCE, TEST, Finding
 from layerwise.errors import LayerwiseError
 from layerwise.files import Busy, atomic_path, locked, read_text
+from layerwise.inputs.shapes import Loose, require_shape
 from layerwise.progress import say
 
 LOCK = Path("dvc.lock")
@@ -28,9 +32,32 @@ BEFORE = Path(".dvc/tmp/dvc.lock.before")
 RWLOCK = Path(".dvc/tmp/rwlock")
 SITE = ".dvc-site"  # as .dvc/config says
 RUN = Path(".dvc/tmp/layerwise")  # whose lock a run holds
-RUNS = ("dvc", "layerwise.steps.run")  # programs that write these files
-CUT = "it ends too early, a run was killed"
+OURS = "layerwise.steps.run"  # with DVC itself, the program that writes these files
+WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")  # Python's options that take the next word
+ODD = "it is not as DVC writes it, as where a run was killed"
+LOST = "lost what it had, as where a run was killed"
 TAKE = "take the committed one: `git checkout dvc.lock`, in an archive unpack it again"
+
+
+class Out(Loose):
+    """A file or a folder that a stage made."""
+
+    path: str
+    md5: str
+    size: int
+    nfiles: NotRequired[int]
+
+
+class Stage(Loose):
+    """What is recorded of a stage."""
+
+    outs: Annotated[list[Out], Field(min_length=1)]
+
+
+class Lock(Loose):
+    """Of what DVC takes as a `dvc.lock`, all that its runs of our stages leave."""
+
+    stages: Annotated[dict[str, Stage], Field(min_length=1)]
 
 
 @contextlib.contextmanager
@@ -41,8 +68,8 @@ def protected(root: Path) -> Iterator[None]:
     before is put back.
 
     Raises:
-        LayerwiseError: while another run is at work; for a `dvc.lock` that is cut off, without a
-            copy of it.
+        LayerwiseError: while another run is at work; for a `dvc.lock` that DVC did not write so,
+            as one that was cut off, without a copy of it.
     """
     with contextlib.ExitStack() as stack:
         try:
@@ -55,7 +82,7 @@ def protected(root: Path) -> Iterator[None]:
         lock, before = root / LOCK, root / BEFORE
         if lock.is_file():
             if _made(lock) is None:
-                raise LayerwiseError(f"{lock}: {CUT}; {TAKE}")
+                raise LayerwiseError(f"{lock}: {ODD}; {TAKE}")
             with atomic_path(before) as part:
                 shutil.copyfile(lock, part)
         try:
@@ -67,8 +94,8 @@ def protected(root: Path) -> Iterator[None]:
 
 
 def site_of(root: Path) -> Path:
-    """Where DVC keeps what it unpickles again."""
-    return root / os.environ.get("DVC_SITE_CACHE_DIR", SITE)
+    """Where DVC keeps what it unpickles again; like DVC, an empty variable is as none."""
+    return root / (os.environ.get("DVC_SITE_CACHE_DIR") or SITE)
 
 
 def make_private(folder: Path) -> None:
@@ -89,12 +116,15 @@ def look(root: Path) -> Finding:
     found = []
     if (lock := root / LOCK).is_file() and _made(lock) is None:
         if not _is_lost(root):
-            return Finding(f"{LOCK}: {CUT}", TAKE, TARGETS)
-        found.append(f"{LOCK} was cut off by a kill, {BEFORE} has what it was before")
+            # a rehearsal is of a copy without it
+            return Finding(f"{LOCK}: {ODD}", TAKE, (REPRODUCE, TEST, FULL))
+        found.append(f"{LOCK} {LOST}, {BEFORE} has what it was before")
     elif (root / BEFORE).is_file():
         found.append(f"{BEFORE} was left by a run that was killed")
     if _unreadable(root / RWLOCK):
-        found.append(f"{RWLOCK} was cut off by a kill, DVC stops at it")
+        found.append(
+            f"{RWLOCK} is not as DVC writes it, as where a run was killed: DVC stops at it"
+        )
     if _is_open(site_of(root)):
         found.append(f"{site_of(root)} can be written by others, whose pickles DVC would read")
     if found:
@@ -108,15 +138,32 @@ def running(root: Path) -> list[str]:
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):  # it ended, or is another user's
             words = process.cmdline()
-            here = Path(process.cwd()).is_relative_to(root.resolve())
-            if here and process.pid != own and any(map(_is_run, words[:4])):
+            if process.pid != own and _is_run(words) and _is_in(Path(process.cwd()), root):
                 found.append(f"PID {process.pid}: {' '.join(words[-6:])}")
     return found
 
 
-def _is_run(word: str) -> bool:
-    """Whether a word of a command is `dvc`, by module, script or file, or a run of ours."""
-    return word in RUNS or Path(word).name in RUNS or word.endswith("/dvc/__main__.py")
+def _is_run(command: list[str]) -> bool:
+    """Whether a command's program is DVC, by module or by script, or a run of ours."""
+    program, words = Path(command[0]).name if command else "", iter(command[1:])
+    if not program.lower().startswith("python"):
+        return program == "dvc"
+    for word in words:
+        if word == "-m":
+            return next(words, "") in ("dvc", OURS)
+        if not word.startswith("-"):
+            return Path(word).name == "dvc"
+        if word in ("-", "-c"):
+            return False
+        if word in WITH_VALUE:
+            next(words, "")
+    return False
+
+
+def _is_in(folder: Path, root: Path) -> bool:
+    """Whether a folder is of this checkout, and of no other one below it: DVC looks for its own."""
+    above = (folder, *folder.parents)
+    return next((one for one in above if (one / ".dvc").is_dir()), None) == root.resolve()
 
 
 def under_way(at_work: list[str]) -> str:
@@ -130,7 +177,7 @@ def _mend_rwlock(root: Path) -> None:
     # DVC itself drops the entries of processes that are gone; what it cannot read stops it for good
     if _unreadable(path) and not running(root):
         path.unlink()
-        say(f"layerwise: {path} was cut off by a kill, and no DVC is at work here; it is removed")
+        say(f"layerwise: {path}: {ODD}, and no DVC is at work here; it is removed")
 
 
 def _unreadable(rwlock: Path) -> bool:
@@ -144,12 +191,12 @@ def _unreadable(rwlock: Path) -> bool:
 
 
 def _restore(root: Path) -> None:
-    """Put the copy back if `dvc.lock` is a part of it; drop it in any case."""
+    """Put the copy back if `dvc.lock` lost what is in it; drop it in any case."""
     before = root / BEFORE
     if not before.is_file():
         return
     if _is_lost(root):
-        say(f"layerwise: {root / LOCK} was cut off by a kill; what it was before is put back")
+        say(f"layerwise: {root / LOCK} {LOST}; what it was before is put back")
         with atomic_path(root / LOCK) as part:
             shutil.copyfile(before, part)
     before.unlink()
@@ -178,20 +225,33 @@ def _is_committed(root: Path) -> bool:
 
 
 def _made(path: Path) -> list[tuple[str, str]] | None:
-    """Stage and output of all that is recorded; None where the file is cut off, or not there."""
+    """Stage and output of all that is recorded; None where that is odd, cut off, or not there."""
     if not path.is_file():
         return None
     try:
         text = read_text(path)
-        stages = yaml.safe_load(text)["stages"]
-        made = [
-            (name, out["path"])
-            for name, stage in stages.items()
-            for out in stage["outs"]
-            if str(out["size"])
-        ]
-        last = stages[list(stages)[-1]]["outs"][-1]
-        whole = text.endswith("\n") and (last["md5"].endswith(".dir") <= ("nfiles" in last))
-    except (LayerwiseError, yaml.YAMLError, LookupError, TypeError, AttributeError, ValueError):
+        stages = recorded(str(path), text)
+    except LayerwiseError:
         return None
-    return made if whole else None
+    outs = [(name, out) for name, stage in stages.items() for out in stage["outs"]]
+    _, last = outs[-1]
+    whole = text.endswith("\n") and (last["md5"].endswith(".dir") <= ("nfiles" in last))
+    return [(name, out["path"]) for name, out in outs] if whole else None
+
+
+def recorded(place: str, text: str) -> dict[str, Any]:
+    """The stages in the text of a `dvc.lock`.
+
+    Raises:
+        LayerwiseError: naming the place, if DVC did not write it so.
+    """
+    try:
+        COMPILED_LOCKFILE_SCHEMA(document := yaml.safe_load(text))
+    except Invalid as error:
+        raise LayerwiseError(f"{place}: DVC says: {error}; {TAKE}") from None
+    # what a tag says of a value that is none of it, PyYAML finds out in every way
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError):
+        raise LayerwiseError(f"{place}: must be YAML as DVC writes it, it is not; {TAKE}") from None
+    require_shape(place, Lock, document, TAKE)
+    stages: dict[str, Any] = document["stages"]
+    return stages

@@ -12,6 +12,7 @@ import shutil
 from pathlib import Path
 
 from layerwise.doctor import (
+    FULL,
     REHEARSE,
     REPRODUCE,
     TARGETS,
@@ -22,11 +23,15 @@ from layerwise.doctor import (
     first_few,
     free,
 )
+from layerwise.errors import LayerwiseError
+from layerwise.files import read_text
 from layerwise.pages.typeset import APT
 from layerwise.rehearsal import DISK_BYTES, WORKER_BYTES, default_folder
+from layerwise.workers import usable_cores
 
 PIPELINE = "pipeline.lock"  # what `make reproduce` runs with
 ANEW = "remove .venv and run `make setup`"
+RESTORE = "take the committed one: `git checkout requirements`, in an archive unpack it again"
 NEEDED = ("dvc.yaml", "params.yaml", "models.yaml", "published", "claims", "requirements")
 IMPORTED = ("numpy", "scipy", "matplotlib", "dvc")
 OF_MODELS = ("torch", "transformers")  # a layer of its own: requirements/setup.sh
@@ -62,6 +67,8 @@ def packages(root: Path) -> Finding:
     of_torch = {lock: pins["torch"] for lock, pins in locks.items() if "torch" in pins}
     in_use = next((lock for lock, pin in of_torch.items() if pin == torch), None)
     if torch is None:
+        if PIPELINE not in locks:
+            raise LayerwiseError(f"there is no requirements/{PIPELINE}; {RESTORE}")
         in_use = PIPELINE
     if in_use is None:
         known = ", ".join(f"{lock}: {pin}" for lock, pin in of_torch.items())
@@ -81,16 +88,27 @@ def packages(root: Path) -> Finding:
 
 def locked(folder: Path) -> dict[str, dict[str, str]]:
     """By file name of a lock, the versions that apply to this interpreter."""
-    from packaging.markers import Marker
-
     return {
         path.name: {
             name: version
-            for name, version, marker in _PIN.findall(path.read_text(encoding="utf-8"))
-            if not marker or Marker(marker).evaluate()
+            for name, version, marker in _PIN.findall(read_text(path))
+            if _applies(path, name, marker)
         }
         for path in sorted(folder.glob("*.lock"))
     }
+
+
+def _applies(path: Path, name: str, marker: str) -> bool:
+    """Whether a package is for this interpreter, by the marker of its line in a lock."""
+    from packaging.markers import Marker
+
+    try:
+        return not marker or Marker(marker).evaluate()
+    except (ValueError, LookupError, RecursionError):  # packaging's errors are ValueErrors
+        raise LayerwiseError(
+            f"{path}: the marker of {name:.80} must be one of packaging's, as `python_version >= "
+            f"'3.11'`, found {marker!r:.80}; {RESTORE}"
+        ) from None
 
 
 def installed(package: str) -> str | None:
@@ -130,7 +148,7 @@ def rehearsal(root: Path) -> Finding:
     found = (
         f"{room / 1e9:.1f} GB free for {folder}, {DISK_BYTES / 1e9:.1f} GB needed; "
         f"{memory / 2**30:.1f} GiB of memory, up to {WORKER_BYTES / 2**30:.1f} GiB for each of "
-        f"{os.cpu_count()} cores"
+        f"{usable_cores()} cores"
     )
     if room < DISK_BYTES:
         return Finding(found, "make room, or name a --folder on another disk", (REHEARSE,))
@@ -149,10 +167,10 @@ def programs(root: Path) -> Finding:
 
 
 CHECKS: dict[str, Check] = {
-    "repository": repository,
-    "packages": packages,
-    "results": results,
-    "DVC": dvc,
-    "rehearsal": rehearsal,
-    "programs": programs,
+    "repository": Check(repository, TARGETS),
+    "packages": Check(packages, TARGETS),
+    "results": Check(results, TARGETS),
+    "DVC": Check(dvc, (REPRODUCE, TEST, FULL)),
+    "rehearsal": Check(rehearsal, (TEST, REHEARSE)),
+    "programs": Check(programs, ()),
 }

@@ -16,9 +16,9 @@ from layerwise.errors import EXTRAS, LayerwiseError
 from layerwise.places.home import judged_claims
 
 READING = (HEADLINES, "layerwise claims", "layerwise trace")
-ANALYZE = "layerwise analyze"
+FETCH, ANALYZE = "layerwise fetch", "layerwise analyze"
 # What the package does by itself; `make` and its targets are a clone's.
-VERBS = (*READING, "layerwise models", "layerwise scaling", "layerwise fetch", ANALYZE)
+VERBS = (*READING, "layerwise models", "layerwise scaling", FETCH, ANALYZE)
 
 
 def package(root: Path) -> Finding:
@@ -65,6 +65,7 @@ def texts(root: Path) -> Finding:
     """The papers' pairs and prompts: here, or fetched when they are asked for."""
     from layerwise.inputs import upstream
 
+    upstream.read_registry(root / "published")  # a table of pins that is none is not "not here yet"
     folder = upstream.papers_folder()
     try:
         upstream.verify_data(folder, published=root / "published")
@@ -73,4 +74,8 @@ def texts(root: Path) -> Finding:
         return Finding("not here yet; `layerwise fetch` fetches them, and so does `--pairs papers`")
 
 
-CHECKS: dict[str, Check] = {"package": package, "packages": packages, "papers' texts": texts}
+CHECKS: dict[str, Check] = {
+    "package": Check(package, READING),
+    "packages": Check(packages, VERBS),
+    "papers' texts": Check(texts, (FETCH,)),
+}

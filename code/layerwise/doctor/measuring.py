@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -36,18 +37,21 @@ def gpu(root: Path) -> Finding:
         return Finding(f"{device}, as params.yaml asks ({seen}, torch built for CUDA {cuda})")
     except LayerwiseError as error:
         found = f"{error} ({seen}, torch built for CUDA {cuda})"
-    release = int(driver.partition(".")[0] or 0)
+    number = re.match("[0-9]{1,9}", driver)
+    release = int(number[0]) if number else 0
     newest = next((major for major, least in DRIVERS.items() if release >= least), None)
     if not names:
         fix = (
             "measure where there is a GPU of 40 GB; or on many cores and 40 GB of memory, with "
             "`device: cpu` in params.yaml (then ask again, for the time that it takes)"
         )
+    elif number is None:
+        fix = "look at what `nvidia-smi` says: it names a GPU, and no version of its driver"
     elif newest is None:
         fix = f"update the driver to {DRIVERS[13]} or newer ({DRIVERS[12]} for TORCH=cuda12)"
     elif cuda is None:
         fix = BUILDS[newest]
-    elif release < DRIVERS[int(cuda.partition(".")[0])]:
+    elif release < DRIVERS.get(int(cuda.partition(".")[0]), 0):
         fix = f"update the driver, or {BUILDS[newest]}"
     else:
         fix = "look at CUDA_VISIBLE_DEVICES, and in a container at `--gpus all`"
@@ -221,7 +225,7 @@ def _seconds(model: Any, chosen: Mapping[str, Any]) -> float:
 
 
 CHECKS: dict[str, Check] = {
-    "GPU": gpu,
-    "upstream's data": data,
-    "models": models,
+    "GPU": Check(gpu, (FULL,)),
+    "upstream's data": Check(data, (FULL,)),
+    "models": Check(models, (FULL,)),
 }

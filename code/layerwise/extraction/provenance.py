@@ -69,7 +69,8 @@ def smi() -> tuple[str, list[str]]:
     query = "--query-gpu=driver_version,name,memory.total"
     command = ["nvidia-smi", query, "--format=csv,noheader"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20)
+        asked: Any = {"capture_output": True, "check": True, "timeout": 20}
+        done = subprocess.run(command, **asked, encoding="utf-8", errors="replace")
     except (OSError, subprocess.SubprocessError):
         return "", []
     rows = [line.partition(", ") for line in done.stdout.splitlines() if line]
