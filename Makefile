@@ -76,8 +76,8 @@ site: setup-docs  ## README and docs/ as a site that opens from disk: site/index
 	@echo site/index.html
 
 # DOCKER=podman works too. What the container writes goes to WORK; ARGS is its command.
-DOCKER ?= docker
-WORK ?= $(CURDIR)/artifact
+override DOCKER := $(or $(DOCKER),docker)
+override WORK := $(or $(WORK),$(CURDIR)/artifact)
 ARGS ?=
 docker-build:  ## the image (BUILD_ARGS="--build-arg TORCH=cuda12 --build-arg BASE=..." for older drivers)
 	$(DOCKER) build --tag layerwise --build-arg VERSION=$(VERSION) \

@@ -49,6 +49,10 @@ prepare() {
     [ ! -e "$tree" ] || writable=$tree
     [ -w "$writable" ] ||
         fail "$writable is not writable for user $(id -u): run with --user \"\$(id -u):\$(id -g)\", or mount a folder that this user owns"
+    # an empty variable is as none: these are the image's own (Dockerfile)
+    export HOME=${HOME:-$work/cache/home} HF_HOME=${HF_HOME:-$work/cache/huggingface}
+    export MPLCONFIGDIR=${MPLCONFIGDIR:-$work/cache/matplotlib}
+    export DVC_SITE_CACHE_DIR=${DVC_SITE_CACHE_DIR:-$work/cache/dvc-site}
     mkdir -p "$HOME" "$HF_HOME" "$MPLCONFIGDIR" "$DVC_SITE_CACHE_DIR" "$work/cache/dvc"
     [ -e "$tree" ] || copy
     cmp -s "$image/.image" "$tree/.image" ||

@@ -6,6 +6,7 @@ import shutil
 import stat
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 import torch
@@ -47,7 +48,7 @@ def gpu(image, status, report):
     program(image / "programs" / "python", f"#!/bin/sh\necho '{report}'\nexit {status}\n")
 
 
-def run(image, *arguments):
+def run(image, *arguments, **variables):
     work = image / "work"
     done = subprocess.run(
         ["bash", str(image / "image" / "docker" / "entrypoint.sh"), *arguments],
@@ -59,7 +60,8 @@ def run(image, *arguments):
             "HF_HOME": str(work / "cache" / "huggingface"),
             "MPLCONFIGDIR": str(work / "cache" / "matplotlib"),
             "DVC_SITE_CACHE_DIR": str(work / "cache" / "dvc-site"),
-        },
+        }
+        | variables,
         cwd=work,
         capture_output=True,
         text=True,
@@ -142,6 +144,16 @@ def test_containers_that_start_at_once_share_one_whole_copy(image):
     assert (tree(image) / "code" / "module.py").read_text() == "x = 1\n"
     assert "no_scm = true" in (tree(image) / ".dvc" / "config.local").read_text()
     assert tree(image).stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("name", ["HOME", "HF_HOME", "MPLCONFIGDIR", "DVC_SITE_CACHE_DIR"])
+def test_an_empty_variable_is_as_none(image, name):
+    """As `docker run --env HF_HOME=$HF_HOME` gives it, where the host has none: the image's own."""
+    program(image / "programs" / "show", f'#!/bin/sh\necho "${name}"\n')
+    code, said, warned = run(image, "show")
+    assert (code, warned) == (0, "")
+    assert run(image, "show", **{name: ""}) == (code, said, warned)
+    assert Path(said).is_dir()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

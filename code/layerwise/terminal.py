@@ -46,7 +46,7 @@ def show(what: RenderableType | Paged) -> None:
     shown = what.shown if isinstance(what, Paged) else what
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
-        width = console.width if "COLUMNS" in os.environ else UNFOLDED
+        width = console.width if os.environ.get("COLUMNS") else UNFOLDED
         print(as_text(shown, width, sys.stdout.encoding or "utf-8"), flush=True)
         return
     if not isinstance(what, Paged):

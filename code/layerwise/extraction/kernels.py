@@ -39,6 +39,9 @@ def require_exact(device: str) -> None:
     torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(False)
     if device == "cpu":
         return
+    for variable in (FORCED, WORKSPACE):
+        if os.environ.get(variable) == "":  # as none, to NVIDIA's libraries too
+            del os.environ[variable]
     if (forced := os.environ.get(FORCED, "0")) != "0":
         raise LayerwiseError(
             f"{FORCED} must be unset or 0, found {forced!r:.20}: it makes NVIDIA's libraries "

@@ -37,7 +37,7 @@ from layerwise.extraction.kernels import one_attention, require_exact
 from layerwise.extraction.needs import spelled
 from layerwise.extraction.rounding import Rounding
 from layerwise.extraction.token_ids import NO_TEXTS, Texts, Wrapping, check_texts
-from layerwise.files import n_processes, require_name, sha256_of
+from layerwise.files import from_environment, n_processes, require_name, sha256_of
 from layerwise.inputs.models import DTYPES, Model
 from layerwise.places.models import RANDOM
 
@@ -142,7 +142,9 @@ def quiet() -> Iterator[None]:
 
 def default_device() -> str:
     """This process's own CUDA device if there is one, else `cpu`."""
-    return f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if torch.cuda.is_available() else "cpu"
+    if not torch.cuda.is_available():
+        return "cpu"
+    return f"cuda:{from_environment('LOCAL_RANK', 0, 2**16) or 0}"
 
 
 def free_bytes(device: str | torch.device) -> int:
