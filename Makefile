@@ -15,7 +15,7 @@ export FORCE_SOURCE_DATE := 1
 
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 help:  ## this list
-	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 18
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-18s%s\n", $$1, $$2 }' Makefile
 
 setup:  ## make .venv from the hash-checked locks, without torch, if it is not there (PYTHON=...)
 	@requirements/setup.sh

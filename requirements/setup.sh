@@ -84,7 +84,7 @@ pip=(.venv/bin/python -m pip --disable-pip-version-check)
 [ -t 1 ] || pip+=(-qq) # progress is for a terminal, not for a log
 
 pinned() { # the lines of packages in a lock
-    sed -nE "/^($1)==/,/^ *#/{/^ *#/!p}" "$2"
+    sed -nE "/^($1)==/,/^ *#/{/^ *#/!p;}" "$2"
 }
 
 if in_list models "$missing" && [ "$TORCH" = auto ]; then

@@ -34,6 +34,47 @@ def tree(root, tmp_path):
     return folder
 
 
+# What GNU's programs alone know, or a bash newer than 3.2: macOS has neither.
+GNU = (
+    r"\b(nproc|timeout|mapfile|readarray|realpath|tac|md5sum|sha256sum|flock)\b",
+    r"\bsed\b.* -i",
+    r"\bsed\b.*[a-z]\}",  # BSD's wants a ; before the brace
+    r"\bsed\b.*s(.).*\1.*\\[tn].*\1",
+    r"\b(readlink -f|stat -c|mv -T|cp --|date -d|grep -P|xargs -r)",
+    r"\$\{\w+(,,|\^\^|@)",
+    r"declare -A|\|&|&>>",
+)
+
+
+@pytest.mark.parametrize("name", ["Makefile", "requirements/setup.sh"])
+def test_what_a_reader_runs_first_asks_for_nothing_of_gnu(root, name):
+    lines = (root / name).read_text().splitlines()
+    assert [line for line in lines if any(re.search(of, line) for of in GNU)] == []
+
+
+def test_make_lists_its_targets(root):
+    """Every one that says what it is for, in a column."""
+    said = subprocess.run(["make", "help"], cwd=root, capture_output=True, text=True, check=True)
+    listed = dict(line.split(maxsplit=1) for line in said.stdout.splitlines())
+    named = re.findall(r"^([a-z-]+):.*## (.*)$", (root / "Makefile").read_text(), re.MULTILINE)
+    assert listed == dict(named)
+    assert len(listed) > 20
+
+
+@pytest.mark.parametrize("given", [[], ["WORK=", "DOCKER="], ["WORK=/x", "DOCKER=podman"]])
+@pytest.mark.parametrize("by", ["argument", "environment"])
+def test_where_the_container_writes_is_as_none_if_it_is_empty(root, given, by):
+    command = ["make", "-n", "docker-run", *(given if by == "argument" else [])]
+    variables = dict(one.split("=") for one in given) if by == "environment" else {}
+    plain = {name: of for name, of in os.environ.items() if name not in ("WORK", "DOCKER")}
+    done = subprocess.run(
+        command, cwd=root, env=plain | variables, capture_output=True, text=True, check=True
+    )
+    work, docker = ("/x", "podman") if "WORK=/x" in given else (root / "artifact", "docker")
+    assert f'mkdir -p "{work}"\n{docker} run ' in done.stdout
+    assert f'--volume "{work}:/artifact"' in done.stdout
+
+
 def set_up(tree, *layers, **variables):
     """Exit code, the locks that were installed, what was said on stderr."""
     (tree / "calls").unlink(missing_ok=True)
