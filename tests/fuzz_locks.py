@@ -175,7 +175,7 @@ def checkout_cases(rng: random.Random, folder: Path) -> Iterator[Case]:
             yield Case(file, kind, rng.randbytes(rng.choice([1, 9, 999])))
         elif kind == "shape":
             yield Case(file, kind, json.dumps(shape(rng), default=str).encode())
-        elif kind == "tagged" and file in (LOCK, COPY, RWLOCK):
+        elif kind == "tagged":
             yield Case(file, kind, rng.choice(TAGGED).encode())
         elif kind == "spoilt":
             yield bytes_case(rng, file, whole)

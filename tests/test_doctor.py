@@ -258,7 +258,7 @@ def test_the_exit_code_is_that_of_the_answers(root, monkeypatch):
         raise OSError(5, "Input/output error", "a file")
 
     for checks, place in ((here.CHECKS, root), (installed.CHECKS, None)):
-        monkeypatch.setattr(doctor, "checkout", lambda: None)
+        monkeypatch.setattr(doctor, "repository", lambda: None)
         monkeypatch.setattr(measuring, "CHECKS", {})
         for name, check in dict(checks).items():
             for other in checks:

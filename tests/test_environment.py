@@ -16,7 +16,7 @@ from layerwise import terminal
 from layerwise.doctor import dvc_files, measuring
 from layerwise.extraction import kernels
 from layerwise.extraction.load import default_device
-from layerwise.files import LATEST, from_environment, n_processes
+from layerwise.files import LATEST, from_environment, is_first_process, n_processes
 from layerwise.inputs import upstream
 from layerwise.inputs.mirrors import MIRROR_VARIABLE
 from layerwise.rehearsal import running
@@ -43,6 +43,7 @@ READ: dict[str, Callable[[], Any]] = {
     "COLUMNS": width,
     "LOCAL_RANK": default_device,
     "WORLD_SIZE": n_processes,
+    "RANK": is_first_process,
     "SOURCE_DATE_EPOCH": lambda: from_environment("SOURCE_DATE_EPOCH", 0, LATEST),
     "PATH": lambda: running.of_copy(Path("copy"))["PATH"],
     kernels.FORCED: kernel,

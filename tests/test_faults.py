@@ -19,8 +19,8 @@ from layerwise.errors import LayerwiseError
 from layerwise.extraction import batches
 from layerwise.extraction.batches import Batch
 from layerwise.extraction.hidden_states import extract
-from layerwise.extraction.partial import partial_of
 from layerwise.extraction.store import BEFORE_NORM, open_states
+from layerwise.places.folders import partial_of
 from tiny_checkpoints import TEXTS, built, contents, twin_checkpoint, twin_folder
 
 PROMPTS = ("The river rises", "An owl")

@@ -12,6 +12,7 @@ from layerwise.files import (
     LARGEST,
     atomic_path,
     dated,
+    is_first_process,
     n_processes,
     read_json,
     together,
@@ -190,6 +191,25 @@ LAUNCHED = {
     "MASTER_ADDR": "a",
     "MASTER_PORT": "9",
 }
+
+
+@pytest.mark.parametrize(
+    ("variables", "first"),
+    [
+        ({}, True),
+        ({"RANK": "1"}, True),  # left in the environment: nobody launched several
+        ({"WORLD_SIZE": "1", "RANK": "1"}, True),
+        ({"WORLD_SIZE": "2", "RANK": "1"}, False),
+        ({"WORLD_SIZE": "2", "RANK": "0"}, True),
+        ({"WORLD_SIZE": "", "RANK": ""}, True),
+    ],
+)
+def test_one_process_writes(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], first: bool
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert is_first_process() is first
 
 
 @pytest.mark.parametrize(

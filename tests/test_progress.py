@@ -96,6 +96,7 @@ def helpers():
 
 @log
 def test_another_process_than_the_first_says_nothing(stream, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setenv("RANK", "1")
     before = helpers()
     with meter("work", "steps", 3) as advance:

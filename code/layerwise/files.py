@@ -160,8 +160,12 @@ def dated(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_first_process() -> bool:
-    """Whether this is the only process, or the first of those that a launcher started."""
-    return os.environ.get("RANK", "0") == "0"
+    """Whether this is the only process, or the first of those that a launcher started.
+
+    It refuses nothing, so that errors can be told: `n_processes` does.
+    """
+    is_alone = os.environ.get("WORLD_SIZE") in (None, "", "1")
+    return is_alone or os.environ.get("RANK") in (None, "", "0")
 
 
 def n_processes() -> int:

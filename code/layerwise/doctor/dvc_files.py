@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Annotated, Any, NotRequired
 
 import psutil
-import yaml
 from dvc.rwlock import SCHEMA, Invalid
 from dvc.schema import COMPILED_LOCKFILE_SCHEMA
 from pydantic import Field
@@ -24,7 +23,7 @@ from pydantic import Field
 from layerwise.doctor import FULL, REPRODUCE, TEST, Finding
 from layerwise.errors import LayerwiseError
 from layerwise.files import Busy, atomic_path, locked, read_text
-from layerwise.inputs.shapes import Loose, require_shape
+from layerwise.inputs.shapes import Loose, parse_yaml, require_shape
 from layerwise.progress import say
 
 LOCK = Path("dvc.lock")
@@ -245,13 +244,11 @@ def recorded(place: str, text: str) -> dict[str, Any]:
     Raises:
         LayerwiseError: naming the place, if DVC did not write it so.
     """
+    document = parse_yaml(place, text, TAKE)
     try:
-        COMPILED_LOCKFILE_SCHEMA(document := yaml.safe_load(text))
+        COMPILED_LOCKFILE_SCHEMA(document)
     except Invalid as error:
         raise LayerwiseError(f"{place}: DVC says: {error}; {TAKE}") from None
-    # what a tag says of a value that is none of it, PyYAML finds out in every way
-    except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError):
-        raise LayerwiseError(f"{place}: must be YAML as DVC writes it, it is not; {TAKE}") from None
     require_shape(place, Lock, document, TAKE)
     stages: dict[str, Any] = document["stages"]
     return stages

@@ -33,11 +33,7 @@ from layerwise.files import (
     write_json,
     write_text,
 )
-
-
-def partial_of(folder: Path) -> Path:
-    """The folder of an unfinished extraction."""
-    return folder.with_name(folder.name + ".partial")
+from layerwise.places.folders import partial_of
 
 
 def require_room(place: Path, n_bytes: int) -> None:

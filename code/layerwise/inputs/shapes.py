@@ -87,6 +87,10 @@ _adapter: Any = cache(TypeAdapter)  # of a shape, made once
 SECTIONS = {"measure": Measuring, "analyse": Analysing}
 
 
+# What a tag says of a value that is none of it, say a date, PyYAML finds out in every way.
+_NOT_YAML = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
+
+
 class _Loader(yaml.SafeLoader):
     """Plain values, as JSON is read: no key of a mapping twice, no number that is not finite."""
 
@@ -121,12 +125,16 @@ for _kind in ("int", "float"):
 
 def read_yaml(path: Path) -> Any:
     """The document of a YAML file, of plain values only: finite numbers, no key twice."""
-    text = read_text(path)
+    return parse_yaml(path, read_text(path))
+
+
+def parse_yaml(place: object, text: str, again: str = "correct it") -> Any:
+    """The same of a text that stands at a place."""
     try:
         return yaml.load(text, _Loader)  # noqa: S506 -- it is a SafeLoader
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date may be none
+    except _NOT_YAML as error:
         said = " ".join(str(error).split())
-        raise LayerwiseError(f"{path}: not valid YAML ({said:.300}); correct it") from None
+        raise LayerwiseError(f"{place}: not valid YAML ({said:.300}); {again}") from None
 
 
 def read_choices(path: Path, section: str) -> dict[str, Any]:

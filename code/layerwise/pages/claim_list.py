@@ -12,16 +12,13 @@ from rich.table import Table as Grid
 from rich.text import Text
 from typing_extensions import TypedDict
 
-from layerwise.errors import LayerwiseError, system_in_words
-from layerwise.inputs.shapes import Place, converted, require_shape
+from layerwise.errors import LayerwiseError
+from layerwise.inputs.shapes import require_shape
 from layerwise.ledger.records import judged
 from layerwise.ledger.verdicts import VERDICTS
 from layerwise.ledger.words import names_here
 from layerwise.pages.records import analysis_of, answer, grades, readable, view
 from layerwise.pages.search import found
-from layerwise.pages.tables import SHOWN, Table
-from layerwise.pages.values import value_text
-from layerwise.places.home import here
 from layerwise.terminal import FAINT, grid, prose, said, word
 
 Record = dict[str, Any]
@@ -84,42 +81,6 @@ def list_claims(
         return chosen
     by_id = {record["id"]: record for record in chosen}
     return [by_id[hit["id"]] for hit in found(readable(chosen, names_here()), search)]
-
-
-@system_in_words()
-def claims(
-    source: str = "published",
-    results: str | Path | None = None,
-    *,
-    verdict: str | None = None,
-    paper: int | None = None,
-    analysis: str | None = None,
-    search: str | None = None,
-    limit: int | None = None,
-) -> Table:
-    """The papers' claims as they were judged: what is printed, what is recomputed, the verdict.
-
-    Args:
-        source: `published` (recomputed from published numbers) or `measured` (from the weights).
-        results: the folder that `make reproduce` writes; that of the repository by default.
-        verdict: only these, e.g. `differs`; docs/glossary.md says what each means.
-        paper: 1, 2 or 3.
-        analysis: which statistics answer them, e.g. `validation`; docs/claims.md lists them.
-        search: a number as it is printed, `r = -0.874`, or words, `Table 3`; abstracts come first,
-            then text and tables, figures, notebooks, files.
-        limit: only so many of them, the first ones.
-
-    Raises:
-        LayerwiseError: if the ledger was not judged yet, or for an unknown verdict or analysis.
-    """
-    folder = here() / "results" if results is None else converted("claims: results", Place, results)
-    records = list_claims(source, folder, verdict, paper, analysis, search)[:limit]
-    rows = [[record[name] for name in OF_CSV] for record in records]
-    seen = [{**record, **view(record)} for record in readable(records, names_here())]
-    shown = [[value_text(one[name]) for name in OF_CSV] for one in seen]
-    caption = f"{len(records)} of the papers' claims, compared with {source} numbers."
-    listed = Listing(records[:SHOWN], len(records))
-    return Table("claims", caption, dict.fromkeys(OF_CSV), rows, shown=shown, listed=listed)
 
 
 @dataclass(frozen=True)

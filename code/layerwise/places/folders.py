@@ -1,5 +1,7 @@
 """What stands in the place where a reader's model is analysed."""
 
+from pathlib import Path
+
 STATES = "hidden_states"
 AGAIN = "hidden_states_again"  # of replicates with rounding noise, and of random weights
 FOLDERS = (STATES, AGAIN, "figures", "tables")
@@ -14,3 +16,8 @@ FILES = (
     "tables.tex",
     *(f"{name}.json" for name in (*RESULTS, REPLICATES, CONTROL)),
 )
+
+
+def partial_of(folder: Path) -> Path:
+    """The folder of an unfinished extraction of hidden states."""
+    return folder.with_name(folder.name + ".partial")

@@ -17,6 +17,7 @@ from layerwise.places.folders import (
     REPLICATES,
     RESULTS,
     STATES,
+    partial_of,
 )
 
 # One of these shows that what else is there came from an earlier run.
@@ -51,8 +52,6 @@ def alone(out: Path) -> Iterator[None]:
 
 def of_states(out: Path) -> tuple[Path, ...]:
     """Where hidden states are, or are on their way."""
-    from layerwise.extraction.partial import partial_of
-
     return out / STATES, partial_of(out / STATES), out / AGAIN
 
 
