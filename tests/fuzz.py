@@ -352,7 +352,8 @@ def document_cases(rng: random.Random, folder: Path) -> Iterator[Case]:
     for file, texts in TRICKS.items():
         yield from (Case(file, repr(text), text) for text in texts)
     kinds = ("*.yaml", "*.json", "claims/*", "published/*", "results/published/claims.json",
-             "results/published/statistics/*", "figures/*.json", "one/*", "measured/a/*")  # fmt: skip
+             "results/published/statistics/*", "figures/*.json", "one/*",
+             "measured/a/*")  # fmt: skip
     while True:
         path = rng.choice(sorted(folder.glob(rng.choice(kinds))))
         file, whole = str(path.relative_to(folder)), path.read_bytes()
