@@ -34,7 +34,7 @@ def test_points_and_smallest_r_are_inverse():
         assert power.points_for(power.smallest_r(of_r(0.3, n, "pairs")) * (1 + 1e-9)) == n
     assert power.points_for(0.3) == power.points_for(-0.3) == 85  # Cohen's table
     assert power.smallest_r(of_r(0.3, 3, "pairs")) is None
-    assert power.points_for(0.0) is power.points_for(1.0) is None
+    assert {power.points_for(r) for r in (0.0, 1.0, 1e-17, 1e-200)} == {None}
 
 
 def test_the_smallest_r_is_that_of_the_interval_which_answers():

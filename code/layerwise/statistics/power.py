@@ -9,6 +9,7 @@ import math
 import numpy as np
 import scipy  # and of it `stats`, half a second, where it is used
 
+from layerwise.statistics.curves import fishers_z
 from layerwise.statistics.estimates import FISHERS_POINTS, LEVEL, Estimate
 
 POWER = 0.8
@@ -31,16 +32,15 @@ def smallest_r(estimate: Estimate) -> float | None:
         return None
     error = 1 / math.sqrt(estimate.n - 3)
     if estimate.has_interval and max(abs(estimate.low), abs(estimate.high)) < 1:
-        wide = math.atanh(estimate.high) - math.atanh(estimate.low)
+        wide = fishers_z(estimate.high) - fishers_z(estimate.low)
         error = wide / 2 / float(scipy.stats.norm.isf((1 - LEVEL) / 2))
     return math.tanh(shift() * error)
 
 
 def points_for(r: float) -> int | None:
-    """How many points tell an r of this size from 0; None where it is 0 or 1."""
-    if not 0 < abs(r) < 1:
-        return None
-    return math.ceil((shift() / math.atanh(abs(r))) ** 2 + 3)
+    """How many points tell an r of this size from 0; None where it is 1, or 0 but for rounding."""
+    z = fishers_z(abs(r)) if abs(r) < 1 else 0.0
+    return math.ceil((shift() / z) ** 2 + 3) if z else None
 
 
 def smallest_shift(estimate: Estimate) -> float | None:
