@@ -236,7 +236,9 @@ def _evaluated(
         except TypeError as error:  # text for a number
             raise _not_a_number(evidence, read.cells) or error from error
         except (ArithmeticError, ValueError) as error:
-            found.undefined[f"{name}:{key}"] = f"it cannot be computed ({error})"
+            by_zero = isinstance(error, ZeroDivisionError)  # each Python has words of its own
+            why = "division by zero" if by_zero else error
+            found.undefined[f"{name}:{key}"] = f"it cannot be computed ({why})"
             continue
         if isinstance(value, Mapping) and value and all(map(callable, value.values())):
             pending[:0] = [(key + pointer(of), rule) for of, rule in value.items()]
