@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.families import FAMILIES, heads_of
-from layerwise.files import read_json
+from layerwise.files import is_file, read_json
 from layerwise.inputs.models import Model
 
 QUANTISED = (
@@ -76,7 +76,7 @@ BLOCKS = next(size for size in SIZES if "num_hidden_layers" in size.keys)
 def check_config(path: Path) -> None:
     """Refuse an architecture that is not known, a setting that is `REFUSED`, or an odd size."""
     file = path / "config.json"
-    if not file.is_file():
+    if not is_file(file):
         raise LayerwiseError(
             f"{path}: a checkpoint folder has a config.json, this one has none; check the path, or "
             "save config, tokenizer and weights of the model into it"

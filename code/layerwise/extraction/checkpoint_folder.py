@@ -13,7 +13,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.extraction.checkpoint_config import QUANTISED, check_config, in_words
 from layerwise.extraction.checkpoint_tokenizer import check_tokenizer
 from layerwise.extraction.families import FAMILIES
-from layerwise.files import read_json, require_name
+from layerwise.files import is_file, is_folder, read_json, require_name
 
 WEIGHTS, PICKLED = "model.safetensors", "pytorch_model.bin"
 _FLOATS = ("F64", "F32", "F16", "BF16")
@@ -32,7 +32,7 @@ def check_folder(path: Path) -> list[Stored]:
 
     Results call the model by the folder's name, which must be printable.
     """
-    if not path.is_dir():
+    if not is_folder(path):
         raise LayerwiseError(f"{path}: no such checkpoint folder; check the path")
     require_name(f"{path.resolve()}: the folder of a checkpoint", path.resolve().name)
     check_files(path)
@@ -53,7 +53,7 @@ def weight_files(path: Path) -> list[Path]:
     """
     files = shards(path)
     for file in files:
-        if not file.is_file():  # a device or a pipe never ends
+        if not is_file(file):  # a device or a pipe never ends
             others = sorted(p.name for p in (*path.glob("*.bin"), *path.glob("*.pt")))
             raise LayerwiseError(
                 f"{path}: weights are read from *.safetensors only (other formats can run code), "
@@ -75,7 +75,7 @@ def shards(path: Path, weights: str = WEIGHTS) -> list[Path]:
         LayerwiseError: for an index of another shape, or of files elsewhere or of another kind.
     """
     file, suffix = path / f"{weights}.index.json", Path(weights).suffix
-    if (path / weights).is_file() or not file.is_file():
+    if is_file(path / weights) or not is_file(file):
         return [path / weights]
     index = read_json(file)
     listed = index.get("weight_map") if isinstance(index, dict) else None

@@ -14,7 +14,7 @@ from typing import Any
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.checkpoint_config import declared, in_words
-from layerwise.files import read_json
+from layerwise.files import is_file, read_json
 
 TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json")  # one of them is there
 # What a tokenizer may consist of, in a folder or a commit of the hub.
@@ -66,11 +66,11 @@ def check_tokenizer(path: Path) -> None:
     What merges at random stands at /model/dropout alone; what makes text longer, in /normalizer
     and the sequences in it (a decoder's replacements are never run).
     """
-    if not any((path / name).is_file() for name in TOKENIZERS):
+    if not any(is_file(path / name) for name in TOKENIZERS):
         raise LayerwiseError(
             f"{path}: no tokenizer ({', '.join(TOKENIZERS)}); save it into the same folder"
         )
-    if not (file := path / "tokenizer.json").is_file():
+    if not is_file(file := path / "tokenizer.json"):
         return
     document = read_json(file)
     document = document if isinstance(document, dict) else {}

@@ -37,7 +37,7 @@ from layerwise.extraction.kernels import one_attention, require_exact
 from layerwise.extraction.needs import spelled
 from layerwise.extraction.rounding import Rounding
 from layerwise.extraction.token_ids import NO_TEXTS, Texts, Wrapping, check_texts
-from layerwise.files import from_environment, n_processes, require_name, sha256_of
+from layerwise.files import from_environment, is_there, n_processes, require_name, sha256_of
 from layerwise.inputs.models import DTYPES, Model
 from layerwise.places.models import RANDOM
 
@@ -184,7 +184,7 @@ def load_model(
         TextError: for a text that the model cannot take.
     """
     path = Path(name)
-    if not path.exists():
+    if not is_there(path):
         snapshot = fetch(str(name), revision or "main", texts=texts, template=template)
         return _load(
             snapshot, str(name), snapshot.name, dtype, device, texts=texts, template=template
@@ -230,7 +230,7 @@ def load_shapes(
     """
     path, commit, download = Path(name), "", 0
     weights: Source = "shapes"
-    if path.exists():
+    if is_there(path):
         _refuse_revision(name, revision)
         said = path.resolve().name
     else:

@@ -27,7 +27,7 @@ from jaxtyping import Float
 from pydantic import Field
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_json
+from layerwise.files import is_file, read_json
 from layerwise.inputs.shapes import Loose, Whole, require_shape
 from layerwise.measures.traces import Stream
 
@@ -118,7 +118,7 @@ class HiddenStates:
 
 def open_states(folder: Path) -> HiddenStates:
     """Open a finished extraction, if all its batches are there and whole."""
-    if not (folder / "index.json").is_file():
+    if not is_file(folder / "index.json"):
         raise LayerwiseError(
             f"{folder}: no finished extraction here (index.json is missing); extract again"
         )

@@ -19,7 +19,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_text
+from layerwise.files import is_file, read_text
 from layerwise.places.result_files import TABLES
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -126,7 +126,7 @@ def read_published(folder: Path) -> Published:
 
 def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
     """Line number and cells of every row of a table of `published/`."""
-    if not path.is_file():
+    if not is_file(path):
         raise LayerwiseError(f"{path}: the table is missing; restore it from the repository")
     rows = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     try:

@@ -15,7 +15,7 @@ from pydantic import Strict as StrictField
 from typing_extensions import TypedDict
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_text
+from layerwise.files import is_file, read_text
 
 
 def _nameable(path: Path) -> Path:
@@ -139,7 +139,7 @@ def parse_yaml(place: object, text: str, again: str = "correct it") -> Any:
 
 def read_choices(path: Path, section: str) -> dict[str, Any]:
     """A section of params.yaml: what the stage of that name was left to choose."""
-    if not path.is_file():
+    if not is_file(path):
         raise LayerwiseError(f"{path}: no such file; run from the repository or give --params")
     document = read_yaml(path)
     if not isinstance(document, dict) or section not in document:

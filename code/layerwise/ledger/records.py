@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_json, sha256_of
+from layerwise.files import is_there, read_json, sha256_of
 from layerwise.inputs.published import Number
 from layerwise.inputs.shapes import Loose, Paper, Whole, require_shape
 from layerwise.ledger.claims import Decimals, Printed
@@ -114,7 +114,7 @@ def read_judged(path: Path, source: str, statistics: Path | None = None) -> dict
             statistics; naming the place of a missing field, of an unknown verdict, tolerance class,
             claim, headline, file or run, an id that is there twice, or counts of other claims.
     """
-    if not path.exists():
+    if not is_there(path):
         raise LayerwiseError(
             f"{path}: the ledger was not judged for source {source!r} yet; run `make reproduce` "
             "(or `make reproduce-full` for source measured) first"

@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 from layerwise.errors import LayerwiseError
 from layerwise.figures import INDEX
 from layerwise.figures.printed import inlined
-from layerwise.files import read_json, read_text
+from layerwise.files import is_file, read_json, read_text
 from layerwise.inputs.shapes import FileName, Loose, require_shape
 
 
@@ -69,7 +69,7 @@ class Figures:
 
 def read_figures(folder: Path) -> Figures:
     """The figures that the folder's index lists."""
-    if not (folder / INDEX).is_file():
+    if not is_file(folder / INDEX):
         raise LayerwiseError(f"{folder}: there are no figures ({INDEX}) here; draw them first")
     index = read_json(folder / INDEX)
     require_shape(folder / INDEX, Index, index, "draw the figures again")
@@ -77,7 +77,7 @@ def read_figures(folder: Path) -> Figures:
     for entry in index["figures"]:
         path = folder / f"{entry['name']}.svg"
         if entry["left_out"] is None:
-            if not path.is_file():
+            if not is_file(path):
                 raise LayerwiseError(f"{path}: this figure is missing; draw the figures again")
             about = (entry["name"], entry["analysis"], entry["caption"])
             said = entry.get("title", ""), entry.get("note", "")

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import atomic_path
+from layerwise.files import atomic_path, is_file
 
 EPOCH = "1767744000"  # 2026-01-07, as in the Makefile, unless SOURCE_DATE_EPOCH says otherwise
 # LaTeX reads and writes below the document's folder only, whatever the machine's settings allow.
@@ -31,7 +31,7 @@ def build_pdf(tex_folder: Path, name: str) -> Path:
     latexmk = shutil.which("latexmk")
     if absent := [name for name in ("latexmk", "pdflatex") if not shutil.which(name)]:
         raise NoLatexError(f"there is no {' and no '.join(absent)} on PATH; install it: {APT}")
-    if not (tex_folder / f"{name}.tex").is_file():
+    if not is_file(tex_folder / f"{name}.tex"):
         raise LayerwiseError(f"{tex_folder}: there is no {name}.tex here; render the report first")
     variables = {"SOURCE_DATE_EPOCH": EPOCH} | os.environ | CONFINED
     options = ["-pdf", "-norc", "-interaction=nonstopmode", "-halt-on-error", "-file-line-error"]

@@ -12,7 +12,7 @@ from layerwise.errors import LayerwiseError, TextError, require_extra
 from layerwise.extraction.checkpoint_folder import check_folder
 from layerwise.extraction.needs import require_address_space
 from layerwise.extraction.token_ids import Wrapping
-from layerwise.files import n_processes
+from layerwise.files import is_there, n_processes
 from layerwise.inputs.models import Dtype
 from layerwise.inputs.shapes import Device, Strict, Times, converted
 from layerwise.inputs.texts import (
@@ -124,7 +124,7 @@ def requested_of_each(
     texts = () if prompts is None else read_prompts(prompts)
     names = named(pairs), named(prompts)
     for (model, _), choices in zip(models, every, strict=True):
-        if isinstance(model, str | Path) and Path(model).exists():
+        if isinstance(model, str | Path) and is_there(Path(model)):
             check_folder(Path(model))
         if choices["out"] is not None:
             check_results_folder(choices["out"], (pairs, prompts))
