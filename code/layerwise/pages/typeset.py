@@ -11,7 +11,8 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import atomic_path, is_file
 
 EPOCH = "1767744000"  # 2026-01-07, as in the Makefile, unless SOURCE_DATE_EPOCH says otherwise
-# LaTeX reads and writes below the document's folder only, whatever the machine's settings allow.
+# LaTeX writes below the document's folder only, and reads there only where it can be told so: TeX
+# Live 2026 reads everywhere. Whatever the machine's settings allow.
 CONFINED = {"FORCE_SOURCE_DATE": "1", "openin_any": "p", "openout_any": "p", "shell_escape": "f"}
 APT = "apt-get install texlive-latex-recommended texlive-latex-extra texlive-science latexmk"
 _ABSENT = re.compile(r"File `\S+\.(sty|cls|def|fd|cfg)' not found")  # of a package, not of ours
