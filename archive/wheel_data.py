@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 JUDGED = "results/published/claims.json"
@@ -56,6 +55,8 @@ class WheelData(BuildHookInterface):  # type: ignore[misc]
 
 def is_recorded(root: Path) -> bool:
     """Whether the judged claims, and all that they follow from, are as dvc.lock records them."""
+    import yaml  # which pip installs for the build once this module said so
+
     try:
         lock = yaml.safe_load((root / "dvc.lock").read_bytes())["stages"]
         stages = [lock[name] for name in STAGES]
@@ -72,6 +73,8 @@ def is_recorded(root: Path) -> bool:
 
 
 def _chosen(params: Path) -> dict[str, Any]:
+    import yaml
+
     return dict(yaml.safe_load(params.read_bytes()))
 
 

@@ -226,6 +226,13 @@ def test_a_wheel_is_not_built_without_them(hook, tmp_path, monkeypatch):
         included(hook, tmp_path)
 
 
+def test_the_hook_says_what_it_needs_before_that_is_installed(root):
+    """pip asks it first, where nothing is but what builds."""
+    hidden = "import runpy, sys; sys.modules['yaml'] = None; runpy.run_path(sys.argv[1])"
+    hook = root / "archive" / "wheel_data.py"
+    subprocess.run([sys.executable, "-c", hidden, hook], check=True)
+
+
 # --- what the base install leaves out -----------------------------------------------------------
 
 BASE = """
