@@ -144,13 +144,12 @@ def printed(folder: Path, address: str, work: Path) -> None:
     import os
 
     from layerwise import terminal
-    from layerwise.doctor import as_document, as_text, examine, measuring
+    from layerwise.doctor import Check, as_document, as_text, examine, measuring
     from layerwise.errors import LayerwiseError
     from layerwise.inputs.upstream import MIRROR_VARIABLE, fetch
 
     os.environ[MIRROR_VARIABLE] = address
-    checks = {"data": measuring.data}
-    found = examine(checks, work)
+    found = examine({"data": Check(measuring.data, ())}, work)
     said = terminal.as_text(as_text(found))
     assert SECRET not in said, said
     assert SECRET not in json.dumps(as_document(found))

@@ -54,7 +54,13 @@ def test_what_a_reader_runs_first_asks_for_nothing_of_gnu(root, name):
 
 def test_make_lists_its_targets(root):
     """Every one that says what it is for, in a column."""
-    said = subprocess.run(["make", "help"], cwd=root, capture_output=True, text=True, check=True)
+    said = subprocess.run(
+        ["make", "--no-print-directory", "help"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     listed = dict(line.split(maxsplit=1) for line in said.stdout.splitlines())
     named = re.findall(r"^([a-z-]+):.*## (.*)$", (root / "Makefile").read_text(), re.MULTILINE)
     assert listed == dict(named)

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from layerwise.errors import LayerwiseError
+    from layerwise.pages.claim_table import claims
     from layerwise.pages.tables import Table
     from layerwise.reader.analyze import analyze
     from layerwise.reader.arrays import measure
-    from layerwise.reader.claims import claims
     from layerwise.reader.compare import compare
     from layerwise.reader.result import Result
 
@@ -46,7 +46,7 @@ _AT = {
     "analyze": "reader.analyze",
     "measure": "reader.arrays",
     "compare": "reader.compare",
-    "claims": "reader.claims",
+    "claims": "pages.claim_table",
     "Result": "reader.result",
     "Table": "pages.tables",
     "LayerwiseError": "errors",

@@ -6,4 +6,5 @@ models                          every checkpoint: commit, dtypes, shape
 texts                           pairs and prompts, in each form; `rehearsal/` has some of our own
 upstream, mirrors, notebooks    fetching what belongs to upstream
 shapes                          YAML, parameters, and any document against a declared shape
+given                           the types of what callers of the Python interface give
 """

@@ -4,6 +4,7 @@ values, records, search, pictures           what every page shows: read and chec
 html, choices, page                         the HTML page: one file, offline
 latex, typed_numbers, paper, typeset, pdfs  the LaTeX paper: templates, the gate, folder, PDFs
 tables, claim_list, run_summary             tables in Python and CSV; claims on the terminal
+claim_table                                 `layerwise.claims`: the papers' claims as a table
 trace                                       one claim: its rule, its inputs, its number computed now
 own_model                                   pages of a reader's own models
 """

@@ -11,6 +11,4 @@ compare         `layerwise.compare`: the result files of several models, as `res
 results_folder  who writes to a folder, and what is replaced there
 checked         what is checked of a model before any pass, and the room that a run needs
 plan            the dry run: everything but the passes; `duration` says how long these will take
-claims          `layerwise.claims`: the papers' claims as a table
-given           the types of what callers give
 """

@@ -17,13 +17,13 @@ from layerwise.experiments.reduction import measure as reduced
 from layerwise.extraction.checkpoint_config import BLOCKS
 from layerwise.extraction.store import BEFORE_NORM, Layer, digest_of_texts
 from layerwise.files import require_name
+from layerwise.inputs.given import Draw, Folder, Layers
 from layerwise.inputs.measured import tables_of_reader
 from layerwise.inputs.shapes import Strict, converted
 from layerwise.inputs.texts import StatementPairs, read_pairs
 from layerwise.measures.uniformity import NORM_OFFSET
 from layerwise.measures.values import sampled_layers
 from layerwise.pages.own_model.of_one import page_of
-from layerwise.reader.given import Draw, Folder, Layers
 from layerwise.reader.papers import papers
 from layerwise.reader.result import Result
 from layerwise.reader.results_folder import alone, check_results_folder

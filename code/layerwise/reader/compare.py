@@ -8,11 +8,11 @@ from typing import Any, NotRequired
 from layerwise.analyses import OF_READER, scaling
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import read_json, sha256_of
+from layerwise.inputs.given import Folder
 from layerwise.inputs.shapes import Loose, converted, require_shape
 from layerwise.pages.own_model.across import page_of
 from layerwise.places.folders import STATES
 from layerwise.places.models import RANDOM
-from layerwise.reader.given import Folder
 from layerwise.reader.papers import papers
 from layerwise.reader.result import Document, Result
 from layerwise.reader.result_shapes import AGAIN, require_whole

@@ -13,6 +13,7 @@ from layerwise.extraction.checkpoint_folder import check_folder
 from layerwise.extraction.needs import require_address_space
 from layerwise.extraction.token_ids import Wrapping
 from layerwise.files import is_there, n_processes
+from layerwise.inputs.given import PLAIN, Draw, Folder, Layers
 from layerwise.inputs.models import Dtype
 from layerwise.inputs.shapes import Device, Strict, Times, converted
 from layerwise.inputs.texts import (
@@ -22,7 +23,6 @@ from layerwise.inputs.texts import (
     read_pairs,
     read_prompts,
 )
-from layerwise.reader.given import PLAIN, Draw, Folder, Layers
 from layerwise.reader.results_folder import check_results_folder, check_states_folder
 
 

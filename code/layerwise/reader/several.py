@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.errors import LayerwiseError
+from layerwise.inputs.given import Folder
 from layerwise.inputs.shapes import converted
-from layerwise.reader.given import Folder
 from layerwise.reader.request import Request, requested_of_each
 from layerwise.reader.results_folder import PART, check_comparison_folder
 

@@ -2,7 +2,6 @@
 
 from typing import Annotated, Any
 
-import numpy as np
 from pydantic import BeforeValidator
 from pydantic import Strict as Exact
 
@@ -10,8 +9,11 @@ from layerwise.inputs.shapes import Place, Seed
 
 
 def _plain(given: Any) -> Any:
-    """Numbers of NumPy, and several in another kind of list, as Python's own; nothing else."""
-    given = given.tolist() if isinstance(given, np.generic | np.ndarray) else given
+    """Numbers of NumPy, and several in another kind of list, as Python's own; nothing else.
+
+    NumPy is not imported for it: reading the claims does without.
+    """
+    given = given.tolist() if type(given).__module__ == "numpy" else given
     return list(given) if isinstance(given, tuple | range | set | frozenset) else given
 
 

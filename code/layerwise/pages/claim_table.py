@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from layerwise.errors import system_in_words
+from layerwise.inputs.given import PLAIN, Folder
 from layerwise.inputs.shapes import Strict, Whole, converted
 from layerwise.ledger.words import names_here
 from layerwise.pages.claim_list import OF_CSV, Listing, list_claims
@@ -11,7 +12,6 @@ from layerwise.pages.records import readable, view
 from layerwise.pages.tables import SHOWN, Table
 from layerwise.pages.values import value_text
 from layerwise.places.home import here
-from layerwise.reader.given import PLAIN, Folder
 
 
 class Choices(Strict):
