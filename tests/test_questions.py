@@ -93,6 +93,8 @@ def test_every_question_and_choice_has_its_words() -> None:
         choice for question in QUESTIONS.values() for choice in question.choices
     }
     assert text("category_out/tech_philosophy") == "without one category: tech philosophy"
+    with pytest.raises(LayerwiseError, match=r"claims\.json .*, found 'nobody'; analyse and judge"):
+        text("nobody/tech_philosophy")
 
 
 # --- print ----------------------------------------------------------------------------------------

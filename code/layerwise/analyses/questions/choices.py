@@ -4,6 +4,7 @@ from typing import Any
 
 from layerwise.analyses.evidence import Entry, Evidence
 from layerwise.analyses.questions.question import PUBLISHED
+from layerwise.errors import LayerwiseError
 from layerwise.inputs.published import NotMeasured, pointer
 from layerwise.places.models import EXTRACTIONS, READER
 from layerwise.places.result_files import BEYOND, CHOICES_FILE
@@ -74,8 +75,17 @@ TEXTS = {
 
 
 def text(choice: str) -> str:
-    """A choice in words: `category_out/lifestyle` is "without one category: lifestyle"."""
+    """A choice in words: `category_out/lifestyle` is "without one category: lifestyle".
+
+    Raises:
+        LayerwiseError: for one that there is not.
+    """
     of, _, part = choice.partition("/")
+    if of not in TEXTS:
+        raise LayerwiseError(
+            f"claims.json or questions.json: a choice of method must be one of {len(TEXTS)} that "
+            f"`analyses/questions/choices.py` lists, found {of!r:.80}; analyse and judge again"
+        )
     return f"{TEXTS[of]}: {part.replace('_', ' ')}" if part else TEXTS[of]
 
 
