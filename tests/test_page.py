@@ -219,6 +219,8 @@ FACT |= {"gives": "", "follows": ""}
          r"claims\.0: inputs: must be in the list of files, found 'f\.json'; judge"),
         (judged([record("p2.a") | {"provenance": ORIGIN | {"runs": ["gpt2/sweep"]}}]),
          r"claims\.0\.provenance\.runs: must be in the list of runs, found 'gpt2/sweep'; judge"),
+        (judged([]) | {"statistics": {"x" * 9999: ""}},
+         r"statistics\.x{50,100}: must match pattern .*; judge the ledger again"),
         (judged([record("p2.a")]) | {"counts": {"paper2": {"differs": 1}}},
          r"counts: must be those of its claims, they are not; judge the ledger again"),
         (judged([record("p2.a", decimals=-400)]), r"decimals.*: must be greater than or equal to"),

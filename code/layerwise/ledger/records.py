@@ -90,7 +90,7 @@ class Judged(Loose):
 
     source: Literal["published", "measured"]
     counts: dict[str, dict[str, int]]
-    statistics: dict[str, str]
+    statistics: dict[Annotated[str, Field(pattern=r"^[a-z0-9_/]{1,100}\.json$")], str]
     inputs: dict[str, str]
     headlines: list[dict[str, Any]]
     findings: list[dict[str, Any]]
