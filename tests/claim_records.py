@@ -62,7 +62,13 @@ def judged(records: list[dict[str, Any]], source: str = "published", **fields: A
     counts: dict[str, Counter[str]] = {}
     for entry in records:
         counts.setdefault(f"paper{entry['paper']}", Counter())[entry["verdict"]] += 1
-    document = {"source": source, "counts": counts, "statistics": {}, "inputs": {}}
+    document = {
+        "source": source,
+        "counts": counts,
+        "statistics": {},
+        "inputs": {},
+        "judged_from": {},
+    }
     return document | {"headlines": [], "findings": [], "story": [], "claims": records} | fields
 
 
@@ -74,11 +80,19 @@ def note_statistics(claims: Path, folder: Path) -> None:
 SVG = '<svg viewBox="0 0 400 300" width="400" height="300"><text>drawn</text></svg>\n'
 
 
+ANSWERED = {
+    "stands": {"published": "yes"},
+    "depends on a choice": {"published": "yes", "other": "no"},
+    "undecided": {"published": "undecided"},
+    "does not follow": {"published": "no"},
+}
+
+
 def headline(name: str, grade: str = "stands", **fields: Any) -> dict[str, Any]:
-    """A graded headline of Paper 2."""
+    """A graded headline of Paper 2; its answers are such that they give the grade."""
     texts = {"short": "r falls", "says": "r falls.", "where": "abstract", "reason": "It does."}
-    rests = {"parts": [], "choices": {}, "asked": [], "without": {}, "as_random": False}
-    rests |= {"caveats": [], "power": ""}
+    rests = {"parts": [], "choices": ANSWERED.get(grade, {}), "asked": [], "without": {}}
+    rests |= {"caveats": [], "power": "", "as_random": False}
     texts["numbers"] = "1 of 1 as printed"
     return {"id": name, "paper": 2, "grade": grade, **texts, **rests} | fields
 

@@ -44,7 +44,7 @@ def pages(root: Path, once: Any, results: Path, analyzed: Any) -> dict[str, Path
                 [record("p2.a", verdict="differs", inputs=["beyond/ours#/x"])],
                 "measured",
                 random_weights=True,
-                headlines=[headline("p2.r", parts=[part])],
+                headlines=[headline("p2.r", "does not follow", parts=[part])],
             )
             stage.run("measured", **vars(of_random))
             other = layerwise.analyze(twin_folder("gpt2"), **EXAMPLE, without=["spectral"])

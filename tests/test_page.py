@@ -21,7 +21,8 @@ from layerwise.files import revealed, write_json
 from layerwise.inputs.models import read_models
 from layerwise.ledger.findings import relative_difference
 from layerwise.ledger.headlines import read_headlines
-from layerwise.ledger.records import read_judged
+from layerwise.ledger.records import hashes_judged_from, read_judged
+from layerwise.ledger.records import judged as judged_claims
 from layerwise.ledger.sentences import Said
 from layerwise.ledger.verdicts import AS_RANDOM, VERDICTS
 from layerwise.ledger.words import display_names, in_words, named
@@ -31,6 +32,7 @@ from layerwise.pages.page import beside, by_weight
 from layerwise.pages.pictures import Picture
 from layerwise.pages.records import entries, readable, view
 from layerwise.pages.values import short_text, value_text, with_signs
+from layerwise.places.home import REPOSITORY
 from layerwise.places.result_files import LAYERS
 from layerwise.steps import page as stage
 from parsed_page import Page, unpacked
@@ -229,6 +231,8 @@ FACT |= {"gives": "", "follows": ""}
         (judged([record("p2.a", control={"draws": 1})]), r"control\.give: missing; judge"),
         (judged([], headlines=[headline("p2.h", "fine")]), r"0\.grade: must be .*, found 'fine'"),
         (judged([], headlines=[headline("p2.h", paper=4)]), r"0\.paper: must be 1, .*, found 4"),
+        (judged([], headlines=[headline("p2.h", choices={"published": "no"})]),
+         r"headline p2\.h: .* the grade is 'does not follow', found 'stands'; judge"),
         (judged([], headlines=[headline("p2.h", as_random="no")]),
          r"0\.as_random: must be a valid boolean, found 'no'"),
         (judged([], headlines=[headline("p2.h", choices={"published": "maybe"})]),
@@ -239,6 +243,50 @@ def test_judged_refused(tmp_path: Path, document: dict[str, Any], message: str) 
     write_json(tmp_path / "claims.json", document)
     with pytest.raises(LayerwiseError, match=rf"claims\.json: .*{message}"):
         read_judged(tmp_path / "claims.json", "published")
+
+
+@pytest.fixture
+def judged_repository(tmp_path: Path) -> Path:
+    """A repository with a ledger, a published table, and what was judged from them."""
+    for mark in (*REPOSITORY, "claims/paper1/a.yaml", "published/paper1.csv"):
+        (tmp_path / mark).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / mark).write_text("as it was")
+    behind = hashes_judged_from(tmp_path / "claims", tmp_path / "published")
+    write_json(tmp_path / "results/published/claims.json", judged([], judged_from=behind))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "file", [None, "claims/paper1/a.yaml", "published/paper1.csv", "claims/paper2/new.yaml"]
+)
+def test_claims_judged_from_other_files_say_so(
+    judged_repository: Path, capsys: pytest.CaptureFixture[str], file: str | None
+) -> None:
+    if file is not None:
+        (judged_repository / file).parent.mkdir(exist_ok=True)
+        (judged_repository / file).write_text("changed")
+    results = judged_repository / "results"
+    judged_claims("published", results)
+    said = capsys.readouterr().err
+    assert (file or "") in said
+    assert bool(said) == (file is not None)
+    (results / "published" / "statistics").mkdir()
+    path = results / "published" / "claims.json"
+    if file is None:
+        read_judged(path, "published", results / "published" / "statistics")
+    else:
+        with pytest.raises(LayerwiseError, match=rf"judged from other files \({file}\)"):
+            read_judged(path, "published", results / "published" / "statistics")
+
+
+def test_outside_a_repository_no_file_is_compared(
+    judged_repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A wheel brings the judged claims, and of what they follow from some files only."""
+    (judged_repository / "dvc.yaml").unlink()
+    (judged_repository / "claims/paper1/a.yaml").unlink()
+    judged_claims("published", judged_repository / "results")
+    assert capsys.readouterr().err == ""
 
 
 def test_svg_refused() -> None:
@@ -419,7 +467,13 @@ def part(number: int, text: str) -> dict[str, Any]:
 def page_of(folder: Path, root: Path, texts: tuple[str, ...]) -> str:
     headlines = [
         headline(
-            f"p2.{text}", says=text, where=text, reason=text, short=text, parts=[part(number, text)]
+            f"p2.{text}",
+            "does not follow",
+            says=text,
+            where=text,
+            reason=text,
+            short=text,
+            parts=[part(number, text)],
         )
         for number, text in enumerate(texts)
     ]

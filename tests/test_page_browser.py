@@ -72,7 +72,7 @@ def made_up() -> list[dict[str, Any]]:
 def central() -> dict[str, Any]:
     """A central claim that rests on one of them."""
     part = {"claim": "p1.table_3.row.3", "verdict": "differs", "concludes": True}
-    return headline("p1.folded", parts=[part])
+    return headline("p1.folded", "does not follow", parts=[part])
 
 
 @pytest.fixture(scope="module")
@@ -434,7 +434,8 @@ def test_nothing_of_a_hostile_page_runs(window: Browser, tmp_path: Path, root: P
         for n, text in enumerate(TEXTS)
     ]
     headlines = [
-        headline(f"p2.{part['claim']}", says=part["claim"], parts=[part]) for part in parts
+        headline(f"p2.{part['claim']}", "does not follow", says=part["claim"], parts=[part])
+        for part in parts
     ]
     made = folders(tmp_path, root, hostile_claims(TEXTS), headlines=headlines)
     stage.run("published", **vars(made))

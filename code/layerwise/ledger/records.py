@@ -13,12 +13,15 @@ from layerwise.inputs.published import Number
 from layerwise.inputs.shapes import Loose, Paper, Whole, require_shape
 from layerwise.ledger.claims import Decimals, Printed
 from layerwise.ledger.findings import Finding
-from layerwise.ledger.headlines import Headline
+from layerwise.ledger.headlines import Headline, grade
 from layerwise.ledger.story import Paragraph
 from layerwise.ledger.verdicts import TOLERANCES, VERDICTS, count_verdicts
-from layerwise.places.home import judged_claims
+from layerwise.places.home import REPOSITORY, judged_claims
+from layerwise.progress import say
 
 AGAIN = "judge the ledger again"
+REMAKE = {"published": "make reproduce", "measured": "dvc repro judge@measured"}
+JUDGED_FROM = ("claims", "published")  # the folders of the repository
 
 
 class Provenance(Loose):
@@ -91,6 +94,7 @@ class Judged(Loose):
     source: Literal["published", "measured"]
     counts: dict[str, dict[str, int]]
     statistics: dict[Annotated[str, Field(pattern=r"^[a-z0-9_/]{1,100}\.json$")], str]
+    judged_from: dict[str, str]
     inputs: dict[str, str]
     headlines: list[dict[str, Any]]
     findings: list[dict[str, Any]]
@@ -102,8 +106,15 @@ class Judged(Loose):
 
 
 def judged(source: str, results: Path) -> dict[str, Any]:
-    """The judged claims of a source, of the folder of all results."""
-    return read_judged(judged_claims(source, results), source)
+    """The judged claims of a source, of the folder of all results.
+
+    A line on stderr says if the repository around that folder has changed since they were judged.
+    """
+    document = read_judged(judged_claims(source, results), source)
+    if changed := changed_files(document, results):
+        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        say(f"judged from other files ({changed[0]}{more}); run `{REMAKE[source]}`")
+    return document
 
 
 def read_judged(path: Path, source: str, statistics: Path | None = None) -> dict[str, Any]:
@@ -137,10 +148,29 @@ def read_judged(path: Path, source: str, statistics: Path | None = None) -> dict
             )
     if document["counts"] != by_paper(document["claims"]):
         raise LayerwiseError(f"{path}: counts: must be those of its claims, they are not; {AGAIN}")
+    _require_own_grades(path, document)
     if statistics:
         gone = dict.fromkeys(document["statistics"], "")
         require_judged(document, gone | hashes_of(statistics), statistics)
+        if changed := changed_files(document, path.parents[1]):
+            raise LayerwiseError(
+                f"{path}: judged from other files ({changed[0]}); "
+                f"run `dvc repro judge@{source}` first"
+            )
     return document
+
+
+def _require_own_grades(path: Path, document: dict[str, Any]) -> None:
+    """Grade every headline again from its verdicts and answers, and refuse another grade."""
+    claims = {record["id"]: record for record in document["claims"]}
+    for headline in document["headlines"]:
+        concluding = [claims[part["claim"]] for part in headline["parts"] if part.get("concludes")]
+        own = grade(concluding, headline["choices"], as_random=headline["as_random"])
+        if headline["grade"] != own:
+            raise LayerwiseError(
+                f"{path}: headline {headline['id']}: by its verdicts and answers the grade is "
+                f"{own!r}, found {headline['grade']!r}; {AGAIN}"
+            )
 
 
 def by_paper(records: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
@@ -172,10 +202,34 @@ def _references(document: dict[str, Any]) -> Iterator[tuple[str, str, str, Colle
             yield f"findings.{number}.headline", "headlines", one["headline"], headlines
 
 
-def hashes_of(statistics: Path) -> dict[str, str]:
-    """SHA-256 by name of every file of statistics, those of replicates and draws too."""
-    files = sorted(statistics.rglob("*.json"))
-    return {file.relative_to(statistics).as_posix(): sha256_of(file) for file in files}
+def hashes_of(folder: Path, pattern: str = "*.json") -> dict[str, str]:
+    """SHA-256 by relative path of every file below a folder: statistics, those of draws too."""
+    files = sorted(path for path in folder.rglob(pattern) if path.is_file())
+    return {file.relative_to(folder).as_posix(): sha256_of(file) for file in files}
+
+
+def hashes_judged_from(claims: Path, published: Path) -> dict[str, str]:
+    """SHA-256 of the ledger's files and of the published numbers, by path in the repository."""
+    folders = zip(JUDGED_FROM, (claims, published), strict=True)
+    return {
+        f"{name}/{path}": sha256
+        for name, folder in folders
+        for pattern in ("*.yaml", "*.csv")
+        for path, sha256 in hashes_of(folder, pattern).items()
+    }
+
+
+def changed_files(document: Mapping[str, Any], results: Path) -> list[str]:
+    """The files of the ledger and published numbers that are not as they were when judged.
+
+    Empty where RESULTS is not the folder of a repository: a wheel brings some of these files only.
+    """
+    root = results.parent
+    if not all((root / mark).exists() for mark in REPOSITORY):
+        return []
+    now = hashes_judged_from(*(root / folder for folder in JUDGED_FROM))
+    then = document["judged_from"]
+    return sorted(path for path in now.keys() | then.keys() if now.get(path) != then.get(path))
 
 
 def require_judged(document: dict[str, Any], found: Mapping[str, str], statistics: Path) -> None:

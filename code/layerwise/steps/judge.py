@@ -9,7 +9,7 @@ from layerwise.inputs.models import read_models
 from layerwise.inputs.published import read_published
 from layerwise.ledger.judging import input_hashes, judge_ledger, read_sides
 from layerwise.ledger.origins import Origins
-from layerwise.ledger.records import by_paper, hashes_of
+from layerwise.ledger.records import by_paper, hashes_judged_from, hashes_of
 from layerwise.ledger.tally import in_short
 from layerwise.steps import Place, Source, program
 
@@ -42,8 +42,13 @@ def run(
     else:
         behind = origins.document(records, numbers)
     document = {
-        "source": source, "counts": counts, "statistics": hashes_of(statistics), **behind, **judged
-    }  # fmt: skip
+        "source": source,
+        "counts": counts,
+        "statistics": hashes_of(statistics),
+        "judged_from": hashes_judged_from(claims, published),
+        **behind,
+        **judged,
+    }
     grades = Counter(headline["grade"] for headline in judged["headlines"])
     with together(out.parent) as part:
         write_json(part / out.name, document)
