@@ -8,7 +8,7 @@ import torch
 from layerwise import analyze
 from layerwise.analyses.questions import QUESTIONS
 from layerwise.analyses.questions.answers import Answer
-from layerwise.analyses.questions.beside import again, controlled, replicated, share
+from layerwise.analyses.questions.beside import Again, again, controlled, replicated, share
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.load import load_model, with_random_weights
 from layerwise.statistics.estimates import without_interval
@@ -40,6 +40,13 @@ def test_random_weights_are_counted_by_question_and_what_has_too_few_units_is_no
     assert share(document) == (1, 2)
     assert document["answers"]["early"]["drawn"] == [0.1, 0.4]
     assert document["answers"]["early"]["words"] == ["no", "yes"]
+
+
+def test_a_draw_without_an_answer_does_not_agree() -> None:
+    document = controlled([answer(0.5)], [[answer(0.4)], [], [answer(0.6)]])
+    assert document["answers"]["late"]["words"].count("yes") == 2
+    assert again(document, "late") == Again(3, 2)
+    assert share(document) == (0, 1)
 
 
 def test_random_weights_stand_beside_a_model_and_leave_it_alone() -> None:

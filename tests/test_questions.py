@@ -16,9 +16,11 @@ from layerwise.analyses import TABLES
 from layerwise.analyses.categories import decisive_category
 from layerwise.analyses.derivation import Derivation, derive, evidence_of
 from layerwise.analyses.evidence import Evidence
+from layerwise.analyses.gain_files import Rows
 from layerwise.analyses.questions import QUESTIONS
 from layerwise.analyses.questions.answers import answers, in_print, over_models
 from layerwise.analyses.questions.choices import TEXTS, text
+from layerwise.analyses.questions.of_gains import beyond_one, density_gain
 from layerwise.analyses.questions.of_pairs import mean_over
 from layerwise.analyses.questions.question import (
     MEANINGS,
@@ -35,7 +37,7 @@ from layerwise.analyses.questions.table import cells, documents
 from layerwise.errors import LayerwiseError
 from layerwise.experiments.of_pairs import choices
 from layerwise.experiments.reduction import measure
-from layerwise.inputs.measured import measured
+from layerwise.inputs.measured import measured, tables_of_reader
 from layerwise.inputs.published import NotMeasured, Published
 from layerwise.places.result_files import CHOICES_FILE, DATASET, PAPER1, SWEEP
 from layerwise.statistics.bootstrap import Draws
@@ -338,6 +340,48 @@ def test_the_papers_models_beside_a_reader_are_the_printed_answers(
     for name in QUESTIONS:
         expected = {m: of["value"] for (m, c), of in answered(work, name).items() if c == PUBLISHED}
         assert list(printed[name].values()) == list(expected.values())
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_tuned_gain_counts_towards_the_side_of_its_base(side: int) -> None:
+    """Of bases below 1 as well: none was published."""
+    gains = {"base": [1.2, 1.3], "instruct": [1.1, 1.3, 0.9]}
+    rows = [
+        {"Variant": variant, "Last_Gain": 1 + side * (gain - 1)}
+        for variant, of_prompts in gains.items()
+        for gain in of_prompts
+    ]
+    family = Rows(Evidence(tables_of_reader({"it": rows}), DRAWS)["it"])
+    expected = stats.ttest_1samp(np.array(gains["instruct"]) - 1, 0).confidence_interval()
+    estimate = beyond_one(family)
+    assert estimate.value == pytest.approx(0.1)
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(expected))
+
+
+@dataclasses.dataclass(frozen=True)
+class Surveyed:
+    """A model of some heads of width 20, whose gain has a narrow interval."""
+
+    entry: Any
+    gain: float
+
+    def reading(self, name: str) -> Estimate:
+        return Estimate(self.gain, self.gain - 0.01, self.gain + 0.01, 9, "prompts")
+
+
+def test_half_of_the_models_damp() -> None:
+    """Either constant guess is then right on half of them; the rule is held against expansion."""
+    dense, sparse = ({"n_heads": n, "d_model": 20 * n} for n in (4, 3))
+    groups = [(dense, 0.9)] * 3 + [(dense, 1.1)] + [(sparse, 1.1)] * 2
+    tables = tables_of_reader({str(n): shape for n, (shape, _) in enumerate(groups)})
+    evidence = Evidence(tables, DRAWS)
+    found = {str(n): Surveyed(evidence[str(n)], gain) for n, (_, gain) in enumerate(groups)}
+    estimate = density_gain(found)  # type: ignore[arg-type]
+    assert estimate.value == pytest.approx(5 / 6 - 3 / 6)
+    low, high = stats.binomtest(3, 4).proportion_ci()  # right where expansion is wrong: 3 of 4
+    assert (estimate.low, estimate.high) == pytest.approx(
+        ((2 * low - 1) * 4 / 6, (2 * high - 1) * 4 / 6)
+    )
 
 
 def test_a_question_is_frozen() -> None:

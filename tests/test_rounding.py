@@ -94,6 +94,20 @@ def test_a_replicate_depends_on_its_seed_and_text_alone() -> None:
     assert not torch.equal(first[2], another[2])
 
 
+def test_two_passes_of_a_replicate_carry_different_noise() -> None:
+    """The same states, as passes over two texts: equal noise would cancel in every difference."""
+    noise, ones = Rounding(3), torch.ones(4000, dtype=torch.float16)
+    drawn = []
+    for tokens in ([[5, 6]], [[5, 7]], [[5, 6]]):
+        noise.begin(None, (), {"input_ids": torch.tensor(tokens)})
+        drawn.append([noise(ones) - 1 for _ in range(2)])
+    (first, second), (other, _), (repeated, _) = drawn
+    assert torch.equal(first, repeated)
+    for different in (second, other):
+        moved_together = ((first != 0) & (first == different)).float().mean()
+        assert 0 < moved_together < 2 * (1 / 12) ** 2  # as often as chance has it, half of them
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_afterwards_the_model_is_as_it_was(fails: bool) -> None:
     """Its weights were stored in float32 and rounded by loading, so they move too: and go back."""

@@ -20,7 +20,7 @@ from layerwise.analyses import (
     validation,
 )
 from layerwise.analyses.evidence import Evidence
-from layerwise.analyses.gain_files import dampens, share
+from layerwise.analyses.gain_files import Rows, dampens, share
 from layerwise.analyses.sequence_gains import ratios
 from layerwise.errors import LayerwiseError
 from layerwise.inputs.measured import tables_of_reader
@@ -50,6 +50,25 @@ def profile(peak, n_layers=32):
 def model(last):
     """One whose density of heads, 4 over 20, is at the limit."""
     return entry({"n_heads": 4, "d_model": 80, "all_layer_gains": [last, 1.0]})
+
+
+def tuning(base, tuned):
+    """A family of a base model and its tuned version, two prompts each around these gains."""
+    rows = [
+        {"Family": "it", "Variant": variant, "Last_Gain": mean + side}
+        for variant, mean in (("base", base), ("instruct", tuned))
+        for side in (-0.05, 0.05)
+    ]
+    return Rows(Evidence(tables_of_reader({"it": rows}), DRAWS)["it"])
+
+
+def surveyed(*gains):
+    """A survey of such models; each is foretold to damp, as its density is at the limit."""
+    group = {
+        f"m{number}": {"n_heads": 4, "d_model": 80, "all_layer_gains": [gain, 1.0]}
+        for number, gain in enumerate(gains)
+    }
+    return entry({"tested_results": group})
 
 
 # a rule, and by word what it is said of: one value, or the arguments
@@ -87,6 +106,11 @@ WORDS = [
     (lambda last: lab_heritage.signature([model(last)]),
      {"DAMPENER": [0.949], "NEUTRAL": [0.95, 1.05], "EXPANDER": [1.051]}),
     (lambda last: crowding.foretold([model(last)])[0], {True: [0.9], False: [1.0]}),
+    (lambda *gains: crowding.verdict(surveyed(*gains)),
+     {"FALSIFIED": [(0.9, 1.1, 1.1)], "PARTIAL": [(0.9, 1.1), (0.9, 0.9, 1.1)],
+      "VALIDATED": [(0.9, 0.9, 0.9, 1.1)]}),
+    (lambda *gains: twins.same_side(tuning(*gains)),
+     {True: [(1.2, 1.1), (0.8, 0.9)], False: [(1.2, 0.9), (0.8, 1.1)]}),
     (twins.effect, {"DAMPENS": [-0.06], "NEUTRAL": [-0.05, 0.05], "AMPLIFIES": [0.06]}),
     # Paper 1
     (calibration.paper_status, {"Pass": [(ACROSS, -0.29), ((0.0, 0.02), 0.1)],
