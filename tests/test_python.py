@@ -717,7 +717,7 @@ def test_what_is_no_model_is_refused() -> None:
     model, tokenizer = loaded()
     for given, of, message in (
         (torch.nn.Linear(2, 2), tokenizer, r"a causal language model of .*, found Linear \(None\)"),
-        (model, None, "needs its tokenizer beside it: give tokenizer="),
+        (model, None, "needs its tokenizer of transformers beside it, found .*: give tokenizer="),
         (None, None, "a model must be a folder, a hub id, or a causal .*, found NoneType"),
         (loaded()[0].double(), tokenizer, "dtype must be one of .*, found 'float64'"),
     ):

@@ -55,9 +55,10 @@ def extract(
     model's dtype, the first token dropped whatever it is; the mean over all tokens, the last and
     the first token are stored beside it. NLL is the mean over the T-1 predicted tokens, nats.
     Work goes on in `<folder>.partial`; a second call resumes it, and returns a finished
-    extraction of the same inputs at once. Under a launcher every process takes whole batches.
-    A batch that does not fit into memory is run in smaller parts, which `smaller_batches` of the
-    index records: {number of the batch: texts at a time}.
+    extraction of the same inputs at once. A model in memory is always run anew: no digest covers
+    its hooks. Under a launcher every process takes whole batches. A batch that does not fit into
+    memory is run in smaller parts, which `smaller_batches` of the index records: {number of the
+    batch: texts at a time}.
 
     Args:
         template: what every statement is put into before it is tokenised (see `render`).
@@ -156,7 +157,7 @@ def _partial(
     fingerprint = hashlib.sha256(json.dumps(index, sort_keys=True).encode()).hexdigest()
     sizes = (checkpoint.hidden_size, checkpoint.n_layers, checkpoint.dtype)
     n_bytes = kept_bytes(len(ids["statements"]), sum(lengths["prompts"]), *sizes)
-    return Partial(folder, fingerprint, batches, n_bytes)
+    return Partial(folder, fingerprint, batches, n_bytes, resumes=not checkpoint.in_memory)
 
 
 def _run_all(

@@ -55,6 +55,23 @@ def require_exact(device: str) -> None:
 
 
 @contextlib.contextmanager
+def own_arithmetic(*devices: torch.device) -> Iterator[None]:
+    """Inside the block the caller's autocast, default device and default dtype are out of force.
+
+    A notebook under Accelerate runs in autocast: a float32 model would compute in bfloat16.
+    """
+    dtype = torch.get_default_dtype()
+    with contextlib.ExitStack() as stack:
+        for kind in {"cpu", *(device.type for device in devices)} - {"meta"}:
+            stack.enter_context(torch.autocast(kind, enabled=False))
+        if torch.get_default_device().type != "cpu":
+            stack.enter_context(torch.device("cpu"))
+        stack.callback(torch.set_default_dtype, dtype)
+        torch.set_default_dtype(torch.float32)
+        yield
+
+
+@contextlib.contextmanager
 def one_attention(device: torch.device) -> Iterator[None]:
     """Inside the block a GPU's fused attention has one kernel, `math`; a CPU's are torch's own."""
     with contextlib.ExitStack() as stack:

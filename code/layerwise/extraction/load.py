@@ -33,7 +33,7 @@ from layerwise.extraction.checkpoint_tokenizer import Declaration, declare
 from layerwise.extraction.families import FAMILIES
 from layerwise.extraction.hub import ahead, fetch, whole
 from layerwise.extraction.hub_answers import explained
-from layerwise.extraction.kernels import one_attention, require_exact
+from layerwise.extraction.kernels import one_attention, own_arithmetic, require_exact
 from layerwise.extraction.needs import spelled
 from layerwise.extraction.rounding import Rounding
 from layerwise.extraction.token_ids import NO_TEXTS, Texts, Wrapping, check_texts
@@ -64,6 +64,8 @@ class Checkpoint:
     dtype: str
     folder: Path | None = None  # config, tokenizer and weights; None: the weights are no file's
     tokenizer_sha256: str = ""  # of `digest_of_tokenizer`; empty where it has no files
+    # a hook, a buffer or a patched method is part of no digest: such a model is measured anew
+    in_memory: bool = False
     rounding: Rounding | None = None  # the noise of a replicate
 
     @property
@@ -115,15 +117,28 @@ def kernel_of(model: Any, wanted: str) -> str:
 def attention_kernel(model: Any, wanted: str) -> Iterator[None]:
     """Inside the block attention is `eager` or, where the architecture has it, `sdpa`.
 
-    What torch takes for `sdpa` is in `kernels`: on a GPU one and the same for every shape.
+    No module is in training mode, and the arithmetic is ours (`own_arithmetic`). What torch takes
+    for `sdpa` is in `kernels`: on a GPU one and the same for every shape.
     """
     usual = model.config._attn_implementation
     model.config._attn_implementation = kernel_of(model, wanted)
     try:
-        with one_attention(model.device):
+        with one_attention(model.device), own_arithmetic(model.device), evaluating(model):
             yield
     finally:
         model.config._attn_implementation = usual
+
+
+@contextlib.contextmanager
+def evaluating(model: Any) -> Iterator[None]:
+    """Inside the block no module is in training mode; afterwards each is as it was."""
+    training = [module for module in model.modules() if module.training]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module in training:
+            module.training = True
 
 
 @contextlib.contextmanager
@@ -204,7 +219,7 @@ def with_random_weights(checkpoint: Checkpoint, draw: int) -> Checkpoint:
     """
     model = checkpoint.model
     device = "auto" if getattr(model, "hf_device_map", None) else str(model.device)
-    with quiet():
+    with quiet(), own_arithmetic(model.device):
         drawn = _draw_weights(
             checkpoint.name, draw, copy.deepcopy(model.config), checkpoint.dtype, device
         )
@@ -262,7 +277,8 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
 
     Raises:
         LayerwiseError: for anything but a causal model of transformers whose layout and dtype are
-            known, with its tokenizer and a printable name.
+            known, whose parts give the logits that it gives, with its tokenizer and a printable
+            name.
     """
     family = getattr(getattr(model, "config", None), "model_type", None)
     is_model = isinstance(model, transformers.PreTrainedModel)
@@ -284,27 +300,71 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
             "a loaded model must have its weights, found some on the device meta; load it with "
             "from_pretrained"
         )
-    if not callable(tokenizer):
+    if not isinstance(tokenizer, transformers.PreTrainedTokenizerBase):
         raise LayerwiseError(
-            "a loaded model needs its tokenizer beside it: give tokenizer=AutoTokenizer."
-            "from_pretrained(...) of the same checkpoint"
+            "a loaded model needs its tokenizer of transformers beside it, found "
+            f"{type(tokenizer).__name__}: give tokenizer=AutoTokenizer.from_pretrained(...) of the "
+            "same checkpoint"
         )
     name = str(model.name_or_path or type(model).__name__)
     name = Path(name).resolve().name if Path(name).exists() else name
     require_name("the name_or_path of the model", name)
+    revision = f"sha256:{_digest_of_weights(model)}"
+    require_exact(model.device.type)
+    with tempfile.TemporaryDirectory() as saved:
+        tokenizer.save_pretrained(saved)
+        of_tokenizer = digest_of_tokenizer(Path(saved))
+    display = name.rpartition("/")[2]
+    checkpoint = Checkpoint(
+        model, tokenizer, name, display, revision, dtype, None, of_tokenizer, in_memory=True
+    )
+    _require_its_own_logits(checkpoint)
+    return checkpoint
+
+
+def _digest_of_weights(model: Any) -> str:
+    """SHA-256 of names, shapes and bytes of all that a loaded model would save."""
     digest = hashlib.sha256()
     for key, weight in model.state_dict().items():
+        if not torch.is_tensor(weight):
+            raise LayerwiseError(
+                f"every weight of a loaded model must be a tensor, found {key} as "
+                f"{type(weight).__name__}: a quantised model has packed weights; give the model "
+                "before it was quantised"
+            )
         digest.update(f"{key} {tuple(weight.shape)} ".encode())
-        digest.update(weight.detach().cpu().reshape(-1).contiguous().view(torch.uint8).numpy())
-    revision = f"sha256:{digest.hexdigest()}"
-    require_exact(model.device.type)
-    of_tokenizer = ""
-    if hasattr(tokenizer, "save_pretrained"):  # not of any function that gives ids
-        with tempfile.TemporaryDirectory() as saved:
-            tokenizer.save_pretrained(saved)
-            of_tokenizer = digest_of_tokenizer(Path(saved))
-    display = name.rpartition("/")[2]
-    return Checkpoint(model.eval(), tokenizer, name, display, revision, dtype, None, of_tokenizer)
+        numbers: Any = weight.detach().cpu().reshape(-1).contiguous().view(torch.uint8).numpy()
+        digest.update(numbers)
+    return digest.hexdigest()
+
+
+def _require_its_own_logits(checkpoint: Checkpoint) -> None:
+    """Refuse a loaded model that does more than the parts of it that are run and watched here.
+
+    Those are the base model with its blocks, and the output embeddings. A hook on the model itself
+    is not run, nor its own `forward` if that was replaced.
+    """
+    model, blocks = checkpoint.model, checkpoint.blocks
+    if len(blocks) != checkpoint.n_layers:
+        raise LayerwiseError(
+            f"a loaded model must have the {checkpoint.n_layers} blocks that its config declares, "
+            f"found {len(blocks)}; set model.config.num_hidden_layers to their number, or load the "
+            "model again"
+        )
+    tokens = torch.zeros((1, 2), dtype=torch.long, device=model.device)
+    usual = "sdpa" if model.config._attn_implementation == "sdpa" else "eager"
+    with attention_kernel(model, usual), torch.inference_mode():
+        whole = model(input_ids=tokens, attention_mask=torch.ones_like(tokens), use_cache=False)
+        base = model.base_model(
+            input_ids=tokens, attention_mask=torch.ones_like(tokens), use_cache=False
+        )
+        parts = checkpoint.logits(base.last_hidden_state)
+    if not torch.allclose(whole.logits, parts, rtol=1e-3, atol=1e-3, equal_nan=True):
+        raise LayerwiseError(
+            "a loaded model must give the logits that its base model and output embeddings give; "
+            "it gives others, because a hook or another `forward` sits on the model itself or on "
+            "random numbers; put hooks on model.base_model or on its blocks"
+        )
 
 
 def digest_of_tokenizer(folder: Path) -> str:
@@ -375,7 +435,7 @@ def _load(
         raise LayerwiseError(f"dtype must be one of {', '.join(DTYPES)}, found {dtype!r}")
     device = _device(device)
     require_exact(device)
-    with quiet():
+    with quiet(), own_arithmetic():
         declaration = declare(path, name)
         check_texts(declaration, texts, template)
         config = declaration.config

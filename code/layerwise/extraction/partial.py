@@ -54,6 +54,7 @@ class Partial:
     fingerprint: str  # digest of everything that can change a number
     batches: Sequence[Batch]
     n_bytes: int  # on disk
+    resumes: bool = True  # False: what an earlier run left is not taken up, whatever its inputs
 
     @property
     def place(self) -> Path:
@@ -65,20 +66,20 @@ class Partial:
         Raises:
             LayerwiseError: if another run is at it, or the disk has too little room for the rest.
         """
-        if self._is_finished() and not self.folder.with_name(self.folder.name + ".lock").exists():
+        if self._is_done() and not self.folder.with_name(self.folder.name + ".lock").exists():
             return None
         try:
             stack.enter_context(locked(self.folder))
         except Busy:
-            if self._is_finished():  # the other run has other inputs, or is about to end
+            if self._is_done():  # the other run has other inputs, or is about to end
                 return None
             raise
         refuse_link(self.folder)
-        if self._is_finished():  # a run was killed at its very last steps
+        if self._is_done():  # a run was killed at its very last steps
             shutil.rmtree(self.folder / "replaced", ignore_errors=True)
             return None
         make_folder(self.place)
-        if not self._is_ours(self.place):
+        if not (self.resumes and self._is_ours(self.place)):
             self.discard()
             make_folder(self.place)
         done = {n for n in range(len(self.batches)) if is_whole(self._file(n))}
@@ -114,8 +115,10 @@ class Partial:
             (self.place / "fingerprint").unlink(missing_ok=True)
             shutil.rmtree(self.place)
 
-    def _is_finished(self) -> bool:
-        return (self.folder / "index.json").is_file() and self._is_ours(self.folder)
+    def _is_done(self) -> bool:
+        """Whether an earlier run finished this extraction, and it may be taken up."""
+        is_finished = (self.folder / "index.json").is_file() and self._is_ours(self.folder)
+        return self.resumes and is_finished
 
     def _is_ours(self, folder: Path) -> bool:
         mark = folder / "fingerprint"

@@ -49,8 +49,9 @@ def analyze(
         prompts: single texts, for gains and anisotropy: a file, a list of texts, a data frame with
             the column prompt, or `"papers"`; None: these two are left out.
         tokenizer: of a loaded model.
-        out: the folder of the result files, where a killed run is resumed; None: none are
-            written. A launcher's processes share the batches, the first of them writes the rest.
+        out: the folder of the result files, where a killed run is resumed (a loaded model is
+            always measured anew); None: none are written. A launcher's processes share the batches,
+            the first of them writes the rest.
         revision: commit, tag or branch of a hub id; `main` by default. The commit is recorded.
         dtype: float32 (the default), float16 or bfloat16; a loaded model has its own.
         device: cpu (the default), cuda, cuda:1, or auto (several GPUs); a loaded model has its own.
@@ -114,9 +115,7 @@ def _analyzed(model: Any, tokenizer: Any, request: Request) -> "Result":
 
         with request.blamed():
             if is_loaded:
-                was_training = getattr(model, "training", False)
                 checkpoint = from_memory(model, tokenizer)
-                stack.callback(model.train, was_training)
             else:
                 checkpoint = load_model(str(model), **request.loading)
             require_room_for([check(checkpoint, request)])
