@@ -68,7 +68,11 @@ def right(folder: Path, work: Path) -> dict[str, dict[str, Any]]:
             "pairs": PAIRS,
             "name": "mine",
         },
-        "compare": {"models": [str(folder / "results"), folder / "others"], "out": out},
+        "compare": {
+            "models": [str(folder / "results"), folder / "others"],
+            "out": out,
+            "other_pairs": False,
+        },
         "claims": {
             **{
                 "source": "published",

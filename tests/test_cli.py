@@ -64,8 +64,8 @@ def test_what_stands_for_a_value_is_a_word(capsys):
     for verb in (None, *VERBS):
         out = run(capsys, *([verb] if verb else []), "--help")[1]
         shown = dict(re.findall(r"^│[ *]+--([a-z-]+) +(\S+)?", out, re.M))
-        flags = ("help", "version", "json", "csv", "dry-run", "chat-template", "show-completion")
-        flags += ("install-completion",)
+        flags = ("help", "version", "json", "csv", "dry-run", "chat-template", "other-pairs")
+        flags += ("show-completion", "install-completion")
         for option, said in shown.items():
             if option not in flags:
                 assert re.fullmatch(r"[A-Z][A-Z,.]*|1\|2\|3", said), (verb, option, said)
@@ -152,7 +152,7 @@ def test_wrong_usage_refused(capsys, arguments, message):
     ],
 )
 def test_exit_codes(capsys, monkeypatch, raised, code, message):
-    def stop(folders, out):
+    def stop(folders, out, **_):
         raise raised
 
     monkeypatch.setattr("layerwise.reader.compare.compare", stop)

@@ -246,10 +246,13 @@ def scaling(
         list[Path], Argument(metavar="FOLDER", help="An --out folder of `analyze`; two or more.")
     ],
     out: Annotated[Path, Option(metavar=FOLDER, help="The folder of scaling.json.")] = Path(),
+    other_pairs: Annotated[
+        bool, Option("--other-pairs", help="Also runs on other pairs, or with exchanged sides.")
+    ] = False,
     as_json: Json = False,
 ) -> Any:
     """Compare the layer curves of several `analyze` folders."""
-    result = layerwise.compare(folders, out)
+    result = layerwise.compare(folders, out, other_pairs=other_pairs)
     return _json(result.documents["scaling"]) if as_json else result.said
 
 

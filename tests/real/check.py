@@ -30,6 +30,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, write_text
 from layerwise.inputs.texts import read_pairs, read_prompts
 from layerwise.inputs.upstream import PAPERS
+from layerwise.reader.run_record import RECORD
 
 RECORDED = Path(__file__).with_name("recorded.json")
 OUT = Path("out/real")
@@ -71,7 +72,11 @@ def measured(out: Path) -> dict[str, Any]:
     model = trained_model()
     shutil.rmtree(out / "hidden_states", ignore_errors=True)  # an earlier run's would be used again
     result = layerwise.analyze(str(model), PAPERS, PAPERS, out=out)
-    return {name: read_json(out / f"{name}.json") for name in result.documents}
+    documents = {name: read_json(out / f"{name}.json") for name in result.documents}
+    return {  # the record of the run names versions, which may change
+        name: {key: part for key, part in document.items() if key != RECORD}
+        for name, document in documents.items()
+    }
 
 
 def rounded(node: Any) -> Any:

@@ -27,6 +27,7 @@ from layerwise.pages.own_model.of_one import page_of
 from layerwise.reader.papers import papers
 from layerwise.reader.result import Result
 from layerwise.reader.results_folder import alone, check_results_folder
+from layerwise.reader.run_record import run_record, with_record
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, Draws
 
 ABSENT = dict.fromkeys(
@@ -119,7 +120,8 @@ def _measured(
     documents = of_reader(measured.numbers, draws)
     answered = answers(documents, of_papers.printed)
     page = page_of(measured, documents, answered, {}, given, draws)
-    result = Result({asked["name"]: documents}, documents, page, of_papers.curves)
+    whole = with_record(documents, run_record(states.index, given, (), chosen, draws))
+    result = Result({asked["name"]: whole}, whole, page, of_papers.curves)
     return result if asked["out"] is None else result.save(asked["out"])
 
 

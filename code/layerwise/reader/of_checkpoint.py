@@ -10,12 +10,14 @@ from layerwise.experiments.of_pairs.reader import Measured
 from layerwise.extraction.load import Checkpoint
 from layerwise.extraction.rounding import rounds
 from layerwise.extraction.token_ids import leading_bos, render
+from layerwise.measures.values import sampled_layers
 from layerwise.pages.own_model.cautions import limited, of_template
 from layerwise.pages.own_model.of_one import page_of
 from layerwise.places.folders import CONTROL, REPLICATES
 from layerwise.reader.papers import papers
 from layerwise.reader.request import Request
 from layerwise.reader.result import Result
+from layerwise.reader.run_record import run_record, with_record
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, Draws
 
 
@@ -63,7 +65,6 @@ def analyze_checkpoint(
         CONTROL: controlled(answered, list(random)),
     }
     documents |= {name: document for name, document in beside.items() if document}
-    documents["validation"]["_metadata"] |= request.chosen
     # page: what it says; in grey are the papers' curves
     has_template = bool(getattr(checkpoint.tokenizer, "chat_template", None))
     page = page_of(
@@ -77,7 +78,11 @@ def analyze_checkpoint(
         of_texts=_of_texts(checkpoint, request),
         unused_template=has_template and request.template == "none",
     )
-    result = Result({checkpoint.display: documents}, documents, page, of_papers.curves)
+    limit = choices["limit"] if len(request.pairs) < request.n_given else None
+    layers = sampled_layers(checkpoint.n_layers, layers=choices["layers"])
+    record = run_record(measured.index, request.pairs, request.prompts, layers, draws, limit)
+    whole = with_record(documents, record)
+    result = Result({checkpoint.display: whole}, whole, page, of_papers.curves)
     # draw, and write everything
     return result if out is None else result.save(out)
 

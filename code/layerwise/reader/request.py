@@ -63,12 +63,6 @@ class Request:
         return {"statements": self.pairs.statements, "prompts": self.prompts}
 
     @property
-    def chosen(self) -> dict[str, Any]:
-        """What the texts are that the papers' were not, as the result records it."""
-        limit = {"limit": self.choices["limit"]} if len(self.pairs) < self.n_given else {}
-        return limit | ({"chat_template": True} if self.choices["chat_template"] else {})
-
-    @property
     def loading(self) -> dict[str, Any]:
         """How the model is loaded, and the texts that its tokenizer is tried on, as templated."""
         return {

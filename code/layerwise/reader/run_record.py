@@ -1,0 +1,143 @@
+"""The record of a run: what was measured, and how. Every document of the run holds the same one.
+
+Two runs can be compared where their records agree in the texts; what else differs is said.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import layerwise
+from layerwise.analyses import OF_READER
+from layerwise.errors import LayerwiseError
+from layerwise.extraction.store import digest_of_texts
+from layerwise.files import read_json
+from layerwise.inputs.texts import StatementPairs
+from layerwise.measures.values import sampled_layers
+from layerwise.places.models import RANDOM
+from layerwise.statistics.bootstrap import Draws
+
+Document = Mapping[str, Any]
+Record = Mapping[str, Any]
+RECORD = "_run"
+FORMAT = 1  # raise when `compare` reads other keys of the documents
+AGAIN = "run `layerwise analyze` for this model again"
+TEXTS = ("side_a", "side_b", "categories")
+# What may differ between runs that are compared, as a sentence names it.
+NAMED = {
+    "dtype": "dtype",
+    "layers": "layers",
+    "prompts": "prompts",
+    "seed": "seed",
+    "resamples": "resamples",
+    "template": "chat template",
+    "layerwise": "version of layerwise",
+}
+
+
+def run_record(
+    index: Mapping[str, Any],
+    pairs: StatementPairs,
+    prompts: Sequence[str],
+    layers: Sequence[int],
+    draws: Draws,
+    limit: int | None = None,
+) -> dict[str, Any]:
+    """Return the record of a run.
+
+    Args:
+        index: of the hidden states: model, revision, dtype, template.
+        layers: those that were sampled.
+        limit: pairs of each category, where some were left out.
+    """
+    categories = [pairs.categories[number] for number in pairs.category_of_pair.tolist()]
+    return {
+        "format": FORMAT,
+        "layerwise": layerwise.__version__,
+        "model": index["model"],
+        "revision": index["revision"],
+        RANDOM: bool(index.get(RANDOM, False)),
+        "dtype": index.get("dtype"),
+        "template": index["template"],
+        "n_layers": index["n_layers"],
+        "layers": list(layers),
+        "seed": draws.seed,
+        "resamples": draws.n_resamples,
+        "limit": limit,
+        "side_a": digest_of_texts(pairs.side_a),
+        "side_b": digest_of_texts(pairs.side_b),
+        "categories": digest_of_texts(categories),
+        "prompts": digest_of_texts(prompts),
+    }
+
+
+def with_record(documents: Mapping[str, Document], record: Record) -> dict[str, Document]:
+    """The documents of a run, its record in each."""
+    return {name: {**document, RECORD: record} for name, document in documents.items()}
+
+
+def read_run(folder: Path) -> dict[str, Document]:
+    """Read the documents of a run from its folder; that on layers must be there.
+
+    Raises:
+        LayerwiseError: for a document without a record, or of another run than the others.
+    """
+    paths = {name: folder / f"{name}.json" for name in OF_READER}
+    documents = {
+        name: read_json(path) for name, path in paths.items() if name == "layers" or path.is_file()
+    }
+    record = documents["layers"].get(RECORD, {})
+    for name in sorted(documents, key="layers".__ne__):  # the others are held against its record
+        found = documents[name].get(RECORD, {})
+        if found.get("format") != FORMAT:
+            raise LayerwiseError(
+                f"{paths[name]}: a document that is compared must hold a record of its run in "
+                f"format {FORMAT}, found {found.get('format', 'none')}; {AGAIN}"
+            )
+        if differing := [key for key in record if found.get(key) != record[key]]:
+            raise LayerwiseError(
+                f"{folder}: all documents must be of one run, {name}.json and layers.json differ "
+                f"in {', '.join(differing)}; {AGAIN}, into a folder of its own"
+            )
+    return documents
+
+
+def unlike_texts(records: Mapping[str, Record]) -> list[str]:
+    """A sentence for each run whose pairs are not those of the first one."""
+    (first, expected), *others = records.items()
+    sentences = []
+    for name, record in others:
+        a, b, categories = (record[key] == expected[key] for key in TEXTS)
+        exchanged = (record["side_a"], record["side_b"]) == (expected["side_b"], expected["side_a"])
+        if a and b and categories:
+            continue
+        if exchanged and not a:
+            what = "sides A and B exchanged"
+        elif a and b:
+            what = "the same pairs in other categories"
+        else:
+            limits = {record["limit"], expected["limit"]}
+            what = "only some of the pairs (limit)" if len(limits) > 1 else "other pairs"
+        sentences.append(f"{name} has {what}, compared with {first}.")
+    return sentences
+
+
+def unlike_settings(records: Mapping[str, Record]) -> list[str]:
+    """A sentence that names in what else the runs differ; none where they are alike."""
+    differing = []
+    for key, name in NAMED.items():
+        values = {run: _setting(record, key) for run, record in records.items()}
+        known = {value for value in values.values() if value is not None}
+        if len(known) > 1:
+            each = "; ".join(f"{run}: {value}" for run, value in values.items())
+            differing.append(name if key == "prompts" else f"{name} ({each})")
+    return [f"The runs differ in {', '.join(differing)}."] if differing else []
+
+
+def _setting(record: Record, key: str) -> str | None:
+    """A setting as text; layers that were not chosen are the same rule for every depth."""
+    if key == "layers":
+        usual = list(sampled_layers(record["n_layers"]))
+        layers = record["layers"]
+        return "every 4th" if layers == usual else ", ".join(map(str, layers))
+    return None if record[key] is None else str(record[key])
