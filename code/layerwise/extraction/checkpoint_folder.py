@@ -16,15 +16,16 @@ from layerwise.extraction.families import FAMILIES
 from layerwise.files import is_file, is_folder, read_json, require_name
 
 WEIGHTS, PICKLED = "model.safetensors", "pytorch_model.bin"
+INDEX = f"{WEIGHTS}.index.json"
 _FLOATS = ("F64", "F32", "F16", "BF16")
 
 
 class Stored(NamedTuple):
-    """Where a tensor is, and its shape."""
+    """Where a tensor is, and its shape; None: only the index is here, which has no shapes."""
 
     file: Path
     key: str
-    shape: tuple[int, ...]
+    shape: tuple[int, ...] | None
 
 
 def check_folder(path: Path) -> list[Stored]:
@@ -40,9 +41,20 @@ def check_folder(path: Path) -> list[Stored]:
 
 
 def check_files(path: Path) -> None:
-    """Refuse a folder for its config.json or its tokenizer; its weights need not be there."""
+    """Refuse a folder for its config.json, tokenizer or adapter; weights need not be there."""
     check_config(path)
+    check_adapters(path, [file.name for file in path.iterdir()])
     check_tokenizer(path)
+
+
+def check_adapters(place: object, names: Iterable[str]) -> None:
+    """Refuse an adapter beside the weights: they alone are another model than both together."""
+    if adapters := sorted(name for name in names if is_one(name, ["adapter_*"])):
+        raise LayerwiseError(
+            f"{place}: a model is measured whole, found an adapter beside its weights "
+            f"({', '.join(adapters):.80}); merge it first (`merge_and_unload` of peft) and save "
+            "the result, or remove it"
+        )
 
 
 def weight_files(path: Path) -> list[Path]:
@@ -77,6 +89,20 @@ def shards(path: Path, weights: str = WEIGHTS) -> list[Path]:
     file, suffix = path / f"{weights}.index.json", Path(weights).suffix
     if is_file(path / weights) or not is_file(file):
         return [path / weights]
+    return [path / name for name in sorted(set(_weight_map(file, suffix).values()))]
+
+
+def indexed_tensors(path: Path) -> list[Stored] | None:
+    """The tensors that the index names, where the weights are to come; None: there is no index."""
+    file = path / INDEX
+    if not is_file(file):
+        return None
+    weight_map = _weight_map(file, Path(WEIGHTS).suffix)
+    return [Stored(path / name, key, None) for key, name in weight_map.items()]
+
+
+def _weight_map(file: Path, suffix: str) -> dict[str, str]:
+    """The file of every tensor, by an index."""
     index = read_json(file)
     listed = index.get("weight_map") if isinstance(index, dict) else None
     if not isinstance(listed, dict) or not listed:
@@ -91,7 +117,7 @@ def shards(path: Path, weights: str = WEIGHTS) -> list[Path]:
                 f"{file}: a shard must be a *{suffix} file of the same folder, found "
                 f"{name!r:.80}; save the model again with safetensors"
             )
-    return [path / name for name in sorted(set(listed.values()))]
+    return listed
 
 
 def stored_tensors(path: Path) -> list[Stored]:
