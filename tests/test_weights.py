@@ -14,7 +14,7 @@ import transformers
 import yaml
 
 from layerwise.errors import LayerwiseError
-from layerwise.extraction.checkpoint_folder import Stored, stored_tensors
+from layerwise.extraction.checkpoint_folder import Announced, Stored, stored_tensors
 from layerwise.extraction.checkpoint_weights import check_tensors
 from layerwise.extraction.load import load_model, load_shapes
 from tiny_checkpoints import TWIN_FAMILIES, twin_folder
@@ -108,9 +108,9 @@ def declared(config: dict[str, Any]) -> Any:
         said |= {key: N_BLOCKS} if key in said else {}
     if "attention_types" in said:
         said["attention_types"] = [[["global", "local"], 1]]
-    said = transformers.AutoConfig.for_model(document["model_type"], **said)
+    built = transformers.AutoConfig.for_model(document["model_type"], **said)
     with torch.device("meta"):
-        return transformers.AutoModelForCausalLM.from_config(said)
+        return transformers.AutoModelForCausalLM.from_config(built)
 
 
 def names_of(layout: dict[str, Any], *, leftovers: bool) -> Iterator[str]:
@@ -129,7 +129,7 @@ def test_the_names_of_published_checkpoints_pass(config: dict[str, Any]) -> None
     model = declared(config)
     layout = NAMES.get(config["slug"]) or NAMES[model.config.model_type]
     plain, older = (
-        [Stored(Path(WEIGHTS), name, None) for name in names_of(layout, leftovers=leftovers)]
+        [Announced(Path(WEIGHTS), name) for name in names_of(layout, leftovers=leftovers)]
         for leftovers in (False, True)
     )
     check_tensors(Path(), model, plain)
@@ -196,7 +196,7 @@ def test_buffers_of_older_checkpoints_pass(family: str, tmp_path: Path) -> None:
 def test_a_bias_is_a_mask_by_its_axes_alone() -> None:
     model = declared(next(config for config in REGISTERED if config["slug"] == "gpt2"))
     names = names_of(NAMES["gpt2"], leftovers=False)
-    tensors = [Stored(Path(WEIGHTS), name, None) for name in names]
+    tensors = [Announced(Path(WEIGHTS), name) for name in names]
     check_tensors(Path(), model, [*tensors, Stored(Path(WEIGHTS), "h.0.attn.bias", (1, 1, 9, 9))])
     with pytest.raises(LayerwiseError, match=r"h\.0\.attn\.bias .*has no place"):
         check_tensors(Path(), model, [*tensors, Stored(Path(WEIGHTS), "h.0.attn.bias", (768,))])

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
@@ -21,11 +21,19 @@ _FLOATS = ("F64", "F32", "F16", "BF16")
 
 
 class Stored(NamedTuple):
-    """Where a tensor is, and its shape; None: only the index is here, which has no shapes."""
+    """Where a tensor is, and its shape."""
 
     file: Path
     key: str
-    shape: tuple[int, ...] | None
+    shape: tuple[int, ...]
+
+
+class Announced(NamedTuple):
+    """Where a tensor is by the index, which has no shapes."""
+
+    file: Path
+    key: str
+    shape: None = None
 
 
 def check_folder(path: Path) -> list[Stored]:
@@ -92,13 +100,13 @@ def shards(path: Path, weights: str = WEIGHTS) -> list[Path]:
     return [path / name for name in sorted(set(_weight_map(file, suffix).values()))]
 
 
-def indexed_tensors(path: Path) -> list[Stored] | None:
+def indexed_tensors(path: Path) -> list[Announced] | None:
     """The tensors that the index names, where the weights are to come; None: there is no index."""
     file = path / INDEX
     if not is_file(file):
         return None
     weight_map = _weight_map(file, Path(WEIGHTS).suffix)
-    return [Stored(path / name, key, None) for key, name in weight_map.items()]
+    return [Announced(path / name, key) for key, name in weight_map.items()]
 
 
 def _weight_map(file: Path, suffix: str) -> dict[str, str]:
@@ -150,7 +158,9 @@ def require_readable(file: Path) -> None:
         )
 
 
-def check_blocks(path: Path, family: str, n_layers: int, tensors: list[Stored]) -> None:
+def check_blocks(
+    path: Path, family: str, n_layers: int, tensors: Sequence[Stored | Announced]
+) -> None:
     """Refuse a config.json that speaks of more or fewer blocks than there are weights of."""
     numbered = re.compile(rf"(?:^|\.){re.escape(FAMILIES[family].blocks)}\.(\d{{1,9}})\.")
     blocks = {found[1] for one in tensors if (found := numbered.search(one.key))}

@@ -12,7 +12,7 @@ from transformers.conversion_mapping import get_model_conversion_mapping
 from transformers.core_model_loading import WeightRenaming, rename_source_key
 
 from layerwise.errors import LayerwiseError
-from layerwise.extraction.checkpoint_folder import Stored
+from layerwise.extraction.checkpoint_folder import Announced, Stored
 
 ONE_MODEL = "save config and weights of one model together"
 # Buffers that older checkpoints hold and the architecture computes anew: rotary frequencies,
@@ -27,7 +27,7 @@ def is_leftover(key: str, shape: tuple[int, ...] | None) -> bool:
     return bool(_LEFTOVER.search(key) or is_mask)
 
 
-def check_tensors(path: Path, model: Any, tensors: Iterable[Stored]) -> None:
+def check_tensors(path: Path, model: Any, tensors: Iterable[Stored | Announced]) -> None:
     """Refuse tensors that are not exactly those of the declared model.
 
     Args:
@@ -47,8 +47,8 @@ def check_tensors(path: Path, model: Any, tensors: Iterable[Stored]) -> None:
         for renaming in get_model_conversion_mapping(model)
         if isinstance(renaming, WeightRenaming)
     ]
-    placed: dict[str, Stored] = {}
-    homeless: list[Stored] = []
+    placed: dict[str, Stored | Announced] = {}
+    homeless: list[Stored | Announced] = []
     for tensor in tensors:
         place, _ = rename_source_key(tensor.key, renamings, [], model.base_model_prefix, declared)
         if place not in declared:
@@ -73,7 +73,7 @@ def check_tensors(path: Path, model: Any, tensors: Iterable[Stored]) -> None:
             f"has no place in it ({len(homeless)} such tensors); {ONE_MODEL}, with adapters merged"
         )
     stored = {id(declared[place]) for place in placed}  # tied weights are one parameter
-    missing = [key for key, weight in model.named_parameters() if id(weight) not in stored]
+    missing = [key for key, weight in declared.items() if id(weight) not in stored]
     if missing:
         raise LayerwiseError(
             f"{config}: it declares {min(missing)}, the safetensors files hold no weight for it "
@@ -81,5 +81,5 @@ def check_tensors(path: Path, model: Any, tensors: Iterable[Stored]) -> None:
         )
 
 
-def _named(tensor: Stored) -> str:
+def _named(tensor: Stored | Announced) -> str:
     return f"{tensor.key:.80} in {tensor.file.name}"

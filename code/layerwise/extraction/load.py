@@ -9,7 +9,7 @@ import os
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -22,6 +22,7 @@ import transformers
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.checkpoint_config import check_declared, in_words
 from layerwise.extraction.checkpoint_folder import (
+    Announced,
     Stored,
     check_blocks,
     check_files,
@@ -370,7 +371,9 @@ def _load(
     """Check a folder, from what is cheap to what is not, then make the model that it declares."""
     if weights == "to come":
         check_files(path)
-    tensors = indexed_tensors(path) if weights == "to come" else check_folder(path)
+    is_ahead = weights == "to come"
+    tensors: Sequence[Stored | Announced] | None
+    tensors = indexed_tensors(path) if is_ahead else check_folder(path)
     if dtype not in DTYPES:
         raise LayerwiseError(f"dtype must be one of {', '.join(DTYPES)}, found {dtype!r}")
     device = _device(device)
@@ -427,7 +430,9 @@ def _device(wanted: str | None) -> str:
     return device
 
 
-def _blank(path: Path, config: Any, tensors: list[Stored] | None, dtype: str) -> tuple[Any, int]:
+def _blank(
+    path: Path, config: Any, tensors: Sequence[Stored | Announced] | None, dtype: str
+) -> tuple[Any, int]:
     """The declared model with shapes alone, compared with the headers, or the index, if it is here.
 
     With it come the bytes that it would have in memory.
