@@ -39,7 +39,7 @@ PAGE = resource.getpagesize()
 LONGEST = 4000  # characters of a sentence, as `errors` cuts it
 SECOND = "the second of two equal keys"
 ODD: tuple[Any, ...] = (
-    *(None, True, False, 0, -1, 1, 3, 0.5, -1e308, 1e308, 2**31, 10**6, 2**70, 10**400),
+    *(None, True, False, 0, -1, 1, 3, 0.5, -1e308, 1e308, 2**31, 10**6, 2**70),
     *("", "x", "0", "../x", "\u202e\x1b[2J", "x" * 100_000, [], {}, [[]], [1, "a"], {"a": 1}),
 )
 
@@ -149,9 +149,6 @@ def bytes_case(rng: random.Random, file: str, whole: bytes) -> Case:
 # --- checkpoints --------------------------------------------------------------------------------
 
 WEIGHTS = "model.safetensors"
-REGEX = {"type": "Split", "pattern": {"Regex": "a*a*a*b"}, "behavior": "Isolated",
-         "invert": False}  # fmt: skip
-BOMB = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 1000}
 NO_UNK = {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "[UNK]"}
 # What config.json and tokenizer.json may say that changes of what is there seldom find.
 CONFIGS: tuple[dict[str, Any], ...] = (
@@ -167,14 +164,13 @@ CONFIGS: tuple[dict[str, Any], ...] = (
     *({"model_type": t} for t in ("bert", "gpt2", "llama", "opt")),
     {"return_dict": False}, {"output_attentions": True}, {"is_encoder_decoder": True},
     {"tie_word_embeddings": "x"}, {"pruned_heads": {"0": [0]}}, {"layer_types": ["nobody"] * 3},
-    *({"num_labels": n} for n in (10**7, None, "x", -1)), {"id2label": {"0": "a"}},
     *({"max_position_embeddings": n, "n_positions": n} for n in (5, 2**29, 2**40)),
     *({"rope_theta": t, "rotary_emb_base": t} for t in (1e8, 10**8, "x")),
-    {"attention_types": [[["global"], 10**9]]}, {"rotary_dim": 0}, {"rotary_pct": 9.0},
+    {"rotary_dim": 0}, {"rotary_pct": 9.0},
 )  # fmt: skip
 TOKENIZERS: tuple[dict[str, Any], ...] = (
-    {"model": NO_UNK}, {"normalizer": {"type": "Sequence", "normalizers": [BOMB] * 4}},
-    {"pre_tokenizer": REGEX}, {"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}},
+    {"model": NO_UNK},
+    {"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}},
     {"model": {"type": "Unigram", "vocab": [["a", 0.0]], "unk_id": None}},
     {"truncation": {"max_length": 0, "strategy": "LongestFirst", "stride": 9}},
     {"padding": {"strategy": {"Fixed": 10**9}, "direction": "Right", "pad_id": 0,
@@ -263,13 +259,11 @@ def use_checkpoint(folder: Path) -> None:
 
     The dry run comes first: it must decide as the run does.
     """
-    from layerwise.extraction import token_ids
     from layerwise.extraction.hidden_states import extract
     from layerwise.extraction.load import load_model
     from layerwise.inputs.texts import read_pairs
     from layerwise.reader.plan import plan_each
 
-    token_ids.SECONDS = 2
     asked = {
         "out": None,
         "revision": None,

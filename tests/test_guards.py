@@ -6,7 +6,6 @@ a folder with them, real tokenizers and a trained model.
 
 import json
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,7 +21,7 @@ from safetensors.numpy import load_file, save_file
 from layerwise import analyze
 from layerwise.errors import LayerwiseError, TextError
 from layerwise.extraction import checkpoint_config, checkpoint_tokenizer
-from layerwise.extraction.checkpoint_config import LABELS, SIZES, check_config, check_declared
+from layerwise.extraction.checkpoint_config import SIZES, check_config, check_declared
 from layerwise.extraction.checkpoint_tokenizer import (
     PROBE,
     Declaration,
@@ -103,7 +102,7 @@ def test_every_size_is_read_by_some_architecture() -> None:
         config = transformers.AutoConfig.for_model(family)
         read |= {*config.to_dict(), *config.attribute_map.values()}
     keys = {key for size in SIZES for key in size.keys}
-    assert keys - read <= {"n_embed", "num_labels"}  # BLOOM's older name; of every configuration
+    assert keys - read <= {"n_embed"}  # BLOOM's older name
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: size.keys[0])
@@ -118,22 +117,6 @@ def test_an_odd_size_is_refused_in_words(tmp_path: Path, size: Any) -> None:
                 check_config(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("document", "pointer"),
-    [
-        ({"attention_types": [[["global"], 2], [["local"], 10**9]]}, "/attention_types/1/1"),
-        ({"attention_types": [[["global"], "x"]]}, "/attention_types/0/1"),
-        ({"id2label": dict.fromkeys(map(str, range(LABELS.most + 1)), "a")}, "/id2label"),
-    ],
-)
-def test_what_stands_for_a_list_has_a_bound(
-    tmp_path: Path, document: dict[str, Any], pointer: str
-) -> None:
-    says(tmp_path, {"model_type": "gpt_neo"} | document)
-    with pytest.raises(LayerwiseError, match=f"{pointer} is a number of"):
-        check_config(tmp_path)
-
-
 def test_a_number_elsewhere_is_no_size(copy: Path) -> None:
     """A rotary base, an identifier of a file, a step of the training: none is built."""
     before = load_shapes(copy, device="cpu")[0].model
@@ -144,36 +127,10 @@ def test_a_number_elsewhere_is_no_size(copy: Path) -> None:
 
 # --- tokenizer.json -----------------------------------------------------------------------------
 
-REPLACE = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 100}
-SHORT = {"type": "Replace", "pattern": {"String": "a"}, "content": "b"}
-REGEX = {"type": "Replace", "pattern": {"Regex": ""}, "content": "a" * 1000}
-PREPEND = {"type": "Prepend", "prepend": "a" * 1001}
 
-
-def sequence(*steps: Any) -> dict[str, Any]:
-    return {"type": "Sequence", "normalizers": list(steps)}
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"model": {"dropout": 0.1}}, r"merges at random \(/model/dropout 0.1\); set it to null"),
-        ({"normalizer": sequence(REPLACE, REPLACE)}, "at most 1000 characters of one, found 1e"),
-        ({"normalizer": sequence(SHORT, sequence(REGEX))}, "/normalizer makes at most .* 1e"),
-        ({"normalizer": PREPEND}, r"/normalizer makes at most 1000 .*, found 1e\+03; save the tok"),
-        ({"normalizer": REPLACE}, ""),
-        ({"normalizer": sequence(*[SHORT] * 50)}, ""),
-        ({"decoder": {"type": "Sequence", "decoders": [REPLACE] * 9}}, ""),  # is never run
-    ],
-)
-def test_a_tokenizer_that_draws_or_makes_long_texts(
-    copy: Path, changes: dict[str, Any], message: str
-) -> None:
-    changed(copy, "tokenizer.json", **changes)
-    if not message:
-        check_tokenizer(copy)
-        return
-    with pytest.raises(LayerwiseError, match=message):
+def test_a_tokenizer_that_draws_its_merges_is_refused(copy: Path) -> None:
+    changed(copy, "tokenizer.json", model={"dropout": 0.1})
+    with pytest.raises(LayerwiseError, match=r"merges at random .*0\.1.*; set it to null"):
         check_tokenizer(copy)
 
 
@@ -243,15 +200,11 @@ BACKTRACKS = {"type": "Split", "pattern": {"Regex": "(a+)+$b"}, "behavior": "Iso
               "invert": False}  # fmt: skip
 
 
-def test_a_panic_of_the_tokenizer_is_one_sentence(
-    copy: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_panic_of_the_tokenizer_is_one_sentence(copy: Path) -> None:
     changed(copy, "tokenizer.json", pre_tokenizer=BACKTRACKS)
     declaration = checkpoint_tokenizer.declare(copy, "copy")
     with pytest.raises(LayerwiseError, match=r"cannot take the texts \(\w+: .*\); use the tokeni"):
         tokenize(declaration, "statements", ["a" * 60])
-    print("heard", file=sys.stderr)
-    assert capfd.readouterr().err == "heard\n"
 
 
 def test_real_tokenizers_pass(real: Path) -> None:

@@ -148,11 +148,11 @@ SPOILT: list[tuple[Spoil, str]] = [
     (says(hidden_size=32), r"it declares .* as \[\d+, 32\], model.safetensors holds .*; save"),
     (
         changed(lambda state: state.pop(NORM)),
-        r"it declares \d+ parameters, the safetensors files hold \d+; save config and",
+        f"it declares {NORM}, .* hold no weight for it .1 such parameters.; save config and",
     ),
     (
         changed(lambda state: state.update(x=state.pop(NORM))),
-        f"declares {NORM}, .* hold no weight for it .1 such param",
+        "x in model.safetensors has no place in it .1 such tensors.; save config",
     ),
     (says(rope_parameters=7), "transformers does not take it .*; correct it"),
     (says("tokenizer.json", model=None), "the tokenizer cannot be loaded .*; save it again"),

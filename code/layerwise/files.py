@@ -261,10 +261,7 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """Read strict JSON: no key twice, no number that is not finite or too long to be one.
-
-    A whole number is refused where it is larger than any other number could be.
-    """
+    """Read strict JSON: no key twice, no number that is not finite."""
     return parse_json(str(path), read_text(path))
 
 
@@ -286,14 +283,8 @@ def parse_json(path: str, text: str) -> Any:
             raise LayerwiseError(f"{path}: numbers must be finite, found {literal:.40}; remove it")
         return number
 
-    def whole(literal: str) -> int:
-        finite(literal)
-        return int(literal)
-
     try:
-        return json.loads(
-            text, object_pairs_hook=once, parse_constant=finite, parse_float=finite, parse_int=whole
-        )
+        return json.loads(text, object_pairs_hook=once, parse_constant=finite, parse_float=finite)
     except json.JSONDecodeError as error:
         problem = (
             f"not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); "

@@ -66,11 +66,7 @@ SIZES = (
     Size("a vocabulary", 2, 2**24, ("vocab_size",)),
     # statements have a dozen tokens, models of a hundred million positions are announced
     Size("a number of positions", 32, 2**30, ("max_position_embeddings", "n_positions")),
-    # of a classifier, which is not built; transformers names every one of them all the same
-    Size("a number of labels", 0, 100_000, ("num_labels",), may_be_null=True),
 )
-LABELS = next(size for size in SIZES if "num_labels" in size.keys)
-BLOCKS = next(size for size in SIZES if "num_hidden_layers" in size.keys)
 
 
 def check_config(path: Path) -> None:
@@ -91,7 +87,6 @@ def check_config(path: Path) -> None:
         for key in size.keys:
             if key in config:
                 _check_size(file, size, f"/{key}", config[key])
-    _check_lists(file, config)
 
 
 def _check_family(path: Path, config: Mapping[str, Any]) -> None:
@@ -118,17 +113,6 @@ def _check_size(file: Path, size: Size, pointer: str, found: Any) -> None:
             f"{file}: {pointer} is {size.what}, a whole number from {size.least} to {size.most}, "
             f"found {found!r:.80}; save config and weights of one model together"
         )
-
-
-def _check_lists(file: Path, config: Mapping[str, Any]) -> None:
-    """Of what stands for a list: GPT-Neo's kinds of block, repeated, and the names of labels."""
-    kinds = config.get("attention_types")
-    for number, kind in enumerate(kinds if isinstance(kinds, list) else ()):
-        if isinstance(kind, list) and len(kind) == 2:  # anything else is refused by transformers
-            _check_size(file, BLOCKS, f"/attention_types/{number}/1", kind[1])
-    names = config.get("id2label")
-    if isinstance(names, dict | list):
-        _check_size(file, LABELS, "the length of /id2label", len(names))
 
 
 @contextlib.contextmanager

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from layerwise.extraction.families import FAMILIES
 from layerwise.files import is_file, is_folder, read_json, require_name
 
 WEIGHTS, PICKLED = "model.safetensors", "pytorch_model.bin"
+INDEX = f"{WEIGHTS}.index.json"
 _FLOATS = ("F64", "F32", "F16", "BF16")
 
 
@@ -25,6 +26,14 @@ class Stored(NamedTuple):
     file: Path
     key: str
     shape: tuple[int, ...]
+
+
+class Announced(NamedTuple):
+    """Where a tensor is by the index, which has no shapes."""
+
+    file: Path
+    key: str
+    shape: None = None
 
 
 def check_folder(path: Path) -> list[Stored]:
@@ -40,9 +49,20 @@ def check_folder(path: Path) -> list[Stored]:
 
 
 def check_files(path: Path) -> None:
-    """Refuse a folder for its config.json or its tokenizer; its weights need not be there."""
+    """Refuse a folder for its config.json, tokenizer or adapter; weights need not be there."""
     check_config(path)
+    check_adapters(path, [file.name for file in path.iterdir()])
     check_tokenizer(path)
+
+
+def check_adapters(place: object, names: Iterable[str]) -> None:
+    """Refuse an adapter beside the weights: they alone are another model than both together."""
+    if adapters := sorted(name for name in names if is_one(name, ["adapter_*"])):
+        raise LayerwiseError(
+            f"{place}: a model is measured whole, found an adapter beside its weights "
+            f"({', '.join(adapters):.80}); merge it first (`merge_and_unload` of peft) and save "
+            "the result, or remove it"
+        )
 
 
 def weight_files(path: Path) -> list[Path]:
@@ -77,6 +97,20 @@ def shards(path: Path, weights: str = WEIGHTS) -> list[Path]:
     file, suffix = path / f"{weights}.index.json", Path(weights).suffix
     if is_file(path / weights) or not is_file(file):
         return [path / weights]
+    return [path / name for name in sorted(set(_weight_map(file, suffix).values()))]
+
+
+def indexed_tensors(path: Path) -> list[Announced] | None:
+    """The tensors that the index names, where the weights are to come; None: there is no index."""
+    file = path / INDEX
+    if not is_file(file):
+        return None
+    weight_map = _weight_map(file, Path(WEIGHTS).suffix)
+    return [Announced(path / name, key) for key, name in weight_map.items()]
+
+
+def _weight_map(file: Path, suffix: str) -> dict[str, str]:
+    """The file of every tensor, by an index."""
     index = read_json(file)
     listed = index.get("weight_map") if isinstance(index, dict) else None
     if not isinstance(listed, dict) or not listed:
@@ -91,7 +125,7 @@ def shards(path: Path, weights: str = WEIGHTS) -> list[Path]:
                 f"{file}: a shard must be a *{suffix} file of the same folder, found "
                 f"{name!r:.80}; save the model again with safetensors"
             )
-    return [path / name for name in sorted(set(listed.values()))]
+    return listed
 
 
 def stored_tensors(path: Path) -> list[Stored]:
@@ -124,7 +158,9 @@ def require_readable(file: Path) -> None:
         )
 
 
-def check_blocks(path: Path, family: str, n_layers: int, tensors: list[Stored]) -> None:
+def check_blocks(
+    path: Path, family: str, n_layers: int, tensors: Sequence[Stored | Announced]
+) -> None:
     """Refuse a config.json that speaks of more or fewer blocks than there are weights of."""
     numbered = re.compile(rf"(?:^|\.){re.escape(FAMILIES[family].blocks)}\.(\d{{1,9}})\.")
     blocks = {found[1] for one in tensors if (found := numbered.search(one.key))}

@@ -1,13 +1,9 @@
 """A checkpoint's tokenizer, and with its configuration all that is known before the weights.
 
-The guards on tokenizer.json name the places that they are about: a trained vocabulary holds every
-word, `dropout` and `Replace` among them.
+A guard on tokenizer.json names the place that it is about: a trained vocabulary holds every word,
+`dropout` among them.
 """
 
-import contextlib
-import os
-import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,11 +19,9 @@ FILES = (
     *("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
     *("merges.txt", "vocab.txt", "chat_template.jinja", "chat_template.json"),
 )
-MOST_GROWTH = 1000  # characters that a tokenizer may make of one
 PROBE = "Water boils at 100 degrees."  # of several words, in every alphabet that knows bytes
 MOST_TOKENS = 256  # of the probe, what is put before and behind it included
 _ITS_OWN = "save the tokenizer that the model was trained with into the same folder"
-_stderr = threading.RLock()
 
 
 @dataclass(frozen=True)
@@ -61,11 +55,7 @@ def declare(path: Path, name: str) -> Declaration:
 
 
 def check_tokenizer(path: Path) -> None:
-    """Refuse a folder without a tokenizer, or one that draws its tokens or makes texts very long.
-
-    What merges at random stands at /model/dropout alone; what makes text longer, in /normalizer
-    and the sequences in it (a decoder's replacements are never run).
-    """
+    """Refuse a folder without a tokenizer, or with one that drops merges at random."""
     if not any(is_file(path / name) for name in TOKENIZERS):
         raise LayerwiseError(
             f"{path}: no tokenizer ({', '.join(TOKENIZERS)}); save it into the same folder"
@@ -80,39 +70,6 @@ def check_tokenizer(path: Path) -> None:
             f"{file}: a text has one tokenization, this tokenizer drops merges at random "
             f"(/model/dropout {model['dropout']!r:.40}); set it to null"
         )
-    growth = 1.0
-    for step in _steps(document.get("normalizer")):
-        growth *= _growth(step)
-    if growth > MOST_GROWTH:
-        raise LayerwiseError(
-            f"{file}: what stands in /normalizer makes at most {MOST_GROWTH} characters of one, "
-            f"found {growth:.3g}; {_ITS_OWN}"
-        )
-
-
-def _steps(normalizer: Any) -> Iterator[dict[str, Any]]:
-    """The steps of a normalizer, of sequences and the sequences in them."""
-    waiting = [normalizer]
-    while waiting:
-        node = waiting.pop()
-        if not isinstance(node, dict):
-            continue  # refused when it is loaded
-        if node.get("type") == "Sequence" and isinstance(node.get("normalizers"), list):
-            waiting += node["normalizers"]
-        else:
-            yield node
-
-
-def _growth(step: dict[str, Any]) -> float:
-    """How many characters a step can make of one."""
-    if step.get("type") == "Prepend":
-        return max(1.0, float(len(str(step.get("prepend")))))
-    if step.get("type") != "Replace":
-        return 1.0
-    pattern, content = step.get("pattern"), str(step.get("content"))
-    found = pattern.get("String") if isinstance(pattern, dict) else None
-    # an expression, or an empty text, can be found between any two characters
-    return max(1.0, len(content) / len(found) if found else len(content) + 1.0)
 
 
 def load_tokenizer(path: Path) -> Any:
@@ -124,7 +81,7 @@ def load_tokenizer(path: Path) -> Any:
     import transformers
 
     words = in_words(path, "the tokenizer cannot be loaded", "save it again into the same folder")
-    with words, without_backtrace():
+    with words:
         tokenizer = transformers.AutoTokenizer.from_pretrained(
             path, trust_remote_code=False, local_files_only=True
         )
@@ -136,20 +93,3 @@ def load_tokenizer(path: Path) -> Any:
             f"{plain} and {n_tokens - plain} around them; {_ITS_OWN}"
         )
     return tokenizer
-
-
-@contextlib.contextmanager
-def without_backtrace() -> Iterator[None]:
-    """Inside the block nothing reaches stderr: before a panic is raised, Rust prints pages there.
-
-    One thread at a time is in such a block, so that none puts back what another has changed.
-    """
-    with _stderr, contextlib.ExitStack() as stack:
-        with contextlib.suppress(OSError):  # it is closed
-            before = os.dup(2)
-            stack.callback(os.close, before)
-            stack.callback(os.dup2, before, 2)
-            null = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(null, 2)
-            os.close(null)
-        yield

@@ -22,7 +22,14 @@ from huggingface_hub.errors import LocalEntryNotFoundError
 
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.checkpoint_config import check_config, check_declared, declared
-from layerwise.extraction.checkpoint_folder import PICKLED, WEIGHTS, is_one, shards
+from layerwise.extraction.checkpoint_folder import (
+    INDEX,
+    PICKLED,
+    WEIGHTS,
+    check_adapters,
+    is_one,
+    shards,
+)
 from layerwise.extraction.checkpoint_tokenizer import FILES, check_tokenizer, declare
 from layerwise.extraction.hub_answers import explained, require_reach
 from layerwise.extraction.pickles import convert, place_of
@@ -195,12 +202,13 @@ def _check_ahead(
     A model of the registry has its templates declared: `template` is for others.
     """
     folder = found.folder
+    check_adapters(hub_id, found.sizes)
     if found.is_whole:
         folder = whole(hub_id, folder.name) or folder
     else:
         with explained(hub_id, folder.name):
             for name in found.sizes:
-                if name in FILES:
+                if name in FILES or (name == INDEX and WEIGHTS not in found.sizes):
                     huggingface_hub.hf_hub_download(hub_id, name, revision=folder.name)
         check_bytes(folder, FILES)
     check_tokenizer(folder)

@@ -4,13 +4,12 @@ import contextlib
 import copy
 import gc
 import hashlib
-import math
 import multiprocessing
 import os
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -23,13 +22,16 @@ import transformers
 from layerwise.errors import LayerwiseError
 from layerwise.extraction.checkpoint_config import check_declared, in_words
 from layerwise.extraction.checkpoint_folder import (
+    Announced,
     Stored,
     check_blocks,
     check_files,
     check_folder,
+    indexed_tensors,
     weight_files,
 )
 from layerwise.extraction.checkpoint_tokenizer import Declaration, declare
+from layerwise.extraction.checkpoint_weights import ONE_MODEL, check_tensors, is_leftover
 from layerwise.extraction.families import FAMILIES
 from layerwise.extraction.hub import ahead, fetch, whole
 from layerwise.extraction.hub_answers import explained
@@ -44,7 +46,6 @@ from layerwise.places.models import RANDOM
 # The weights that a model gets: those of its files, or shapes alone, which are those of its files
 # or, where none of them is here yet, of config.json. A number is that of a draw of random weights.
 Source = Literal["stored", "shapes", "to come"]
-_ONE_MODEL = "save config and weights of one model together"
 # The files of a tokenizer.
 TOKENIZER = (
     "tokenizer*.json", "*.model", "vocab.*", "merges.txt", "special_tokens_map.json",
@@ -430,7 +431,9 @@ def _load(
     """Check a folder, from what is cheap to what is not, then make the model that it declares."""
     if weights == "to come":
         check_files(path)
-    tensors = None if weights == "to come" else check_folder(path)
+    is_ahead = weights == "to come"
+    tensors: Sequence[Stored | Announced] | None
+    tensors = indexed_tensors(path) if is_ahead else check_folder(path)
     if dtype not in DTYPES:
         raise LayerwiseError(f"dtype must be one of {', '.join(DTYPES)}, found {dtype!r}")
     device = _device(device)
@@ -465,7 +468,7 @@ def _try_out(path: Path, model: Any) -> None:
     """
     problem, tokens = "the model that it declares cannot run", torch.zeros((1, 2), dtype=torch.long)
     padding = getattr(model.config, "pad_token_id", None)
-    with in_words(path / "config.json", problem, _ONE_MODEL), torch.no_grad():
+    with in_words(path / "config.json", problem, ONE_MODEL), torch.no_grad():
         model.config.pad_token_id = None
         try:
             model(tokens.to(model.device)).logits  # noqa: B018
@@ -487,34 +490,21 @@ def _device(wanted: str | None) -> str:
     return device
 
 
-def _blank(path: Path, config: Any, tensors: list[Stored] | None, dtype: str) -> tuple[Any, int]:
-    """The declared model with shapes alone, compared with the headers if they are here.
+def _blank(
+    path: Path, config: Any, tensors: Sequence[Stored | Announced] | None, dtype: str
+) -> tuple[Any, int]:
+    """The declared model with shapes alone, compared with the headers, or the index, if it is here.
 
     With it come the bytes that it would have in memory.
     """
     file = path / "config.json"
     if tensors is not None:
         check_blocks(path, config.model_type, config.num_hidden_layers, tensors)
-    with in_words(file, "no model can be built of it", _ONE_MODEL), torch.device("meta"):
+    with in_words(file, "no model can be built of it", ONE_MODEL), torch.device("meta"):
         model = _from_config(config, dtype)
-    shapes = {key: tuple(one.shape) for key, one in model.state_dict().items()}
-    for one in tensors or ():
-        shape = shapes.get(one.key, shapes.get(f"{model.base_model_prefix}.{one.key}", one.shape))
-        if shape != one.shape:
-            raise LayerwiseError(
-                f"{file}: it declares {one.key} as {list(shape)}, {one.file.name} holds "
-                f"{list(one.shape)}; {_ONE_MODEL}"
-            )
+    if tensors is not None:
+        check_tensors(path, model, tensors)
     n_bytes = sum(one.nbytes for one in (*model.parameters(), *model.buffers()))
-    if tensors is None:
-        return model, n_bytes
-    n_declared = sum(one.numel() for one in model.parameters())
-    n_stored = sum(math.prod(one.shape) for one in tensors)
-    if n_declared > n_stored:
-        raise LayerwiseError(
-            f"{file}: it declares {n_declared} parameters, the safetensors files hold {n_stored}; "
-            f"{_ONE_MODEL}"
-        )
     return model, n_bytes
 
 
@@ -525,8 +515,8 @@ def _from_config(config: Any, dtype: str) -> Any:
 
 
 def _load_weights(path: Path, config: Any, dtype: str, device: str) -> Any:
-    """The model; a parameter without a weight is an error, not a random number."""
-    with in_words(path, "the checkpoint cannot be loaded", _ONE_MODEL):
+    """The model; the headers were compared with it, transformers must agree that all is used."""
+    with in_words(path, "the checkpoint cannot be loaded", ONE_MODEL):
         loaded: Any = transformers.AutoModelForCausalLM.from_pretrained(
             path,
             config=config,
@@ -539,10 +529,11 @@ def _load_weights(path: Path, config: Any, dtype: str, device: str) -> Any:
             local_files_only=True,
         )
     model, report = loaded
-    if missing := report["missing_keys"]:
+    unused = {key for key in report["unexpected_keys"] if not is_leftover(key, None)}
+    if wrong := sorted(unused | set(report["missing_keys"])):
         raise LayerwiseError(
-            f"{path}: config.json declares {min(missing)}, the safetensors files hold no weight "
-            f"for it ({len(missing)} such parameters); {_ONE_MODEL}"
+            f"{path}: transformers must load every weight and use every stored tensor, found "
+            f"{wrong[0]} missing or left over ({len(wrong)} such names); {ONE_MODEL}"
         )
     return model
 

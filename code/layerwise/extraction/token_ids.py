@@ -18,14 +18,12 @@ from jaxtyping import Int32
 
 from layerwise.errors import LayerwiseError, TextError
 from layerwise.extraction.checkpoint_config import in_words
-from layerwise.extraction.checkpoint_tokenizer import Declaration, without_backtrace
+from layerwise.extraction.checkpoint_tokenizer import Declaration
 from layerwise.inputs.models import Template
-from layerwise.progress import run_within
 
 TEXTS_AT_ONCE = 256  # the tokenizer keeps much more than ids of what it takes at once
 MOST_CHARACTERS = 10**6  # of a text, and of what is tokenised at once: 300 bytes each
 TOKEN_CHARACTERS = 256  # that one token can stand for; the longest in use have 128
-SECONDS, RATE = 10, 20_000  # those that a tokenizer may take, and for as many characters one more
 # A statement needs a token to predict; a prompt only needs one to look at.
 FEWEST = {"statements": 2, "prompts": 1}
 FEWEST_TOGETHER = 2  # tokens of all prompts: a covariance needs two
@@ -132,10 +130,8 @@ def _check_ids(
 
 def _ids(declaration: Declaration, texts: list[str]) -> list[list[int]]:
     place, fix = declaration.place, "use the tokenizer that the model was trained with"
-    seconds = SECONDS + sum(map(len, texts)) // RATE
-    late = f"{place}: its tokenizer is still at {len(texts)} texts after {seconds} s; {fix}"
-    with in_words(place, "its tokenizer cannot take the texts", fix), without_backtrace():
-        return run_within(seconds, late, lambda: declaration.tokenizer(texts).input_ids)
+    with in_words(place, "its tokenizer cannot take the texts", fix):
+        return declaration.tokenizer(texts).input_ids
 
 
 def digest_of_ids(texts: Sequence[Ids]) -> str:
