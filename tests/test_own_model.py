@@ -355,7 +355,7 @@ def test_each_shortage_gives_its_warning(
     pairs = some_pairs(sizes=sizes, categories="abcdef"[: len(sizes)])
     values = measure(write_states(tmp_path / "s", n_pairs=sum(sizes)), pairs, **FEW)
     drawn, used = numbers_of(values), int(np.isfinite(values.stable_preference).sum())
-    said = cautions(values, drawn, n_tokens, DRAWS)
+    said = cautions(values, pairs, drawn, n_tokens, DRAWS)
     assert len(said) == len(expected)
     for one, of in zip(said, expected, strict=True):
         assert re.search(of.format(used=used), one)

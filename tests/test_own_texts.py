@@ -17,6 +17,8 @@ from hostile import FLOOD, UNSEEN, is_unseen
 from layerwise.errors import LayerwiseError
 from layerwise.files import LONGEST_NAME, require_name
 from layerwise.inputs.texts import place_of, read_pairs, read_prompts
+from layerwise.pages.own_model.cautions import _of_categories, of_tokens
+from layerwise.statistics.bootstrap import Draws
 
 MEGABYTE = 1_000_000
 GOOD = {name: {"pairs": [[f"{name} a", f"{name} b"]] * 2} for name in ("z", "a", "m")}
@@ -34,7 +36,7 @@ def written(folder: Path, name: str, document: Any) -> Path:
 ROWS = [
     {"category": category, "a": a, "b": b, "source": "other columns are allowed"}
     for category, a, b in (
-        ("z", "one, two", 'three "four"'), ("a", "5\n6", "7\u20288"), ("z", "語", " padded "),
+        ("z", "one, two", 'three "four"'), ("a", "5\n6", "7\u20288"), ("z", "語", "padded "),
         ("m", "9", "10"), ("a", "11", "12"), ("m", "13", "14"), ("a", "15", "16"),
     )
 ]  # fmt: skip
@@ -88,7 +90,7 @@ def test_every_form_of_the_same_pairs_is_the_same(tmp_path: Path) -> None:
         assert pairs.category_of_pair.tolist() == [0, 0, 1, 1, 1, 2, 2]
         assert pairs.side_a == ("one, two", "語", "5\n6", "11", "15", "9", "13")
         assert pairs.statements == (
-            *pairs.side_a, 'three "four"', " padded ", "7\u20288", "12", "16", "10", "14"
+            *pairs.side_a, 'three "four"', "padded ", "7\u20288", "12", "16", "10", "14"
         )  # fmt: skip
         assert len(pairs) == 7
     places = {name: place_of(pairs, 7 + 2).partition("own")[2] for name, pairs in found.items()}
@@ -127,6 +129,95 @@ def test_papers_are_fetched_and_checked(tmp_path: Path, monkeypatch: pytest.Monk
         read_pairs(Path("papers"))
 
 
+def test_a_table_of_tabs_and_blanks_behind_separators(tmp_path: Path) -> None:
+    """As spreadsheets and people write them: quotes behind a blank are quotes."""
+    rows = [["category", "a", "b"]]
+    rows += [[name, f"{name}, {n}", f'"{name} \t {n}"'] for name in "xyz" for n in "12"]
+    tabs = written(tmp_path, "own.tsv", "\n".join("\t".join(row) for row in rows))
+    quoted = [[cell if '"' in cell else f'"{cell}"' for cell in row] for row in rows]
+    commas = written(tmp_path, "own.csv", "\n".join(",  ".join(row) for row in quoted))
+    assert read_pairs(tabs).side_a == ("x, 1", "x, 2", "y, 1", "y, 2", "z, 1", "z, 2")
+    for read in (read_pairs(tabs), read_pairs(commas)):
+        assert read.side_b[0] == "x \t 1"
+        assert read.statements == read_pairs(tabs).statements
+
+
+# --- texts that are not what they seem ----------------------------------------------------------
+
+LOOK_ALIKES = [
+    ("x", "x "),
+    ("caf\u00e9", "cafe\u0301"),
+    ("Weather", "weather"),
+    ("\u2660", "\u2660\ufe0e"),
+    ("x", "x\u3164"),
+    ("\uff41", "a"),
+    ("a  b", "a b"),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), LOOK_ALIKES)
+@pytest.mark.parametrize("as_rows", [True, False])
+def test_categories_that_read_alike_are_refused(
+    tmp_path: Path, first: str, second: str, as_rows: bool
+) -> None:
+    names = [first, second, "m", "n"]
+    document = {name: {"pairs": [[f"{n} {k}", f"{n} {k} b"] for k in "12"]}
+                for n, name in enumerate(names)}  # fmt: skip
+    if as_rows:
+        rows = [
+            {"category": name, "a": a, "b": b}
+            for name, category in document.items()
+            for a, b in category["pairs"]
+        ]
+        given: Any = written(tmp_path, "own.jsonl", "\n".join(map(json.dumps, rows)))
+    else:
+        given = document
+    with pytest.raises(LayerwiseError):
+        read_pairs(given)
+
+
+def test_different_pairs_are_counted_once_and_equal_sides_not_at_all() -> None:
+    pairs = read_pairs(
+        {
+            "x": {"pairs": [["a", "b"]] * 3},
+            "y": {"pairs": [["a", "b"], ["b", "a"], ["caf\u00e9", "cafe\u0301"], ["c", "c "]]},
+            "z": {"pairs": [["a", "b"], ["a", "c"]]},
+        }
+    )
+    assert pairs.different() == [1, 2, 2]
+    said = " ".join(_of_categories(pairs, Draws(100, 0.95, 42)))
+    assert "x (1 of 3), y (2 of 4)." in said
+    assert "x (1), y (2), z (2)." in said
+
+
+def test_many_repeated_pairs_do_not_make_a_category_large() -> None:
+    pairs = read_pairs(
+        {
+            name: {"pairs": [[f"{name} {n % 3}", f"not {name} {n % 3}"] for n in range(30)]}
+            for name in "xyzuvw"
+        }
+    )
+    (repeated, few) = _of_categories(pairs, Draws(100, 0.95, 42))
+    assert "x (3 of 30)" in repeated
+    assert "x (3)" in few
+
+
+def test_what_the_tokenizer_does_to_texts_is_said() -> None:
+    pairs = read_pairs(
+        {name: {"pairs": [[f"{name} a", f"{name} b"], ["c", "d"]]} for name in "xyz"}
+    )
+    apart = [[1, n] for n in range(2, 14)]
+    assert of_tokens(pairs, apart, 0, (["<s>"], [])) == []
+    (unknown,) = of_tokens(pairs, [[1, 0, n] for n in range(2, 14)], 0, ([], []))
+    assert "33.3%" in unknown
+    assert of_tokens(pairs, [[1, 0, n] for n in range(2, 14)], None, ([], [])) == []
+    (alike,) = of_tokens(pairs, [*apart[:6], *apart[:2], *apart[8:]], 0, ([], []))
+    assert " 2 of 6 pairs " in alike
+    for around in ([], ["</s>"]), (["<s>", "<s>"], []):
+        (said,) = of_tokens(pairs, apart, 0, around)
+        assert all(token in said for tokens in around for token in tokens)
+
+
 # --- every mistake ------------------------------------------------------------------------------
 
 HEAD = "category,a,b\n"
@@ -153,6 +244,7 @@ PAIR_MISTAKES: list[tuple[str, Any, str]] = [
     ("csv", HEAD + '\nx,"one\n', r"line 3: not valid CSV \(unexpected end of data\); write it"),
     ("csv", HEAD + "x,a,b\nx,,b\n", "line 3, column a: must be a non-empty string, found ''"),
     ("csv", "a,category,a,b,b\n", "line 1: a column must be there once, 2 are called 'a'; rename"),
+    ("txt", "x", "names end in .json, .csv, .tsv, .jsonl, found '.txt'; save"),
     ("jsonl", '{"category": "x"}', "line 1: must name .* 'a' is missing, found 'category'; name"),
     ("jsonl", '{"a": 1, "a"', "line 1: not valid JSON at line 1, column 13"),
 ]

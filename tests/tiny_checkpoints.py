@@ -5,6 +5,8 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from safetensors.numpy import load_file, save_file
+
 from layerwise.extraction.families import FAMILIES
 from layerwise.extraction.load import Checkpoint, load_model
 from layerwise.extraction.twins import build_twin
@@ -85,6 +87,11 @@ def twin_folder(family: str, n_layers: int = 3, seed: int = 0) -> Path:
     if family in VARIANTS:
         config = json.loads((folder / "config.json").read_text())
         (folder / "config.json").write_text(json.dumps(config | VARIANTS[family]))
+    if family == "stablelm-parallel":  # one norm for attention and MLP
+        file = folder / "model.safetensors"
+        tensors = load_file(file)
+        one_norm = {key: tensor for key, tensor in tensors.items() if "post_attention" not in key}
+        save_file(one_norm, file, {"format": "pt"})
     return folder
 
 

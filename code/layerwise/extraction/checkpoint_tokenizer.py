@@ -42,10 +42,25 @@ class Declaration:
     @property
     def adds_bos(self) -> bool:
         """Whether the tokenizer puts a BOS token before every text."""
-        with_special = self.tokenizer("a").input_ids
-        plain = self.tokenizer("a", add_special_tokens=False).input_ids
-        added = len(with_special) > len(plain)
-        return added and with_special[0] == self.tokenizer.bos_token_id
+        before, _ = self._ids_around
+        return before[:1] == [self.tokenizer.bos_token_id]
+
+    @property
+    def around(self) -> tuple[list[str], list[str]]:
+        """The tokens that the tokenizer puts before and behind every text."""
+        before, behind = self._ids_around
+        names = self.tokenizer.convert_ids_to_tokens
+        return names(before), names(behind)
+
+    @property
+    def _ids_around(self) -> tuple[list[int], list[int]]:
+        """Their ids; none where a text alone is not found in the text with special tokens."""
+        whole = list(self.tokenizer("a").input_ids)
+        plain = list(self.tokenizer("a", add_special_tokens=False).input_ids)
+        for start in range(len(whole) - len(plain) + 1):
+            if whole[start : start + len(plain)] == plain:
+                return whole[:start], whole[start + len(plain) :]
+        return [], []
 
 
 def declare(path: Path, name: str) -> Declaration:

@@ -91,6 +91,7 @@ def extract(
         "prompt_lengths": [len(one) for one in ids["prompts"]],
         "token_ids_sha256": [digest_of_ids(of) for of in ids.values()],
         "adds_bos": checkpoint.declaration.adds_bos,
+        "around": checkpoint.declaration.around,
         "tokens_per_batch": tokens_per_batch,
         "template": template,
         **({} if checkpoint.rounding is None else {"noise_seed": checkpoint.rounding.seed}),

@@ -1,13 +1,14 @@
 """Texts as a reader or the papers give them, read and checked: statement pairs and prompts.
 
 A pair is two framings (A, B) of one statement, pairs are grouped in categories; a prompt is a
-single text whose token states are measured. Each stands in JSON, or a row each in CSV, JSON Lines
-or a data frame.
+single text whose token states are measured. Each stands in JSON, or a row each in CSV, TSV, JSON
+Lines or a data frame.
 """
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,11 @@ COLUMNS = ("category", "a", "b")  # of CSV, JSON Lines and data frames
 MIN_CATEGORIES = 3  # two points always correlate perfectly
 MIN_PAIRS_PER_CATEGORY = 2  # a mean pairwise cosine needs two vectors
 COLUMN = "prompt"  # of the same for prompts
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+ENDINGS = (".json", *SEPARATORS, ".jsonl")
+# Characters that are not seen: variation selectors, and the fillers of Hangul.
+UNSEEN = {*map(chr, range(0xFE00, 0xFE10)), *map(chr, range(0xE0100, 0xE01F0)),
+          "\u115f", "\u1160", "\u3164", "\uffa0"}  # fmt: skip
 Row = tuple[str, Mapping[str, Any]]  # where it stands, and its cells by column
 Found = dict[str, list[tuple[str, str, str]]]  # category -> (place, A, B)
 
@@ -54,6 +60,16 @@ class StatementPairs:
         places = tuple(self.places[pair] for pair in kept) if self.places else ()
         return StatementPairs(self.categories, self.category_of_pair[kept], side_a, side_b, places)
 
+    def different(self) -> list[int]:
+        """Count the pairs of each category, once each, without those whose sides are equal."""
+        kept: list[set[tuple[str, str]]] = [set() for _ in self.categories]
+        rows = zip(self.category_of_pair.tolist(), self.side_a, self.side_b, strict=True)
+        for category, *sides in rows:
+            a, b = (unicodedata.normalize("NFC", side).strip() for side in sides)
+            if a != b:
+                kept[category].add((a, b))
+        return [len(pairs) for pairs in kept]
+
     @property
     def statements(self) -> tuple[str, ...]:
         """All statements, the A side of every pair first, then the B side."""
@@ -71,14 +87,15 @@ def read_pairs(given: Any) -> StatementPairs:
 
     Args:
         given: a file, or what it holds. JSON (or a dictionary) is `{category: {"pairs": [[A, B],
-            ...]}}`, the shape of the papers' dataset.json; CSV, JSON Lines and data frames have a
-            row per pair with the columns category, a, b. `"papers"`: the papers' own 230, fetched
-            once (`papers_folder`) and checked by sha256.
+            ...]}}`, the shape of the papers' dataset.json; CSV, TSV, JSON Lines and data frames
+            have a row per pair with the columns category, a, b. `"papers"`: the papers' own 230,
+            fetched once (`papers_folder`) and checked by sha256.
 
     Raises:
         LayerwiseError: naming the file, the place and the fix, for any other shape, fewer than 3
             categories or 2 pairs in a category, a category's name that cannot stand in a table,
-            a column that is there twice, or a statement that is no text.
+            or that reads like another one, a column that is there twice, or a statement that is no
+            text.
     """
     given = own_or_papers(given, DATASET)
     name = f"{given}: " if isinstance(given, Path) else "pairs: "
@@ -99,11 +116,36 @@ def read_pairs(given: Any) -> StatementPairs:
             f"{name}a correlation over categories needs at least {MIN_CATEGORIES} of them, "
             f"found {len(found)}; add categories"
         )
+    _require_different_names(name, found)
     _require_variation(name, found)
     sizes = [len(pairs) for pairs in found.values()]
     places, side_a, side_b = zip(*(pair for pairs in found.values() for pair in pairs), strict=True)
     numbers = np.repeat(np.arange(len(found)), sizes)
     return StatementPairs(tuple(found), numbers, side_a, side_b, places)
+
+
+def _require_different_names(name: str, categories: Iterable[str]) -> None:
+    """Refuse two categories that a reader cannot tell apart: r would be over both."""
+    seen: dict[str, str] = {}
+    for category in categories:
+        other = seen.setdefault(as_read(category), category)
+        if other != category:
+            raise LayerwiseError(
+                f"{name}names of categories must differ in more than case, blanks, how a letter is "
+                f"composed and what is not seen, found {other!a} and {category!a}; give both the "
+                "same name, or another one"
+            )
+
+
+def as_read(name: str) -> str:
+    """A name as a reader tells it from others: NFKC, case folded, without what is not seen."""
+    composed = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    seen = [
+        letter
+        for letter in composed
+        if letter not in UNSEEN and unicodedata.category(letter) != "Cf"
+    ]
+    return " ".join("".join(seen).split())
 
 
 def _require_variation(name: str, found: Found) -> None:
@@ -218,10 +260,19 @@ def _prompts_of_document(name: object, document: Any, study: str) -> Any:
 
 
 def _has_rows(given: object) -> bool:
-    """Whether it is a file of rows, by its name, or a data frame (pandas or one like it)."""
-    return hasattr(given, "columns") or (
-        isinstance(given, Path) and given.suffix.lower() in (".csv", ".jsonl")
-    )
+    """Whether it is a file of rows, by its name, or a data frame (pandas or one like it).
+
+    Raises:
+        LayerwiseError: for a file with an ending that is none of `ENDINGS`.
+    """
+    if not isinstance(given, Path):
+        return hasattr(given, "columns")
+    if (ending := given.suffix.lower()) not in ENDINGS and given.exists():
+        raise LayerwiseError(
+            f"{given}: texts are read from files whose names end in {', '.join(ENDINGS)}, found "
+            f"{ending or 'no ending'!r}; save them as one of these"
+        )
+    return ending in (*SEPARATORS, ".jsonl")
 
 
 def _rows(given: Any, columns: Sequence[str]) -> Iterator[Row]:
@@ -238,8 +289,8 @@ def _rows(given: Any, columns: Sequence[str]) -> Iterator[Row]:
         _require(name, found, columns)
         for number, row in enumerate(rows):
             yield f"row {number}", row
-    elif given.suffix.lower() == ".csv":
-        yield from _of_csv(given, columns)
+    elif (ending := given.suffix.lower()) in SEPARATORS:
+        yield from _of_csv(given, columns, SEPARATORS[ending])
     else:
         for number, line in enumerate(read_text(given).split("\n"), start=1):
             if line.strip():
@@ -249,9 +300,11 @@ def _rows(given: Any, columns: Sequence[str]) -> Iterator[Row]:
                 yield place, row
 
 
-def _of_csv(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+def _of_csv(path: Path, columns: Sequence[str], separator: str) -> Iterator[Row]:
+    """The rows of a table; blanks between a separator and the text behind it are dropped."""
     csv.field_size_limit(LARGEST)  # a statement may be long
-    rows = csv.reader(io.StringIO(read_text(path)), strict=True)
+    text = io.StringIO(read_text(path))
+    rows = csv.reader(text, delimiter=separator, skipinitialspace=True, strict=True)
     try:
         header = next(rows, [])
         _require(f"{path}, line 1", header, columns)

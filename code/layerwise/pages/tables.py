@@ -20,7 +20,8 @@ Value = str | bool | int | float | None  # None: does not exist, which a note ex
 LONG = 24  # characters: a column with a longer text is broken into lines
 SHOWN = 20  # rows in a notebook, or printed
 NUMBER = "number"  # a kind of column
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what begins one in a spreadsheet
+# What begins a formula in a spreadsheet, in some of them the full-width signs too.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 SIGNIFICANT = 4  # digits, where a column has no decimals of its own
 
 

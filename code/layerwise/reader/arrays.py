@@ -14,7 +14,6 @@ from layerwise.analyses.questions.answers import answers
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.experiments.of_pairs import reader
 from layerwise.experiments.reduction import measure as reduced
-from layerwise.extraction.checkpoint_config import BLOCKS
 from layerwise.extraction.store import BEFORE_NORM, Layer, digest_of_texts
 from layerwise.files import require_name
 from layerwise.inputs.given import Draw, Folder, Layers
@@ -30,6 +29,7 @@ from layerwise.reader.results_folder import alone, check_results_folder
 from layerwise.reader.run_record import run_record, with_record
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, Draws
 
+MOST_LAYERS = 10_000  # as a key: more is a slip
 ABSENT = dict.fromkeys(
     ("anisotropy", "gains", "spectral"), "it needs the model and prompts, and arrays were given"
 )
@@ -246,12 +246,12 @@ def _by_layer(place: str, given: Any) -> dict[int, Any]:
             for one in given
             if isinstance(one, bool)
             or not isinstance(one, int | np.integer)
-            or not 0 <= one <= BLOCKS.most
+            or not 0 <= one <= MOST_LAYERS
         ]
         if wrong or not given:
             raise LayerwiseError(
                 f"{place}: the keys of a dictionary are layers, whole numbers from 0 to "
-                f"{BLOCKS.most}, found {', '.join(map(repr, wrong)) or 'none'!s:.200}; name the "
+                f"{MOST_LAYERS}, found {', '.join(map(repr, wrong)) or 'none'!s:.200}; name the "
                 "layers so"
             )
         return {int(layer): given[layer] for layer in sorted(given)}

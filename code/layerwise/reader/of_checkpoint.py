@@ -9,9 +9,9 @@ from layerwise.experiments.of_own_model import Measuring
 from layerwise.experiments.of_pairs.reader import Measured
 from layerwise.extraction.load import Checkpoint
 from layerwise.extraction.rounding import rounds
-from layerwise.extraction.token_ids import leading_bos, render
+from layerwise.extraction.token_ids import check_texts, leading_bos, render
 from layerwise.measures.values import sampled_layers
-from layerwise.pages.own_model.cautions import limited, of_template
+from layerwise.pages.own_model.cautions import limited, of_template, of_tokens
 from layerwise.pages.own_model.of_one import page_of
 from layerwise.places.folders import CONTROL, REPLICATES
 from layerwise.reader.papers import papers
@@ -94,4 +94,11 @@ def _of_texts(checkpoint: Checkpoint, request: Request) -> list[str]:
         tokenizer = checkpoint.tokenizer
         first = render(tokenizer, request.pairs.statements[0], request.template)
         found += of_template(leading_bos(tokenizer, first))
-    return found
+    declaration = checkpoint.declaration
+    texts = {"statements": request.pairs.statements}
+    ids = check_texts(declaration, texts, request.template)["statements"]
+    before, behind = around = declaration.around
+    tokenizer = checkpoint.tokenizer
+    is_special = tokenizer.unk_token in (*before, *behind)  # some name an end token so
+    unknown = None if is_special else tokenizer.unk_token_id
+    return found + of_tokens(request.pairs, [text.tolist() for text in ids], unknown, around)

@@ -59,6 +59,7 @@ def run_record(
         RANDOM: bool(index.get(RANDOM, False)),
         "dtype": index.get("dtype"),
         "template": index["template"],
+        "around": index.get("around"),  # tokens put before and behind every text
         "n_layers": index["n_layers"],
         "layers": list(layers),
         "seed": draws.seed,

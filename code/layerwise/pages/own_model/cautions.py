@@ -1,6 +1,6 @@
 """What a reader of an own model's tables must know: warnings that its data call for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,15 @@ from layerwise.measures.values import Values
 from layerwise.pages.own_model.sections import made_by
 from layerwise.statistics.bootstrap import MIN_KEPT, Draws, share_of_two_points
 
+Around = tuple[Sequence[str], Sequence[str]]
+MOST_UNKNOWN = 0.01  # share of unknown tokens that is worth a word
 PAPERS_FEWEST = 20  # pairs of the papers' smallest category
 SKIPPED = 0.01  # share of resamples without an r that is worth a word
 
 
-def cautions(values: Values, drawn: Filled, n_prompt_tokens: int, draws: Draws) -> list[str]:
+def cautions(
+    values: Values, pairs: StatementPairs, drawn: Filled, n_prompt_tokens: int, draws: Draws
+) -> list[str]:
     """One sentence or two per warning; none where nothing is amiss.
 
     Arguments:
@@ -25,7 +29,7 @@ def cautions(values: Values, drawn: Filled, n_prompt_tokens: int, draws: Draws) 
         n_prompt_tokens: tokens of all prompts together.
     """
     return [
-        *_of_categories(values, draws),
+        *_of_categories(pairs, draws),
         *_skipped("categories", drawn.by_category, draws.n_resamples),
         *_of_bins(values),
         *_skipped("random bins", drawn.by_bins, draws.n_resamples),
@@ -61,10 +65,44 @@ def of_template(n_bos: int) -> list[str]:
     ]
 
 
-def _of_categories(values: Values, draws: Draws) -> list[str]:
-    """Few categories, or few pairs in one."""
+def of_tokens(
+    pairs: StatementPairs, ids: Sequence[Sequence[int]], unknown: int | None, around: Around
+) -> list[str]:
+    """What the tokenizer does to the statements that their texts do not show.
+
+    Arguments:
+        ids: of every statement, the A sides first.
+        unknown: the id of the unknown token; None: the tokenizer has none.
+        around: tokens put before and behind every text.
+    """
     found = []
-    n = len(values.categories)
+    n_tokens = sum(len(text) for text in ids)
+    n_unknown = sum(list(text).count(unknown) for text in ids) if unknown is not None else 0
+    if n_unknown > MOST_UNKNOWN * n_tokens:
+        found.append(
+            f"{n_unknown / n_tokens:.1%} of the statements' tokens are unknown to the tokenizer: "
+            "different words look alike to the model. Use texts in a script that it knows."
+        )
+    sides = zip(ids[: len(pairs)], ids[len(pairs) :], pairs.side_a, pairs.side_b, strict=True)
+    alike = sum(list(a) == list(b) and text_a != text_b for a, b, text_a, text_b in sides)
+    if alike:
+        found.append(
+            f"The two sides of {alike} of {len(pairs)} pairs differ, but have the same tokens: the "
+            "model cannot tell them apart."
+        )
+    if around[1] or len(around[0]) > 1:
+        found.append(
+            f"The tokenizer puts {' '.join(around[0]) or 'nothing'} before every text and "
+            f"{' '.join(around[1]) or 'nothing'} behind it. All but the first of these tokens are "
+            "part of every mean over tokens and of the NLL, as the texts' own are."
+        )
+    return found
+
+
+def _of_categories(pairs: StatementPairs, draws: Draws) -> list[str]:
+    """Few categories, pairs that are no further ones, few different pairs in a category."""
+    found = []
+    n = len(pairs.categories)
     share = share_of_two_points(n)
     # such resamples reach the interval's ends, with r = -1 or +1 by construction
     if share > (1 - draws.level) / 2:
@@ -73,17 +111,24 @@ def _of_categories(values: Values, draws: Draws) -> list[str]:
             "ones, where r is -1, +1 or undefined whatever the data say. Intervals over categories "
             "are that wide by construction. Use six categories or more, as the papers do."
         )
-    counts = np.bincount(values.category_of_pair).tolist()
-    few = [
-        f"{name} ({count})"
-        for name, count in zip(values.categories, counts, strict=True)
-        if count < PAPERS_FEWEST
+    different = dict(zip(pairs.categories, pairs.different(), strict=True))
+    given = np.bincount(pairs.category_of_pair).tolist()
+    repeated = [
+        f"{name} ({count} of {n_given})"
+        for (name, count), n_given in zip(different.items(), given, strict=True)
+        if count < n_given
     ]
+    if repeated:
+        found.append(
+            f"Some pairs are repeated or have equal sides; different pairs: {', '.join(repeated)}. "
+            "Repeated pairs weigh more in every mean, and intervals are too narrow by them."
+        )
+    few = [f"{name} ({count})" for name, count in different.items() if count < PAPERS_FEWEST]
     if few:
         found.append(
-            f"Fewer than {PAPERS_FEWEST} pairs, the papers' smallest category: {', '.join(few)}. "
-            "The intervals over categories take UA and preference of a category as exact, which "
-            "they are not with so few pairs."
+            f"Fewer than {PAPERS_FEWEST} different pairs, as the papers' smallest category has: "
+            f"{', '.join(few)}. The intervals over categories take UA and preference of a category "
+            "as exact, which they are not with so few pairs."
         )
     return found
 
