@@ -38,8 +38,6 @@ CASES = {
     "leftovers": 400,
     "launchers": 820,
     "pages": 110,
-    "locks": 1_360,
-    "checkouts": 500,
     "mirrors": 1_140,
     "passwords": 2_400,
 }

@@ -536,7 +536,6 @@ KINDS: dict[str, Kind | str] = {
     "python": "fuzz_python",
     **dict.fromkeys(("requests", "places", "disks", "kills", "signals", "races", "leftovers",
                      "launchers", "pages"), "fuzz_runs"),
-    **dict.fromkeys(("locks", "checkouts"), "fuzz_locks"),
     **dict.fromkeys(("mirrors", "passwords"), "fuzz_mirrors"),
 }  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 A commit's files are the seed, so that a run which failed fails again; `LAYERWISE_FUZZ=SEED` tries
 other cases, `LAYERWISE_FUZZ_CASES=NUMBER` so many of each class. `make attack` tries thousands, and
-writes what held into docs/robustness.md.
+all other classes, and writes what held into docs/robustness.md.
 """
 
 import contextlib
@@ -23,9 +23,6 @@ CASES = (
     (40, "checkpoints"),
     (12, "documents"),
     (30, "pairs,prompts"),
-    (20, "locks,passwords"),
-    (8, "mirrors,checkouts"),
-    (1, "requests,places,disks,kills,signals,races,leftovers,launchers,pages,python"),
 )
 
 
@@ -57,6 +54,5 @@ def test_every_case_ends_well_or_in_a_sentence(
         assert sum(report["ended"].values()) == n_cases
 
 
-def test_every_class_is_tried_here() -> None:
-    assert {kind for _, kinds in CASES for kind in kinds.split(",")} == set(fuzz.KINDS)
+def test_every_class_is_attacked() -> None:
     assert set(attack.CASES) == set(fuzz.KINDS)

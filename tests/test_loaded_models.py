@@ -146,7 +146,7 @@ CHOSEN = {
     "default dtype": default_dtype,
     "default device": lambda: torch.device("meta"),
     "inference mode": torch.inference_mode,
-    "grad": torch.enable_grad,
+    "no grad": torch.no_grad,
 }
 
 
@@ -169,6 +169,25 @@ def test_the_callers_torch_changes_no_number_and_is_given_back(
         assert caller_state() == state
     assert found.documents == plain.documents
     assert [module.training for module in model.modules()] == training
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_callers_default_dtype_changes_no_noise() -> None:
+    """Of replicates, whose weights are disturbed as well: the files of the twin are in float32."""
+    given = {"model": twin_folder("llama"), **FEW, "dtype": "bfloat16", "replicates": 2}
+    plain = layerwise.analyze(**given)
+    with default_dtype():
+        found = layerwise.analyze(**given)
+    assert found.documents["replicates"] == plain.documents["replicates"]
+
+
+def test_the_callers_state_is_given_back_after_an_error(model: Any, tokenizer: Any) -> None:
+    model.train()
+    model.model.layers[1].mlp.forward = lambda hidden: hidden * float("nan")
+    with CHOSEN["autocast"](), pytest.raises(LayerwiseError, match="not finite"):
+        layerwise.analyze(model, **FEW, tokenizer=tokenizer)
+    assert all(module.training for module in model.modules())
+    assert not torch.is_autocast_enabled("cpu")
 
 
 def caller_state() -> list[Any]:

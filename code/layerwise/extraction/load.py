@@ -296,6 +296,11 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
             f"dtype must be one of {', '.join(DTYPES)}, the same in all parameters, found "
             f"{dtype!r}; convert the model with model.to(torch.float32)"
         )
+    if getattr(model.config, "quantization_config", None) is not None:
+        raise LayerwiseError(
+            "a loaded model must hold its weights as numbers, found a quantization_config; give "
+            "the model before it was quantised"
+        )
     if any(one.is_meta for one in model.parameters()):
         raise LayerwiseError(
             "a loaded model must have its weights, found some on the device meta; load it with "

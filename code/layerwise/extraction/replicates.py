@@ -70,7 +70,9 @@ def _disturbed_weights(model: Any, seed: int) -> Iterator[None]:
             generator = torch.Generator(weight.device).manual_seed(
                 zlib.crc32(f"weight {number} {seed}".encode())
             )
-            drawn = torch.rand(weight.shape, generator=generator, device=weight.device)
+            drawn = torch.rand(
+                weight.shape, generator=generator, device=weight.device, dtype=torch.float32
+            )
             weight.copy_(moved(weight, drawn))
     try:
         yield

@@ -45,7 +45,8 @@ class Rounding:
         device = states.device
         if device not in self.generators:
             self.generators[device] = torch.Generator(device).manual_seed(self.of_pass)
-        drawn = torch.rand(states.shape, generator=self.generators[device], device=device)
+        generator = self.generators[device]
+        drawn = torch.rand(states.shape, generator=generator, device=device, dtype=torch.float32)
         return moved(states, drawn)
 
     def after(self, _module: Any, _args: Any, out: Any) -> Any:

@@ -118,7 +118,7 @@ def reason_of_dvc(reasons: list[str]) -> str:
     """What DVC says of stages that never began, for the end of a sentence; else "mend that"."""
     said = dict.fromkeys(" ".join(reason.split()) for reason in reasons)
     if busy := BUSY.search("\n".join(reasons)):
-        return f"{under_way([f'{busy[1]}: {busy[2]}'])}, then "
+        return f"{under_way(f'{busy[1]}: {busy[2]}')}, then "
     return f"DVC says: {'; '.join(said)}; mend that, then " if said else "mend that, then "
 
 
