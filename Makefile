@@ -42,10 +42,10 @@ test-docs: setup-dev  ## run the commands of README and pages, the notebook and 
 	@OMP_NUM_THREADS=1 pytest -n auto --maxprocesses 4 --dist worksteal -rs -m docs
 
 reproduce: setup  ## recompute what follows from the published numbers: offline, no GPU, half a minute
-	@python -m layerwise.steps.run published
+	@python -m layerwise.run.steps.run published
 
 rehearse: setup-models  ## run the measured pipeline on random-weight stand-ins in a scratch copy: offline, no GPU
-	@python -m layerwise.steps.rehearse
+	@python -m layerwise.run.steps.rehearse
 
 attack: setup-dev  ## thousands of hostile inputs, by seed; the table in docs/robustness.md (ARGS="--seed 1 --cases 99")
 	@python tests/attack.py --table docs/robustness.md $(ARGS)
@@ -54,10 +54,10 @@ real: setup-models  ## a trained model (from the package index) against its reco
 	@python tests/real/check.py
 
 reproduce-small: setup-models  ## measure the models that fit here from their weights: network, CPU, an hour (HOURS=, GB=)
-	@python -m layerwise.steps.small $(if $(HOURS),--hours $(HOURS)) $(if $(GB),--gigabytes $(GB))
+	@python -m layerwise.run.steps.small $(if $(HOURS),--hours $(HOURS)) $(if $(GB),--gigabytes $(GB))
 
 reproduce-full: setup-models  ## measure every number again from the weights: network, GPU; again: what failed
-	@python -m layerwise.steps.run all
+	@python -m layerwise.run.steps.run all
 
 verify-lock: setup  ## prove from a bare clone that dvc.lock fits code and parameters; runs no stage
 	@python tests/lock_proof.py

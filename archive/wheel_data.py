@@ -109,7 +109,7 @@ def judge(root: Path, scratch: Path) -> Path:
     paths = [str(root / "code"), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     for stage, *options in stages:
-        command = [sys.executable, "-m", f"layerwise.steps.{stage}", "published", *options]
+        command = [sys.executable, "-m", f"layerwise.run.steps.{stage}", "published", *options]
         if subprocess.run(command, cwd=root, env=environment, check=False).returncode:
             raise SystemExit(f"the wheel has no judged claims: the stage {stage} failed, see above")
     return judged

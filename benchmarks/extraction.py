@@ -31,11 +31,11 @@ import tokenizers
 import torch
 import transformers
 
-from layerwise.extraction.batches import plan_batches
-from layerwise.extraction.hidden_states import extract
-from layerwise.extraction.load import Checkpoint, attention_kernel
-from layerwise.extraction.store import HiddenStates, open_states
-from layerwise.inputs.texts import read_pairs
+from layerwise.models.batches import plan_batches
+from layerwise.models.hidden_states import extract
+from layerwise.models.load import Checkpoint, attention_kernel
+from layerwise.models.store import HiddenStates, open_states
+from layerwise.models.texts import read_pairs
 
 LAYERS_READ = 9  # notebook 000: layers 0, 4, ..., 32
 N_PAIRS = 230

@@ -25,12 +25,12 @@ import numpy as np
 import torch
 
 from extraction import SHAPES, loops, needed_flop, random_weights, read_texts, synthetic, timed
-from layerwise.extraction.hidden_states import extract
-from layerwise.extraction.load import Checkpoint, load_model
-from layerwise.extraction.provenance import describe_environment
-from layerwise.extraction.store import BEFORE_NORM
 from layerwise.files import write_json
 from layerwise.measures.uniformity import mean_pairwise_cosine_by_group
+from layerwise.models.hidden_states import extract
+from layerwise.models.load import Checkpoint, load_model
+from layerwise.models.provenance import describe_environment
+from layerwise.models.store import BEFORE_NORM
 
 HALF = ("float16", "bfloat16")
 

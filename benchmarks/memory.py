@@ -21,11 +21,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from extraction import checkpoint_of
-from layerwise.extraction import hidden_states, needs
-from layerwise.extraction.batches import Batch
-from layerwise.extraction.load import attention_kernel
-from layerwise.extraction.provenance import states_kernel
-from layerwise.inputs.models import BYTES, Model, read_models
+from layerwise.models import hidden_states, needs
+from layerwise.models.batches import Batch
+from layerwise.models.load import attention_kernel
+from layerwise.models.provenance import states_kernel
+from layerwise.models.registry import BYTES, Model, read_models
 
 MODELS = Path(__file__).parent.parent / "models.yaml"
 LENGTH = 8  # tokens of a statement

@@ -5,7 +5,7 @@ Runs in an environment of its own, made from a hash-checked lock:
     python -m venv .venv-peers
     .venv-peers/bin/pip install --no-deps --require-hashes -r benchmarks/peers.lock
 
-`extraction.py` starts `peers.py CHECKPOINT WORK` there, writes the name of a peer to its standard
+`models.py` starts `peers.py CHECKPOINT WORK` there, writes the name of a peer to its standard
 input whenever that peer's turn has come, and reads one line of JSON: seconds, or the error. The
 answers are in WORK/<peer>.npz: NLL per statement (nats) and, but for the harness, which computes
 none, the hidden states of every block, mean over positions 1..T-1.

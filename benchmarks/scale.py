@@ -35,7 +35,7 @@ BLOCKS = 6  # of the trained model
 def extract(n: int, folder: Path) -> None:
     """Extract n statements with random weights of the smallest model's shape, Pythia-70M."""
     from extraction import random_weights, synthetic
-    from layerwise.extraction.hidden_states import extract
+    from layerwise.models.hidden_states import extract
 
     extract(random_weights("pythia-70m"), synthetic(n // 2, WORDS), (), folder / "out")
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
@@ -44,8 +44,8 @@ def extract(n: int, folder: Path) -> None:
 def stand_in(n: int, folder: Path) -> None:
     """A tiny random model, n pairs and the prompts, as files."""
     from extraction import synthetic
-    from layerwise.extraction.twins import build_twin
-    from layerwise.inputs.models import find_model, read_models
+    from layerwise.models.registry import find_model, read_models
+    from layerwise.models.twins import build_twin
 
     texts = synthetic(n, WORDS)
     build_twin(find_model(read_models(MODELS), "pythia-70m"), texts[:PROMPTS], folder / "model")
@@ -86,7 +86,7 @@ def write_texts(texts: list[str], folder: Path) -> None:
 
 def papers(n: int, folder: Path) -> None:
     """The papers' page, of n claims; those there are have their names changed where they repeat."""
-    import layerwise.steps.page
+    import layerwise.run.steps.page
 
     document = json.loads((MADE / "claims.json").read_text())
     claims = document["claims"]
@@ -96,7 +96,7 @@ def papers(n: int, folder: Path) -> None:
     document["claims"] = claims[:n] + named
     (folder / "claims.json").write_text(json.dumps(document))
     start = time.process_time()
-    layerwise.steps.page.run(
+    layerwise.run.steps.page.run(
         "published", folder / "claims.json", MADE / "statistics",
         HERE.parent / "figures" / "published", folder,
     )  # fmt: skip

@@ -24,9 +24,9 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 
-from layerwise.extraction.families import MATRICES
-from layerwise.extraction.projections import Weights
 from layerwise.measures.spectral import frobenius_norm, spectral_norm, spectrum
+from layerwise.models.families import MATRICES
+from layerwise.models.projections import Weights
 
 LIMIT_GB = 3.0
 REAL = {"n_layers": 32, "hidden_size": 4096, "n_heads": 32, "vocab_size": 50432}

@@ -32,12 +32,12 @@ from layerwise.workers import usable_cores
 
 # The parts: functions that are timed, none inside another, where they are called by this name.
 PARTS = {
-    "load the model": "layerwise.extraction.load:load_model",
-    "forward passes": "layerwise.experiments.of_own_model:extract",
-    "measures of states": "layerwise.experiments.of_own_model:measure",
-    "intervals": "layerwise.experiments.of_pairs.reader:numbers",
-    "gains": "layerwise.experiments.own_weights:gains",
-    "wait for spectral norms": "layerwise.experiments.own_weights:spectral",
+    "load the model": "layerwise.models.load:load_model",
+    "forward passes": "layerwise.measuring.of_own_model:extract",
+    "measures of states": "layerwise.measuring.of_own_model:measure",
+    "intervals": "layerwise.papers.shared.experiments.reader:numbers",
+    "gains": "layerwise.papers.paper3.experiments.own_weights:gains",
+    "wait for spectral norms": "layerwise.papers.paper3.experiments.own_weights:spectral",
     "figures, page, tables": "layerwise.reader.result:write",
 }
 PASSES, START = "forward passes", "interpreter, imports, checks"
@@ -115,7 +115,7 @@ def write_stand_in(folder: str, shape: str) -> None:
 def estimated(given: Sequence[str], out: str) -> str:
     """The line of `--dry-run` on time."""
     names = zip(("--model", "--pairs", "--prompts"), given, strict=True)
-    command = [sys.executable, "-m", "layerwise.cli", "analyze", "--out", out, "--dry-run"]
+    command = [sys.executable, "-m", "layerwise.run.cli", "analyze", "--out", out, "--dry-run"]
     command += [word for pair in names for word in pair]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return next(line for line in said.splitlines() if line.startswith("time"))

@@ -4,23 +4,22 @@
 python docs/claims.py [results/published/claims.json]      (or `make docs`)
 """
 
-import importlib
 import json
 import re
 import shutil
 import sys
 from pathlib import Path
 
-from layerwise.analyses import TABLES
-from layerwise.inputs.models import read_models
-from layerwise.ledger.findings import ORIGINS, origin
-from layerwise.ledger.tally import tally, tally_sentence
-from layerwise.ledger.verdicts import VERDICTS, count_verdicts
-from layerwise.ledger.words import display_names
-from layerwise.pages.choices import claimed_under
-from layerwise.pages.records import analysis_of, answer, grades, readable
-from layerwise.pages.run_summary import verdict_table
-from layerwise.pages.values import with_signs
+from layerwise.engine.findings import ORIGINS, origin
+from layerwise.engine.tally import tally, tally_sentence
+from layerwise.engine.verdicts import VERDICTS, count_verdicts
+from layerwise.engine.words import display_names
+from layerwise.models.registry import read_models
+from layerwise.papers.across.analyses import MODULES, TABLES
+from layerwise.present.choices import claimed_under
+from layerwise.present.records import analysis_of, answer, grades, readable
+from layerwise.present.run_summary import verdict_table
+from layerwise.present.values import with_signs
 
 ROOT = Path(__file__).resolve().parent.parent
 CALIBRATION = "p1.neutral"  # the central claim that it is
@@ -45,7 +44,7 @@ HEAD = """# The claims, by analysis
 A claim is a number, a label or a statement that a paper, one of its notebooks, one of its pages
 or one of its result files gives.
 A row is an analysis: what recomputes those claims, by the tables of rules in
-`code/layerwise/analyses/`. `dvc repro analyse@published` runs all of them and writes
+`code/layerwise/papers/*/rules/`. `dvc repro analyse@published` runs all of them and writes
 `results/published/statistics/ANALYSIS.json`; `layerwise claims --analysis ANALYSIS` lists an
 analysis's claims with both values, `layerwise trace CLAIM_ID` shows where one comes from.
 """
@@ -53,7 +52,7 @@ analysis's claims with both values, `layerwise trace CLAIM_ID` shows where one c
 
 def title(analysis: str) -> str:
     """The first sentence of the module that derives an analysis."""
-    first = importlib.import_module(f"layerwise.analyses.{analysis}").__doc__.split("\n\n")[0]
+    first = MODULES[analysis].__doc__.split("\n\n")[0]
     return " ".join(first.split()).rstrip(".").replace("|", "\\|")
 
 

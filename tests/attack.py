@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import fuzz
-from layerwise.pages.typeset import EPOCH
+from layerwise.present.typeset import EPOCH
 
 # Ten times what an audit by hand tried of each kind.
 CASES = {
@@ -62,7 +62,7 @@ def report_of(kind: str, seed: int, cases: int, seconds: int, results: str) -> d
 
 def results_of_print(folder: Path) -> str:
     """The folder of the results with the source `published`, made by the stages."""
-    from layerwise.steps import analyse, judge
+    from layerwise.run.steps import analyse, judge
 
     of = folder / "results" / "published"
     analyse.run("published", of / "statistics")

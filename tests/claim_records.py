@@ -7,12 +7,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from layerwise.figures import INDEX
+from layerwise.engine.published import HEADER, TYPED
+from layerwise.engine.records import hashes_of
 from layerwise.files import read_json, write_json
-from layerwise.inputs.published import HEADER, TYPED
-from layerwise.inputs.upstream import DATA_FILES
-from layerwise.ledger.records import hashes_of
-from layerwise.places.result_files import LAYERS, TABLES
+from layerwise.papers.fetching.upstream import DATA_FILES
+from layerwise.papers.shared.names.result_files import LAYERS, TABLES
+from layerwise.present.figures import INDEX
 
 FIELDS = ("quantity", "where", "model", "unit", "cause", "kind", "published", "recomputed")
 

@@ -72,7 +72,7 @@ def root() -> Path:
 @pytest.fixture(scope="session")
 def published():
     """The published numbers."""
-    from layerwise.inputs.published import read_published
+    from layerwise.engine.published import read_published
 
     return read_published(ROOT / "published")
 
@@ -116,7 +116,7 @@ def records(once, root, published, works):
 @pytest.fixture(scope="session")
 def results(once, root):
     """A folder of results with the source `published`, analysed and judged by the stages."""
-    from layerwise.steps import analyse, judge
+    from layerwise.run.steps import analyse, judge
 
     def make(folder):
         of = folder / "published"
@@ -144,7 +144,7 @@ def analyzed(once):
 def quick(monkeypatch):
     """`analyze` draws few resamples and one of its figures, where neither is what is tested."""
     monkeypatch.setattr("layerwise.reader.of_checkpoint.N_RESAMPLES", 200)
-    monkeypatch.setattr("layerwise.pages.own_model.figures.OF_ONE", ("layers",))
+    monkeypatch.setattr("layerwise.reader.page.figures.OF_ONE", ("layers",))
 
 
 @pytest.fixture(scope="session")

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import torch
 
-import layerwise.extraction.hidden_states as module
-from layerwise.extraction import partial
-from layerwise.extraction.load import load_model
-from layerwise.extraction.store import open_states
+import layerwise.models.hidden_states as module
+from layerwise.models import partial
+from layerwise.models.load import load_model
+from layerwise.models.store import open_states
 from tiny_checkpoints import TEXTS, contents
 
 PROMPTS = ("The river rises", "An owl")

@@ -219,7 +219,7 @@ def merged(folder: Path, file: str, addition: dict[str, Any]) -> Case:
 
 def size_cases(folder: Path) -> Iterator[Case]:
     """Every size of config.json, and every part of tokenizer.json, in every way odd."""
-    from layerwise.extraction.checkpoint_config import SIZES
+    from layerwise.models.checkpoint_config import SIZES
 
     sizes = {key for size in SIZES for key in size.keys}
     for file, keys in (("config.json", sizes), ("tokenizer.json", None)):
@@ -259,9 +259,9 @@ def use_checkpoint(folder: Path) -> None:
 
     The dry run comes first: it must decide as the run does.
     """
-    from layerwise.extraction.hidden_states import extract
-    from layerwise.extraction.load import load_model
-    from layerwise.inputs.texts import read_pairs
+    from layerwise.models.hidden_states import extract
+    from layerwise.models.load import load_model
+    from layerwise.models.texts import read_pairs
     from layerwise.reader.plan import plan_each
 
     asked = {
@@ -312,7 +312,11 @@ RESULTS = "LAYERWISE_FUZZ_RESULTS"
 CLAIM = "p1.table_main.llama.gt_nonnumeric"
 TRICKS = {
     "params.yaml": (b"analyse: &a [*a]\n", b"measure: 2020-99-99\n", b"analyse: {seed: 42}\n"),
-    "claims/paper1.yaml": (b"", b"claims: 7\n", b"paper: 1\nclaims: [{id: '{x}', where: '{0.a}'}]"),
+    "claims/paper1/claims.yaml": (
+        b"",
+        b"claims: 7\n",
+        b"paper: 1\nclaims: [{id: '{x}', where: '{0.a}'}]",
+    ),
     "published/registry.csv": (b"path,sha256,bytes\na,b,x\n", b"path,sha256,bytes\na,b\n", b"\0"),
 }
 
@@ -320,9 +324,9 @@ TRICKS = {
 def repository(folder: Path) -> None:
     """What the commands read, below one folder, with the results that `RESULTS` leads to."""
     shutil.copytree(os.environ[RESULTS], folder / "results")
+    from layerwise.engine.published import read_published
     from layerwise.files import write_json, write_text
-    from layerwise.inputs.published import read_published
-    from layerwise.places.result_files import LAYERS, SWEEP
+    from layerwise.papers.shared.names.result_files import LAYERS, SWEEP
 
     for name in ("claims", "published"):
         shutil.copytree(ROOT / name, folder / name)
@@ -371,16 +375,16 @@ def document_cases(rng: random.Random, folder: Path) -> Iterator[Case]:
 
 def use_document(folder: Path, file: str = "") -> None:
     """The commands that read a file."""
-    from layerwise.inputs.models import read_models
-    from layerwise.inputs.shapes import SECTIONS, read_choices
-    from layerwise.inputs.texts import read_pairs, read_prompts
-    from layerwise.inputs.upstream import read_registry
-    from layerwise.ledger.records import read_judged
-    from layerwise.pages.claim_list import Listing, headlines_as_text, list_claims
-    from layerwise.pages.run_summary import summary
+    from layerwise.engine.records import read_judged
+    from layerwise.models.registry import read_models
+    from layerwise.models.texts import read_pairs, read_prompts
+    from layerwise.papers.fetching.upstream import read_registry
+    from layerwise.present.claim_list import Listing, headlines_as_text, list_claims
+    from layerwise.present.run_summary import summary
+    from layerwise.present.terminal import as_text
     from layerwise.reader.compare import compare
-    from layerwise.steps import analyse, draw, judge, list_models, page, trace
-    from layerwise.terminal import as_text
+    from layerwise.run.steps import analyse, draw, judge, list_models, page, trace
+    from layerwise.shapes import SECTIONS, read_choices
 
     os.chdir(folder)
     results = Path("results")

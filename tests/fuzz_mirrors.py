@@ -23,8 +23,8 @@ WAYS = (
 
 def prepare(folder: Path) -> Path:
     """The pins of two small files."""
-    import layerwise.doctor.measuring  # noqa: F401
-    import layerwise.inputs.upstream as module
+    import layerwise.papers.fetching.upstream as module
+    import layerwise.run.doctor.measuring  # noqa: F401
 
     folder.mkdir()
     module.DEADLINE = 4
@@ -94,7 +94,7 @@ def mirrors(rng: random.Random, folder: Path) -> Iterator[Attempt]:
 def served(folder: Path, way: str, seed: int, work: Path) -> None:
     """One of them."""
     from layerwise.errors import LayerwiseError
-    from layerwise.inputs.upstream import fetch
+    from layerwise.papers.fetching.upstream import fetch
 
     class Server(http.server.ThreadingHTTPServer):
         daemon_threads = True
@@ -143,10 +143,10 @@ def printed(folder: Path, address: str, work: Path) -> None:
     """One of them."""
     import os
 
-    from layerwise import terminal
-    from layerwise.doctor import Check, as_document, as_text, examine, measuring
     from layerwise.errors import LayerwiseError
-    from layerwise.inputs.upstream import MIRROR_VARIABLE, fetch
+    from layerwise.papers.fetching.upstream import MIRROR_VARIABLE, fetch
+    from layerwise.present import terminal
+    from layerwise.run.doctor import Check, as_document, as_text, examine, measuring
 
     os.environ[MIRROR_VARIABLE] = address
     found = examine({"data": Check(measuring.data, ())}, work)

@@ -233,7 +233,7 @@ def call(rng: random.Random, folder: Path, work: Path) -> None:
 
 def bound(asked: str) -> tuple[Callable[..., Any], list[int]]:
     """The function, or the method of a result; and a list that has an entry once it computes."""
-    from layerwise.extraction import hidden_states
+    from layerwise.models import hidden_states
     from layerwise.reader import arrays as of_arrays
 
     computed: list[int] = []

@@ -40,9 +40,9 @@ def prepare(folder: Path, *, figures: tuple[str, ...] | None = ("layers",)) -> P
 
     figures: what is drawn; None: all.
     """
-    import layerwise.figures.drawing as drawing
-    from layerwise.pages.own_model import figures as of_page
+    import layerwise.papers.across.figures.drawing as drawing
     from layerwise.reader import of_checkpoint
+    from layerwise.reader.page import figures as of_page
     from tiny_checkpoints import twin_folder
 
     of_checkpoint.N_RESAMPLES = RESAMPLES
@@ -176,7 +176,7 @@ def requests(rng: random.Random, folder: Path) -> Iterator[Attempt]:
 
 def request(folder: Path, asked: dict[str, Any], work: Path) -> None:
     """One of them."""
-    import layerwise.extraction.hidden_states as module
+    import layerwise.models.hidden_states as module
     from fuzz import refusal
 
     passes, forward = [], module.forward
@@ -196,7 +196,7 @@ def request(folder: Path, asked: dict[str, Any], work: Path) -> None:
 
 def taken(rng: random.Random, out: Path, outside: Path) -> str:
     """Put something where a result goes: of another kind, or a link that leads elsewhere."""
-    from layerwise.places.folders import FILES, FOLDERS
+    from layerwise.folders import FILES, FOLDERS
 
     said = []
     outside.mkdir()
@@ -340,7 +340,7 @@ def stopped(
     folder: Path, expected: dict[str, bytes], sent: signal.Signals, after: float, work: Path
 ) -> None:
     """One of them."""
-    from layerwise import cli
+    from layerwise.run import cli
 
     line = ["analyze", f"--model={folder / 'model'}", f"--pairs={folder / 'pairs.json'}",
             f"--prompts={folder / 'prompts.json'}", f"--out={work / 'out'}"]  # fmt: skip
@@ -459,7 +459,7 @@ def launchers(rng: random.Random, folder: Path) -> Iterator[Attempt]:
 
 def launched(folder: Path, given: dict[str, str], room: int | None, work: Path) -> None:
     """One of them."""
-    from layerwise.steps import sentences
+    from layerwise.run.steps import sentences
 
     if given.get("WORLD_SIZE") == "2":
         given = given | {"MASTER_ADDR": ""}

@@ -18,10 +18,10 @@ import transformers
 from huggingface_hub.utils import tqdm as ClientBar
 from tqdm import tqdm
 
-from layerwise.cli import main
 from layerwise.errors import LayerwiseError
-from layerwise.extraction import hub
-from layerwise.inputs.models import Model, read_models
+from layerwise.models import hub
+from layerwise.models.registry import Model, read_models
+from layerwise.run.cli import main
 
 really_sleep = time.sleep
 # The client's bars and ours are one set, which threads under two locks change at once.

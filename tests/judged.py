@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from layerwise.analyses import TABLES, analyse, analyse_all
-from layerwise.analyses.derivation import evidence_of
-from layerwise.inputs.published import Published
-from layerwise.ledger import verdicts
-from layerwise.ledger.claims import read_ledger
-from layerwise.ledger.verdicts import Statistics, judge
+from layerwise.engine import verdicts
+from layerwise.engine.claims import read_ledger
+from layerwise.engine.derivation import evidence_of
+from layerwise.engine.published import Published
+from layerwise.engine.verdicts import Statistics, judge
+from layerwise.papers.across.analyses import TABLES, analyse, analyse_all
 from layerwise.statistics.bootstrap import Draws
 
 DRAWS = Draws(n_resamples=10000, level=0.95, seed=42)

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from layerwise.experiments import Fragments, Subject
-from layerwise.experiments.table import measure_experiment
-from layerwise.extraction import tracing
-from layerwise.extraction.load import Checkpoint, load_model
-from layerwise.extraction.projections import Weights
-from layerwise.inputs.models import read_models
+from layerwise.engine.experiment import Fragments, Subject
+from layerwise.models import tracing
+from layerwise.models.load import Checkpoint, load_model
+from layerwise.models.projections import Weights
+from layerwise.models.registry import read_models
+from layerwise.papers.paper3.experiments.table import measure_experiment
 from tiny_checkpoints import PROMPTS, PUBLISHED, REPOSITORY, twin_folder
 
 MODELS = read_models(REPOSITORY / "models.yaml")

@@ -7,12 +7,12 @@ from tempfile import TemporaryDirectory
 
 from safetensors.numpy import load_file, save_file
 
-from layerwise.extraction.families import FAMILIES
-from layerwise.extraction.load import Checkpoint, load_model
-from layerwise.extraction.twins import build_twin
+from layerwise.engine.published import read_published
 from layerwise.files import read_json
-from layerwise.inputs.models import Model, Shape
-from layerwise.inputs.published import read_published
+from layerwise.models.families import FAMILIES
+from layerwise.models.load import Checkpoint, load_model
+from layerwise.models.registry import Model, Shape
+from layerwise.models.twins import build_twin
 
 TWIN_FAMILIES = (*FAMILIES, "opt-350m")
 # Kinds of block that a family has and no registered model: what config.json sets.
@@ -25,7 +25,7 @@ EVERY_KIND = (*TWIN_FAMILIES, *VARIANTS)
 SHARED_KV = ("llama", "mistral", "gemma2", "apertus", "phi3", "stablelm")
 WITH_BOS = ("opt", "llama", "mistral", "gemma", "gemma2", "apertus")
 REPOSITORY = Path(__file__).parents[1]
-PROMPTS = read_json(REPOSITORY / "code/layerwise/inputs/rehearsal/prompts.json")
+PROMPTS = read_json(REPOSITORY / "code/layerwise/models/rehearsal/prompts.json")
 EXAMPLE = {name: REPOSITORY / f"examples/{name}.json" for name in ("pairs", "prompts")}
 PUBLISHED = read_published(REPOSITORY / "published")
 # `--cpu` would start one process and say nothing; the name of this launcher is all it asks

@@ -3,24 +3,20 @@
 The packages, in the order in which numbers flow; each imports only those above it, and its own
 docstring names its modules in the order in which to read them:
 
-places       names alone: files, models, categories, curves, and where each number stands
-inputs       statement pairs, prompts, models, published numbers: read and validated
 statistics   numbers -> estimates: bootstrap streams, tests, L*, phases
 measures     states and matrices -> numbers
-extraction   a checkpoint -> its states, traces and weights, batch by batch; the only torch
-analyses     numbers -> statistics, by tables of rules: one rule for print, weights and readers
-experiments  which text, model, dtype and measure fill which place of the published files
-ledger       claims and statistics -> verdicts and findings
-figures      statistics -> figures
-pages        verdicts, statistics, figures -> the HTML page, the LaTeX paper, a reader's own page
+models       a checkpoint -> its states, traces and weights, batch by batch; the only torch
+engine       numbers with their origin, rules, claims, verdicts, questions; knows no paper
+present      verdicts and statistics -> figures, the HTML page, the LaTeX paper, the terminal
+papers       what the three papers claim: rules, questions, experiments, figures of each
+measuring    one model -> numbers in the published places, by the papers' experiments
 reader       a reader's own model, taken through the same steps as the papers'
-doctor       what can run on this machine
-rehearsal    the measured pipeline on random weights, in a scratch copy
-steps        the stages of the pipeline: read, call one of the above, write
-cli          the reader's verbs
+run          the pipeline's stages, the reader's verbs, the rehearsal, what can run here
 
 Beside them: `files` (whole or not at all), `errors` (the rule, what came, the fix), `progress`,
-`terminal` (tables and colours, plain where nobody looks), `__main__` (where the command begins).
+`shapes` (any document against a declared shape), `given` (the types of the Python interface),
+`home` and `folders` (where files stand), `workers` (other processes), `__main__` (where the command
+begins).
 
 In Python: `layerwise.analyze`, `measure`, `compare` and `claims` (docs/api.md), imported when they
 are used.
@@ -33,8 +29,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from layerwise.errors import LayerwiseError
-    from layerwise.pages.claim_table import claims
-    from layerwise.pages.tables import Table
+    from layerwise.present.claim_table import claims
+    from layerwise.present.tables import Table
     from layerwise.reader.analyze import analyze
     from layerwise.reader.arrays import measure
     from layerwise.reader.compare import compare
@@ -46,9 +42,9 @@ _AT = {
     "analyze": "reader.analyze",
     "measure": "reader.arrays",
     "compare": "reader.compare",
-    "claims": "pages.claim_table",
+    "claims": "present.claim_table",
     "Result": "reader.result",
-    "Table": "pages.tables",
+    "Table": "present.tables",
     "LayerwiseError": "errors",
 }
 

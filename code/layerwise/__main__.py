@@ -9,7 +9,7 @@ import sys
 def main() -> int:
     """The command line, imported where Ctrl-C ends it in a sentence."""
     try:
-        from layerwise import cli
+        from layerwise.run import cli
 
         return cli.main()
     except KeyboardInterrupt:  # while it was imported: afterwards it answers itself

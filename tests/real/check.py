@@ -28,8 +28,8 @@ from comparison import differences
 import layerwise
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, write_text
-from layerwise.inputs.texts import read_pairs, read_prompts
-from layerwise.inputs.upstream import PAPERS
+from layerwise.models.texts import read_pairs, read_prompts
+from layerwise.papers.fetching.upstream import PAPERS
 from layerwise.reader.run_record import RECORD
 
 RECORDED = Path(__file__).with_name("recorded.json")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from layerwise import workers
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import is_first_process, n_processes
-from layerwise.places.folders import STATES
+from layerwise.folders import STATES
 from layerwise.reader.request import Request, requested
 from layerwise.reader.results_folder import alone
 from layerwise.reader.several import request_each
@@ -107,9 +107,9 @@ def _analyzed(model: Any, tokenizer: Any, request: Request) -> "Result":
         writes = request.choices["out"] is not None and is_first_process()
         if writes:
             stack.enter_context(alone(folder))
-            workers.start("layerwise.figures.drawing")  # while this process computes
+            workers.start("layerwise.papers.across.figures.drawing")  # while this process computes
         # and with it torch, now that the inputs are right
-        from layerwise.extraction.load import from_memory, load_model
+        from layerwise.models.load import from_memory, load_model
         from layerwise.reader.checked import check, require_room_for
         from layerwise.reader.of_checkpoint import analyze_checkpoint
 

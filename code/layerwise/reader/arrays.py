@@ -9,24 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.analyses import of_reader
-from layerwise.analyses.questions.answers import answers
+from layerwise.engine.measured import tables_of_reader
 from layerwise.errors import LayerwiseError, system_in_words
-from layerwise.experiments.of_pairs import reader
-from layerwise.experiments.reduction import measure as reduced
-from layerwise.extraction.store import BEFORE_NORM, Layer, digest_of_texts
 from layerwise.files import require_name
-from layerwise.inputs.given import Draw, Folder, Layers
-from layerwise.inputs.measured import tables_of_reader
-from layerwise.inputs.shapes import Strict, converted
-from layerwise.inputs.texts import StatementPairs, read_pairs
+from layerwise.given import Draw, Folder, Layers
 from layerwise.measures.uniformity import NORM_OFFSET
 from layerwise.measures.values import sampled_layers
-from layerwise.pages.own_model.of_one import page_of
+from layerwise.measuring.reduction import measure as reduced
+from layerwise.models.store import BEFORE_NORM, Layer, digest_of_texts
+from layerwise.models.texts import StatementPairs, read_pairs
+from layerwise.papers.across.analyses import of_reader
+from layerwise.papers.across.answers import answers
+from layerwise.papers.shared.experiments import reader
+from layerwise.reader.page.of_one import page_of
 from layerwise.reader.papers import papers
 from layerwise.reader.result import Result
 from layerwise.reader.results_folder import alone, check_results_folder
 from layerwise.reader.run_record import run_record, with_record
+from layerwise.shapes import Strict, converted
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, Draws
 
 MOST_LAYERS = 10_000  # as a key: more is a slip

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layerwise.extraction.needs import BATCH_TOKENS, kept_bytes
-from layerwise.extraction.partial import require_room
-from layerwise.extraction.store import POOLINGS
 from layerwise.files import is_first_process
-from layerwise.inputs.models import BYTES
 from layerwise.measures.values import sampled_layers
+from layerwise.models.needs import BATCH_TOKENS, kept_bytes
+from layerwise.models.partial import require_room
+from layerwise.models.registry import BYTES
+from layerwise.models.store import POOLINGS
 from layerwise.reader.request import Request
 from layerwise.reader.results_folder import alone, of_states
 
 if TYPE_CHECKING:  # torch is imported once the texts and choices are right
-    from layerwise.extraction.load import Checkpoint
+    from layerwise.models.load import Checkpoint
 
 OF_ARRAY = 128  # bytes in the header of a batch's file
 # Bytes of result files, tables, figures and page, and more for each pair, category and layer: 400
@@ -67,7 +67,7 @@ def check_model(model: str | Path, request: Request) -> Checked:
     Raises:
         LayerwiseError: as for `analyze`, but for what numbers alone can show.
     """
-    from layerwise.extraction.load import load_shapes
+    from layerwise.models.load import load_shapes
 
     out = request.choices["out"]
     if out is not None and is_first_process():
@@ -84,8 +84,8 @@ def check(loaded: "Checkpoint", request: Request, download: int = 0) -> Checked:
     Raises:
         LayerwiseError: if the model cannot take a text, or has not such a layer.
     """
-    from layerwise.extraction.batches import plan_batches
-    from layerwise.extraction.token_ids import check_texts
+    from layerwise.models.batches import plan_batches
+    from layerwise.models.token_ids import check_texts
 
     with request.blamed():
         ids = check_texts(loaded.declaration, request.texts, request.template)

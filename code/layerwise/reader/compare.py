@@ -5,23 +5,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from layerwise.analyses import scaling
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import sha256_of
-from layerwise.inputs.given import Folder
-from layerwise.inputs.shapes import converted
-from layerwise.pages.own_model.across import page_of
-from layerwise.places.models import RANDOM
+from layerwise.given import Folder
+from layerwise.papers.paper2.rules import scaling
+from layerwise.papers.shared.names.models import RANDOM
+from layerwise.reader.page.across import page_of
 from layerwise.reader.papers import papers
 from layerwise.reader.result import Document, Result
 from layerwise.reader.results_folder import check_comparison_folder
-from layerwise.reader.run_record import (
-    RECORD,
-    Record,
-    read_run,
-    unlike_settings,
-    unlike_texts,
-)
+from layerwise.reader.run_record import RECORD, Record, read_run, unlike_settings, unlike_texts
+from layerwise.shapes import converted
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 
 UNLIKE = "_unlike"  # in scaling.json: the sentences on what differs between the runs

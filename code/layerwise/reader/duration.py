@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.extraction import needs
-from layerwise.inputs.models import BYTES
+from layerwise.models import needs
+from layerwise.models.registry import BYTES
 from layerwise.workers import MOST, usable_cores
 
 SIDE, ROUNDS = 1024, 20  # of the measured product: 40 GFLOP, a fraction of a second

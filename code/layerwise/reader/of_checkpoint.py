@@ -2,18 +2,19 @@
 
 from pathlib import Path
 
-from layerwise.analyses import of_reader
-from layerwise.analyses.questions.answers import Answer, answers
-from layerwise.analyses.questions.beside import controlled, replicated
-from layerwise.experiments.of_own_model import Measuring
-from layerwise.experiments.of_pairs.reader import Measured
-from layerwise.extraction.load import Checkpoint
-from layerwise.extraction.rounding import rounds
-from layerwise.extraction.token_ids import check_texts, leading_bos, render
+from layerwise.engine.questions.answers import Answer
+from layerwise.engine.questions.beside import controlled, replicated
+from layerwise.folders import CONTROL, REPLICATES
 from layerwise.measures.values import sampled_layers
-from layerwise.pages.own_model.cautions import limited, of_template, of_tokens
-from layerwise.pages.own_model.of_one import page_of
-from layerwise.places.folders import CONTROL, REPLICATES
+from layerwise.measuring.of_own_model import Measuring
+from layerwise.models.load import Checkpoint
+from layerwise.models.rounding import rounds
+from layerwise.models.token_ids import check_texts, leading_bos, render
+from layerwise.papers.across.analyses import of_reader
+from layerwise.papers.across.answers import answers
+from layerwise.papers.shared.experiments.reader import Measured
+from layerwise.reader.page.cautions import limited, of_template, of_tokens
+from layerwise.reader.page.of_one import page_of
 from layerwise.reader.papers import papers
 from layerwise.reader.request import Request
 from layerwise.reader.result import Result

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-from layerwise.analyses import depth_curves
-from layerwise.analyses.evidence import Evidence
-from layerwise.analyses.questions.answers import Printed, in_print
-from layerwise.inputs.published import Published, read_published
-from layerwise.inputs.upstream import PUBLISHED
+from layerwise.engine.evidence import Evidence
+from layerwise.engine.published import Published, read_published
+from layerwise.engine.questions.answers import Printed
+from layerwise.papers.across.answers import in_print
+from layerwise.papers.across.rules import depth_curves
+from layerwise.papers.fetching.upstream import PUBLISHED
 from layerwise.statistics.bootstrap import Draws
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 
 from layerwise.errors import system_in_words
-from layerwise.extraction import needs
+from layerwise.models import needs
 from layerwise.reader.checked import Checked, check_each
 from layerwise.reader.duration import duration
 from layerwise.reader.request import requested

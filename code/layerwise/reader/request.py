@@ -9,21 +9,21 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from layerwise.errors import LayerwiseError, TextError, require_extra
-from layerwise.extraction.checkpoint_folder import check_folder
-from layerwise.extraction.needs import require_address_space
-from layerwise.extraction.token_ids import Wrapping
 from layerwise.files import is_there, n_processes
-from layerwise.inputs.given import PLAIN, Draw, Folder, Layers
-from layerwise.inputs.models import Dtype
-from layerwise.inputs.shapes import Device, Strict, Times, converted
-from layerwise.inputs.texts import (
+from layerwise.given import PLAIN, Draw, Folder, Layers
+from layerwise.models.checkpoint_folder import check_folder
+from layerwise.models.needs import require_address_space
+from layerwise.models.registry import Dtype
+from layerwise.models.texts import (
     MIN_PAIRS_PER_CATEGORY,
     StatementPairs,
     place_of,
     read_pairs,
     read_prompts,
 )
+from layerwise.models.token_ids import Wrapping
 from layerwise.reader.results_folder import check_results_folder, check_states_folder
+from layerwise.shapes import Device, Strict, Times, converted
 
 
 class Choices(Strict):

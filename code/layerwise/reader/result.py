@@ -10,15 +10,15 @@ from markupsafe import escape
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from layerwise.analyses.depth_curves import Curves
 from layerwise.errors import LayerwiseError, system_in_words
-from layerwise.figures.numbers import Numbers
 from layerwise.files import dated, together, write_json
-from layerwise.inputs.shapes import Place, converted
-from layerwise.pages.html import reveal_all
-from layerwise.pages.own_model import figures
-from layerwise.pages.own_model.page import Own, in_short, write
-from layerwise.pages.tables import Table
+from layerwise.papers.across.rules.depth_curves import Curves
+from layerwise.present.figures.numbers import Numbers
+from layerwise.present.html import reveal_all
+from layerwise.present.tables import Table
+from layerwise.present.terminal import FAINT, OPEN, as_text, grid, line, prose, said, word
+from layerwise.reader.page import figures
+from layerwise.reader.page.page import Own, in_short, write
 from layerwise.reader.results_folder import (
     ACROSS,
     PART,
@@ -27,10 +27,10 @@ from layerwise.reader.results_folder import (
     check_results_folder,
     remove_older,
 )
-from layerwise.terminal import FAINT, OPEN, as_text, grid, line, prose, said, word
+from layerwise.shapes import Place, converted
 
 if TYPE_CHECKING:  # matplotlib is for who looks at figures
-    from layerwise.figures.drawing import Drawn
+    from layerwise.papers.across.figures.drawing import Drawn
 
 Document = Mapping[str, Any]
 # Where figures and tables are, and the page: of one model, of several.
@@ -187,7 +187,7 @@ class Result:
     @cached_property
     def figures(self) -> "dict[str, Drawn]":
         """Every figure that the documents allow, by name: `.figure` is matplotlib's."""
-        from layerwise.figures.drawing import draw_all
+        from layerwise.papers.across.figures.drawing import draw_all
 
         drawn = draw_all(self._numbers, self._figures)
         return {one.name: one for one in drawn if one.figure is not None}
@@ -204,7 +204,7 @@ class Result:
                 writes to the folder, or it has files of the results' names that no earlier run
                 wrote.
         """
-        from layerwise.figures.drawing import print_all
+        from layerwise.papers.across.figures.drawing import print_all
 
         place: Path = converted("save: folder", Place, folder)
         part, index = OF_ONE if self._is_one else OF_SEVERAL

@@ -9,7 +9,7 @@ from typing import Any
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import is_folder, is_there, locked, refuse_link, require_kind
-from layerwise.places.folders import (
+from layerwise.folders import (
     AGAIN,
     CONTROL,
     FILES,

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import layerwise
-from layerwise.analyses import OF_READER
 from layerwise.errors import LayerwiseError
-from layerwise.extraction.store import digest_of_texts
 from layerwise.files import read_json
-from layerwise.inputs.texts import StatementPairs
 from layerwise.measures.values import sampled_layers
-from layerwise.places.models import RANDOM
+from layerwise.models.store import digest_of_texts
+from layerwise.models.texts import StatementPairs
+from layerwise.papers.across.analyses import OF_READER
+from layerwise.papers.shared.names.models import RANDOM
 from layerwise.statistics.bootstrap import Draws
 
 Document = Mapping[str, Any]

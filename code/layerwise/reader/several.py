@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.errors import LayerwiseError
-from layerwise.inputs.given import Folder
-from layerwise.inputs.shapes import converted
+from layerwise.given import Folder
 from layerwise.reader.request import Request, requested_of_each
 from layerwise.reader.results_folder import PART, check_comparison_folder
+from layerwise.shapes import converted
 
 
 def places(models: Sequence[Any], asked: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:

@@ -1,7 +1,7 @@
 """How far rounding alone moves a number: the band that the replicates of a 16-bit run give it.
 
 A model that runs in 16 bits is measured k more times with noise of the size of rounding
-(`extraction.rounding`), and every statistic is computed from each. With d the differences of the
+(`models.rounding`), and every statistic is computed from each. With d the differences of the
 replicates from the measured value and s their root mean square, two runs of the papers' kind, one
 in print and one here, differ by less than
 

@@ -1,0 +1,325 @@
+"""The ledger: every number, label or statement that a paper or a notebook prints or saves.
+
+`claims/paperN/*.yaml` keeps tables as tables. An entry is one claim or a family of them: its `for`
+names the variables that the id runs over, each an entry of `sets` (or an attribute of another
+variable, written `size.layers`). In the templates `{size}` is the name of a member as it stands
+in ids, `{size[slug]}` one of its attributes. `readings` are other readings of the claim's rule, as
+{text: statistic}: where the stated one differs from print, they say which one gives it, if any.
+`same` is the other place that prints a stored number, `identity` a number that no measurement can
+change, `against` what denies a statement: FILE#/pointer of published labels, or a place in words.
+An attribute `tolerance` of a member goes before that of the entry.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import Annotated, Any, Literal, NotRequired, Required
+
+from pydantic import Field, ValidationError
+from pydantic.dataclasses import dataclass
+from typing_extensions import TypedDict
+
+from layerwise.engine.published import Published, Value, pointer
+from layerwise.engine.words import in_words
+from layerwise.errors import LayerwiseError
+from layerwise.shapes import STRICT, Paper, Strict, explained, read_yaml, require_shape
+
+FULL = "full"
+Printed = Value | list[Value | list[Value]]  # a list of intervals is the deepest
+# How many are printed, below 0 of rounded thousands; or "full": every digit is published.
+Decimals = Annotated[int, Field(ge=-20, le=20)] | Literal["full"]
+Words = str | None
+Sets = dict[Any, dict[Any, Any] | None] | list[int | float | str]  # members, with attributes
+
+
+class Ledger(Strict):
+    """A file of the ledger."""
+
+    paper: Paper
+    sets: NotRequired[dict[str, Sets]]
+    claims: list[dict[str, Any]]
+
+
+class Place(Strict):
+    """Where a published number stands, or a list of which the length is printed."""
+
+    file: str
+    key: str
+    length: NotRequired[bool]
+
+
+class Places(Strict):
+    """Where several stand that are printed together."""
+
+    file: str
+    keys: Annotated[list[str], Field(min_length=1)]
+
+
+class Table(Strict):
+    """Printed cells by the names of the variables, one level for each."""
+
+    by: Annotated[list[str], Field(min_length=1)]
+    cells: dict[Any, Any]
+
+
+class Same(Strict):
+    """The other place that prints a stored number."""
+
+    file: str
+    key: str
+
+
+Entry = TypedDict(
+    "Entry",
+    {
+        "id": Required[str],
+        "for": dict[str, str | Sets],
+        "kind": Literal["computed", "declared", "cited"],
+        "printed": Required[Any],
+        "decimals": int | str | None,
+        "tolerance": str,
+        "readings": dict[str, str],
+        "same": Same,
+        "against": list[str],
+        "identity": bool,
+        "unpublished": bool,
+        "where": Words,
+        "quantity": Words,
+        "statistic": Words,
+        "source_file": Words,
+        "source_key": Words,
+        "model": Words,
+        "unit": Words,
+        "why": Words,
+        "unmeasured": Words,
+    },
+    total=False,
+)
+Entry.__pydantic_config__ = STRICT  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True, config=STRICT)
+class Claim:
+    """One printed number or label, and the statistic that answers it."""
+
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.+-]{1,100}$")]
+    paper: Paper
+    printed: Printed
+    where: str = ""
+    quantity: str = ""
+    kind: str = "computed"
+    decimals: Decimals | None = None  # None: not a number
+    tolerance: str = "exact"
+    statistic: str | None = None  # analysis:document:/json/pointer
+    source_file: str | None = None
+    source_key: str | None = None
+    model: str | None = None
+    unit: str | None = None
+    why: str | None = None  # why nothing can be checked, or what a reader should know
+    readings: Mapping[str, str] = field(default_factory=dict)  # other readings: their statistics
+    same: Same | None = None
+    identity: bool = False
+    against: Sequence[str] = ()
+    unpublished: bool = False  # its statistic cannot be had from published numbers, even as given
+    unmeasured: str | None = None  # why no measurement of ours can answer it
+
+
+class _Member(dict[str, Any]):
+    """A member of a set inside a template: `{x}` is its name, `{x[attribute]}` an attribute."""
+
+    def __init__(self, name: Any, attributes: Mapping[str, Any]) -> None:
+        super().__init__(attributes)
+        self.name = name
+
+    def __format__(self, _: str) -> str:
+        return str(self.name)
+
+
+def read_ledger(folder: Path, published: Published) -> list[Claim]:
+    """Every claim of `claims/paper*/*.yaml`, in order.
+
+    Raises:
+        LayerwiseError: naming file and claim for an unknown field, kind or set, a template that
+            names something unknown, a printed number that is not published, or an id twice.
+    """
+    claims: list[Claim] = []
+    seen: dict[str, Path] = {}
+    files = sorted(folder.glob("paper*/*.yaml"))
+    if not files:
+        raise LayerwiseError(
+            f"{folder}: no ledger (paper1/claims.yaml, ...) here; restore the folder"
+        )
+    for path in files:
+        document = require_shape(path, Ledger, read_yaml(path))
+        for entry in document["claims"]:
+            require_shape(f"{path}: claim {entry.get('id', '(no id)')!s:.80}", Entry, entry)
+            for claim in _expand(path, document, entry, published):
+                if claim.id in seen:
+                    raise LayerwiseError(
+                        f"{path}: claim {claim.id} is listed twice (also in {seen[claim.id]}); "
+                        "an id names one claim"
+                    )
+                seen[claim.id] = path
+                claims.append(claim)
+    return claims
+
+
+def _expand(
+    path: Path, document: dict[str, Any], entry: dict[str, Any], published: Published
+) -> list[Claim]:
+    try:
+        every = _combinations(document.get("sets", {}), entry.get("for", {}))
+        return [_claim(document["paper"], entry, variables, published) for variables in every]
+    except ValidationError as error:
+        problem = explained(error)
+    except LayerwiseError as error:
+        problem = str(error)
+    raise LayerwiseError(f"{path}: claim {entry['id']:.80}: {problem}")
+
+
+def _combinations(sets: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[dict[str, _Member]]:
+    """Every choice of members; those of a later variable may hang on an earlier one's."""
+    found: list[dict[str, _Member]] = [{}]
+    for variable, source in wanted.items():
+        found = [
+            {**chosen, variable: member}
+            for chosen in found
+            for member in _members(variable, source, sets, chosen)
+        ]
+    return found
+
+
+def _members(
+    variable: str, source: Any, sets: Mapping[str, Any], chosen: Mapping[str, _Member]
+) -> Iterator[_Member]:
+    if isinstance(source, str):
+        owner, _, attribute = source.partition(".")
+        if attribute and attribute in chosen.get(owner, {}):
+            source = require_shape(source, Sets, chosen[owner][attribute])
+        elif source in sets:
+            source = sets[source]
+        else:
+            raise LayerwiseError(f"no set {source!r}; add it to `sets`")
+    members = source if isinstance(source, dict) else {member: {} for member in source}
+    for member, attributes in members.items():
+        if not isinstance(attributes, dict | None):
+            raise LayerwiseError(
+                f"{variable} {member!r:.40} must have attributes, found {attributes!r:.40}; "
+                "correct the set"
+            )
+        empty = [key for key, value in (attributes or {}).items() if value is None]
+        if empty:  # a comma in an unquoted text starts a new key
+            raise LayerwiseError(
+                f"{variable} {member!r} has keys without a value, {', '.join(map(repr, empty))}; "
+                "quote texts that hold a comma"
+            )
+        yield _Member(member, attributes or {})
+
+
+def _filled(template: Any, variables: Mapping[str, _Member]) -> Any:
+    """Every text in it, keys too, with the members' names and attributes."""
+    if isinstance(template, str):
+        try:
+            return template.format(**variables)
+        except (LookupError, AttributeError, TypeError, ValueError) as error:
+            raise LayerwiseError(
+                f"a template names its variables ({', '.join(variables) or 'none'}) and their "
+                f"attributes, found {template!r:.80} ({error!s:.80}); correct it"
+            ) from None
+    if isinstance(template, dict):
+        filled = {_filled(k, variables): _filled(v, variables) for k, v in template.items()}
+        if len(filled) < len(template):
+            raise LayerwiseError(
+                f"templates of keys must give different ones, found {', '.join(template):.80}; "
+                "name another variable in them"
+            )
+        return filled
+    return [_filled(v, variables) for v in template] if isinstance(template, list) else template
+
+
+def _claim(
+    paper: Paper, entry: dict[str, Any], variables: dict[str, _Member], published: Published
+) -> Claim:
+    printed, file, key = _printed(entry.get("printed"), variables, published)
+    if printed is None:
+        raise LayerwiseError(
+            "a claim must have a printed value, found none; what was never saved is no claim, "
+            "remove it"
+        )
+    given = {k: v for k, v in entry.items() if k not in ("for", "printed") and v is not None}
+    found = {"source_file": file, "source_key": key, **_filled(given, variables)}
+    found["quantity"] = in_words(found.get("quantity", ""))
+    if isinstance(found.get("decimals"), str):  # of a template
+        found["decimals"] = _number_or_text(found["decimals"])
+    tolerances = [member["tolerance"] for member in variables.values() if "tolerance" in member]
+    if tolerances:
+        found["tolerance"] = tolerances[0]
+    found["against"] = [_said_by(place, published) for place in found.get("against", ())]
+    for selected in (found.get("statistic"), *found.get("readings", {}).values()):
+        if selected is not None:
+            statistic_parts(selected)
+    return Claim(**found, paper=paper, printed=printed)
+
+
+def _said_by(place: str, published: Published) -> str:
+    """What denies a statement, with what stands there if it is a published label."""
+    file, at_pointer, key = place.partition("#")
+    return f"{file} has {published[file, key]} at {key}" if at_pointer else place
+
+
+def _printed(
+    printed: Any, variables: dict[str, _Member], published: Published
+) -> tuple[Printed, str | None, str | None]:
+    """The value in print, and the published file and key it stands in."""
+    if isinstance(printed, dict) and "cells" in printed:
+        require_shape("printed", Table, printed)
+        printed = _cell(printed["by"], printed["cells"], variables)
+    printed = _filled(printed, variables)
+    if isinstance(printed, str):
+        return _number_or_text(printed), None, None
+    if not isinstance(printed, dict):
+        return printed, None, None
+    require_shape("printed", Places if "keys" in printed else Place, printed)
+    file = printed["file"]
+    if "keys" in printed:
+        keys = printed["keys"]
+        return [published[file, key] for key in keys], file, ", ".join(keys)
+    key = printed["key"]
+    value = published.value(file, key)
+    if printed.get("length"):
+        if not isinstance(value, list):
+            raise LayerwiseError(
+                f"{key} of {file} must be a list to be counted, found {value!r:.80}; name one"
+            )
+        return len(value), file, key
+    return value, file, key
+
+
+def _cell(by: Sequence[str], cells: Any, variables: Mapping[str, _Member]) -> Any:
+    """The cell of a table: nested mappings, one level per variable."""
+    for variable in by:
+        name = variables[variable].name if variable in variables else None
+        if not isinstance(cells, dict) or name not in cells:
+            raise LayerwiseError(
+                f"a table of printed cells must have one for every member of {', '.join(by):.80}, "
+                f"found none for {variable} {name!r:.40}; add it"
+            )
+        cells = cells[name]
+    return cells
+
+
+def _number_or_text(text: str) -> Value:
+    try:
+        return float(text) if "." in text else int(text)
+    except ValueError:
+        return text
+
+
+def statistic_parts(statistic: str) -> tuple[str, str, str]:
+    """Analysis, document and JSON Pointer of analysis:document:/pointer."""
+    parts = statistic.split(":", 2)
+    if len(parts) != 3 or not parts[2].startswith(pointer("")):
+        raise LayerwiseError(
+            f"a statistic is analysis:document:/json/pointer, found {statistic!r:.80}; correct it"
+        )
+    return parts[0], parts[1], parts[2]

@@ -1,0 +1,357 @@
+"""Statistics as tables `{key: rule}`: how a document is made from the numbers it rests on.
+
+A rule is a function of an `Entry` (or, in a document over several files, of the `Evidence`). It
+gives a number, a label, a list or an object of them; or a table of further rules, where the keys
+are known only when it looks at the entry. The same tables serve published numbers, measured ones
+and those of a reader's own model.
+
+What a statistic rests on is what its rule reads. So a rule reads every number that can change its
+result, also where the first of them decides: `count`, `any_of` and `all_of` do.
+"""
+
+import copy
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial, reduce
+from operator import getitem
+from typing import Any, Literal
+
+import numpy as np
+
+from layerwise.engine.evidence import Broken, Entry, Evidence, Recording
+from layerwise.engine.published import Cell, NotMeasured, Published, leaves, pointer, split_pointer
+from layerwise.errors import LayerwiseError
+from layerwise.statistics.bootstrap import Draws
+
+Rule = Callable[[Any], Any]
+Rules = Mapping[str, Rule]
+EVERY = "*"
+# Numbers; constants that the methods typed, and no number; names of entries alone; nothing read.
+RestsOn = Literal["numbers", "settings", "names", "nothing"]
+
+
+def for_each_group(groups: Callable[[Any], Mapping[str, Any]], rule: Rule) -> Rule:
+    """A rule for every group of an entry, by the group's name."""
+    return lambda entry: {name: partial(rule, of) for name, of in groups(entry).items()}
+
+
+def combined(rules: Rules) -> Rule:
+    """Several rules as one, each by its key."""
+    return lambda entry: {name: partial(rule, entry) for name, rule in rules.items()}
+
+
+def count(
+    entries: Iterable[Any],
+    of: Callable[[Any], Any] | None = None,
+    *,
+    named: Callable[[Any], Any] | None = None,
+) -> int:
+    """How many entries there are: a count that rests on a number of each.
+
+    The length of a list says how long the published one is, not how much of it was measured.
+
+    Arguments:
+        of: reads the number; entries that are numbers themselves need none.
+        named: the name of an entry; those of one name count once.
+    """
+    if isinstance(entries, Entry):
+        entries = entries[:]  # as a list: an object would give its names, and no number
+    n, names = 0, set()
+    for entry in entries:
+        n += 1
+        if of is not None:
+            of(entry)
+        if named is not None:
+            names.add(named(entry))
+    return n if named is None else len(names)
+
+
+def any_of(flags: Iterable[Any]) -> bool:
+    """Whether some are true, with all of them read: `any` stops at the first."""
+    return any(list(flags))
+
+
+def all_of(flags: Iterable[Any]) -> bool:
+    """Whether every one is true, with all of them read: `all` stops at the first that is not."""
+    return all(list(flags))
+
+
+@dataclass(frozen=True)
+class Document:
+    """The rules of one document.
+
+    Attributes:
+        of: what the rules read: a published file, or a function of the evidence that gives an
+            entry (or a view of several, then with `places`); None where they read several files
+            and are given the evidence itself.
+        rules: tables by the place they are about: "" is the whole, "results/*" every entry of
+            `results`, whose rules are given that entry (an underscore begins the name of what is
+            said about the other entries, and `*` leaves it out). Keys are those of the document,
+            "a/b" for what is nested.
+        places: where the papers' files have the document, {key: cell} or a function of the
+            evidence that gives it; by default all of it is at the place that the rules read.
+        shows: whether these parts are shown as they were published, before statistics take their
+            places.
+    """
+
+    of: str | Callable[[Evidence], Any] | None
+    rules: Mapping[str, Rules]
+    places: Mapping[str, Cell] | Callable[[Evidence], Mapping[str, Cell]] | None = None
+    shows: bool = True
+
+    def source(self, evidence: Evidence) -> Any:
+        """What the rules read."""
+        if self.of is None:
+            return evidence
+        if not isinstance(self.of, str):
+            return self.of(evidence)
+        file, _, key = self.of.partition("#")
+        return reduce(getitem, split_pointer(key), evidence[file])
+
+    def cells(self, evidence: Evidence) -> Mapping[str, Cell]:
+        """Where the papers' files have it."""
+        if self.places is None:
+            return {} if self.of is None else {"": self.source(evidence).cell}
+        return self.places(evidence) if callable(self.places) else self.places
+
+    def thunks(self, evidence: Evidence) -> Iterator[tuple[str, Callable[[], Any]]]:
+        """JSON Pointer and rule, bound to its entry, of every statistic."""
+        source = self.source(evidence)
+        for place, rules in self.rules.items():
+            for key, entry in _places(source, place.split("/") if place else []):
+                for name, rule in rules.items():
+                    yield key + pointer(*name.split("/")), partial(rule, entry)
+
+
+# the documents of one analysis; which there are can depend on what was measured
+Table = Mapping[str, Document] | Callable[[Evidence], Mapping[str, Document]]
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """A statistic: what its rule gave, and what it read for it."""
+
+    key: str
+    value: Any
+    inputs: list[str]
+    rests_on: RestsOn
+
+
+@dataclass
+class Derivation:
+    """The documents of one analysis.
+
+    Attributes:
+        documents: {name: document}, with the keys of the published files.
+        derived: {"document:/pointer": [published file and key, ...]}, what was recomputed; of a
+            list or an object as a whole.
+        given: {"document:/pointer": "file#/pointer"}: what is shown from there on.
+        undefined: {"document:/pointer": reason}: all that it needs is there, and gives no value.
+        missing: {"document:/pointer": "file#/pointer"}: what was not measured and is needed.
+    """
+
+    documents: dict[str, Any] = field(default_factory=dict)
+    derived: dict[str, list[str]] = field(default_factory=dict)
+    given: dict[str, str] = field(default_factory=dict)
+    undefined: dict[str, str] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+
+    def whole(self) -> dict[str, Any]:
+        """The documents, where a gap would have no page to be explained on.
+
+        Raises:
+            LayerwiseError: with the reason, if a statistic was measured and is without a value.
+        """
+        for reason in self.undefined.values():
+            raise LayerwiseError(reason)
+        return self.documents
+
+
+def derive(table: Table, evidence: Evidence) -> Derivation:
+    """Every statistic of one analysis.
+
+    A count of names alone is none. Over measured numbers a statistic stays out that needs one
+    which was not measured; a constant of the method (no number was read) is there where anything
+    else of its document is. One that the numbers do not have (a test of an empty group, say) is
+    undefined, and what was published in its place is not shown.
+    """
+    found = Derivation()
+    for name, document in documents_of(table, evidence).items():
+        found.documents[name] = _shown(document, evidence, name, found.given)
+        evaluated = list(_evaluated(document, evidence, name, found))
+        is_there = not evidence.measured or any(one.rests_on == "numbers" for one in evaluated)
+        for one in evaluated:
+            is_constant = one.rests_on in ("settings", "nothing")
+            if one.rests_on == "numbers" or (is_constant and is_there):
+                _put(found, name, one)
+        for place in found.undefined:
+            of, _, key = place.partition(":")
+            if of == name and not evidence.measured:
+                _blank(found.documents[name], key)
+    return found
+
+
+def rule_at(document: Document, evidence: Evidence, key: str) -> Callable[[], Any] | None:
+    """The bound rule that gives what stands at a JSON Pointer; None for what no rule derives."""
+    found = {
+        start: compute
+        for start, compute in document.thunks(evidence)
+        if f"{key}/".startswith(f"{start}/")
+    }
+    if not found:
+        return None
+    start = max(found, key=len)  # a table of rules may have a rule of its own beside it
+    compute = found[start]
+    for name in split_pointer(key[len(start) :]):
+        value = compute()
+        below = value[int(name)] if isinstance(value, list) else value[name]
+        compute = below if callable(below) else partial(_part, compute, pointer(name))
+    return compute
+
+
+def documents_of(table: Table, evidence: Evidence) -> Mapping[str, Document]:
+    """The documents of a table, over these numbers."""
+    return table(evidence) if callable(table) else table
+
+
+def _evaluated(
+    document: Document, evidence: Evidence, name: str, found: Derivation
+) -> Iterator[Evaluated]:
+    """Every statistic of a document that has a value; of the others, `found` is told why not."""
+    pending = list(document.thunks(evidence))
+    while pending:
+        key, compute = pending.pop(0)
+        try:
+            with evidence.recording() as read:
+                value = compute()
+        except NotMeasured as error:
+            if error.cell is not None:
+                found.missing[f"{name}:{key}"] = "#".join(error.cell)
+            continue
+        except LayerwiseError as error:
+            if isinstance(error, Broken) and not evidence.measured:
+                raise
+            found.undefined[f"{name}:{key}"] = str(error)
+            continue
+        except TypeError as error:  # text for a number
+            raise _not_a_number(evidence, read.cells) or error from error
+        except (ArithmeticError, ValueError) as error:
+            by_zero = isinstance(error, ZeroDivisionError)  # each Python has words of its own
+            why = "division by zero" if by_zero else error
+            found.undefined[f"{name}:{key}"] = f"it cannot be computed ({why})"
+            continue
+        if isinstance(value, Mapping) and value and all(map(callable, value.values())):
+            pending[:0] = [(key + pointer(of), rule) for of, rule in value.items()]
+            continue
+        yield Evaluated(key, plain(value), read.inputs, _rests_on(read, evidence))
+
+
+def _rests_on(read: Recording, evidence: Evidence) -> RestsOn:
+    """What a rule read, by the kind that decides where its statistic may stand."""
+    if read.cells:
+        return "settings" if read.cells <= evidence.cells.kept else "numbers"
+    return "names" if read.names else "nothing"
+
+
+def _not_a_number(evidence: Evidence, cells: Collection[Cell]) -> LayerwiseError | None:
+    """What is wrong with the numbers that a rule could not compute with, if something is."""
+    wrong = [cell for cell in sorted(cells) if not isinstance(evidence.cells[cell], int | float)]
+    if not wrong:
+        return None
+    said = "; ".join(f"{key!r} of {file}: {evidence.cells[file, key]!r}" for file, key in wrong)
+    return LayerwiseError(
+        f"published/: a number must stand where a rule computes, found {said:.300}; restore it, or "
+        "measure it again"
+    )
+
+
+def _places(entry: Any, path: list[str]) -> Iterator[tuple[str, Any]]:
+    """Key and entry of every place that a path with `*` names."""
+    if not path:
+        yield "", entry
+        return
+    name, *rest = path
+    if name != EVERY:
+        names: Collection[str | int] = [name]
+    else:
+        names = (
+            [of for of in entry if not of.startswith("_")] if entry.is_object else range(len(entry))
+        )
+    for one in names:
+        for key, below in _places(entry[one], rest):
+            yield pointer(one) + key, below
+
+
+def _shown(document: Document, evidence: Evidence, name: str, given: dict[str, str]) -> Any:
+    shown: Any = {}
+    for key, (file, cell) in document.cells(evidence).items() if document.shows else ():
+        given[f"{name}:{key}"] = f"{file}#{cell}"
+        part = copy.deepcopy(evidence.part(file, cell))
+        if key:
+            _set(shown, key, part)
+        else:
+            shown = part
+    return shown
+
+
+def _put(found: Derivation, name: str, one: Evaluated) -> None:
+    _set(found.documents[name], one.key, one.value)
+    found.derived[f"{name}:{one.key}"] = one.inputs
+
+
+def _set(document: Any, key: str, value: Any) -> None:
+    *path, last = split_pointer(key)
+    node = document
+    for one in path:
+        node = node[int(one)] if isinstance(node, list) else node.setdefault(one, {})
+    node[int(last) if isinstance(node, list) else last] = value
+
+
+def _blank(document: Any, key: str) -> None:
+    """Nothing in place of what was published there."""
+    *path, last = split_pointer(key)
+    node = document
+    for name in path:
+        node = node[int(name)] if isinstance(node, list) else node.get(name, {})
+    if isinstance(node, list):
+        node[int(last)] = None
+    elif last in node:
+        node[last] = None
+
+
+def evidence_of(cells: Published, draws: Draws, analyses: Mapping[str, Table]) -> Evidence:
+    """The evidence of one source, in which a number that nobody measured is derived by its rule."""
+    evidence = Evidence(cells, draws)
+    if evidence.measured:
+        rules: dict[Cell, Callable[[], Any]] = {}
+        for table in analyses.values():
+            for document in documents_of(table, evidence).values():
+                rules |= derived_cells(document, evidence)
+        evidence.rules = rules
+    return evidence
+
+
+def derived_cells(document: Document, evidence: Evidence) -> dict[Cell, Callable[[], Any]]:
+    """The published cells that a document's rules give, each with its rule."""
+    found: dict[Cell, Callable[[], Any]] = {}
+    for key, (file, start) in document.cells(evidence).items():
+        for statistic, compute in document.thunks(evidence):
+            if f"{statistic}/".startswith(f"{key}/"):
+                at = start + statistic[len(key) :]
+                for below, _ in leaves("", evidence.part(file, at)):
+                    found[file, at + below] = partial(_part, compute, below)
+    return found
+
+
+def _part(compute: Callable[[], Any], key: str) -> Any:
+    value = compute()
+    for name in split_pointer(key):
+        value = value[int(name)] if isinstance(value, list) else value[name]
+        if callable(value):
+            value = value()
+    return plain(value)
+
+
+def plain(value: Any) -> Any:
+    """A number of NumPy as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,128 @@
+"""An experiment: which text, measured how, fills which place of which published file.
+
+An experiment looks at one model and gives fragments: numbers by file and JSON Pointer, as
+published. It fills the lowest level alone: what follows from other numbers of a file is left to
+rules.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from layerwise.engine.published import Published, pointer
+from layerwise.errors import LayerwiseError
+from layerwise.measures.traces import Trace
+from layerwise.models.registry import Model
+from layerwise.papers.shared.names.result_files import BEYOND
+
+Fragments = dict[str, dict[str, Any]]  # file -> JSON Pointer -> what stands there
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One model in the dtype of one experiment."""
+
+    model: Model
+    trace: Callable[..., Trace]  # of a text; options: attention, modules, autocast
+    weights: Any  # projections.Weights: the matrices of the checkpoint, read one by one
+    prompts: Mapping[str, Any]  # {set: {"prompts": ...}}, as fetched
+    published: Published  # for the places of fragments only, never for a value
+
+
+def is_about(entry: str, name: str) -> bool:
+    """Whether two names are one model's, but for an owner before a slash, case and hyphens."""
+    first, second = (of.rpartition("/")[2].lower().replace("-", "") for of in (entry, name))
+    return first == second
+
+
+def dotted(slug: str) -> str:
+    """The model's name in result files: pythia-1p4b is pythia-1.4b."""
+    return re.sub(r"(\d)p(\d)", r"\1.\2", slug)
+
+
+Measure = Callable[[Subject, Any], Mapping[Any, Any]]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A measure over a set of prompts, and the place of its numbers.
+
+    Attributes:
+        file: the published file, or the file of each model, by slug.
+        at: the group of the file (a list or an object) that has an entry per model; None where the
+            whole file is about one.
+        measure: what gives a model's entry, from the subject and the set of prompts as it stands.
+            What stands under `beyond` goes to `beyond/<experiment>`, at the model's slug.
+        prompts: the set, or the set of each model; None for what looks at weights alone.
+        names: by slug, the name in `at` of those that are called otherwise there; None for a
+            model that the file does not have and that was measured for `beyond/` alone.
+    """
+
+    file: str | Mapping[str, str]
+    at: str | None
+    measure: Measure
+    prompts: str | Mapping[str, str] | None = None
+    names: Mapping[str, str | None] = field(default_factory=dict)
+
+    def fragments(self, experiment: str, subject: Subject) -> Fragments:
+        """The model's fragments: objects number by number, lists as a whole."""
+        slug = subject.model.slug
+        file = self._of(self.file, experiment, slug)
+        prompts = self._of(self.prompts, experiment, slug)
+        place = self._place(file, experiment, subject)
+        theirs = dict(self.measure(subject, prompts and subject.prompts[prompts]["prompts"]))
+        found: Fragments = {}
+        if ours := theirs.pop("beyond", None):
+            found[f"{BEYOND}{experiment}"] = {pointer(slug): ours}
+        if place is not None:
+            found[file] = dict(numbers(place, theirs))
+            there = [f"{key}/" for key in subject.published.keys(file)]
+            lost = [one for one in found[file] if not any(k.startswith(f"{one}/") for k in there)]
+            if lost:
+                raise LayerwiseError(
+                    f"{file}: a number of {experiment} must have a place in it, found none at "
+                    f"{', '.join(lost)}; correct the name, or put it under `beyond`"
+                )
+        return found
+
+    def _place(self, file: str, experiment: str, subject: Subject) -> str | None:
+        """JSON Pointer of the model's entry."""
+        slug = subject.model.slug
+        name = self.names.get(slug, dotted(slug))
+        if self.at is None or name is None:
+            return None if name is None else ""
+        group = pointer(*self.at.split("/"))
+        entries = subject.published.value(file, group)
+        about = (
+            {of: of for of in entries}
+            if isinstance(entries, dict)
+            else {row: str(of["model"]) for row, of in enumerate(entries)}
+        )
+        found = [row for row, of in about.items() if is_about(of, name)]
+        if len(found) != 1:
+            raise LayerwiseError(
+                f"{file}: one entry of {self.at!r} must be about {name!r}, found {len(found)} "
+                f"among {', '.join(about.values())}; take {experiment} out of {slug}'s experiments "
+                "in models.yaml"
+            )
+        return group + pointer(found[0])
+
+    @staticmethod
+    def _of(value: Any, experiment: str, slug: str) -> Any:
+        """What is the same for all models, or this model's own."""
+        if isinstance(value, Mapping) and slug not in value:
+            raise LayerwiseError(
+                f"{experiment} was published for {', '.join(value)}, not for {slug}; take it out "
+                f"of {slug}'s experiments in models.yaml"
+            )
+        return value[slug] if isinstance(value, Mapping) else value
+
+
+def numbers(place: str, entry: Any) -> Iterator[tuple[str, Any]]:
+    """Place and value of each number or list of an object."""
+    if not isinstance(entry, Mapping):
+        yield place, entry
+        return
+    for name, value in entry.items():
+        yield from numbers(place + pointer(name), value)

@@ -1,0 +1,158 @@
+"""The ledger against the statistics of one source: every claim judged, headlines graded, findings.
+
+Beside the statistics stand those of replicates with rounding noise and of draws of random weights,
+where there are any: a verdict on a measured number rests on all three.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NotRequired, Required
+
+from layerwise.engine.claims import read_ledger
+from layerwise.engine.findings import findings, read_findings
+from layerwise.engine.headlines import Word, headlines, read_headlines
+from layerwise.engine.measured import CONTROL, NOISE
+from layerwise.engine.origins import Origins
+from layerwise.engine.published import HEADER, TYPED, Published, read_table
+from layerwise.engine.story import read_story, story
+from layerwise.engine.verdicts import Statistics, judge
+from layerwise.errors import LayerwiseError
+from layerwise.files import numbered, read_json, sha256_of
+from layerwise.papers.fetching.upstream import read_registry
+from layerwise.shapes import Loose, require_shape
+
+
+class Answer(Loose):
+    """To a question of one model under one choice."""
+
+    word: Word
+    in_range: bool
+
+
+class Answers(Loose):
+    """A document of `questions.json`; a choice may have one for each part that it leaves out."""
+
+    models: NotRequired[dict[str, dict[str, Answer | dict[str, Answer]]]]
+
+
+class Detected(Loose):
+    """What the units of a model can detect under a choice; None where there is no interval."""
+
+    smallest: float | None
+    told: str | None
+
+
+class Power(Loose):
+    """A document of `power.json`; of two groups of models `models` says how many they are."""
+
+    models: NotRequired[dict[str, dict[str, Detected]] | str]
+
+
+DOCUMENTS: dict[str, Any] = {
+    "questions": dict[str, Answers],
+    "power": dict[str, Power],
+}  # what grades are computed from
+
+
+class Analysed(Loose, total=False):
+    """A file of statistics."""
+
+    documents: Required[dict[str, Any]]
+    derived: dict[str, list[str]]
+    given: dict[str, str]
+    undefined: dict[str, str]
+    missing: dict[str, str]
+
+
+PARTS = ("derived", "given", "undefined", "missing")  # of a statistics file, by statistic
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The statistics of one source, and the same of its replicates and draws."""
+
+    results: Statistics
+    replicates: Sequence[Statistics]
+    draws: Sequence[Statistics]
+
+
+def read_sides(source: str, folder: Path, published: Published, origins: Origins | None) -> Sides:
+    """The statistics in a folder, and those in the numbered folders beside them."""
+    replicates, draws = (
+        [read_statistics(source, side, published) for side in numbered(folder / beside)]
+        for beside in (NOISE, CONTROL)
+    )
+    return Sides(read_statistics(source, folder, published, origins), replicates, draws)
+
+
+def read_statistics(
+    source: str, folder: Path, published: Published, origins: Origins | None = None
+) -> Statistics:
+    """The statistics of one source, every analysis of the folder."""
+    documents: dict[str, Any] = {}
+    parts: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
+    for path in sorted(folder.glob("*.json")):
+        result = require_shape(path, Analysed, read_json(path), "analyse again")
+        documents[path.stem] = result["documents"]
+        if path.stem in DOCUMENTS:
+            shape = DOCUMENTS[path.stem]
+            require_shape(f"{path}: documents", shape, result["documents"], "analyse again")
+        for part, found in parts.items():
+            found |= {f"{path.stem}:{key}": value for key, value in result.get(part, {}).items()}
+    return Statistics(source, documents, **parts, origins=origins, published=published)
+
+
+def judge_ledger(claims: Path, sides: Sides, published: Published) -> dict[str, Any]:
+    """The record of every claim, and the `headlines`, `findings` and `story` on them."""
+    records = [
+        judge(claim, sides.results, sides.replicates, sides.draws)
+        for claim in read_ledger(claims, published)
+    ]
+    random = [draw.documents for draw in sides.draws]
+    results = sides.results
+    graded = headlines(
+        records, results.documents, read_headlines(claims), random, results.undefined
+    )
+    facts = findings(
+        records,
+        read_findings(claims),
+        [headline.id for headline in graded],
+        argued=results.source == "published",
+    )
+    told = story(records, results.documents, graded, read_story(claims))
+    return {
+        "headlines": [asdict(headline) for headline in graded],
+        "findings": [asdict(finding) for finding in facts],
+        "story": [asdict(paragraph) for paragraph in told],
+        "claims": records,
+    }
+
+
+def files_behind(records: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The published files that claims and their other readings rest on."""
+    files = set()
+    for record in records:
+        rests_on = [record["provenance"], *record["readings"]]
+        files |= {cell.partition("#")[0] for one in rests_on for cell in one["inputs"]}
+    return files
+
+
+def input_hashes(records: Iterable[Mapping[str, Any]], published: Path) -> dict[str, str]:
+    """SHA-256 of the published files that claims rest on, as pinned.
+
+    What a notebook typed into its cells is held by a table of ours; it has that table's hash.
+
+    Raises:
+        LayerwiseError: for a file that has neither a pin nor a row in that table.
+    """
+    pins = {path: pin.sha256 for path, pin in read_registry(published).pins.items()}
+    typed = {row[0] for _, row in read_table(published / TYPED, HEADER)}
+    hashes = {**dict.fromkeys(typed, sha256_of(published / TYPED)), **pins}
+    files = sorted(files_behind(records))
+    if unknown := [file for file in files if file not in hashes]:
+        raise LayerwiseError(
+            f"{published / 'registry.csv'}: every file that claims rest on must have a pin, "
+            f"{unknown[0]!r:.80} has none; restore the table"
+        )
+    return {file: hashes[file] for file in files}

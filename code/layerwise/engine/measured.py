@@ -1,0 +1,295 @@
+"""Measured numbers in the place of the published ones.
+
+Experiments measure parts of the published files, by file and JSON Pointer: fragments. Laid over
+the published tables they give tables of the same structure, from which rules derive the same
+statistics. A published value that was not measured is gone: only the structure of the files,
+what they call their models, and the constants that the notebooks typed are left.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal, NotRequired
+
+from layerwise.engine.published import Cell, Published, Value, leaves
+from layerwise.errors import LayerwiseError
+from layerwise.files import read_json, write_json
+from layerwise.papers.shared.names.models import RANDOM
+from layerwise.papers.shared.names.result_files import TYPED_CURVE, TYPED_LAYER
+from layerwise.shapes import Loose, require_shape
+
+NAME = "measured.json"
+NOISE: Final = "noise"  # measurements with noise of the size of rounding
+CONTROL: Final = "control"  # measurements of random weights of the same architecture
+NAN = "NaN"  # strict JSON has none: half precision leaves some layers without a number
+# What an entry of a published file is about; not a result.
+IDENTITY = frozenset((
+    "model", "model_name", "model_display", "model_hf_name", "hf_name", "path", "family", "lab",
+    "arch", "type", "variant", "category", "layer", "role", "expected", "marker",
+    "hypothesized_alpha",
+))  # fmt: skip
+# Constants of the methods, typed into notebooks or fitted before: as "file#key", or "#name" of
+# what is called so in any file.
+SETTINGS = (
+    f"{TYPED_LAYER}#", f"{TYPED_CURVE}#", "Paper 3#/l_star/", "#behavior", "#known_gain",
+    "#L_star_calibration", "#comparison_v2_argmax", "#pythia_profile_range",
+)  # fmt: skip
+
+
+class Run(Loose):
+    """What one run measured, beside what measured it: numbers by file and place."""
+
+    fragments: dict[str, dict[str, Any]]
+    random_weights: NotRequired[bool]
+
+
+class Runs(Loose):
+    """`measured.json`: of a model; `noise` and `control` are the same again, some times each."""
+
+    runs: dict[str, Run]
+    absent: dict[str, str]  # why a run is not there
+    noise: NotRequired[list[Runs]]
+    control: NotRequired[list[Runs]]
+
+
+Fragments = Mapping[str, Mapping[str, Any]]
+Measurements = Mapping[str, Mapping[str, Any]]  # by slug: `Runs` as a document
+
+
+def merge(fragments: Iterable[Fragments]) -> dict[str, dict[str, Any]]:
+    """All fragments together, no two of the same place."""
+    merged: dict[str, dict[str, Any]] = {}
+    for found in fragments:
+        for file, parts in found.items():
+            taken = merged.setdefault(file, {})
+            for key, value in parts.items():
+                if key in taken:
+                    raise LayerwiseError(
+                        f"{file}{key}: measured twice; one extraction or experiment may fill a "
+                        "place, remove one of them"
+                    )
+                taken[key] = value
+    return merged
+
+
+def places(published: Published) -> dict[str, dict[str, Value]]:
+    """Names and settings of the published files by place, None in the place of a number."""
+    found: dict[str, dict[str, Value]] = {}
+    for (file, key), value in published.cells.items():
+        known = is_identity(key) or is_setting(file, key)
+        found.setdefault(file, {})[key] = value if known else None
+    return found
+
+
+def read_places(path: Path) -> Published:
+    """What the stage `places` wrote: all that a measurement knows of the published files."""
+    found = read_json(path)
+    return Published({(file, key): value for file in found for key, value in found[file].items()})
+
+
+Fate = Literal["kept", "gone", "measured"]
+
+
+def fate(file: str, key: str, places: Collection[str]) -> Fate:
+    """What becomes of a published cell where these places of its file were measured.
+
+    |                   | in no measured place | in one   | in one, inside a list |
+    |-------------------|----------------------|----------|-----------------------|
+    | a name, a setting | kept                 | kept     | measured              |
+    | a number          | gone                 | measured | measured              |
+
+    `kept`: it stands as published. `gone`: its place is there, and reading it is an error.
+    `measured`: what was measured stands there alone, and nothing where that is less than print; so
+    an entry that was measured keeps its name, while of a list that got shorter no name is left.
+    """
+    below = [key.removeprefix(place) for place in places if f"{key}/".startswith(f"{place}/")]
+    is_known = is_identity(key) or is_setting(file, key)
+    if not below:
+        return "kept" if is_known else "gone"
+    in_a_list = any(name.isdigit() for path in below for name in path.split("/"))
+    return "kept" if is_known and not in_a_list else "measured"
+
+
+def measured(published: Published, fragments: Fragments) -> Published:
+    """Tables of the published structure with the measured numbers in their places.
+
+    Reading a number that was not measured raises `NotMeasured`.
+    """
+    cells: dict[Cell, Value] = {}
+    unmeasured: set[Cell] = set()
+    kept: set[Cell] = set()
+    places = {file: tuple(parts) for file, parts in fragments.items()}
+    for (file, key), value in published.cells.items():
+        match fate(file, key, places.get(file, ())):
+            case "kept":
+                cells[file, key] = value
+                kept.add((file, key))
+            case "gone":
+                cells[file, key] = None
+                unmeasured.add((file, key))
+            case "measured":
+                pass
+    for file, parts in fragments.items():
+        for place, part in parts.items():
+            for key, value in leaves(place, part):
+                cells[file, key] = value
+                unmeasured.discard((file, key))
+    return Published(cells, unmeasured=frozenset(unmeasured), kept=frozenset(kept))
+
+
+def tables_of_reader(documents: Mapping[str, Any]) -> Published:
+    """The tables of one model that has no published place: whole files, texts included.
+
+    They are measured numbers, so names and settings are kept apart as in `measured`.
+    """
+    cells = {
+        (file, key): value
+        for file, document in documents.items()
+        for key, value in leaves("", document, texts=True)
+    }
+    kept = frozenset(cell for cell in cells if is_identity(cell[1]) or is_setting(*cell))
+    return Published(cells, kept=kept, documents=documents)
+
+
+def is_identity(key: str) -> bool:
+    """Whether a cell says what an entry is about; no result, and known without a measurement."""
+    return key.rpartition("/")[2].lower() in IDENTITY
+
+
+def is_setting(file: str, key: str) -> bool:
+    """Whether a cell is a constant of a method, the same whatever is measured."""
+    return f"#{key.rpartition('/')[2]}" in SETTINGS or any(
+        f"{file}#{key}".startswith(start) for start in SETTINGS if not start.startswith("#")
+    )
+
+
+def read_measurements(folder: Path) -> dict[str, dict[str, Any]]:
+    """`FOLDER/SLUG/measured.json` by slug: `runs` with their fragments, and what is `absent`."""
+    found = {
+        path.parent.name: require_shape(path, Runs, read_fragments(path), "measure it again")
+        for path in sorted(folder.glob(f"*/{NAME}"))
+    }
+    if not found:
+        raise LayerwiseError(f"{folder}: nothing is measured here (*/{NAME}); run `dvc repro`")
+    return found
+
+
+def all_fragments(measurements: Measurements) -> dict[str, dict[str, Any]]:
+    """The fragments of all runs of all models together."""
+    runs = (run for one in measurements.values() for run in one["runs"].values())
+    return merge(run["fragments"] for run in runs)
+
+
+def replicates(measurements: Measurements) -> list[dict[str, Any]]:
+    """The measurements with one draw of rounding noise each, as many as every model has.
+
+    What does not round, or rests on the weights alone, is in them as it was measured.
+    """
+    found = []
+    for number in range(_fewest(measurements, NOISE)):
+        found.append({slug: _with_noise(one, number) for slug, one in measurements.items()})
+    return found
+
+
+def _with_noise(one: Mapping[str, Any], number: int) -> dict[str, Any]:
+    if not one.get(NOISE):
+        return dict(one)
+    noisy = one[NOISE][number]["runs"]
+    runs = {
+        name: {**run, "fragments": _laid_over(run["fragments"], noisy[name]["fragments"])}
+        if name in noisy
+        else run
+        for name, run in one["runs"].items()
+    }
+    return {**one, "runs": runs}
+
+
+def _laid_over(fragments: Fragments, others: Fragments) -> dict[str, dict[str, Any]]:
+    return {file: {**parts, **others.get(file, {})} for file, parts in fragments.items()}
+
+
+def controls(measurements: Measurements) -> list[dict[str, Any]]:
+    """The measurements of random weights, draw by draw; of texts alone they are as they were.
+
+    A model whose random weights gave nothing has no runs in them.
+    """
+    return [
+        {slug: _of_draw(one, number) for slug, one in measurements.items()}
+        for number in range(_fewest(measurements, CONTROL))
+    ]
+
+
+def _of_draw(one: Mapping[str, Any], number: int) -> Mapping[str, Any]:
+    if CONTROL not in one:
+        return one
+    drawn: list[Any] = one[CONTROL]
+    return drawn[number] if drawn else {"runs": {}, "absent": {}}
+
+
+def _fewest(measurements: Measurements, beside: str) -> int:
+    """How many of them all models have that have any."""
+    return min((len(one[beside]) for one in measurements.values() if one.get(beside)), default=0)
+
+
+def sides(measurements: Measurements) -> dict[str, Measurements]:
+    """The measurements, and beside them replicates and draws, by the folder of their statistics."""
+    found = {"": measurements}
+    for folder, others in ((NOISE, replicates(measurements)), (CONTROL, controls(measurements))):
+        found |= {f"{folder}/{number}": side for number, side in enumerate(others)}
+    return found
+
+
+def failures(one: Mapping[str, Any]) -> dict[str, str]:
+    """What is absent of a model, and of replicates and controls of runs that are there: why."""
+    of_others = {
+        f"{name} ({beside})": why
+        for beside in (NOISE, CONTROL)
+        for other in one.get(beside, [])
+        for name, why in other["absent"].items()
+        if name in one["runs"]
+    }
+    return {**one["absent"], **of_others}
+
+
+def by_reason(absent: Mapping[str, str]) -> dict[str, list[str]]:
+    """The names of what is absent, by the reason."""
+    found: dict[str, list[str]] = {}
+    for name, reason in absent.items():
+        found.setdefault(reason, []).append(name)
+    return found
+
+
+def said_of(document: Mapping[str, Any], place: Path) -> str:
+    """What was measured of a model and written to a place, and what failed, by the reason."""
+    counts = f"{len(document['runs'])} runs in {place}, {len(document['absent'])} absent"
+    reasons = by_reason(failures(document)).items()
+    why = "".join(f"\n  {', '.join(names)}: {reason}" for reason, names in reasons)
+    return f"{document['model']}: {counts}{why}"
+
+
+def is_random(measurements: Measurements) -> bool:
+    return any(run.get(RANDOM) for one in measurements.values() for run in one["runs"].values())
+
+
+def write_fragments(path: Path, document: dict[str, Any]) -> None:
+    """Write what was measured as strict JSON, NaN as a word."""
+    write_json(path, mapped(document, lambda x: NAN if x != x else x))  # NaN alone
+
+
+def read_fragments(path: Path) -> Any:
+    """Read what `write_fragments` wrote."""
+    try:
+        return mapped(read_json(path), lambda word: math.nan if word == NAN else word)
+    except RecursionError:
+        raise LayerwiseError(f"{path}: nested too deeply; measure it again") from None
+
+
+def mapped(node: Any, of: Callable[[Any], Any]) -> Any:
+    """The document with another leaf in the place of each."""
+    if isinstance(node, dict):
+        return {str(name): mapped(entry, of) for name, entry in node.items()}
+    if isinstance(node, list | tuple):
+        return [mapped(entry, of) for entry in node]
+    return of(node)

@@ -1,0 +1,193 @@
+"""The published numbers: transcribed from upstream's result files into tidy tables.
+
+`published/*.csv` has the columns file, key, value: the file of the upstream repository, the JSON
+Pointer (RFC 6901) of the number inside it (`/layer_results/32/r`), and its JSON literal with
+every digit. Numbers, booleans and one-word labels are facts and are kept; texts, time stamps and
+statements are not.
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from layerwise.errors import LayerwiseError
+from layerwise.files import is_file, read_text
+from layerwise.papers.shared.names.result_files import TABLES
+
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Value = Number | int | bool | str | None
+EMPTY_LIST = "[]"  # how an empty list is noted: that there were no sign changes is a fact
+Cell = tuple[str, str]
+
+HEADER = ["file", "key", "value"]
+TYPED = "typed.csv"  # numbers that exist only in a notebook's cells, so no file to compare with
+
+_LABEL = re.compile(r"[A-Za-z0-9_./-]{1,40}")
+_TIME = re.compile(r"\d{4}-\d{2}-\d{2}T")
+
+
+class NotMeasured(LayerwiseError):
+    """A number that has a place in the tables but was not measured (see `measured`)."""
+
+    def __init__(self, message: str, cell: Cell | None = None) -> None:
+        super().__init__(message)
+        self.cell = cell
+
+
+@dataclass
+class Published:
+    """All published numbers, by (file, key)."""
+
+    cells: dict[Cell, Value]
+    unmeasured: frozenset[Cell] = frozenset()  # places whose values are gone (see `measured`)
+    kept: frozenset[Cell] = frozenset()  # names and settings among measured numbers
+    documents: Mapping[str, Any] = field(default_factory=dict)  # files known as they are nested
+
+    def __getitem__(self, cell: Cell) -> Value:
+        try:
+            value = self.cells[cell]
+        except KeyError:
+            raise LayerwiseError(
+                f"published/: no number {cell[1]!r} of {cell[0]}; check the key"
+            ) from None
+        if cell in self.unmeasured:
+            raise NotMeasured(f"{cell[1]!r} of {cell[0]} was not measured", cell)
+        return value
+
+    def value(self, file: str, key: str) -> Any:
+        """What stands at `key`: a number, boolean or label, or a list of them (or of objects)."""
+        below = [one for one in self.keys(file) if one.startswith(key + "/")]
+        if not below:
+            value = self[file, key]
+            return [] if value == EMPTY_LIST else value
+        return _nest(file, {one[len(key) :]: self[file, one] for one in below})
+
+    def document(self, file: str) -> Any:
+        """The file's numbers again as nested objects and lists."""
+        if file in self.documents:
+            return self.documents[file]
+        return _nest(file, {key: self.cells[file, key] for key in self.keys(file)})
+
+    def files(self) -> list[str]:
+        return list(self._keys)
+
+    def keys(self, file: str) -> list[str]:
+        return self._keys.get(file, [])
+
+    @cached_property
+    def _keys(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for file, key in self.cells:
+            found.setdefault(file, []).append(key)
+        return found
+
+
+def pointer(*names: str | int) -> str:
+    """JSON Pointer of nested names: ("a/b", 0) -> "/a~1b/0"."""
+    return "".join("/" + str(name).replace("~", "~0").replace("/", "~1") for name in names)
+
+
+def split_pointer(key: str) -> list[str]:
+    """The names of a JSON Pointer; the inverse of `pointer`."""
+    return [name.replace("~1", "/").replace("~0", "~") for name in key.split("/")[1:]]
+
+
+def read_published(folder: Path) -> Published:
+    """Read every table of `published/`.
+
+    Raises:
+        LayerwiseError: naming table and line for a malformed value or a number listed twice.
+    """
+    cells: dict[Cell, Value] = {}
+    for name in (*TABLES, TYPED):
+        for line, (file, key, literal) in read_table(folder / name, HEADER):
+            place = f"{folder / name}, line {line}"
+            if (file, key) in cells:
+                raise LayerwiseError(
+                    f"{place}: a number may be listed once, {key!r} of {file} is there twice; "
+                    "remove one"
+                )
+            cells[file, key] = value = _literal(literal)
+            if isinstance(value, dict | list):
+                raise LayerwiseError(
+                    f"{place}: {key!r} of {file} must be a JSON number, boolean or label, "
+                    f"found {literal!r}; restore the published value"
+                )
+    return Published(cells)
+
+
+def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """Line number and cells of every row of a table of `published/`."""
+    if not is_file(path):
+        raise LayerwiseError(f"{path}: the table is missing; restore it from the repository")
+    rows = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    try:
+        if next(rows, None) != list(columns):
+            raise LayerwiseError(
+                f"{path}: the first line must be {','.join(columns)}; restore the table"
+            )
+        for row in rows:
+            if len(row) != len(columns):
+                raise LayerwiseError(
+                    f"{path}, line {rows.line_num}: expected {len(columns)} columns, "
+                    f"found {len(row)}; restore the table"
+                )
+            yield rows.line_num, row
+    except csv.Error as error:
+        raise LayerwiseError(
+            f"{path}, line {rows.line_num}: not valid CSV ({error}); restore the table"
+        ) from None
+
+
+def leaves(key: str, value: Any, *, texts: bool = False) -> Iterator[tuple[str, Value]]:
+    """Numbers, booleans, labels (or any texts) and empty lists of a document, by JSON Pointer."""
+    if value == []:
+        yield key, EMPTY_LIST
+    elif isinstance(value, dict | list):
+        for name, entry in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(key + pointer(str(name)), entry, texts=texts)
+    elif (
+        texts or not isinstance(value, str) or (_LABEL.fullmatch(value) and not _TIME.match(value))
+    ):
+        yield key, value
+
+
+def _literal(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return {}
+
+
+def _nest(file: str, leaves: Mapping[str, Value]) -> Any:
+    tree: dict[str, Any] = {}
+    try:
+        for key, value in leaves.items():
+            *path, last = split_pointer(key)
+            node = tree
+            for name in path:
+                node = node.setdefault(name, {})
+            node[last] = value
+    except (ValueError, AttributeError, TypeError):
+        raise LayerwiseError(
+            f"{file}: {key!r:.80} is no place of a number, or one that another number has; "
+            "restore the table, or measure it again"
+        ) from None
+    return _lists(tree)
+
+
+def _lists(node: Any) -> Any:
+    if not isinstance(node, dict):
+        return [] if node == EMPTY_LIST else node
+    entries = {name: _lists(entry) for name, entry in node.items()}
+    if entries and list(entries) == [str(number) for number in range(len(entries))]:
+        return list(entries.values())
+    return entries

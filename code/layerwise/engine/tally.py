@@ -1,0 +1,212 @@
+"""What is claimed of this work itself: how many claims were compared, and with what."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from layerwise.engine.findings import ORIGINS, origin
+from layerwise.engine.headlines import NOT, STANDS
+from layerwise.engine.verdicts import (
+    AS_RANDOM,
+    FALLS,
+    NO_CONTROL,
+    NO_NOISE,
+    STANDING,
+    TOO_NOISY,
+    VERDICTS,
+    count_verdicts,
+)
+
+Record = Mapping[str, Any]
+ABSTRACT = "abstract"
+PLACES = (ABSTRACT, *ORIGINS)  # of a paper, the abstract apart from the rest of its text
+FAR = 0.1  # relative difference, from which on a number is another one and no rounding
+
+# Every verdict is of one kind. Only a recomputed number confirms a method; a rounding or a copy of
+# what is stored does not.
+KINDS: Mapping[str, tuple[str, ...]] = {
+    "are recomputed from lower-level values and compared": (
+        "agrees",
+        "reproduced",
+        AS_RANDOM,
+        "differs",
+    ),
+    "are measured, but not distinguishable from noise or chance": (TOO_NOISY, NO_NOISE, NO_CONTROL),
+    "are roundings or copies of a stored number": ("follows", "same number"),
+    "need the models' weights": ("needs weights", "not measured"),
+    "have no value to compare": ("contradicted", "not checkable", "declared"),
+}
+
+
+# Verdicts that say the same of a printed value, for who counts them by place.
+ALIKE: Mapping[str, tuple[str, ...]] = {
+    "agrees": ("agrees", "reproduced"),
+    AS_RANDOM: (AS_RANDOM,),
+    "rounding or copy of a stored number": ("follows", "same number"),
+    "differs": ("differs",),
+    "contradicted": ("contradicted",),
+    "not distinguishable from noise": (TOO_NOISY, NO_NOISE, NO_CONTROL),
+    "needs the weights": ("needs weights", "not measured"),
+    "nothing to compare": ("not checkable", "declared"),
+}
+# How a sentence says that claims have a verdict, where the verdict's own word does not fit.
+SAID = {
+    "agrees": "agree",
+    "reproduced": "are reproduced",
+    AS_RANDOM: "are reproduced by random weights as well",
+    "differs": "differ",
+    "follows": "roundings",
+    "same number": "copies",
+    "contradicted": "contradicted by what is published",
+    "declared": "settings",
+}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Claims of one kind: what they are, how many, and how many of each verdict."""
+
+    says: str
+    n: int
+    verdicts: dict[str, int]
+
+
+def tally(records: Iterable[Record]) -> list[Kind]:
+    """The judged claims by kind, in the order of `KINDS`; what has no claims is left out."""
+    counts = Counter(record["verdict"] for record in records)
+    kinds = []
+    for says, verdicts in KINDS.items():
+        found = {verdict: counts[verdict] for verdict in VERDICTS if verdict in verdicts}
+        found = {verdict: n for verdict, n in found.items() if n}
+        if found:
+            kinds.append(Kind(says, sum(found.values()), found))
+    return kinds
+
+
+def count_by(records: Iterable[Record], key: Callable[[Record], str | None]) -> Counter[str | None]:
+    """How many claims each group has."""
+    return Counter(map(key, records))
+
+
+def graded(headlines: Iterable[Record]) -> Counter[str]:
+    """How many central claims were given each grade."""
+    return Counter(headline["grade"] for headline in headlines)
+
+
+def in_short(records: Sequence[Record], headlines: Iterable[Record]) -> dict[str, int]:
+    """The few counts that DVC's tables of metrics have room for.
+
+    None is called like a dependency of a stage, `claims` for one: `dvc exp show` has a column for
+    each of both, and of two with one name it loses both.
+    """
+    verdicts = Counter(record["verdict"] for record in records)
+    grades = graded(headlines)
+    return {
+        "all claims": len(records),
+        "agree": verdicts["agrees"] + verdicts["reproduced"],
+        "differ": verdicts["differs"],
+        "central stand": grades[STANDS],
+        "central fall": grades[NOT],
+    }
+
+
+def tally_sentence(kinds: Sequence[Kind]) -> str:
+    """All kinds in one sentence, as README, report and page say it."""
+    parts = []
+    for kind in kinds:
+        found = [f"{n:,} {SAID.get(verdict, verdict)}" for verdict, n in kind.verdicts.items()]
+        beside = f" ({', '.join(found)})" if len(found) > 1 else ""
+        parts.append(f"{kind.n:,} {kind.says}{beside}")
+    return f"Of {sum(kind.n for kind in kinds):,} claims, {'; '.join(parts)}."
+
+
+# --- by place -------------------------------------------------------------------------------------
+
+
+def place_of(record: Record) -> tuple[int, str]:
+    """Paper and place of a claim."""
+    return record["paper"], ABSTRACT if ABSTRACT in record["where"] else origin(record)
+
+
+def by_place(records: Iterable[Record]) -> dict[tuple[int, str], Counter[str]]:
+    """How often each verdict was given, by paper and place, in their order."""
+    counts = count_verdicts(records, place_of)
+    return {at: counts[at] for at in sorted(counts, key=in_order)}
+
+
+def alike_by_place(records: Iterable[Record]) -> dict[tuple[int, str], dict[str, int]]:
+    """The same with the verdicts of `ALIKE` counted together."""
+    return {
+        at: {kind: sum(counts[word] for word in words) for kind, words in ALIKE.items()}
+        for at, counts in by_place(records).items()
+    }
+
+
+def in_order(at: tuple[int, str]) -> tuple[int, int]:
+    """Where a paper's place stands among all."""
+    return at[0], PLACES.index(at[1])
+
+
+@dataclass(frozen=True)
+class Compared:
+    """How many printed values can be compared, how many of them fall, how many in the abstracts."""
+
+    n: int
+    fall: int
+    fall_in_abstracts: int
+
+
+def compared(records: Sequence[Record]) -> Compared:
+    """What of the judged claims confirms or denies what is printed."""
+    falling = [record for record in records if record["verdict"] in FALLS]
+    standing = [record for record in records if record["verdict"] in STANDING]
+    in_abstracts = [record for record in falling if place_of(record)[1] == ABSTRACT]
+    return Compared(len(falling) + len(standing), len(falling), len(in_abstracts))
+
+
+# --- how far from print ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A printed number other than zero that something answers.
+
+    at: paper and place; size: the relative difference; falls: the claim does not stand.
+    """
+
+    at: tuple[int, str]
+    size: float
+    falls: bool
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """All gaps; how many stand and how many fall, `far` of these by more than `FAR`."""
+
+    every: Sequence[Gap]
+    stand: int
+    fall: int
+    far: int
+    n: Mapping[tuple[int, str], int]  # by place
+    equal: Mapping[tuple[int, str], int]  # by place, in every digit
+
+
+def gaps(records: Iterable[Record]) -> Gaps:
+    """The relative differences of printed and recomputed numbers, by place; of a list each."""
+    every = [gap for record in records for gap in _gaps(record)]
+    every.sort(key=lambda gap: in_order(gap.at))
+    falling = [gap for gap in every if gap.falls]
+    n, equal = Counter(gap.at for gap in every), Counter(gap.at for gap in every if not gap.size)
+    far = [gap for gap in falling if gap.size > FAR]
+    return Gaps(every, len(every) - len(falling), len(falling), len(far), n, equal)
+
+
+def _gaps(record: Record) -> Iterator[Gap]:
+    pairs = [(record["published"], record["recomputed"])]
+    if all(isinstance(value, list) for value in pairs[0]):
+        pairs = list(zip(*pairs[0], strict=False))
+    for printed, again in pairs:
+        if all(type(value) in (int, float) for value in (printed, again)) and printed:
+            size = abs(again - printed) / abs(printed)
+            yield Gap(place_of(record), size, record["verdict"] in FALLS)

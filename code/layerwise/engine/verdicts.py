@@ -1,0 +1,472 @@
+"""Compare a printed number with the statistic that answers it, and say how it fares.
+
+Of source `published` a claim agrees, differs, follows, ...; of source `measured` it is reproduced,
+differs, or was not measured: VERDICTS says what each word means. What was measured in 16 bits has a
+band of its own, from replicates (`noise`); what random weights give as well is no evidence.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from layerwise.engine.claims import FULL, Claim, statistic_parts
+from layerwise.engine.origins import Origins, prefixes
+from layerwise.engine.published import Published, split_pointer
+from layerwise.errors import LayerwiseError
+from layerwise.papers.shared.names.result_files import DATASET, PROMPTS
+from layerwise.statistics.noise import Noise, is_number, noise_of
+
+AS_RANDOM = "reproduced, as by random weights"
+TOO_NOISY, NO_NOISE, NO_CONTROL = "too noisy to tell", "noise missing", "control missing"
+VERDICTS = {  # and what each means, in the order of lists
+    "agrees": "recomputed by the stated method from published values, or counted in the texts, and "
+    "equal at the printed decimals",
+    "reproduced": "measured from the weights and equal within its tolerance, while no draw of "
+    "random weights gives it",
+    AS_RANDOM: "random weights of the same architecture give it too, in at least one draw: no "
+    "evidence",
+    NO_CONTROL: "measured as printed, but no random-weight control was measured beside it",
+    NO_NOISE: "measured in 16 bits, but the effect of rounding on it was not measured",
+    TOO_NOISY: "rounding alone moves it by as much as the claim asserts, or changes the word",
+    "differs": "the stated method gives another value; both are shown",
+    "same number": "two places print one stored number: they are equal, and nothing was recomputed",
+    "follows": "the rounding of a published number that itself can only be measured from the "
+    "weights",
+    "needs weights": "nothing is published from which it could be recomputed",
+    "not measured": "this source holds no measurement of it",
+    "contradicted": "a statement of fact that the published material contradicts",
+    "not checkable": "there is no rule for it, or nothing was saved to compare with",
+    "declared": "a setting, not a result",
+}
+UNSHOWN = ("needs weights", "not checkable", "contradicted", "declared")
+UNCOMPARED = ("not measured", *UNSHOWN)
+RECORDED = ("id", "paper", "where", "quantity", "model", "unit", "kind", "decimals")
+COUNTED = (DATASET, PROMPTS)  # whose numbers are counts of ours
+NOTHING_GIVEN = "the stated method gives no value"
+STANDING = ("agrees", "reproduced", "follows")  # those that confirm a claim
+FALLS = ("differs", "contradicted")
+
+
+class Band(NamedTuple):
+    """How far a value may lie from print: relative or absolute, whichever is wider."""
+
+    relative: float
+    absolute: float
+    of_log: bool = False  # of the natural logarithm
+
+    def __str__(self) -> str:
+        parts = [f"{self.relative:.3g} relative"] if self.relative else []
+        parts += [f"{self.absolute:.3g} absolute"] if self.absolute else []
+        return (" or ".join(parts) or "equal") + (" of ln p" if self.of_log else "")
+
+
+# Of a measurement against print. What kernels, batches and threads do in float32 is the least; what
+# ran in 16 bits has the wider band that its own replicates give it.
+TOLERANCES: Mapping[str, Band] = {
+    "exact": Band(0.0, 0.0),
+    "float64": Band(1e-12, 0.0),
+    "measured": Band(1e-5, 1e-7),
+    "p": Band(1e-3, 0.0, of_log=True),
+}
+STORED = Band(1e-12, 0.0)  # recomputing from stored full-precision numbers
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """The statistics of one source.
+
+    documents: {analysis: {document: result}}; results have the published files' keys.
+    derived: {"analysis:document:/pointer": [published file and key, ...]}, what was recomputed
+        from published numbers; every other number of a `published` document is given, not derived.
+    given: {"analysis:document:/pointer": "file#/pointer"}: what stands below the one was published
+        below the other.
+    """
+
+    source: str
+    documents: Mapping[str, Mapping[str, Any]]
+    derived: Mapping[str, list[str]] = field(default_factory=dict)
+    given: Mapping[str, str] = field(default_factory=dict)
+    undefined: Mapping[str, str] = field(default_factory=dict)  # what has no value: why
+    missing: Mapping[str, str] = field(default_factory=dict)  # the cell that was not measured
+    origins: Origins | None = None  # of measured numbers
+    published: Published | None = None  # the cells that published statistics rest on
+
+    def derived_from(self, statistic: str | None) -> list[str] | None:
+        """The cells that a statistic, or what it is a part of, was recomputed from; None: given."""
+        found = (self.derived[one] for one in prefixes(statistic or "") if one in self.derived)
+        return next(found, None)
+
+    def inputs(self, statistic: str) -> list[str]:
+        """The published cells a statistic rests on; of a given one, where it was published."""
+        if (cells := self.derived_from(statistic)) is not None:
+            return cells
+        starts = (one for one in prefixes(statistic) if one in self.given)
+        return [self.given[start] + statistic[len(start) :] for start in starts][:1]
+
+    def copies(self, claim: Claim, value: Any) -> bool:
+        """Whether a claim's statistic is one stored number, or rests on the printed one itself.
+
+        What is counted in the statements or prompts is no copy.
+        """
+        inputs = self.inputs(claim.statistic or "")
+        if f"{claim.source_file}#{claim.source_key}" in inputs:
+            return True
+        if self.published is None or len(inputs) != 1:
+            return False
+        file, _, key = inputs[0].partition("#")
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return number and file not in COUNTED and self.published.cells.get((file, key)) == value
+
+    def why_none(self, statistic: str) -> str | None:
+        """Why there is none though all that it rests on was measured: a curve may not cross 0.
+
+        None where something was not measured.
+        """
+        for place in prefixes(statistic):
+            if place in self.missing:
+                return None
+            if place in self.undefined:
+                return self.undefined[place]
+            if place in self.derived:
+                found = at(self.documents, place)
+                if found is None and place != statistic:
+                    return f"{place} is empty"
+                return f"{place} has {len(found)} entries" if isinstance(found, list) else ""
+        return None
+
+    def why_not(self, claim: Claim) -> str | None:
+        """Why a measured source does not have a claim's statistic."""
+        statistic = claim.statistic or ""
+        if self.origins is None:
+            return None
+        needs = [self.missing[one] for one in prefixes(statistic) if one in self.missing]
+        return self.origins.why_not(next(iter(needs or self.inputs(statistic)), None), claim.model)
+
+
+def at(documents: Mapping[str, Any], statistic: str) -> Any:
+    """What stands at analysis:document:/pointer of {analysis: {document: result}}, or None."""
+    analysis, document, key = statistic_parts(statistic)
+    node = documents.get(analysis, {}).get(document)
+    for name in split_pointer(key):
+        if isinstance(node, list) and name in map(str, range(len(node))):
+            node = node[int(name)]
+        elif isinstance(node, dict) and name in node:
+            node = node[name]
+        else:
+            return None
+    return node
+
+
+def select(claim: Claim, statistics: Statistics, statistic: str | None = None) -> Any:
+    """The statistic a claim selects, or another reading of it; None where this source has none."""
+    statistic = statistic or claim.statistic
+    if statistic is None:
+        return None
+    node = at(statistics.documents, statistic)
+    if isinstance(node, dict):
+        raise LayerwiseError(
+            f"claim {claim.id}: the selection {statistic} matches {len(node)} statistics; "
+            "name one of them"
+        )
+    if isinstance(node, list) and node and all(entry is None for entry in node):
+        return None  # a place for numbers of which none was measured
+    return node
+
+
+def judge(
+    claim: Claim,
+    statistics: Statistics,
+    replicates: Sequence[Statistics] = (),
+    draws: Sequence[Statistics] = (),
+) -> dict[str, Any]:
+    """The record of one claim: printed, recomputed, verdict, cause, provenance.
+
+    Arguments:
+        replicates: the statistics of the same models with noise of the size of rounding.
+        draws: those of random weights of the same architectures, by the same rules.
+    """
+    if claim.tolerance not in TOLERANCES:
+        raise LayerwiseError(
+            f"claim {claim.id}: tolerance must be one of {', '.join(TOLERANCES)}, "
+            f"found {claim.tolerance!r:.40}; take one"
+        )
+    published, origins = statistics.source == "published", statistics.origins
+    value, inputs, derived = _answer(claim, statistics)
+    beside: dict[str, Any] = {}
+    if published:
+        verdict, cause = _judge_published(claim, value, statistics)
+    else:
+        verdict, cause, beside = _judge_measured(claim, value, statistics, replicates, draws)
+    readings = [_reading(claim, statistics, text, of) for text, of in claim.readings.items()]
+    if verdict == "differs":  # the values say how; the cause says why, where that is known
+        giving = " and ".join(reading["text"] for reading in readings if reading["gives"])
+        known = (cause, f"{giving} would give the printed value" if giving else None, claim.why)
+        cause = "; ".join(filter(None, known)) or None
+    hidden = published and verdict in UNSHOWN and not derived  # print is not its own recomputation
+    shown = None if hidden or isinstance(value, dict) else value
+    inputs = [] if shown is None else inputs
+    return {
+        **{name: getattr(claim, name) for name in RECORDED},
+        "published": claim.printed,
+        "recomputed": shown,
+        **beside,
+        "verdict": verdict,
+        "tolerance": claim.tolerance,
+        "cause": cause,
+        "readings": readings,
+        "provenance": {
+            "file": claim.source_file,
+            "key": claim.source_key,
+            "statistic": claim.statistic,
+            "inputs": inputs,
+            **({"runs": origins.runs(inputs)} if origins else {}),
+        },
+    }
+
+
+def _reading(claim: Claim, statistics: Statistics, text: str, statistic: str) -> dict[str, Any]:
+    """What another reading of a claim's words gives, and from which cells.
+
+    Raises:
+        LayerwiseError: if no document of the analysis has such a statistic, so that it is none.
+    """
+    value = select(claim, statistics, statistic)
+    if value is None and statistics.source == "published" and not claim.unpublished:
+        _require_statistic(claim, statistics, statistic)
+    there = value is not None or statistics.derived_from(statistic) is not None
+    return {
+        "text": text,
+        "value": value,
+        "gives": gives(claim.printed, value, digits(claim)),
+        "inputs": statistics.inputs(statistic) if there else [],
+    }
+
+
+def _require_statistic(claim: Claim, statistics: Statistics, statistic: str) -> None:
+    """Refuse a reading that no model has: what one model lacks another may have."""
+    analysis, document, key = statistic_parts(statistic)
+    documents = statistics.documents.get(analysis, {})
+    places = [f"{analysis}:{name}:{key}" for name in documents if document in documents]
+    known = statistics.why_none(statistic) is not None
+    if not known and all(at(statistics.documents, place) is None for place in places):
+        raise LayerwiseError(
+            f"claim {claim.id}: the reading {statistic} matches no statistic of any model; "
+            "correct it"
+        )
+
+
+def _answer(claim: Claim, statistics: Statistics) -> tuple[Any, list[str], bool]:
+    """What answers a claim, the cells behind it, and whether it was derived from them."""
+    value, published = select(claim, statistics), statistics.source == "published"
+    if published and value is None and claim.statistic and not claim.unpublished:
+        if statistics.why_none(claim.statistic):
+            return None, [], False
+        raise LayerwiseError(
+            f"claim {claim.id}: the selection {claim.statistic} matches no statistic; correct "
+            "it, or mark the claim `unpublished` if published numbers cannot give it"
+        )
+    derived = value is not None and statistics.derived_from(claim.statistic) is not None
+    if published and claim.same and statistics.published and not derived:
+        file, key = claim.same["file"], claim.same["key"]
+        return statistics.published[file, key], [f"{file}#{key}"], False
+    return value, [] if value is None else statistics.inputs(claim.statistic or ""), derived
+
+
+def _judge_published(claim: Claim, value: Any, statistics: Statistics) -> tuple[str, str | None]:
+    if (stated := _judge_statement(claim)) is not None:
+        return stated
+    asked = value is None and not claim.unpublished
+    if asked and (none := statistics.why_none(claim.statistic or "")):
+        return "differs", f"{NOTHING_GIVEN}: {none}"
+    derived = value is not None and statistics.derived_from(claim.statistic) is not None
+    copied = statistics.copies(claim, value)
+    same = gives(claim.printed, value, digits(claim))
+    whole = claim.decimals == FULL or counts(claim.decimals, claim.tolerance)
+    if claim.identity or (derived and copied and whole):
+        verdict = "same number"
+    elif derived and not copied:
+        verdict = "agrees"
+    elif value is not None and not whole and isinstance(claim.decimals, int):
+        verdict = "follows"
+    elif claim.same is not None:
+        verdict = "same number"
+    else:
+        return "needs weights", claim.why
+    return (verdict, claim.why) if same else ("differs", None)
+
+
+def _judge_statement(claim: Claim) -> tuple[str, str | None] | None:
+    """The verdict of a claim that no statistic answers."""
+    if claim.kind == "declared":
+        return "declared", claim.why
+    if claim.against:
+        return "contradicted", "; ".join([*claim.against, *([claim.why] if claim.why else [])])
+    return ("not checkable", claim.why) if claim.statistic is None else None
+
+
+def _judge_measured(
+    claim: Claim,
+    value: Any,
+    statistics: Statistics,
+    replicates: Sequence[Statistics],
+    draws: Sequence[Statistics],
+) -> tuple[str, str | None, dict[str, Any]]:
+    """Verdict, cause, and what stands beside the value: its noise, and what random weights give."""
+    stated = _judge_statement(claim)
+    if stated is not None and (claim.statistic is None or claim.kind == "declared"):
+        return *stated, {}
+    if value is None:
+        none = None if claim.unmeasured else statistics.why_none(claim.statistic or "")
+        if none is not None:
+            cause = f"{NOTHING_GIVEN}: {none}" if none else None
+            return "differs", cause, {}
+        return "not measured", claim.unmeasured or statistics.why_not(claim), {}
+    origins = statistics.origins
+    assert origins is not None  # every measured source says what measured it
+    runs = origins.of_models(statistics.inputs(claim.statistic or ""))
+    if not runs:  # counted in the texts, or a constant: no weight enters
+        same = gives(claim.printed, value, digits(claim))
+        return ("agrees", claim.why, {}) if same else ("differs", None, {})
+    noise, beside = None, {}
+    if origins.in_16_bits(runs):
+        if why := origins.why_no_noise(runs):
+            return NO_NOISE, why, {}
+        again = [select(claim, one) for one in replicates]
+        log, exact = TOLERANCES[claim.tolerance].of_log, claim.tolerance == "exact"
+        noise = noise_of(value, again, of_log=log, is_exact=exact)
+        beside["noise"] = _plain(noise)
+    if not reproduces(claim, value, noise):
+        unsettled = noise is not None and noise.same is not None and noise.same < noise.replicates
+        return (TOO_NOISY if unsettled else "differs"), None, beside
+    if noise is not None and drowns(claim, noise):
+        return TOO_NOISY, claim.why, beside
+    if why := origins.why_no_control(runs):
+        return NO_CONTROL, why, beside
+    random = [select(claim, one) for one in draws]
+    n_giving = sum(one is not None and reproduces(claim, one, noise) for one in random)
+    beside["control"] = {"draws": len(draws), "give": n_giving, "values": random}
+    return (AS_RANDOM if n_giving else "reproduced"), claim.why, beside
+
+
+def reproduces(claim: Claim, value: Any, noise: Noise | None) -> bool:
+    """Whether a value is what is printed, within the band of its class or, if wider, its noise."""
+    decimals = None if claim.decimals == FULL else digits(claim)
+    bands = _bands(claim.tolerance, None if noise is None else noise.band)
+    return equal(claim.printed, value, decimals, bands)
+
+
+def _bands(tolerance: str, width: Any) -> "Band | list[Band]":
+    """The band of a class, widened by noise; of a list one for each entry."""
+    least = TOLERANCES[tolerance]
+    if isinstance(width, list):
+        return [least._replace(absolute=max(least.absolute, one)) for one in width]
+    return least if width is None else least._replace(absolute=max(least.absolute, width))
+
+
+def drowns(claim: Claim, noise: Noise) -> bool:
+    """Whether rounding moves a value as far as the claim asserts: to zero, or to another word.
+
+    A p-value asserts its logarithm: a band as wide as that reaches p = 1.
+    """
+    if noise.band is None:
+        return noise.same is not None and noise.same < noise.replicates
+    of_log = TOLERANCES[claim.tolerance].of_log
+    printed = claim.printed if isinstance(claim.printed, list) else [claim.printed]
+    return any(
+        width > 0 and width >= abs(math.log(one) if of_log and one > 0 else one)
+        for one, width in zip(printed, noise.widths, strict=True)
+        if is_number(one)
+    )
+
+
+def _plain(noise: Noise) -> dict[str, Any]:
+    """As a record has it: an infinite band is null."""
+    found = {name: one for name, one in noise._asdict().items() if one is not None}
+    if "band" in found:
+        finite = [one if math.isfinite(one) else None for one in noise.widths]
+        found["band"] = finite if isinstance(noise.band, list) else finite[0]
+    return found
+
+
+def counts(decimals: int | str | None, tolerance: str) -> bool:
+    """Whether a printed number is a count, which is no rounding of anything."""
+    return decimals in (0, None) and tolerance == "exact"
+
+
+def count_verdicts(
+    records: Iterable[Mapping[str, Any]], group: Callable[[Any], Any]
+) -> dict[Any, Any]:
+    """How often each verdict was given, by what `group` says of a record."""
+    found: dict[Any, Counter[str]] = {}
+    for record in records:
+        found.setdefault(group(record), Counter())[record["verdict"]] += 1
+    return found
+
+
+def digits(claim: Claim) -> int | str | None:
+    """The printed decimals of a claim; None of a count."""
+    return None if counts(claim.decimals, claim.tolerance) else claim.decimals
+
+
+def equal(
+    printed: Any, value: Any, decimals: int | str | None, band: "Band | Sequence[Band]"
+) -> bool:
+    """Whether a recomputed value is what is printed.
+
+    Labels, booleans and counts must be equal; lists entry by entry; numbers within the band and
+    half a unit of the last printed decimal together.
+    """
+    if isinstance(printed, list):
+        if not isinstance(value, list) or len(printed) != len(value):
+            return False
+        bands = [band] * len(printed) if isinstance(band, Band) else band
+        return all(
+            equal(p, v, decimals, one) for p, v, one in zip(printed, value, bands, strict=True)
+        )
+    assert isinstance(band, Band)
+    if not all(isinstance(x, int | float) and not isinstance(x, bool) for x in (printed, value)):
+        return type(printed) is type(value) and printed == value
+    if not (math.isfinite(printed) and math.isfinite(value)):
+        return False
+    # half a unit of the last printed decimal; the factor absorbs binary rounding of the print
+    half_unit = 0.5 * 10.0**-decimals * (1 + 1e-9) if isinstance(decimals, int) else 0.0
+    if band.of_log and printed > 0 and value > 0:
+        of_log = max(band.relative * abs(math.log(printed)), band.absolute)
+        within_band = abs(math.log(printed) - math.log(value)) <= of_log
+        return within_band or abs(printed - value) <= half_unit
+    slack = max(band.relative * abs(printed), band.absolute)
+    if band.of_log or printed * value < 0:  # no band spans a sign
+        slack = 0.0
+    return abs(printed - value) <= slack + half_unit
+
+
+def tolerance_used(record: Mapping[str, Any], source: str) -> str:
+    """How a judged claim was compared with print, in words."""
+    decimals, printed = record["decimals"], record["published"]
+    if printed is None or record["verdict"] in UNCOMPARED:
+        return "with nothing"
+    whole = counts(decimals, record["tolerance"]) or isinstance(printed, str | bool)
+    noise = record.get("noise")
+    if noise and "same" in noise:
+        return f"equal; {noise['same']} of {noise['replicates']} replicates give the same"
+    if whole:
+        return "exactly, as words and counts are"
+    half = ""
+    if isinstance(decimals, int):
+        half = f"half a unit of the last printed digit, {0.5 * 10.0**-decimals:g}"
+    if source == "published":
+        return half or str(STORED)
+    band = str(TOLERANCES[record["tolerance"]])
+    if noise:
+        widths = noise["band"] if isinstance(noise["band"], list) else [noise["band"]]
+        widest = "no limit" if None in widths else f"{max(widths):.3g}"
+        of_log = " of ln p" if TOLERANCES[record["tolerance"]].of_log else ""
+        band = f"{widest}{of_log} by the noise of {noise['replicates']} replicates"
+    return f"{band} and {half}" if half else band
+
+
+def gives(printed: Any, value: Any, decimals: int | str | None) -> bool:
+    """Whether a value would give what is printed."""
+    return value is not None and equal(printed, value, decimals, STORED)

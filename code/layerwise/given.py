@@ -1,0 +1,23 @@
+"""What callers of the Python interface give, as types: `True` is no number, `"3"` none either."""
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+from pydantic import Strict as Exact
+
+from layerwise.shapes import Place, Seed
+
+
+def _plain(given: Any) -> Any:
+    """Numbers of NumPy, and several in another kind of list, as Python's own; nothing else.
+
+    NumPy is not imported for it: reading the claims does without.
+    """
+    given = given.tolist() if type(given).__module__ == "numpy" else given
+    return list(given) if isinstance(given, tuple | range | set | frozenset) else given
+
+
+PLAIN = BeforeValidator(_plain)
+Folder = Annotated[Place, Exact(False)] | None  # of a text too
+Layers = Annotated[list[Annotated[int, PLAIN]], PLAIN] | None
+Draw = Annotated[Seed, PLAIN]

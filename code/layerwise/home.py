@@ -1,0 +1,79 @@
+"""Where the files stand that belong to the code or are its results, in a clone and in a wheel.
+
+`of_code` is for what fits this code alone: templates, pins, the published numbers. `here` is for
+what a reader asks about: the checkout around the working folder, as git finds it. Where there is
+none, both are the same: the repository of an editable install, or the copy that a wheel brings.
+"""
+
+from pathlib import Path
+
+from layerwise.errors import LayerwiseError
+
+PACKAGE = Path(__file__).resolve().parent
+IN_WHEEL = "data"  # the folder of the package that the build makes (archive/wheel_data.py)
+REPOSITORY = ("dvc.yaml", "code/layerwise/__init__.py")  # what no other repository has
+# One file of each folder that a verb reads; a copy that lacks one is refused at the start, not when
+# its turn comes, after hours of measuring.
+MARKS = (
+    "models.yaml", "params.yaml", "claims/headlines.yaml", "published/registry.csv",
+    "report/templates/page.css", "report/own_model/index.html.j2", "paper/own_model/tables.tex.j2",
+)  # fmt: skip
+
+
+def of_code(package: Path = PACKAGE) -> Path:
+    """The folder of templates, tables and judged claims that fit this code.
+
+    Raises:
+        LayerwiseError: for a package without its files: neither in its repository nor from a wheel.
+    """
+    places = (package / IN_WHEEL, package.parents[1])
+    if found := next(filter(is_one, places), None):
+        return found
+    raise LayerwiseError(
+        f"{package}: templates and published tables belong to the package, they are neither in "
+        f"{places[0]} nor in {places[1]} ({_lacking(places[1])}); install it from a clone "
+        "(pip install .) or from a wheel"
+    )
+
+
+def repository() -> Path | None:
+    """The repository around the working folder, relative to it: `.`, `..` and so on."""
+    above = (Path(*[".."] * n) for n in range(len(Path.cwd().parents) + 1))
+    is_here = (folder for folder in above if all((folder / one).exists() for one in REPOSITORY))
+    return next(is_here, None)
+
+
+def checkout() -> Path | None:
+    """The same, once its files are there.
+
+    Raises:
+        LayerwiseError: if some are not: what the package brings may be other than what is asked.
+    """
+    folder = repository()
+    if folder and (lacking := _lacking(folder)):
+        raise LayerwiseError(
+            f"{folder.resolve()}: the repository must have all its files, there is {lacking}; "
+            "restore them (git status lists them)"
+        )
+    return folder
+
+
+def here() -> Path:
+    """The checkout around the working folder; elsewhere what belongs to the code."""
+    return checkout() or of_code()
+
+
+def judged_claims(source: str, results: Path = Path("results")) -> Path:
+    """The file of the judged claims of a source, in the folder of all results."""
+    return results / source / "claims.json"
+
+
+def is_one(folder: Path) -> bool:
+    """Whether the files of the repository stand in a folder."""
+    return not _lacking(folder)
+
+
+def _lacking(folder: Path) -> str:
+    """The files of the repository that are not in a folder, as a message tells them."""
+    none = [mark for mark in MARKS if not (folder / mark).exists()]
+    return f"no {', '.join(none)}" if none else ""

@@ -1,0 +1,97 @@
+"""All that is measured on a reader's model: numbers of pairs, prompts and matrices, by file.
+
+What `of_model` is for the papers' models. A reader's numbers stand in the files of Paper 2's first
+model and of Paper 3's sweep, where the rules that derive statistics from print find them too.
+"""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from layerwise import workers
+from layerwise.engine.measured import tables_of_reader
+from layerwise.engine.published import Published
+from layerwise.errors import LayerwiseError
+from layerwise.folders import AGAIN
+from layerwise.measures.values import sampled_layers
+from layerwise.measuring.reduction import measure
+from layerwise.models.hidden_states import extract
+from layerwise.models.load import Checkpoint, with_random_weights
+from layerwise.models.replicates import disturbed
+from layerwise.models.texts import StatementPairs
+from layerwise.models.token_ids import Wrapping
+from layerwise.papers.paper3.experiments import own_weights
+from layerwise.papers.shared.experiments import reader
+from layerwise.papers.shared.experiments.reader import Measured
+from layerwise.statistics.bootstrap import Draws
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """What is measured: of a model, of replicates of it, and of random weights in its place.
+
+    Attributes:
+        pairs_name: what errors call the pairs: those of statistics are about them.
+        layers: the sampled ones; None: every 4th and the last.
+        published: for what the notebooks typed of other models.
+        without: the parts to leave out, `gains` or `spectral`.
+        template: what every statement is put into.
+    """
+
+    pairs: StatementPairs
+    prompts: Sequence[str]
+    pairs_name: str
+    layers: Sequence[int] | None
+    draws: Draws
+    published: Published
+    without: Sequence[str] = ()
+    template: Wrapping = "none"
+
+    def of(self, checkpoint: Checkpoint, folder: Path) -> Measured:
+        """The numbers of a checkpoint; its hidden states stay in `folder`, for a later run.
+
+        Raises:
+            LayerwiseError: for a layer that the model has not, a correlation that does not exist,
+                or as for `extract`.
+        """
+        return self._of(checkpoint, folder, self.without)
+
+    def replicates(self, checkpoint: Checkpoint, n: int, folder: Path) -> Iterator[Measured]:
+        """The same with rounding noise, n times; the matrices carry no noise of a pass."""
+        for number in range(n):
+            with disturbed(checkpoint, number) as replicate:
+                place = folder.parent / AGAIN / f"noise_{number}"
+                found = self._of(replicate, place, ["spectral"])
+            yield found
+
+    def random_weights(self, checkpoint: Checkpoint, n: int, folder: Path) -> Iterator[Measured]:
+        """The same of n draws of random weights."""
+        for number in range(n):
+            random = with_random_weights(checkpoint, number)
+            place = folder.parent / AGAIN / f"random_{number}"
+            yield self._of(random, place, self.without)
+
+    def _of(self, checkpoint: Checkpoint, folder: Path, without: Sequence[str]) -> Measured:
+        sampled = sampled_layers(checkpoint.n_layers, layers=self.layers)
+        states = extract(
+            checkpoint, self.pairs.statements, self.prompts, folder, template=self.template
+        )
+        spectra = {} if "spectral" in without else own_weights.begin_spectra(checkpoint)
+        with workers.dropped(spectra.values()):
+            with about(f"{self.pairs_name} with {checkpoint.name}"):
+                values = measure(states, self.pairs, layers=sampled, seed=self.draws.seed)
+                drawn = reader.numbers(values, self.draws, self.published)
+            of_weights, absent = own_weights.files(checkpoint, states, spectra, without)
+        return Measured(
+            tables_of_reader(drawn.files | of_weights), absent, values, drawn, states.index
+        )
+
+
+@contextlib.contextmanager
+def about(place: str) -> Iterator[None]:
+    """Inside the block, an error names the place that it is about."""
+    try:
+        yield
+    except LayerwiseError as error:
+        raise LayerwiseError(f"{place}: {error}") from None

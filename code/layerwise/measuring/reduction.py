@@ -1,0 +1,183 @@
+"""Hidden states of statement pairs -> values: everything the statistics need."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from layerwise.errors import LayerwiseError
+from layerwise.measures.anisotropy import N_KEPT, anisotropy
+from layerwise.measures.pairwise import pair_metrics
+from layerwise.measures.random_bins import bin_mean, binner
+from layerwise.measures.uniformity import mean_pairwise_cosine_by_group
+from layerwise.measures.values import ANISOTROPY, POOLED, Values, sampled_layers
+from layerwise.models.store import BEFORE_NORM, Layer, digest_of_texts
+from layerwise.models.texts import StatementPairs
+from layerwise.progress import track
+from layerwise.statistics.random_bins import binnings, stable_labels, sweep_streams
+
+
+class States(Protocol):
+    """What is measured: states of statements, A sides first, and of prompts, by layer."""
+
+    @property
+    def place(self) -> str:
+        """What errors call them."""
+
+    @property
+    def index(self) -> Mapping[str, Any]: ...
+
+    @property
+    def n_layers(self) -> int: ...
+
+    @property
+    def hidden_size(self) -> int: ...
+
+    @property
+    def nll(self) -> np.ndarray: ...
+
+    def has(self, layer: Layer, pooling: str) -> bool: ...
+
+    def pooled(self, layer: Layer, pooling: str = "mean") -> np.ndarray: ...
+
+    def tokens(self, layer: Layer) -> np.ndarray: ...
+
+
+def measure(
+    states: States,
+    pairs: StatementPairs,
+    *,
+    layers: Sequence[int] | None = None,
+    layer_step: int = 4,
+    seed: int = 42,
+    k_values: Sequence[int] = (10, 15, 20, 25, 30),
+    n_permutations: int = 200,
+    k_stable: int = 20,
+) -> Values:
+    """Reduce hidden states, stored A sides first, to values; one block of rows at a time.
+
+    Raises:
+        LayerwiseError: if states and pairs do not belong together, a layer does not exist, a
+            setting is impossible, or every preference is the same.
+    """
+    chosen = sampled_layers(states.n_layers, layers=layers, layer_step=layer_step)
+    if min(*k_values, k_stable) < 3 or len(set(k_values)) < len(k_values) or n_permutations < 1:
+        raise LayerwiseError(
+            "bins need k of at least 3, each once, and at least one permutation, found "
+            f"k_values {list(k_values)}, k_stable {k_stable}, n_permutations {n_permutations}"
+        )
+    preferences = _preferences(states, pairs)
+    sweeps = sweep_streams(len(pairs), k_values, len(chosen), n_permutations, seed)
+    stable = stable_labels(len(pairs), k_stable, seed)[None]
+    bins: dict[int, list[np.ndarray]] = {k: [] for k in k_values}
+    bin_means: dict[int, list[np.ndarray]] = {k: [] for k in k_values}
+    stable_bins, metrics = [], []
+    metrics_all: list[np.ndarray] = []
+    has_all = all(states.has(layer, "mean_all") for layer in chosen)
+    layers_of = track(chosen, "measures of pairs", "layers", len(chosen))
+    for row, layer in enumerate(layers_of):
+        side_a, side_b = _sides(states, layer, "mean", len(pairs))
+        metrics.append(pair_metrics(side_a, side_b))
+        if has_all:
+            metrics_all.append(pair_metrics(*_sides(states, layer, "mean_all", len(pairs))))
+        asymmetry = binner(side_a, side_b)
+        for k in k_values:
+            drawn = [
+                (asymmetry(labels, k), bin_mean(preferences, labels, k))
+                for labels in binnings(sweeps[k][row], len(pairs), k, n_permutations)
+            ]
+            bins[k].append(np.concatenate([asymmetries for asymmetries, _ in drawn]))
+            bin_means[k].append(np.concatenate([means for _, means in drawn]))
+        stable_bins.append(asymmetry(stable, k_stable)[0])
+    uniformity = _uniformities(states, pairs, chosen)
+    profile, eigenvalues = _profile(states)
+    return Values(
+        model=str(states.index["model"]),
+        display=str(states.index["display"]),
+        n_layers=states.n_layers,
+        hidden_size=states.hidden_size,
+        n_prompts=int(states.index["n_prompts"]),
+        seed=seed,
+        n_permutations=n_permutations,
+        k_stable=k_stable,
+        layers=chosen,
+        k_values=tuple(k_values),
+        categories=pairs.categories,
+        readings=tuple(uniformity),
+        category_of_pair=np.asarray(pairs.category_of_pair),
+        preferences=preferences,
+        nll=np.asarray(states.nll, dtype=np.float64).reshape(2, len(pairs)),
+        uniformity=np.stack(list(uniformity.values())),
+        pair_metrics=np.stack(metrics),
+        pair_metrics_before_norm=(
+            pair_metrics(*_sides(states, BEFORE_NORM, "mean", len(pairs)))
+            if states.has(BEFORE_NORM, "mean")
+            else None
+        ),
+        pair_metrics_all_tokens=np.stack(metrics_all) if has_all else None,
+        bin_asymmetry={k: np.stack(found) for k, found in bins.items()},
+        bin_preference={k: np.stack(found) for k, found in bin_means.items()},
+        stable_asymmetry=np.stack(stable_bins),
+        stable_preference=bin_mean(preferences, stable, k_stable)[0],
+        anisotropy=profile,
+        eigenvalues=eigenvalues,
+    )
+
+
+def _preferences(states: States, pairs: StatementPairs) -> np.ndarray:
+    nll = np.asarray(states.nll, dtype=np.float64)
+    if len(nll) != 2 * len(pairs):
+        raise LayerwiseError(
+            f"{states.place}: hidden states and pairs must belong together, found "
+            f"{len(nll)} statements for {len(pairs)} pairs; extract the states of these pairs"
+        )
+    if states.index["statements_sha256"] != digest_of_texts(pairs.statements):
+        raise LayerwiseError(
+            f"{states.place}: the states were extracted from other statements than these pairs "
+            "hold (their sha256 differ); extract again"
+        )
+    preferences = nll[len(pairs) :] - nll[: len(pairs)]
+    if np.all(preferences == preferences[0]):
+        raise LayerwiseError(
+            f"a correlation needs preferences that vary, all {len(pairs)} are "
+            f"{preferences[0]:g} nats; use pairs whose two statements differ"
+        )
+    return preferences
+
+
+def _sides(
+    states: States, layer: Layer, pooling: str, n_pairs: int
+) -> tuple[np.ndarray, np.ndarray]:
+    pooled = states.pooled(layer, pooling)
+    return pooled[:n_pairs], pooled[n_pairs:]
+
+
+def _uniformities(
+    states: States, pairs: StatementPairs, chosen: Sequence[int]
+) -> dict[str, np.ndarray]:
+    """Mean pairwise cosine [category, side] of each reading."""
+    last = states.n_layers
+    wanted: dict[str, tuple[Layer, str]] = {
+        **{name: (last, name.partition("_")[0]) for name in POOLED},
+        **{f"layer_{layer}": (layer, "mean") for layer in chosen},
+        f"layer_{last}_before_norm": (BEFORE_NORM, "mean"),
+        **{f"layer_{layer}_all_tokens": (layer, "mean_all") for layer in chosen},
+    }
+    labels, n = np.asarray(pairs.category_of_pair), len(pairs.categories)
+
+    def by_side(layer: Layer, pooling: str) -> np.ndarray:
+        sides = _sides(states, layer, pooling, len(pairs))
+        return np.stack([mean_pairwise_cosine_by_group(s, labels, n) for s in sides], axis=1)
+
+    return {reading: by_side(*of) for reading, of in wanted.items() if states.has(*of)}
+
+
+def _profile(states: States) -> tuple[np.ndarray, np.ndarray]:
+    """Anisotropy [measure, depth] and leading eigenvalues [depth, kept]; empty without prompts."""
+    if not states.index["n_prompts"]:
+        return np.empty((len(ANISOTROPY), 0)), np.empty((0, 0))
+    depth: list[Layer] = [*range(states.n_layers + 1), BEFORE_NORM]
+    found = [anisotropy(states.tokens(layer)) for layer in depth]
+    kept = min(N_KEPT, *(len(one.eigenvalues) for one in found))
+    measures = np.array([[getattr(one, name) for one in found] for name in ANISOTROPY])
+    return measures, np.stack([one.eigenvalues[:kept] for one in found])

@@ -1,0 +1,14 @@
+"""A checkpoint -> hidden states, traces and weight matrices. The only package that runs models.
+
+registry, texts                          which checkpoints there are; statements and prompts
+families                                 which parts an architecture has
+checkpoint_config, checkpoint_tokenizer  what a model says before its weights; what is refused
+checkpoint_folder, load                  the files of its weights; loading one
+hub, hub_answers, pickles                getting one; what the hub says; pickles made safetensors
+forward, batches                         a pass through it, and what goes through together
+hidden_states, partial, store            all statements, streamed to disk, resumable
+tracing, projections                     one text with everything kept; one weight matrix at a time
+replicates, rounding, kernels            noise of the size of rounding; how torch computes
+needs, provenance                        what a model takes; what a measurement rests on
+token_ids, twins                         texts as ids; small random stand-ins; `rehearsal/`: texts
+"""

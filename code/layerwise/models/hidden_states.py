@@ -1,0 +1,219 @@
+"""One forward pass per statement: pooled hidden states and token NLL, streamed to disk."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import accelerate
+import numpy as np
+import torch
+from accelerate.utils import broadcast_object_list
+from jaxtyping import Float
+
+from layerwise.errors import LayerwiseError
+from layerwise.files import n_processes
+from layerwise.models.batches import Batch, Room, plan_batches, run_in_parts
+from layerwise.models.checkpoint_config import in_words
+from layerwise.models.forward import forward, mean_token_nll, pool, require_sound
+from layerwise.models.load import Checkpoint, attention_kernel
+from layerwise.models.needs import kept_bytes
+from layerwise.models.partial import Partial
+from layerwise.models.provenance import describe, states_kernel
+from layerwise.models.store import POOLINGS, HiddenStates, Layer, digest_of_texts, open_states
+from layerwise.models.token_ids import Ids, Wrapping, check_texts, digest_of_ids
+from layerwise.progress import meter
+
+LAYOUT = 4  # raise when the same inputs would give other bytes
+T = TypeVar("T")
+
+
+def extract(
+    checkpoint: Checkpoint,
+    statements: Sequence[str],
+    prompts: Sequence[str],
+    folder: Path,
+    *,
+    template: Wrapping = "none",
+    tokens_per_batch: int = 2048,
+) -> HiddenStates:
+    """Run every statement and prompt through the model once and store what `store` describes.
+
+    Pooling is the papers' (Paper 1, notebooks 000-003): the mean over positions 1..T-1 in the
+    model's dtype, the first token dropped whatever it is; the mean over all tokens, the last and
+    the first token are stored beside it. NLL is the mean over the T-1 predicted tokens, nats.
+    Work goes on in `<folder>.partial`; a second call resumes it, and returns a finished
+    extraction of the same inputs at once. A model in memory is always run anew: no digest covers
+    its hooks. Under a launcher every process takes whole batches. A batch that does not fit into
+    memory is run in smaller parts, which `smaller_batches` of the index records: {number of the
+    batch: texts at a time}.
+
+    Args:
+        template: what every statement is put into before it is tokenised (see `render`).
+        tokens_per_batch: upper limit of tokens in a batch; part of the method in half precision.
+
+    Raises:
+        LayerwiseError: before anything runs, for a text that is too short or too long, too little
+            room on the disk, or another run on the same folder; then for states that are not
+            finite or all zero, or one text that does not fit into memory.
+    """
+    if not statements or tokens_per_batch < 1:
+        raise LayerwiseError(
+            "an extraction needs at least one statement and one token per batch, found "
+            f"{len(statements)} and {tokens_per_batch}"
+        )
+    texts = {"statements": statements, "prompts": prompts}
+    ids = check_texts(checkpoint.declaration, texts, template)
+    index = {
+        "layout": LAYOUT,
+        **describe(checkpoint),
+        "attention": states_kernel(checkpoint),
+        "display": checkpoint.display,
+        "family": checkpoint.family,
+        "n_layers": checkpoint.n_layers,
+        "hidden_size": checkpoint.hidden_size,
+        "n_statements": len(statements),
+        "statements_sha256": digest_of_texts(statements),
+        "n_prompts": len(prompts),
+        "prompts_sha256": digest_of_texts(prompts),
+        "prompt_lengths": [len(one) for one in ids["prompts"]],
+        "token_ids_sha256": [digest_of_ids(of) for of in ids.values()],
+        "adds_bos": checkpoint.declaration.adds_bos,
+        "around": checkpoint.declaration.around,
+        "tokens_per_batch": tokens_per_batch,
+        "template": template,
+        **({} if checkpoint.rounding is None else {"noise_seed": checkpoint.rounding.seed}),
+    }
+    partial = _partial(checkpoint, ids, folder, index)
+    processes = _Processes.of(checkpoint)
+    with contextlib.ExitStack() as stack:
+        # the first process keeps the lock
+        done = processes.first_decides(lambda: partial.begin(stack))
+        if done is None:
+            return open_states(folder)
+        todo = [number for number in range(len(partial.batches)) if number not in done]
+        with attention_kernel(checkpoint.model, index["attention"]):
+            mine = todo[processes.rank :: processes.count]
+            _run_all(checkpoint, partial, mine, texts, ids)
+        processes.wait()
+        if processes.rank == 0:
+            partial.publish(index)
+        processes.wait()
+    return open_states(folder)
+
+
+@dataclass(frozen=True)
+class _Processes:
+    """This process among those that a launcher started."""
+
+    rank: int
+    count: int
+    wait: Callable[[], None]
+
+    @classmethod
+    def of(cls, checkpoint: Checkpoint) -> _Processes:
+        if n_processes() == 1:
+            return cls(0, 1, lambda: None)
+        where = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
+        with in_words(
+            where, "the processes do not find each other", "start them with one launcher"
+        ):
+            state = accelerate.PartialState(cpu=checkpoint.model.device.type == "cpu")
+        return cls(state.process_index, state.num_processes, state.wait_for_everyone)
+
+    def first_decides(self, decide: Callable[[], T]) -> T:
+        """What the first process finds, or the error it meets, in every process."""
+        if self.count == 1:
+            return decide()
+        found: list[Any] = [None, None]
+        if self.rank == 0:
+            try:
+                found = [decide(), None]
+            except (LayerwiseError, OSError) as error:
+                found = [None, error]
+        value, refusal = broadcast_object_list(found)
+        if refusal is not None:
+            raise refusal
+        return value
+
+
+def _partial(
+    checkpoint: Checkpoint, ids: dict[str, list[Ids]], folder: Path, index: dict[str, Any]
+) -> Partial:
+    lengths = {kind: [len(one) for one in of] for kind, of in ids.items()}
+    limit = index["tokens_per_batch"]
+    batches = [batch for kind, of in lengths.items() for batch in plan_batches(kind, of, limit)]
+    fingerprint = hashlib.sha256(json.dumps(index, sort_keys=True).encode()).hexdigest()
+    sizes = (checkpoint.hidden_size, checkpoint.n_layers, checkpoint.dtype)
+    n_bytes = kept_bytes(len(ids["statements"]), sum(lengths["prompts"]), *sizes)
+    return Partial(folder, fingerprint, batches, n_bytes, resumes=not checkpoint.in_memory)
+
+
+def _run_all(
+    checkpoint: Checkpoint,
+    partial: Partial,
+    numbers: Sequence[int],
+    texts: dict[str, Sequence[str]],
+    ids: dict[str, list[Ids]],
+) -> None:
+    """Run and keep batches, counted in tokens: short statements come first, long prompts last."""
+
+    def run(part: Batch) -> dict[str, np.ndarray]:
+        return _run(checkpoint, part, texts[part.kind], ids[part.kind])
+
+    sizes, room = [len(one.members) * one.length for one in partial.batches], Room()
+    total = sum(sizes[number] for number in numbers)
+    label = ", random weights" if checkpoint.has_random_weights else ""
+    with meter(f"{checkpoint.display}{label}", "tokens", total) as advance:
+        for number in numbers:
+            at_a_time, parts = run_in_parts(checkpoint, partial.batches[number], room, run)
+            rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+            partial.save(number, at_a_time, rows)
+            advance(sizes[number])
+
+
+def _run(
+    checkpoint: Checkpoint, batch: Batch, texts: Sequence[str], ids: Sequence[Ids]
+) -> dict[str, np.ndarray]:
+    """One forward pass: a row per text of every array, by its name in `store`.
+
+    What is pooled stays on its device until the pass is over: a GPU need not wait for each layer.
+    """
+    kept: dict[Layer, Any] = {}
+    norms: dict[Layer, torch.Tensor] = {}
+
+    def pooled_by(hidden: torch.Tensor) -> torch.Tensor:
+        pooled = pool(hidden)
+        return pooled if checkpoint.rounding is None else checkpoint.rounding(pooled)
+
+    def see(layer: Layer, hidden: Float[torch.Tensor, "batch token hidden"]) -> None:
+        norms[layer] = hidden.float().norm(dim=-1).norm(dim=1)
+        # a copy: some blocks add to what they gave in place
+        kept[layer] = _to_numpy(hidden.clone()) if batch.kind == "prompts" else pooled_by(hidden)
+
+    named = [f"{batch.kind[:-1]} {number} ({texts[number]!r:.80})" for number in batch.members]
+    tokens = torch.from_numpy(np.stack([ids[number] for number in batch.members])).long()
+    with torch.inference_mode():
+        hidden = forward(checkpoint, tokens.to(checkpoint.model.device), see)
+        for layer, sizes in norms.items():
+            require_sound(checkpoint, f"hidden states at layer {layer}", sizes, named)
+        if batch.kind == "prompts":
+            return {f"tokens/{layer}": states for layer, states in kept.items()}
+        nll = mean_token_nll(checkpoint, hidden, tokens)
+        require_sound(checkpoint, "token NLLs", nll + 1, named)  # 0 is one
+    found = {"nll": _to_numpy(nll.double())}
+    for layer, states in kept.items():
+        pooled = _to_numpy(states)
+        found |= {f"{name}/{layer}": pooled[:, n] for n, name in enumerate(POOLINGS)}
+    return found
+
+
+def _to_numpy(states: torch.Tensor) -> Any:
+    """On the CPU; numpy has no bfloat16, float32 holds it exactly."""
+    return (states.float() if states.dtype == torch.bfloat16 else states).cpu().numpy()

@@ -1,0 +1,155 @@
+"""The attention projections of a checkpoint, read one by one without loading the model.
+
+W_Q, W_K, W_V, W_O are (out, in) matrices: the module computes x W^T (+ bias). Some architectures
+store Q, K and V in one matrix. Paper 3's notebooks cut it into thirds of rows, which is wrong for
+GPT-NeoX and BLOOM, where the rows go head by head (q, k, v of head 0, then of head 1, ...): each
+third holds all three projections of a third of the heads. Here that cut is `legacy`; `correct` is
+what the model computes with. For every other architecture both are the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors
+import torch
+from jaxtyping import Float32
+
+from layerwise.errors import LayerwiseError
+from layerwise.models.checkpoint_config import check_config, declared
+from layerwise.models.checkpoint_folder import Stored, stored_tensors
+from layerwise.models.families import FAMILIES, Family, Heads, Rows, heads_of
+from layerwise.models.load import Checkpoint
+
+Matrix = Float32[np.ndarray, "out in"]
+ROWS_AT_ONCE = 4096  # their copies in other dtypes stay small
+_BASES = ("transformer.", "gpt_neox.", "model.")
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A checkpoint folder whose matrices are read one at a time, as float32.
+
+    With `dtype` float16 or bfloat16 every value is rounded to it first, as where a notebook
+    loaded the model in half precision.
+    """
+
+    name: str  # of the folder or the model, for errors
+    dtype: str
+    layout: Family
+    n_layers: int
+    n_heads: int
+    kv_heads: int  # of keys and values
+    head_size: int
+    hidden_size: int
+    vocab_size: int  # rows of the embedding, those no token uses included
+    tied: bool  # the output embeddings are the input embeddings
+    tensors: Mapping[str, Stored | torch.Tensor]  # by name without base prefix
+
+    @classmethod
+    def of(cls, checkpoint: Checkpoint) -> Weights:
+        """Those of a loaded model: of its files, or from memory where no file holds them."""
+        if checkpoint.folder is not None:
+            return cls.open(checkpoint.folder, checkpoint.dtype)
+        model = checkpoint.model
+        tensors = {_without_base(key): one for key, one in model.state_dict().items()}
+        # GPT-NeoX's output embeddings have another name in files than in the model
+        head = FAMILIES[checkpoint.family].head
+        tensors[f"{head}.weight"] = checkpoint.head.weight.detach()
+        return cls._of(checkpoint.name, checkpoint.dtype, model.config, tensors)
+
+    @classmethod
+    def open(cls, folder: Path, dtype: str = "float32") -> Weights:
+        """Look at config.json and the safetensors headers of a folder, which are checked."""
+        check_config(folder)
+        config = declared(folder)
+        stored = {_without_base(one.key): one for one in stored_tensors(folder)}
+        return cls._of(str(folder), dtype, config, stored)
+
+    @classmethod
+    def _of(cls, name: str, dtype: str, config: Any, tensors: Mapping[str, Any]) -> Weights:
+        return cls(
+            name=name,
+            dtype=dtype,
+            layout=FAMILIES[config.model_type],
+            n_layers=config.num_hidden_layers,
+            **vars(heads_of(config)),
+            vocab_size=config.vocab_size,
+            tied=bool(config.tie_word_embeddings),
+            tensors=tensors,
+        )
+
+    def matrix(self, block: int, name: str, slicing: str) -> Matrix:
+        """One of `MATRICES` of one block as (out, in), by one of `SLICINGS`, without its bias.
+
+        Rows of W_Q are n_heads * head_size, of W_K and W_V kv_heads * head_size; `legacy` thirds
+        of GPT-NeoX and BLOOM have as many.
+
+        Raises:
+            LayerwiseError: for a tensor that is not there or of a shape that the config does not
+                explain.
+        """
+        heads = Heads(self.n_heads, self.kv_heads, self.head_size, self.hidden_size)
+        return self._read(
+            f"{self.layout.blocks}.{block}.{self.layout.module(name)}.weight",
+            self.layout.rows(name, slicing, heads),
+            total=self.layout.height(name, heads),
+            transposed=self.layout.transposed,
+        )
+
+    def embedding(self) -> Float32[np.ndarray, "vocabulary width"]:
+        """The input embeddings; in OPT-350M narrower than the residual stream."""
+        return self._words(self.layout.embedding)
+
+    def unembedding(self) -> Float32[np.ndarray, "vocabulary width"]:
+        """The output embeddings, which are the input embeddings where `tied`."""
+        return self.embedding() if self.tied else self._words(self.layout.head)
+
+    def _words(self, module: str) -> Float32[np.ndarray, "vocabulary width"]:
+        return self._read(f"{module}.weight", [(0, self.vocab_size)], total=self.vocab_size)
+
+    def _read(self, tensor: str, rows: Rows, total: int, *, transposed: bool = False) -> Matrix:
+        """Some of the `total` rows of a tensor (columns, if it is stored transposed), in a row.
+
+        The file is mapped for this one read only: its pages count as memory while it is.
+        """
+        if tensor not in self.tensors:
+            raise LayerwiseError(f"{self.name}: no tensor {tensor} among its weights")
+        found = self.tensors[tensor]
+        shape = tuple(found.shape)[::-1] if transposed else tuple(found.shape)
+        if len(shape) != 2 or shape[0] != total:
+            place = f"{found.file}: {found.key}" if isinstance(found, Stored) else tensor
+            raise LayerwiseError(
+                f"{place} has the shape {list(found.shape)}, config.json asks for "
+                f"{total} {'columns' if transposed else 'rows'}; they are of different models"
+            )
+        out = np.empty((sum(end - start for start, end in rows), shape[1]), np.float32)
+        position = 0
+        with _opened(found) as stored:
+            for first, last in rows:
+                for start in range(first, last, ROWS_AT_ONCE):
+                    end = min(start + ROWS_AT_ONCE, last)
+                    part = stored[:, start:end].T if transposed else stored[start:end]
+                    exact = part.to(getattr(torch, self.dtype)).to(torch.float32)
+                    out[position : position + end - start] = exact.numpy(force=True)
+                    position += end - start
+        return out
+
+
+@contextlib.contextmanager
+def _opened(found: Stored | torch.Tensor) -> Iterator[Any]:
+    if isinstance(found, torch.Tensor):
+        yield found
+        return
+    with safetensors.safe_open(found.file, framework="pt") as handle:
+        yield handle.get_slice(found.key)
+
+
+def _without_base(key: str) -> str:
+    base = next((base for base in _BASES if key.startswith(base)), "")
+    return key.removeprefix(base)

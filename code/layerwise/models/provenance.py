@@ -1,0 +1,114 @@
+"""What a measurement rests on: model, device, kernels, versions, and the commit of this code."""
+
+import functools
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+from layerwise.home import of_code
+from layerwise.models.kernels import settings
+from layerwise.models.load import Checkpoint, kernel_of
+from layerwise.papers.shared.names.models import RANDOM
+
+
+def describe(checkpoint: Checkpoint) -> dict[str, Any]:
+    """What is recorded beside every number that is measured on a checkpoint.
+
+    `attention` names the kernel of hidden states, of traces, and of traces with attention maps.
+    What batches the hidden states came in stands in the index of their extraction.
+    """
+    model = checkpoint.model
+    found = {
+        "model": checkpoint.name,
+        "revision": checkpoint.revision,
+        "tokenizer_sha256": checkpoint.tokenizer_sha256,
+        "dtype": checkpoint.dtype,
+        "device": device_name(model),
+        "attention": {
+            "states": states_kernel(checkpoint),
+            "traces": kernel_of(model, "sdpa"),
+            "maps": "eager",
+        },
+        "arithmetic": settings(model.device),
+        "driver": smi()[0] if "cuda" in {one.type for one in devices(model)} else None,
+        **versions(),
+    }
+    return found | ({RANDOM: True} if checkpoint.has_random_weights else {})
+
+
+def states_kernel(checkpoint: Checkpoint) -> str:
+    """The attention kernel of hidden states.
+
+    Eager is fastest for short statements, but multiplies before it scales: Pythia's 16-bit scores
+    overflow there, and the papers' runs used the fused kernel.
+    """
+    return kernel_of(checkpoint.model, "eager" if checkpoint.dtype == "float32" else "sdpa")
+
+
+def device_name(model: torch.nn.Module) -> str:
+    """The devices that hold a model, by name; of a CPU the instructions that torch uses."""
+    cpu = f"cpu ({torch.backends.cpu.get_cpu_capability()})"
+    names = (
+        torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+        for device in devices(model)
+    )  # `meta`: what does not fit is kept elsewhere
+    return " and ".join(dict.fromkeys(cpu if name == "cpu" else name for name in names))
+
+
+def devices(model: torch.nn.Module) -> list[torch.device]:
+    """The devices that hold a model's weights."""
+    return list(dict.fromkeys(weight.device for weight in model.parameters()))
+
+
+def smi() -> tuple[str, list[str]]:
+    """The driver, and name and memory of every GPU; empty where nvidia-smi does not answer."""
+    query = "--query-gpu=driver_version,name,memory.total"
+    command = ["nvidia-smi", query, "--format=csv,noheader"]
+    try:
+        asked: Any = {"capture_output": True, "check": True, "timeout": 20}
+        done = subprocess.run(command, **asked, encoding="utf-8", errors="replace")
+    except (OSError, subprocess.SubprocessError):
+        return "", []
+    rows = [line.partition(", ") for line in done.stdout.splitlines() if line]
+    return (rows[0][0] if rows else ""), [name for _, _, name in rows]
+
+
+@functools.cache
+def commit_of_code(root: Path | None = None) -> str | None:
+    """The commit of this repository, ` changed` where its code is not that commit's.
+
+    Of an unpacked archive it is the one that its record names; None: nobody knows, as where the
+    package was installed without its repository.
+    """
+    root = root or of_code()
+    git = ["git", "-C", str(root)]
+    try:
+        if (root / ".git").exists():
+            # dvc.lock changes while measuring, and no number with it
+            status = [*git, "status", "--porcelain", "--", "code"]
+            asked: Any = {"capture_output": True, "text": True, "check": True, "timeout": 20}
+            commit = subprocess.run([*git, "rev-parse", "HEAD"], **asked).stdout.strip()
+            return f"{commit} changed" if subprocess.run(status, **asked).stdout else commit
+        record = json.loads((root / "PROVENANCE.json").read_text(encoding="utf-8"))
+        return str(record["commit"]) if record["name"] == "layerwise" else None
+    except (OSError, subprocess.SubprocessError, ValueError, LookupError, TypeError):
+        return None
+
+
+def versions() -> dict[str, Any]:
+    """Versions that a number can depend on; `cuda` is None for a CPU build of torch."""
+    return {
+        "torch": torch.__version__,
+        "cuda": torch.version.cuda,
+        "transformers": transformers.__version__,
+    }
+
+
+def describe_environment() -> dict[str, Any]:
+    """Kinds of GPU and versions: what numbers can depend on, and so what they are measured for."""
+    gpus = {torch.cuda.get_device_name(gpu) for gpu in range(torch.cuda.device_count())}
+    return {"gpus": sorted(gpus), **versions()}

@@ -1,0 +1,170 @@
+"""The registry of checkpoints: which weights, at which commit, in which dtypes and shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+    model_validator,
+)
+
+from layerwise.errors import LayerwiseError
+from layerwise.shapes import STRICT, explained, read_yaml
+
+Dtype = Literal["float32", "float16", "bfloat16"]
+DTYPES: tuple[Dtype, ...] = get_args(Dtype)
+BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}  # of a number
+# Weights packed in 4 bits by bitsandbytes, unpacked to float16 for each sum: measured unpacked.
+PACKED = "nf4/"
+RunDtype = Literal[Dtype, "nf4/float16"]
+Template = Literal["none", "published", "once"]  # chat templates (`models.token_ids`)
+UNRESOLVED = "unresolved"  # a revision nobody has recorded yet
+HUB_NAME = r"[A-Za-z0-9_]+([.-][A-Za-z0-9_]+)*"  # what the hub's client takes
+# What the patterns below say, and why.
+SAID = {
+    "slug": "have lower-case letters, digits and hyphens only (a dot would be read as a path "
+    "separator); write 1p4b for 1.4b",
+    "hub": "be `organisation/name` as the hub has them: letters, digits, single . - and _ between",
+    "revision": f"be a commit of 40 hexadecimal digits (or `{UNRESOLVED}`); a branch name moves",
+}
+
+
+class _Entry(BaseModel):
+    """No key and no type but the declared ones, and no change afterwards."""
+
+    model_config = STRICT | ConfigDict(frozen=True)
+
+
+class Shape(_Entry):
+    """What the loaded checkpoint must look like."""
+
+    n_layers: PositiveInt
+    hidden_size: PositiveInt
+    n_heads: PositiveInt
+    kv_heads: PositiveInt  # heads of keys and values; fewer than n_heads where these are shared
+    head_size: PositiveInt  # Gemma's is not hidden_size / n_heads
+    adds_bos: bool
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, given: Any) -> Any:
+        """`kv_heads` and `head_size` follow from the rest unless they are given."""
+        if not isinstance(given, dict):
+            return given
+        n_heads, hidden_size = given.get("n_heads"), given.get("hidden_size")
+        if type(n_heads) is not int or type(hidden_size) is not int or n_heads < 1:
+            return given  # refused as what they are
+        if "head_size" not in given and hidden_size % n_heads:
+            raise ValueError(
+                "hidden_size must be a multiple of n_heads where no head_size is given, "
+                f"found {hidden_size} and {n_heads}"
+            )
+        return {"kv_heads": n_heads, "head_size": hidden_size // n_heads} | given
+
+    @model_validator(mode="after")
+    def _check_groups(self) -> Shape:
+        if self.n_heads % self.kv_heads:
+            raise ValueError(
+                f"n_heads must be a multiple of kv_heads, found {self.n_heads} and {self.kv_heads}"
+            )
+        return self
+
+
+class Extraction(_Entry):
+    """Hidden states that Papers 1 and 2 need: one model in one dtype, at its own sampled layers."""
+
+    dtype: Dtype
+    layer_step: PositiveInt = 4
+    template: Template = "none"
+    experiments: tuple[str, ...] = Field(strict=False)  # that the values serve, a list in YAML
+
+
+class Model(_Entry):
+    """One entry of the registry: a model of the hub at a commit."""
+
+    slug: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    display: str
+    lab: str
+    family: str
+    parameters: PositiveFloat  # billions, declared: for estimates only
+    hub: str = Field(pattern=f"^{HUB_NAME}/{HUB_NAME}$", max_length=96)
+    # None: nobody has recorded one yet
+    revision: Annotated[
+        str | None,
+        Field(pattern=r"^[0-9a-f]{40}$"),
+        BeforeValidator(lambda given: None if given == UNRESOLVED else given),
+    ]
+    shape: Shape
+    gated: bool = False
+    chat: bool = False  # the tokenizer brings a chat template
+    skip: str | None = Field(None, min_length=1)  # why it is not to be measured
+    extractions: Mapping[str, Extraction] = {}  # by the name of the values
+    experiments: Mapping[str, RunDtype] = {}
+
+    @property
+    def skipped(self) -> str | None:
+        """Why it is not measured; None: it is."""
+        unresolved = None if self.revision else f"no commit is recorded (revision: {UNRESOLVED})"
+        return self.skip or unresolved
+
+    @property
+    def dtype(self) -> str:
+        """The dtype that it is usually loaded in: the first of `dtypes`."""
+        return next(iter(self.dtypes), "float32")
+
+    @property
+    def dtypes(self) -> dict[str, list[str]]:
+        """Experiments by the dtype that the model is loaded in, those of its extractions first.
+
+        Where 4-bit weights were published, the unpacked float16 is measured.
+        """
+        found: dict[str, list[str]] = {}
+        for extraction in self.extractions.values():
+            found.setdefault(extraction.dtype, []).extend(extraction.experiments)
+        for experiment, dtype in self.experiments.items():
+            found.setdefault(dtype.removeprefix(PACKED), []).append(experiment)
+        return found
+
+
+def read_models(path: Path) -> dict[str, Model]:
+    """Read `models: {slug: {display, lab, family, parameters, hub, revision, shape, ...}}`.
+
+    Raises:
+        LayerwiseError: naming the file, the slug, the field, what came and the fix, for any other
+            content.
+    """
+    document = read_yaml(path)
+    entries = document.get("models") if isinstance(document, dict) else None
+    if not isinstance(entries, dict) or not entries:
+        raise LayerwiseError(
+            f"{path}: expected a mapping `models` with at least one entry, "
+            f"found {type(entries).__name__}; restore it"
+        )
+    models = {}
+    for slug, entry in entries.items():
+        place = f"{path}: model {slug!r:.80}"
+        if not isinstance(entry, dict):
+            raise LayerwiseError(
+                f"{place}: expected a mapping, found {type(entry).__name__}; restore it"
+            )
+        try:
+            models[slug] = Model.model_validate({**entry, "slug": slug})
+        except ValidationError as error:
+            raise LayerwiseError(f"{place}: {explained(error, SAID)}") from None
+    return models
+
+
+def find_model(models: Mapping[str, Model], slug: str) -> Model:
+    """The entry of a slug; the error names the known ones."""
+    if slug not in models:
+        raise LayerwiseError(f"no model is called {slug!r}; known: {', '.join(models)}")
+    return models[slug]

@@ -1,0 +1,145 @@
+"""Hidden states on disk: a file per batch, readable without torch.
+
+A finished extraction is a folder
+
+    index.json                    model, revision, dtype, what was put in, `n_batches`
+    fingerprint                   digest of everything that can change a number
+    statements_00000.safetensors  arrays with a row per text of the batch, and those texts' numbers:
+                                  members; nll, nats, float64; mean/7, last/before_norm, ...:
+                                  hidden states of a layer, by `POOLINGS`
+    prompts_00009.safetensors     members; tokens/7, ...: states of every token of every prompt
+
+Layer 0 is what enters block 0, layer l the output of block l-1; layer n_layers is taken after
+the final norm, as published, `before_norm` after the last block. The folder carries its final name
+only once it is complete.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import safetensors
+from jaxtyping import Float
+from pydantic import Field
+
+from layerwise.errors import LayerwiseError
+from layerwise.files import is_file, read_json
+from layerwise.measures.traces import Stream
+from layerwise.shapes import Loose, Whole, require_shape
+
+POOLINGS = ("mean", "mean_all", "last", "first")  # mean: positions 1..T-1, as published
+BEFORE_NORM: Literal["before_norm"] = "before_norm"
+Layer = int | Literal["before_norm"]
+
+
+class Index(Loose):
+    """What is read of an index.json."""
+
+    model: str
+    display: str
+    n_layers: Whole
+    hidden_size: Whole
+    n_batches: Whole
+    n_prompts: Annotated[int, Field(ge=0)]
+    statements_sha256: str
+
+
+def digest_of_texts(texts: Sequence[str]) -> str:
+    """SHA-256 of texts and their order: states and statements that belong together share it."""
+    return hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class HiddenStates:
+    """A finished extraction, opened for reading."""
+
+    folder: Path
+    index: dict[str, Any]
+
+    @property
+    def place(self) -> str:
+        """What errors call them."""
+        return str(self.folder)
+
+    def has(self, layer: Layer, pooling: str) -> bool:
+        """Whether there are such states: all poolings of all layers are kept."""
+        return True
+
+    @property
+    def n_layers(self) -> int:
+        return int(self.index["n_layers"])
+
+    @property
+    def hidden_size(self) -> int:
+        return int(self.index["hidden_size"])
+
+    @property
+    def nll(self) -> Float[np.ndarray, " statement"]:
+        """Mean NLL per predicted token, nats."""
+        return np.array(self._rows("statements", "nll"))
+
+    def pooled(self, layer: Layer, pooling: str = "mean") -> Float[np.ndarray, "statement hidden"]:
+        """Pooled hidden states of one layer, float32."""
+        return np.stack(self._rows("statements", f"{pooling}/{layer}")).astype(np.float32)
+
+    def tokens(self, layer: Layer) -> Float[np.ndarray, "token hidden"]:
+        """States of all prompt tokens at one layer, in the order of the prompts, float32."""
+        return np.concatenate(self._rows("prompts", f"tokens/{layer}")).astype(np.float32)
+
+    def streams(self) -> Iterator[Stream]:
+        """The residual stream of every prompt, in the order of the prompts, one at a time."""
+        places: dict[int, tuple[Path, int]] = {}
+        for file in self.folder.glob("prompts_*"):
+            with safetensors.safe_open(file, framework="np") as batch:
+                members = batch.get_tensor("members").tolist()
+            places |= {number: (file, row) for row, number in enumerate(members)}
+        for number in sorted(places):
+            file, row = places[number]
+            with safetensors.safe_open(file, framework="np") as batch:
+                found = [
+                    batch.get_slice(f"tokens/{layer}")[row].astype(np.float32)
+                    for layer in (*range(self.n_layers + 1), BEFORE_NORM)
+                ]
+            yield Stream(self.index["dtype"], tuple(found[:-1]), found[-1])
+
+    def _rows(self, kind: str, name: str) -> list[Any]:
+        """The row of every text, in the order of the texts."""
+        found: dict[int, Any] = {}
+        for file in self.folder.glob(f"{kind}_*"):
+            with safetensors.safe_open(file, framework="np") as batch:
+                members = batch.get_tensor("members").tolist()
+                found |= zip(members, batch.get_tensor(name), strict=True)
+        return [found[number] for number in sorted(found)]
+
+
+def open_states(folder: Path) -> HiddenStates:
+    """Open a finished extraction, if all its batches are there and whole."""
+    if not is_file(folder / "index.json"):
+        raise LayerwiseError(
+            f"{folder}: no finished extraction here (index.json is missing); extract again"
+        )
+    index = read_json(folder / "index.json")
+    require_shape(folder / "index.json", Index, index, "remove the folder and extract again")
+    states = HiddenStates(folder, index)
+    files = sorted(folder.glob("*.safetensors"))
+    wrong = [f"{len(files)} batches"] if len(files) != states.index["n_batches"] else []
+    wrong += [file.name for file in files if not is_whole(file)]
+    if wrong:
+        raise LayerwiseError(
+            f"{folder}: an extraction is {states.index['n_batches']} whole batches, found "
+            f"{wrong[0]} missing or cut off; copy it again, or remove it and extract again"
+        )
+    return states
+
+
+def is_whole(file: Path) -> bool:
+    """Whether the file of a batch is all there, by its own header."""
+    try:
+        with safetensors.safe_open(file, framework="np"):
+            return True
+    except (safetensors.SafetensorError, OSError):
+        return False

@@ -1,0 +1,338 @@
+"""Texts as a reader or the papers give them, read and checked: statement pairs and prompts.
+
+A pair is two framings (A, B) of one statement, pairs are grouped in categories; a prompt is a
+single text whose token states are measured. Each stands in JSON, or a row each in CSV, TSV, JSON
+Lines or a data frame.
+"""
+
+import csv
+import io
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+
+from layerwise.errors import LayerwiseError
+from layerwise.files import LARGEST, parse_json, read_json, read_text, require_name, require_text
+from layerwise.papers.fetching.upstream import own_or_papers
+from layerwise.papers.shared.names.result_files import DATASET, PROMPTS
+
+SHAPE = 'the shape is {"category": {"pairs": [["A", "B"], ...]}}'
+COLUMNS = ("category", "a", "b")  # of CSV, JSON Lines and data frames
+MIN_CATEGORIES = 3  # two points always correlate perfectly
+MIN_PAIRS_PER_CATEGORY = 2  # a mean pairwise cosine needs two vectors
+COLUMN = "prompt"  # of the same for prompts
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+ENDINGS = (".json", *SEPARATORS, ".jsonl")
+# Characters that are not seen: variation selectors, and the fillers of Hangul.
+UNSEEN = {*map(chr, range(0xFE00, 0xFE10)), *map(chr, range(0xE0100, 0xE01F0)),
+          "\u115f", "\u1160", "\u3164", "\uffa0"}  # fmt: skip
+Row = tuple[str, Mapping[str, Any]]  # where it stands, and its cells by column
+Found = dict[str, list[tuple[str, str, str]]]  # category -> (place, A, B)
+
+
+@dataclass(frozen=True)
+class StatementPairs:
+    """Pairs by category, as given; the order of categories is part of every bootstrap stream."""
+
+    categories: tuple[str, ...]
+    category_of_pair: Int[np.ndarray, " pair"]
+    side_a: tuple[str, ...]
+    side_b: tuple[str, ...]
+    places: tuple[str, ...] = ()  # of each pair, where it was read
+
+    def __len__(self) -> int:
+        return len(self.side_a)
+
+    def first(self, n: int) -> "StatementPairs":
+        """The first n pairs of each category, or all of one that has fewer."""
+        seen = np.zeros(len(self.categories), dtype=int)
+        kept = []
+        for pair, category in enumerate(self.category_of_pair.tolist()):
+            if seen[category] < n:
+                kept.append(pair)
+            seen[category] += 1
+        side_a, side_b = (tuple(of[pair] for pair in kept) for of in (self.side_a, self.side_b))
+        places = tuple(self.places[pair] for pair in kept) if self.places else ()
+        return StatementPairs(self.categories, self.category_of_pair[kept], side_a, side_b, places)
+
+    def different(self) -> list[int]:
+        """Count the pairs of each category, once each, without those whose sides are equal."""
+        kept: list[set[tuple[str, str]]] = [set() for _ in self.categories]
+        rows = zip(self.category_of_pair.tolist(), self.side_a, self.side_b, strict=True)
+        for category, *sides in rows:
+            a, b = (unicodedata.normalize("NFC", side).strip() for side in sides)
+            if a != b:
+                kept[category].add((a, b))
+        return [len(pairs) for pairs in kept]
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """All statements, the A side of every pair first, then the B side."""
+        return self.side_a + self.side_b
+
+
+def place_of(pairs: StatementPairs, statement: int) -> str:
+    """Where a statement of `pairs.statements` stands: its file, its pair and side."""
+    side, pair = divmod(statement, len(pairs))
+    return f"{pairs.places[pair]}, side {'AB'[side]}"
+
+
+def read_pairs(given: Any) -> StatementPairs:
+    """Read and check statement pairs.
+
+    Args:
+        given: a file, or what it holds. JSON (or a dictionary) is `{category: {"pairs": [[A, B],
+            ...]}}`, the shape of the papers' dataset.json; CSV, TSV, JSON Lines and data frames
+            have a row per pair with the columns category, a, b. `"papers"`: the papers' own 230,
+            fetched once (`papers_folder`) and checked by sha256.
+
+    Raises:
+        LayerwiseError: naming the file, the place and the fix, for any other shape, fewer than 3
+            categories or 2 pairs in a category, a category's name that cannot stand in a table,
+            or that reads like another one, a column that is there twice, or a statement that is no
+            text.
+    """
+    given = own_or_papers(given, DATASET)
+    name = f"{given}: " if isinstance(given, Path) else "pairs: "
+    found = _pairs_of_rows(given) if _has_rows(given) else _pairs_of_document(name, given)
+    for category, pairs in found.items():
+        if category.startswith("_"):
+            raise LayerwiseError(
+                f"{name}a category's name must not begin with an underscore, which marks other "
+                f"entries of the results, found {category!r}; rename it"
+            )
+        if len(pairs) < MIN_PAIRS_PER_CATEGORY:
+            raise LayerwiseError(
+                f"{name}category {category!r} needs at least {MIN_PAIRS_PER_CATEGORY} pairs, "
+                f"found {len(pairs)}; add pairs or drop the category"
+            )
+    if len(found) < MIN_CATEGORIES:
+        raise LayerwiseError(
+            f"{name}a correlation over categories needs at least {MIN_CATEGORIES} of them, "
+            f"found {len(found)}; add categories"
+        )
+    _require_different_names(name, found)
+    _require_variation(name, found)
+    sizes = [len(pairs) for pairs in found.values()]
+    places, side_a, side_b = zip(*(pair for pairs in found.values() for pair in pairs), strict=True)
+    numbers = np.repeat(np.arange(len(found)), sizes)
+    return StatementPairs(tuple(found), numbers, side_a, side_b, places)
+
+
+def _require_different_names(name: str, categories: Iterable[str]) -> None:
+    """Refuse two categories that a reader cannot tell apart: r would be over both."""
+    seen: dict[str, str] = {}
+    for category in categories:
+        other = seen.setdefault(as_read(category), category)
+        if other != category:
+            raise LayerwiseError(
+                f"{name}names of categories must differ in more than case, blanks, how a letter is "
+                f"composed and what is not seen, found {other!a} and {category!a}; give both the "
+                "same name, or another one"
+            )
+
+
+def as_read(name: str) -> str:
+    """A name as a reader tells it from others: NFKC, case folded, without what is not seen."""
+    composed = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    seen = [
+        letter
+        for letter in composed
+        if letter not in UNSEEN and unicodedata.category(letter) != "Cf"
+    ]
+    return " ".join("".join(seen).split())
+
+
+def _require_variation(name: str, found: Found) -> None:
+    """Refuse categories whose asymmetries are equal whatever the model is: r would not exist."""
+    asked = set()
+    for pairs in found.values():
+        sides = tuple(sorted(of) for of in zip(*((a, b) for _, a, b in pairs), strict=True))
+        asked.add("equal sides" if sides[0] == sides[1] else str(sides))
+    if len(asked) == 1:
+        what = "both sides of every category" if "equal sides" in asked else "all categories"
+        raise LayerwiseError(
+            f"{name}a correlation over categories needs asymmetries that vary, {what} hold the "
+            "same statements; use statements that differ"
+        )
+
+
+def read_prompts(given: Any, study: str = "anisotropy") -> tuple[str, ...]:
+    """Read and check prompts.
+
+    Args:
+        given: a file, or what it holds. JSON is a list of texts, or one study of `{study:
+            {"prompts": [...]}}`; CSV, JSON Lines and data frames have a row per prompt with the
+            column prompt. `"papers"`: those of Paper 2's anisotropy, fetched as the papers' pairs.
+
+    Raises:
+        LayerwiseError: if it has another shape, lacks the study, or a prompt is no text.
+    """
+    given = own_or_papers(given, PROMPTS)
+    if _has_rows(given):
+        found = [
+            require_text(f"{at}, column {COLUMN}", r[COLUMN]) for at, r in _rows(given, [COLUMN])
+        ]
+    else:
+        name = given if isinstance(given, Path) else "prompts"
+        texts = _prompts_of_document(
+            name, read_json(given) if isinstance(given, Path) else given, study
+        )
+        found = [require_text(f"{name}: prompt {n}", one) for n, one in enumerate(texts)]
+    if not found:
+        raise LayerwiseError(
+            f"{given}: expected a list with at least one prompt, found none; add one"
+        )
+    return tuple(found)
+
+
+def _pairs_of_rows(given: Any) -> Found:
+    found: Found = {}
+    for place, row in _rows(given, COLUMNS):
+        category = require_text(f"{place}, column category", row["category"])
+        if category not in found:
+            require_name(f"{place}, column category", category)
+        sides = (require_text(f"{place}, column {name}", row[name]) for name in "ab")
+        found.setdefault(category, []).append((place, *sides))  # type: ignore[arg-type]
+    return found
+
+
+def _pairs_of_document(name: str, given: Any) -> Found:
+    document = read_json(given) if isinstance(given, Path) else given
+    if not isinstance(document, Mapping):
+        raise LayerwiseError(
+            f"{name}expected an object of categories, found {type(document).__name__}; {SHAPE}"
+        )
+    found: Found = {}
+    for number, (category, entry) in enumerate(document.items()):
+        require_name(f"{name}category {number}", str(category))  # JSON's names are texts
+        if str(category) in found:
+            raise LayerwiseError(
+                f"{name}a category must be named once, two are called {str(category)!r} in a "
+                "table; rename one of them"
+            )
+        place = f"{name}category {category!r}"
+        pairs = entry.get("pairs") if isinstance(entry, Mapping) else None
+        if not isinstance(pairs, list | tuple):
+            keys = f"the keys {', '.join(map(repr, entry))}" if isinstance(entry, Mapping) else None
+            raise LayerwiseError(
+                f'{place} must be an object with a list "pairs", found '
+                f"{keys or type(entry).__name__:.200}; {SHAPE}"
+            )
+        found[str(category)] = list(_of_list(place, pairs))
+    return found
+
+
+def _of_list(place: str, pairs: Any) -> Iterator[tuple[str, str, str]]:
+    for number, pair in enumerate(pairs):
+        at = f"{place}, pair {number}"
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise LayerwiseError(
+                f"{at}: a pair is two strings [A, B], found {pair!r:.80}; correct it"
+            )
+        a, b = (require_text(f"{at}, side {s}", text) for s, text in zip("AB", pair, strict=True))
+        yield at, a, b
+
+
+def _prompts_of_document(name: object, document: Any, study: str) -> Any:
+    if isinstance(document, Mapping):
+        entry = document.get(study)
+        if not isinstance(entry, Mapping) or "prompts" not in entry:
+            raise LayerwiseError(
+                f'{name}: expected a list of strings or an object with {study!r}: {{"prompts": '
+                f"[...]}}, found the keys {', '.join(map(repr, document)) or '(none)':.200}; "
+                "write the prompts as one list"
+            )
+        document = entry["prompts"]
+    if not isinstance(document, list | tuple) or not document:
+        is_list = isinstance(document, list | tuple)
+        found = "an empty one" if is_list else type(document).__name__
+        raise LayerwiseError(
+            f"{name}: expected a list with at least one prompt, found {found}; write the prompts "
+            'as a list of strings, ["...", "..."]'
+        )
+    return document
+
+
+def _has_rows(given: object) -> bool:
+    """Whether it is a file of rows, by its name, or a data frame (pandas or one like it).
+
+    Raises:
+        LayerwiseError: for a file with an ending that is none of `ENDINGS`.
+    """
+    if not isinstance(given, Path):
+        return hasattr(given, "columns")
+    if (ending := given.suffix.lower()) not in ENDINGS and given.exists():
+        raise LayerwiseError(
+            f"{given}: texts are read from files whose names end in {', '.join(ENDINGS)}, found "
+            f"{ending or 'no ending'!r}; save them as one of these"
+        )
+    return ending in (*SEPARATORS, ".jsonl")
+
+
+def _rows(given: Any, columns: Sequence[str]) -> Iterator[Row]:
+    """The rows of a file or a data frame, in their order; other columns are allowed."""
+    if not isinstance(given, Path):
+        name = f"data frame of {type(given).__module__}"
+        try:
+            found, rows = list(given.columns), given.to_dict("records")
+        except (AttributeError, TypeError, ValueError) as error:
+            raise LayerwiseError(
+                f'{name}: its rows are asked for by to_dict("records"), which fails '
+                f"({error!s:.200}); give a pandas data frame, or a dictionary"
+            ) from None
+        _require(name, found, columns)
+        for number, row in enumerate(rows):
+            yield f"row {number}", row
+    elif (ending := given.suffix.lower()) in SEPARATORS:
+        yield from _of_csv(given, columns, SEPARATORS[ending])
+    else:
+        for number, line in enumerate(read_text(given).split("\n"), start=1):
+            if line.strip():
+                place = f"{given}, line {number}"
+                row = parse_json(place, line)
+                _require(place, row if isinstance(row, dict) else (), columns)
+                yield place, row
+
+
+def _of_csv(path: Path, columns: Sequence[str], separator: str) -> Iterator[Row]:
+    """The rows of a table; blanks between a separator and the text behind it are dropped."""
+    csv.field_size_limit(LARGEST)  # a statement may be long
+    text = io.StringIO(read_text(path))
+    rows = csv.reader(text, delimiter=separator, skipinitialspace=True, strict=True)
+    try:
+        header = next(rows, [])
+        _require(f"{path}, line 1", header, columns)
+        for cells in rows:
+            place = f"{path}, line {rows.line_num}"
+            if cells and len(cells) != len(header):
+                raise LayerwiseError(
+                    f"{place}: the header has {len(header)} columns, this row {len(cells)}; put "
+                    "a text with commas into double quotes"
+                )
+            if cells:
+                yield place, dict(zip(header, cells, strict=True))
+    except csv.Error as error:
+        raise LayerwiseError(
+            f"{path}, line {rows.line_num}: not valid CSV ({error}); write it again with double "
+            "quotes around texts"
+        ) from None
+
+
+def _require(place: str, found: Sequence[Any] | Mapping[str, Any], columns: Sequence[str]) -> None:
+    if missing := [column for column in columns if column not in found]:
+        raise LayerwiseError(
+            f"{place}: must name {', '.join(columns)}, {missing[0]!r} is missing, found "
+            f"{', '.join(map(repr, found)) or 'nothing'!s:.200}; name it so"
+        )
+    names = list(found)
+    if twice := [column for column in columns if names.count(column) > 1]:
+        raise LayerwiseError(
+            f"{place}: a column must be there once, {names.count(twice[0])} are called "
+            f"{twice[0]!r}; rename or remove the others"
+        )

@@ -1,0 +1,181 @@
+"""Texts as token ids, checked before anything runs; statements in a chat template.
+
+The template notebook of Paper 2 rendered one user message to text and tokenised that text once
+more, special tokens on. The rendered text already begins with BOS, so the model saw two of them,
+and the mean over positions 1.. held the second, the system header, the role headers and the end
+of the turn. `published` is that text; `once` is the same without its own BOS, so that the
+tokenizer's is the only one. Both are plain text: the tokenizer is called as for any statement.
+`own` is made like `published`, for a reader's model, whatever number of BOS its texts begin with.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Int32
+
+from layerwise.errors import LayerwiseError, TextError
+from layerwise.models.checkpoint_config import in_words
+from layerwise.models.checkpoint_tokenizer import Declaration
+from layerwise.models.registry import Template
+
+TEXTS_AT_ONCE = 256  # the tokenizer keeps much more than ids of what it takes at once
+MOST_CHARACTERS = 10**6  # of a text, and of what is tokenised at once: 300 bytes each
+TOKEN_CHARACTERS = 256  # that one token can stand for; the longest in use have 128
+# A statement needs a token to predict; a prompt only needs one to look at.
+FEWEST = {"statements": 2, "prompts": 1}
+FEWEST_TOGETHER = 2  # tokens of all prompts: a covariance needs two
+Wrapping = Template | Literal["own"]  # the registry's, and that of a reader's model
+# how many BOS the tokenised text begins with; None: it is not asked
+TEMPLATES: dict[Wrapping, int | None] = {"none": None, "published": 2, "once": 1, "own": None}
+ASKED = {"own": "--chat-template (chat_template=True)"}  # as a reader asks for it
+# Llama 3.1's template writes today's date into its system header. The notebook passed none; the
+# template's own default is said here, so that no later version of it can change a text.
+DATE = "26 Jul 2024"
+Texts = Mapping[str, Sequence[str]]  # by kind: statements, prompts
+NO_TEXTS: Texts = MappingProxyType({})
+Ids = Int32[np.ndarray, " _"]  # four bytes a token
+
+
+def tokenize(declaration: Declaration, kind: str, texts: Sequence[str]) -> list[Ids]:
+    """Ids of every text, BOS where the tokenizer of the model adds it.
+
+    Raises:
+        TextError: for a text with too few or too many tokens, or characters (it is not tokenised).
+        LayerwiseError: for a tokenizer that cannot take the texts, or gives an id that the model
+            has no embedding for.
+    """
+    found: list[Ids] = []
+    for first, some in _portions(declaration, kind, texts):
+        for number, ids in enumerate(_ids(declaration, some), start=first):
+            _check_ids(declaration, kind, number, texts[number], ids)
+            found.append(np.array(ids, dtype=np.int32))
+    return found
+
+
+def check_texts(
+    declaration: Declaration, texts: Texts, template: Wrapping = "none"
+) -> dict[str, list[Ids]]:
+    """The ids of `statements`, put into the template, and `prompts`; raises as `tokenize` does."""
+    found = {}
+    for kind, of in texts.items():
+        inside = template if kind == "statements" else "none"
+        with in_words(declaration.place, "its chat template cannot be used", "correct it"):
+            rendered = [render(declaration.tokenizer, text, inside) for text in of]
+        found[kind] = tokenize(declaration, kind, rendered)
+    if len(prompts := found.get("prompts", [])) == 1 and len(prompts[0]) < FEWEST_TOGETHER:
+        raise TextError(
+            f"{_named('prompts', 0, texts['prompts'][0])}: a covariance over tokens needs at least "
+            f"{FEWEST_TOGETHER}, the only prompt has {len(prompts[0])}; add prompts",
+            "prompts",
+            0,
+        )
+    return found
+
+
+def _portions(
+    declaration: Declaration, kind: str, texts: Sequence[str]
+) -> Iterator[tuple[int, list[str]]]:
+    """Number of the first, and texts that are tokenised at once."""
+    most = MOST_CHARACTERS
+    if declaration.n_positions is not None:
+        most = min(most, declaration.n_positions * TOKEN_CHARACTERS)
+    first, some, size = 0, list[str](), 0
+    for number, text in enumerate(texts):
+        if len(text) > most:
+            raise TextError(
+                f"{_named(kind, number, text)}: a text for {declaration.name} has at most {most} "
+                f"characters, this one {len(text)}; shorten it",
+                kind,
+                number,
+            )
+        if some and (len(some) == TEXTS_AT_ONCE or size + len(text) > MOST_CHARACTERS):
+            yield first, some
+            first, some, size = number, [], 0
+        some.append(text)
+        size += len(text)
+    if some:
+        yield first, some
+
+
+def _named(kind: str, number: int, text: str) -> str:
+    return f"{kind[:-1]} {number} ({text[:80]!r:.80})"
+
+
+def _check_ids(
+    declaration: Declaration, kind: str, number: int, text: str, ids: Sequence[int]
+) -> None:
+    place, name, most = _named(kind, number, text), declaration.name, declaration.n_positions
+    if len(ids) < FEWEST[kind]:
+        raise TextError(
+            f"{place}: {kind} need at least {FEWEST[kind]} tokens, {name}'s tokenizer "
+            f"makes {len(ids)} of it; write a longer text or leave it out",
+            kind,
+            number,
+        )
+    if most is not None and len(ids) > most:
+        raise TextError(
+            f"{place}: {name} takes at most {most} tokens, this text has {len(ids)}; shorten it",
+            kind,
+            number,
+        )
+    if max(ids) >= declaration.n_embeddings:
+        raise LayerwiseError(
+            f"{place}: the tokenizer of {name} gives id {max(ids)}, the model has "
+            f"embeddings for ids below {declaration.n_embeddings}; use the tokenizer of this model"
+        )
+
+
+def _ids(declaration: Declaration, texts: list[str]) -> list[list[int]]:
+    place, fix = declaration.place, "use the tokenizer that the model was trained with"
+    with in_words(place, "its tokenizer cannot take the texts", fix):
+        return declaration.tokenizer(texts).input_ids
+
+
+def digest_of_ids(texts: Sequence[Ids]) -> str:
+    """SHA-256 of the ids, and of where each text ends."""
+    found = hashlib.sha256(np.cumsum([len(ids) for ids in texts], dtype=np.int64).tobytes())
+    for ids in texts:
+        found.update(ids.tobytes())
+    return found.hexdigest()
+
+
+def render(tokenizer: Any, statement: str, template: str) -> str:
+    """A statement as the only message of a user, without the header that would start an answer.
+
+    Raises:
+        LayerwiseError: for an unknown template, or a tokenizer that has none or puts another
+            number of BOS tokens before its text.
+    """
+    if template not in TEMPLATES:
+        raise LayerwiseError(
+            f"a chat template is one of {', '.join(TEMPLATES)}, found {template!r}"
+        )
+    if template == "none":
+        return statement
+    if not getattr(tokenizer, "chat_template", None):
+        asked = ASKED.get(template, f"template {template!r}")
+        raise LayerwiseError(
+            f"{asked} needs a tokenizer with a chat template, this one has none; use an "
+            "instruction-tuned model, or ask for no template"
+        )
+    message = [{"role": "user", "content": statement}]
+    text = str(tokenizer.apply_chat_template(message, tokenize=False, date_string=DATE))
+    if template == "once":
+        text = text.removeprefix(tokenizer.bos_token)
+    wanted = TEMPLATES[template]
+    if wanted is not None and (found := leading_bos(tokenizer, text)) != wanted:
+        raise LayerwiseError(
+            f"template {template!r} stands for texts that begin with {wanted} BOS, this "
+            f"tokenizer's begin with {found}; its template or its special tokens are not "
+            "those of the published runs"
+        )
+    return text
+
+
+def leading_bos(tokenizer: Any, text: str) -> int:
+    """How many BOS tokens a text begins with, as it is tokenised."""
+    ids = list(tokenizer(text).input_ids)
+    return next((n for n, one in enumerate(ids) if one != tokenizer.bos_token_id), len(ids))

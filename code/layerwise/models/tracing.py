@@ -1,0 +1,172 @@
+"""One text through one model, everything kept: states, attention maps, inputs and outputs of parts.
+
+The pass and its layers are `forward`'s; hooks add the attention maps (eager attention returns them)
+and the inputs and outputs of each block's attention and MLP.
+"""
+
+import contextlib
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from layerwise.errors import LayerwiseError
+from layerwise.measures.traces import ModuleStates, Trace
+from layerwise.models.families import FAMILIES
+from layerwise.models.forward import forward, on_input, on_output, require_sound, taken_off
+from layerwise.models.load import Checkpoint, attention_kernel
+from layerwise.models.store import BEFORE_NORM, Layer
+from layerwise.models.token_ids import tokenize
+
+# Rows of a float32 map sum to 1 but for rounding; 16-bit entries are off by up to 2^-8 each.
+_ROW_SUM = {"float32": 1e-4, "float16": 1e-2, "bfloat16": 3e-2}
+Keep = Callable[[int, str, torch.Tensor], None]
+
+
+def trace(
+    checkpoint: Checkpoint,
+    text: str,
+    *,
+    attention: bool = False,
+    modules: bool = False,
+    autocast: bool = False,
+) -> Trace:
+    """Run one text, alone and unpadded, special tokens as the tokenizer adds them.
+
+    Attention maps come from eager attention only, which can overflow in half precision where the
+    fused kernel of an unwatched pass does not. The papers' notebooks ran both, one where they asked
+    for maps, the other elsewhere, and so does this function. NaN in a map is a finding of Paper 3:
+    such maps are returned, and so are the states that follow from them. All other numbers are
+    finite.
+
+    Args:
+        attention: keep the attention map of every block.
+        modules: keep inputs and outputs of every block's attention and MLP.
+        autocast: compute under torch's bfloat16 autocast, whatever the model's dtype.
+
+    Raises:
+        LayerwiseError: for a text without tokens, states or logits that are not finite or zero,
+            maps that are missing or no softmax, or a block that does not call its known parts.
+    """
+    (ids,) = tokenize(checkpoint.declaration, "prompts", [text])
+    tokens = torch.from_numpy(ids).long()[None].to(checkpoint.model.device)
+    states: dict[Layer, np.ndarray] = {}
+    maps: dict[int, np.ndarray] = {}
+    parts: list[dict[str, np.ndarray]] = [{} for _ in checkpoint.blocks]
+
+    def see(layer: Layer, hidden: torch.Tensor) -> None:
+        states[layer] = _array(hidden[0])
+
+    def keep(block: int, name: str, value: torch.Tensor) -> None:
+        parts[block][name] = _array(value.reshape(-1, value.shape[-1]))
+
+    with torch.inference_mode(), contextlib.ExitStack() as stack:
+        stack.enter_context(attention_kernel(checkpoint.model, "eager" if attention else "sdpa"))
+        if autocast:
+            device = checkpoint.model.device.type
+            stack.enter_context(torch.autocast(device, dtype=torch.bfloat16))
+        watched = _watch_maps(checkpoint, maps) if attention else []
+        watched += _watch_parts(checkpoint, keep) if modules else []
+        stack.enter_context(taken_off(watched))
+        hidden = forward(checkpoint, tokens, see)
+        # of all tokens at once, as the model does: 16-bit kernels depend on the number of rows
+        logits = _array(checkpoint.logits(hidden)[0, -1])
+        # rows of the table: Gemma's embedding module multiplies them by sqrt(hidden) by itself
+        table = checkpoint.model.get_input_embeddings().weight
+        embedding = _array(table[tokens[0].to(table.device)])
+    dtype = "bfloat16" if autocast else checkpoint.dtype
+    if attention:
+        _check_maps(checkpoint, maps, dtype)
+    _check_finite(checkpoint, text, dtype, states, logits, maps)
+    return Trace(
+        dtype=checkpoint.dtype,
+        tokens=ids.astype(np.int64),
+        embedding=embedding,
+        states=tuple(states[layer] for layer in range(checkpoint.n_layers + 1)),
+        before_norm=states[BEFORE_NORM],
+        logits=logits,
+        attention=tuple(maps[block] for block in sorted(maps)),
+        modules=_module_states(checkpoint, parts) if modules else (),
+    )
+
+
+def _array(tensor: torch.Tensor) -> np.ndarray:
+    """A copy: some blocks add to a module's output in place after it was seen."""
+    copied: np.ndarray = tensor.to("cpu", torch.float32, copy=True).numpy()
+    return copied
+
+
+def _watch_maps(checkpoint: Checkpoint, maps: dict[int, np.ndarray]) -> list[Any]:
+    path = FAMILIES[checkpoint.family].parts["attention_input"]
+
+    def save(block: int, module: Any, args: Any, out: Any) -> None:
+        if isinstance(out, tuple) and len(out) > 1 and out[1] is not None:
+            maps[block] = _array(out[1][0])
+
+    return [
+        block.get_submodule(path).register_forward_hook(partial(save, number))
+        for number, block in enumerate(checkpoint.blocks)
+    ]
+
+
+def _watch_parts(checkpoint: Checkpoint, keep: Keep) -> list[Any]:
+    return [
+        (on_input if name.endswith("_input") else on_output)(
+            block.get_submodule(path), partial(keep, number, name)
+        )
+        for number, block in enumerate(checkpoint.blocks)
+        for name, path in FAMILIES[checkpoint.family].parts.items()
+    ]
+
+
+def _module_states(
+    checkpoint: Checkpoint, parts: list[dict[str, np.ndarray]]
+) -> tuple[ModuleStates, ...]:
+    known = FAMILIES[checkpoint.family].parts
+    for number, found in enumerate(parts):
+        if missing := sorted(set(known) - set(found)):
+            modules = ", ".join(known[name] for name in missing)
+            raise LayerwiseError(
+                f"{checkpoint.name}: block {number} never showed its {', '.join(missing)}: its "
+                f"config makes {checkpoint.family} call other modules than {modules}; set "
+                "slow_but_exact to false, or correct the family's parts"
+            )
+    return tuple(ModuleStates(**found) for found in parts)
+
+
+def _check_maps(checkpoint: Checkpoint, maps: dict[int, np.ndarray], dtype: str) -> None:
+    if len(maps) != checkpoint.n_layers:
+        raise LayerwiseError(
+            f"{checkpoint.name}: every block must return its attention map, {len(maps)} of "
+            f"{checkpoint.n_layers} did; the architecture needs eager attention that gives them"
+        )
+    for block, found in maps.items():
+        sums = found.sum(axis=-1)
+        off = float(np.abs(sums[~np.isnan(sums)] - 1).max(initial=0.0))
+        if off > _ROW_SUM[dtype]:
+            raise LayerwiseError(
+                f"{checkpoint.name}: rows of attention must sum to 1, block {block} is off by "
+                f"{off:.3g}; dropout may be on, or what the block returns is no softmax"
+            )
+
+
+def _check_finite(
+    checkpoint: Checkpoint,
+    text: str,
+    dtype: str,
+    seen: dict[Layer, np.ndarray],
+    logits: np.ndarray,
+    maps: dict[int, np.ndarray],
+) -> None:
+    broken = [block for block, found in maps.items() if not np.isfinite(found).all()]
+    last = min(broken, default=checkpoint.n_layers)  # layers behind a broken map follow from it
+    checked = {
+        f"states at layer {layer}": values
+        for layer, values in seen.items()
+        if not broken or (layer != BEFORE_NORM and layer <= last)
+    }
+    for place, values in {**checked, **({} if broken else {"logits": logits})}.items():
+        largest = torch.tensor([np.abs(values).max()])
+        require_sound(checkpoint, place, largest, [f"{text!r:.60}"], dtype)

@@ -1,0 +1,123 @@
+"""Statistics that follow from the numbers of one source, by tables of rules.
+
+A document starts as what was published and is then overwritten, number by number, with what can
+be derived from lower-level published numbers: those are its derived statistics, each with the
+cells it was computed from. A published number that is left as it was is given, not derived; where
+it stands is known for whole parts of a document, by the key they begin at.
+"""
+
+from typing import Any
+
+from layerwise.engine.derivation import Derivation, Document, Table, derive
+from layerwise.engine.evidence import Evidence
+from layerwise.engine.published import Published
+from layerwise.folders import RESULTS
+from layerwise.papers.across import questions
+from layerwise.papers.across.rules import power, printed_tests, sensitivity, sources
+from layerwise.papers.paper1.rules import calibration, neutral_control, output_correlation
+from layerwise.papers.paper2.rules import (
+    bins,
+    category_bootstrap,
+    consolidated,
+    cross_model,
+    layers,
+    pairs,
+    phases,
+    scaling,
+    validation,
+)
+from layerwise.papers.paper3.rules import (
+    anisotropy,
+    critical_layer,
+    crowding,
+    depth_gain,
+    lab_heritage,
+    laws,
+    layer_formulas,
+    mlp_scaling,
+    sequence_gains,
+    sheaf_trace,
+    spectral_norms,
+    thermodynamic_benchmark,
+    twins,
+    unembedding,
+)
+from layerwise.statistics.bootstrap import Draws
+
+# A module per analysis: `DOCUMENTS` of the papers; `READER`, if a reader's own model has it too.
+MODULES = {
+    module.__name__.rpartition(".")[2]: module
+    for module in (
+        critical_layer,
+        layer_formulas,
+        layers,
+        category_bootstrap,
+        bins,
+        pairs,
+        anisotropy,
+        scaling,
+        questions,
+        power,
+        depth_gain,
+        lab_heritage,
+        crowding,
+        mlp_scaling,
+        laws,
+        sequence_gains,
+        thermodynamic_benchmark,
+        unembedding,
+        neutral_control,
+        sheaf_trace,
+        spectral_norms,
+        calibration,
+        output_correlation,
+        cross_model,
+        phases,
+        consolidated,
+        twins,
+        validation,
+        sources,
+        printed_tests,
+    )
+}
+# The result documents of a reader's model, and the analyses that make them.
+OF_READER = {name: name for name in RESULTS} | {
+    "gains": "depth_gain",
+    "spectral": "spectral_norms",
+}
+
+
+TABLES: dict[str, Table] = {name: module.DOCUMENTS for name, module in MODULES.items()}
+READER: dict[str, Document] = {
+    name: (MODULES | {"sensitivity": sensitivity})[analysis].READER
+    for name, analysis in OF_READER.items()
+}
+
+
+def analyse(name: str, evidence: Evidence) -> Derivation:
+    """The documents of one analysis; what in them was derived or given, from which cells."""
+    return derive(TABLES[name], evidence)
+
+
+def analyse_all(evidence: Evidence) -> dict[str, Derivation]:
+    return {name: analyse(name, evidence) for name in TABLES}
+
+
+def documents_of_reader(evidence: Evidence) -> dict[str, Document]:
+    """The documents of a reader's own model: those whose numbers were measured."""
+    return {
+        name: document
+        for name, document in READER.items()
+        if evidence.cells.keys(str(document.of).partition("#")[0])
+    }
+
+
+def of_reader(numbers: Published, draws: Draws) -> dict[str, dict[str, Any]]:
+    """`{result file: document}` of a reader's own model, by the rules of the published files.
+
+    What was not measured, say gains where there are no prompts, has no document.
+
+    Raises:
+        LayerwiseError: if a statistic of a document that is there has no value.
+    """
+    return derive(documents_of_reader, Evidence(numbers, draws)).whole()

@@ -1,0 +1,83 @@
+"""The answers of readers' models, and the papers' models beside them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from layerwise.engine.derivation import derive
+from layerwise.engine.evidence import Evidence
+from layerwise.engine.measured import tables_of_reader
+from layerwise.engine.questions.answers import Answer, Printed, Results
+from layerwise.engine.questions.question import OVER_MODELS, PUBLISHED
+from layerwise.engine.questions.table import cells
+from layerwise.papers.across.questions import QUESTIONS, documents, rows
+from layerwise.papers.shared.names.result_files import SWEEP
+from layerwise.shapes import Loose, require_shape
+from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
+from layerwise.statistics.estimates import Estimate, without_interval
+
+THEIRS = "the papers' models"  # of a number that is about all of them at once
+AGAIN = "run `layerwise analyze` for this model again"
+
+
+class Row(Loose):
+    """An answer in sensitivity.json."""
+
+    question: str
+    choice: str
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    unit: str
+    where: str
+    word: str
+
+
+def answers(results: Results, printed: Printed) -> list[Answer]:
+    """Every question that the result files of one model answer, in the papers' order."""
+    answered = results.get("sensitivity", {}).get("rows", [])
+    require_shape("sensitivity.json: rows", list[Row], answered, AGAIN)
+    return _answers(answered, printed)
+
+
+def over_models(models: Mapping[str, Results], printed: Printed) -> list[Answer]:
+    """The question of depth and gain, of several models that have gains."""
+    gains = [{**of["gains"], "model": name} for name, of in models.items() if "gains" in of]
+    if not gains:
+        return []
+    draws = Draws(N_RESAMPLES, LEVEL, SEED)  # nothing is drawn
+    several = Evidence(tables_of_reader({SWEEP: {"models": gains}}), draws)
+    return _answers(rows(several, ["depth_gain"]), printed)
+
+
+def _answers(answered: Sequence[Mapping[str, Any]], printed: Printed) -> list[Answer]:
+    found = []
+    for name, question in QUESTIONS.items():
+        of = {row["choice"]: row for row in answered if row["question"] == name}
+        asked = of.pop(PUBLISHED, None)
+        if asked is not None:
+            estimates = {choice: _estimate(row) for choice, row in of.items()}
+            words = {choice: row["word"] for choice, row in of.items()}
+            found.append(
+                Answer(question, _estimate(asked), estimates, printed[name], words, asked["word"])
+            )
+    return found
+
+
+def _estimate(row: Mapping[str, Any]) -> Estimate:
+    if row["low"] is None:
+        return without_interval(row["value"], row["n"], row["unit"], row["where"])
+    ends = row["low"], row["high"]
+    return Estimate(row["value"], *ends, row["n"], row["unit"], where=row["where"])
+
+
+def in_print(evidence: Evidence) -> dict[str, dict[str, float]]:
+    """By question, the same number of the papers' models, as the papers took it."""
+    return {
+        name: {
+            THEIRS if model == OVER_MODELS else model: answer["value"]
+            for model, choice, answer in cells(document)
+            if choice == PUBLISHED
+        }
+        for name, document in derive(documents, evidence).documents.items()
+    }

@@ -1,0 +1,1 @@
+"""The table of all figures; figures that are about several papers."""

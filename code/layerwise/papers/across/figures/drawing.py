@@ -1,0 +1,114 @@
+"""Every figure that the numbers of a source allow."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from matplotlib.figure import Figure
+
+from layerwise import workers
+from layerwise.papers.across.figures import own, questions
+from layerwise.papers.across.rules.drawn import OVER_MODELS
+from layerwise.papers.paper1.figures import calibration
+from layerwise.papers.paper2.figures import categories, pairs
+from layerwise.papers.paper3.figures import anisotropy, gains, weights
+from layerwise.present.figures import verdicts
+from layerwise.present.figures.numbers import NothingToDraw, Numbers
+from layerwise.present.figures.printed import Printed
+from layerwise.present.figures.style import as_files, house_style, note_of
+from layerwise.present.figures.svg import as_svg
+
+CLAIMS = "claims"  # read by figures that are about no analysis
+# What draws a figure, and the analyses it reads: beside the claims of the first it is shown. The
+# function's name is the figure's and its label's, its docstring the caption.
+READS: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
+    verdicts.overview: (CLAIMS,),
+    verdicts.agreement: (CLAIMS,),
+    **dict.fromkeys(questions.CURVES, ("questions",)),
+    calibration.asymmetry_by_category: ("calibration",),
+    categories.validation: ("validation",),
+    categories.layers: ("layers", "category_bootstrap"),
+    categories.scaling: ("scaling", "category_bootstrap"),
+    categories.bins: ("bins",),
+    pairs.pairs: ("pairs",),
+    pairs.layer_curves: ("cross_model", "pairs", "phases", "questions"),
+    pairs.template_comparison: ("cross_model",),
+    gains.depth_gain: ("depth_gain", "crowding", "questions"),
+    gains.lab_heritage: ("lab_heritage", "questions", CLAIMS),
+    weights.spectral_norms: ("spectral_norms",),
+    weights.critical_layer: ("critical_layer", "questions"),
+    anisotropy.anisotropy: ("anisotropy",),
+    anisotropy.anisotropy_spectra: ("anisotropy",),
+}
+# Of readers' own models alone: of one model, and across several.
+OF_READER: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
+    own.gains: ("gains", OVER_MODELS),
+    own.spectral: ("spectral", OVER_MODELS),
+    own.by_depth: ("layers", "category_bootstrap", "pairs", "anisotropy", "gains", OVER_MODELS),
+    own.last_layer: ("category_bootstrap", OVER_MODELS),
+}
+_ALL = {function.__name__: (function, reads) for function, reads in (READS | OF_READER).items()}
+FIGURES = [function.__name__ for function in READS]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure and its message, a sentence of its numbers; or the reason why there is none."""
+
+    name: str
+    analysis: str  # beside whose claims it is shown
+    caption: str  # what it shows and how to read it, for any numbers
+    figure: Figure | None
+    title: str = ""
+    note: str = ""  # what the footer says of these numbers, besides the source
+    reason: str = ""
+
+    def _repr_svg_(self) -> str | None:
+        """In a notebook."""
+        with house_style():
+            return None if self.figure is None else as_svg(self.figure, self.name)
+
+    @property
+    def printed(self) -> Printed:
+        """The same as files; the figure is freed."""
+        about = self.name, self.analysis, self.caption
+        if self.figure is None:
+            return Printed(*about, reason=self.reason)
+        files = as_files(self.figure, self.name)
+        return Printed(*about, self.title, self.note, "", *files)
+
+
+def draw(name: str, numbers: Numbers) -> Drawn:
+    """Draw one figure."""
+    function, reads = _ALL[name]
+    about = name, reads[0], " ".join((function.__doc__ or "").split())
+    try:
+        with house_style():
+            figure = function(_read_by(name, numbers))
+    except NothingToDraw as reason:
+        return Drawn(*about, None, reason=str(reason))
+    title = " ".join(figure.get_suptitle().replace(r"\$", "$").split())
+    return Drawn(*about, figure, title, note_of(figure))
+
+
+def draw_all(numbers: Numbers, names: Iterable[str] = FIGURES) -> Iterator[Drawn]:
+    """Every figure, in the papers' order, one at a time: a figure holds much memory."""
+    for name in names:
+        yield draw(name, numbers)
+
+
+def printed(name: str, numbers: Numbers) -> Printed:
+    """Draw one figure as its files."""
+    return draw(name, numbers).printed
+
+
+def print_all(numbers: Numbers, names: Iterable[str] = FIGURES) -> Iterator[Printed]:
+    """Every figure as its files, in order, by other processes."""
+    return workers.results_in_order(printed, ((name, _read_by(name, numbers)) for name in names))
+
+
+def _read_by(name: str, numbers: Numbers) -> Numbers:
+    """What one figure reads of them: the rest need not travel."""
+    _, reads = _ALL[name]
+    known = {of: numbers.statistics[of] for of in reads if of in numbers.statistics}
+    claims = numbers.claims if CLAIMS in reads else ()
+    return replace(numbers, statistics=known, claims=claims, missing=[])

@@ -1,0 +1,34 @@
+"""The papers' central claims as questions: one rule for print, weights and a reader's model."""
+
+from collections.abc import Iterable
+
+from layerwise.engine.derivation import Document, derive
+from layerwise.engine.evidence import Evidence
+from layerwise.engine.questions.question import Question
+from layerwise.engine.questions.table import Row, cells, document
+from layerwise.papers.paper1 import questions as paper1
+from layerwise.papers.paper2 import questions as paper2
+from layerwise.papers.paper3.questions import gains, weights
+
+QUESTIONS: dict[str, Question] = {
+    one.name: one
+    for one in (*paper1.QUESTIONS, *paper2.QUESTIONS, *gains.QUESTIONS, *weights.QUESTIONS)
+}
+
+
+def documents(evidence: Evidence) -> dict[str, Document]:
+    """A document per question: `models/MODEL/CHOICE` is an answer, or `.../CHOICE/PART`."""
+    return {name: document(question, evidence) for name, question in QUESTIONS.items()}
+
+
+def rows(evidence: Evidence, names: Iterable[str] = tuple(QUESTIONS)) -> list[Row]:
+    """The cells of the questions' documents, as a reader's result file holds them."""
+    asked = {name: document(QUESTIONS[name], evidence) for name in names}
+    return [
+        {"question": name, "choice": choice, **answer}
+        for name, answers in derive(asked, evidence).documents.items()
+        for _, choice, answer in cells(answers)
+    ]
+
+
+DOCUMENTS = documents

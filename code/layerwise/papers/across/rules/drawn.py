@@ -1,0 +1,131 @@
+"""What figures state of readers' models beyond the result files, by rules of the papers' figures.
+
+A result file has the keys of the published one, so nothing of this is written into it. Where a file
+lacks what a rule reads nothing is stated, and the figure says what is missing.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from layerwise.engine.derivation import Document, Rules, count, derive, for_each_group
+from layerwise.engine.evidence import Entry, Evidence, Missing, by_layer
+from layerwise.engine.measured import tables_of_reader
+from layerwise.papers.paper2.rules import category_bootstrap, pairs, scaling, validation
+from layerwise.papers.paper3.rules import anisotropy
+from layerwise.papers.paper3.rules.depth_gain import above_bound, interval
+from layerwise.papers.paper3.rules.gain_files import depth_bound, gain, models
+from layerwise.papers.shared.names.models import SLUG
+from layerwise.papers.shared.names.result_files import (
+    ANISOTROPY,
+    BOOTSTRAP,
+    DATASET,
+    PAIRS,
+    SCALING,
+    SPECTRAL,
+    SWEEP,
+    UA_FILES,
+)
+from layerwise.papers.shared.rules.categories import includes_zero
+from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
+
+OVER_MODELS = "over models"  # the analysis under which figures find what is said of several models
+Results = Mapping[str, Mapping[str, Any]]  # the result documents of one model, by analysis
+
+# --- one model ------------------------------------------------------------------------------------
+
+OF_MODEL: Mapping[str, tuple[str, Rules]] = {
+    "validation": (UA_FILES[SLUG], validation.DRAWN),
+    "category_bootstrap": (BOOTSTRAP, category_bootstrap.DRAWN),
+    "pairs": (PAIRS, pairs.DRAWN),
+    "anisotropy": (ANISOTROPY, anisotropy.DRAWN),
+}
+
+
+def of_model(results: Results) -> dict[str, Mapping[str, Any]]:
+    """The result documents of a model, with what figures state of each."""
+    found = dict(results)
+    for analysis, (file, rules) in OF_MODEL.items():
+        if analysis in results:
+            files = {file: results[analysis], DATASET: _categories(results)}
+            found[analysis] = {**results[analysis], **_stated(file, rules, files)}
+    return found
+
+
+def _categories(results: Results) -> dict[str, Any]:
+    """The categories of the model's pairs, as the table of the papers' texts has theirs."""
+    validation = results.get("validation", {})
+    return {name: of for name, of in validation.items() if not name.startswith("_")}
+
+
+# --- several models -------------------------------------------------------------------------------
+
+
+def of_last_layers(f: Entry) -> list[Entry]:
+    """The test of r over the categories at the last layer of every model."""
+    return [list(by_layer(of.layer_results).values())[-1] for of in f.models.values()]
+
+
+def ends(values: list[float]) -> list[float]:
+    """The smallest and the largest."""
+    return [min(values), max(values)]
+
+
+# by analysis: the file in whose place `models` are, and the rules
+ACROSS: Mapping[str, tuple[str, Rules]] = {
+    "gains": (
+        SWEEP,
+        {
+            "bound": for_each_group(models, lambda m: depth_bound(count(m.all_layer_gains))),
+            "above_bound": above_bound,
+            "interval": for_each_group(models, interval),
+            "range": lambda f: ends([gain(m) for m in models(f).values()]),
+        },
+    ),
+    "spectral": (
+        SPECTRAL,
+        {"range": lambda f: ends([m.W_V_over_W_O for m in f.models.values()])},
+    ),
+    "category_bootstrap": (
+        BOOTSTRAP,
+        {"n_excluding_zero": lambda f: sum(not includes_zero(one) for one in of_last_layers(f))},
+    ),
+}
+
+
+def over_models(several: Mapping[str, Results]) -> dict[str, Any]:
+    """What figures state of several models together, by analysis; of one model alone too.
+
+    A model whose file lacks a number is left out, as the figures leave it out.
+    """
+    found = {}
+    for analysis, (file, rules) in ACROSS.items():
+        there = {name: of[analysis] for name, of in several.items() if analysis in of}
+        whole = {
+            name: document
+            for name, document in there.items()
+            if _stated(file, rules, {file: {"models": {name: document}}}).keys() == rules.keys()
+        }
+        if whole:
+            found[analysis] = _stated(file, rules, {file: {"models": whole}})
+    curves = {name: of["layers"] for name, of in several.items() if "layers" in of}
+    if curves:
+        table = {"": Document(SCALING, {"": scaling.DRAWN}, places={}, shows=False)}
+        found["scaling"] = derive(table, scaling.together(curves)).documents[""]
+    return found
+
+
+def _stated(file: str, rules: Rules, files: Mapping[str, Any]) -> dict[str, Any]:
+    """What these rules give; without those that a file lacks a number for."""
+    evidence = Evidence(
+        tables_of_reader(files), Draws(N_RESAMPLES, LEVEL, SEED)
+    )  # nothing is drawn
+    found: dict[str, Any] = {}
+    for name, rule in rules.items():
+        table = {"": Document(file, {"": {name: rule}}, places={}, shows=False)}
+        try:
+            document = derive(table, evidence).documents[""]
+        except Missing:
+            continue
+        for key, part in document.items():
+            found[key] = {**found[key], **part} if key in found else part
+    return found

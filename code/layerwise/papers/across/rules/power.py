@@ -1,0 +1,116 @@
+"""The smallest effect that each question's units detect with 80 % power, and the units needed.
+
+Of a question on r the effect is |r|; of one on a mean how far it must lie from the bound. For the
+heritage of labs it is how often Fisher's test would find the shares that were found.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from layerwise.engine.derivation import Document, Rule
+from layerwise.engine.evidence import Evidence
+from layerwise.engine.questions.question import FEWEST, NO, OF_R, PUBLISHED, Asked, Question
+from layerwise.papers.across.questions import QUESTIONS
+from layerwise.papers.paper2.rules.pair_curves import PYTHIA_CURVE
+from layerwise.papers.paper3.rules.gain_files import damps, share
+from layerwise.papers.paper3.rules.lab_heritage import ELEUTHER, labs, others
+from layerwise.papers.shared.names.result_files import HUNT
+from layerwise.statistics import power
+from layerwise.statistics.estimates import Estimate
+
+AT_ONCE = "models_at_once"
+CHOICES = (PUBLISHED, "hunt", "without_last")  # the ways to ask of which power is told
+
+
+def smallest(question: Question, asked: Asked) -> float | None:
+    """The smallest effect that the units can tell."""
+    found: Estimate = asked.rule()
+    if question.effect == OF_R:
+        return power.smallest_r(found)
+    return power.smallest_shift(found)
+
+
+def needed(asked: Asked) -> int | None:
+    """How many units would distinguish the r that was found from zero."""
+    return power.points_for(asked.rule().value)
+
+
+def unit(asked: Asked) -> str:
+    found: Estimate = asked.rule()
+    return f"{found.n} {found.unit}" + (", taken as independent," if found.unit == "pairs" else "")
+
+
+def told(question: Question, asked: Asked) -> str:
+    """What the units detect, in words that a size ends: 230 pairs can detect an |r| of."""
+    effect = (
+        "an |r|" if question.effect == OF_R else f"a distance from the bound ({question.number})"
+    )
+    return f"{unit(asked)} can detect {effect} of"
+
+
+def of_question(question: Question, evidence: Evidence) -> Document:
+    rules: dict[str, Rule] = {}
+    for model, entry in question.models(evidence).items():
+        for choice, asked in question.rules(entry).items():
+            if choice in CHOICES:
+                place = f"models/{model}/{choice}"
+                rules[f"{place}/smallest"] = _of(partial(smallest, question, asked))
+                rules[f"{place}/units"] = _of(partial(unit, asked))
+                rules[f"{place}/told"] = _of(partial(told, question, asked))
+                if question.effect == OF_R:
+                    rules[f"{place}/needed"] = _of(partial(needed, asked))
+    return Document(None, {"": rules})
+
+
+def _of(rule: Callable[[], Any]) -> Rule:
+    """A rule that is bound to its entry already."""
+    return lambda _: rule()
+
+
+def shares(e: Evidence) -> tuple[float, float, int, int]:
+    """Shares that damp, of EleutherAI's models in the hunt and of the others, and how many."""
+    groups = labs(e[HUNT])[ELEUTHER], others(e[HUNT])
+    first, second = (share([damps(m) for m in group]) for group in groups)
+    return first, second, len(groups[0]), len(groups[1])
+
+
+OF_SHARES: Mapping[str, Rule] = {
+    "power": lambda e: power.power_of_shares(*shares(e)),
+    "models": lambda e: " and ".join(str(n) for n in shares(e)[2:]),
+    "needed": lambda e: power.units_for_shares(*shares(e)[:2]),
+}
+
+
+def told_above(e: Evidence) -> str:
+    """The models whose gain lies above its bound by more than the prompts' noise, all at once."""
+    asked = QUESTIONS["bound"]
+    words = {name: asked.rules(m)[AT_ONCE]()["word"] for name, m in asked.models(e).items()}
+    *names, last = [name for name, word in words.items() if word == NO] or [""]
+    return f"{', '.join(names)} and {last}" if names else last
+
+
+# Pairs that would distinguish the weak end of the printed late range from zero.
+PRINTED: Mapping[str, Rule] = {
+    "needed": lambda e: power.points_for(PYTHIA_CURVE.of(e).printed_mean("late")),
+}
+
+
+# Families of tuned models which, all keeping their base's side, show that most do.
+TUNED: Mapping[str, Rule] = {
+    "needed": lambda e: max(FEWEST, power.units_all_alike(QUESTIONS["tuned_families"].above)),
+}
+
+
+def documents(evidence: Evidence) -> dict[str, Document]:
+    asked = {name: question for name, question in QUESTIONS.items() if question.effect}
+    found = {name: of_question(question, evidence) for name, question in asked.items()}
+    return found | {
+        "heritage": Document(None, {"": OF_SHARES}),
+        "bound": Document(None, {"": {"told_above": told_above}}),
+        "printed_late": Document(None, {"": PRINTED}),
+        "tuned_families": Document(None, {"": TUNED}),
+    }
+
+
+DOCUMENTS = documents

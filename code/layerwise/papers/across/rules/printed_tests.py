@@ -1,0 +1,115 @@
+"""Does each printed test statistic, with its n, give the printed p?
+
+A printed statistic is a range, half a unit of its last digit to either side, and so is the p that
+follows from it. A printed p stands if some value of that range gives it.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import scipy  # and of it `stats`, half a second, where it is used
+
+from layerwise.engine.derivation import Document, Rules
+from layerwise.engine.evidence import Entry
+from layerwise.statistics.correlation import pearson_p
+
+PRINTED = "printed tests"  # of every test: kind, values, their decimals (12: exact), n, p
+STARS = {0.001: "***", 0.01: "**", 0.05: "*"}
+NONE = "(none)"
+EXACT = 1e-9  # a count is a count
+EQUAL, BELOW = "p = ", "p < "
+
+Numbers = Sequence[float]
+
+
+def of_t(t: float, n: Numbers) -> float:
+    """Two-sided p of t, of one group against a value or of two."""
+    return float(2 * scipy.stats.t.sf(abs(t), sum(n) - len(n)))
+
+
+def of_d(values: Numbers, n: Numbers) -> float:
+    """Of Cohen's d of two groups."""
+    return of_t(values[0] * math.sqrt(n[0] * n[1] / (n[0] + n[1])), n)
+
+
+def of_slope(values: Numbers, n: Numbers) -> float:
+    """Of a slope and its standard error, two degrees of freedom less than points."""
+    slope, error = values
+    return float(2 * scipy.stats.t.sf(abs(slope / error), n[0] - 2))
+
+
+def of_means(values: Numbers, n: Numbers) -> float:
+    """Of two means and population SDs: Student's t, variances pooled."""
+    (first, sd1, second, sd2), (n1, n2) = values, n
+    pooled = (n1 * sd1**2 + n2 * sd2**2) / (n1 + n2 - 2)
+    return of_t((first - second) / math.sqrt(pooled * (1 / n1 + 1 / n2)), n)
+
+
+def of_rank_sum(u: float, n: Numbers) -> float:
+    """Exact two-sided p of Mann and Whitney's U, from all ways to place the ranks."""
+    first, total = int(n[0]), int(sum(n))
+    ways = [
+        sum(places) - first * (first - 1) // 2
+        for places in itertools.combinations(range(total), first)
+    ]
+    larger = max(u, n[0] * n[1] - u)
+    return min(1.0, 2 * float(np.mean(np.array(ways) >= larger - EXACT)))
+
+
+def of_shares(values: Numbers, n: Numbers) -> float:
+    """Fisher's exact p of shares in percent of two groups' members."""
+    counts = [round(share * size / 100) for share, size in zip(values, n, strict=True)]
+    table = [[one, size - one] for one, size in zip(counts, n, strict=True)]
+    return float(scipy.stats.fisher_exact(table).pvalue)
+
+
+# p of the printed values (whose last digits are uncertain) with the printed numbers of points
+KINDS: Mapping[str, Callable[[Numbers, Numbers], float]] = {
+    "r": lambda values, n: float(pearson_p(values[0], int(n[0]))),
+    "r_squared": lambda values, n: float(pearson_p(math.sqrt(values[0]), int(n[0]))),
+    "t": lambda values, n: of_t(values[0], n),
+    "t_less": lambda values, n: float(scipy.stats.t.cdf(values[0], n[0] - 1)),
+    "d": of_d,
+    "slope": of_slope,
+    "means": of_means,
+    "rank_sum": lambda values, n: of_rank_sum(values[0], n),
+    "fisher": of_shares,
+}
+
+
+def p_range(test: Entry) -> tuple[float, float]:
+    """The smallest and the largest p that the printed values, being rounded, can stand for."""
+    halves = [0.5 * 10.0**-places for places in test.decimals[:].tolist()]
+    ends = [
+        (value - half, value, value + half)
+        for value, half in zip(test["values"][:].astype(float).tolist(), halves, strict=True)
+    ]
+    n, p = test.n[:].astype(float).tolist(), KINDS[test.kind]
+    found = [p(corner, n) for corner in itertools.product(*ends)]
+    return min(found), max(found)
+
+
+def stars(p: float) -> str:
+    return next((word for bound, word in STARS.items() if p < bound), NONE)
+
+
+def printed_or_implied_p(test: Entry) -> str:
+    """What is printed of p, where the printed statistic can give it; else what it gives."""
+    low, high = p_range(test)
+    printed: str = test.p
+    if printed.startswith(EQUAL):
+        places = len(printed.rpartition(".")[2])
+        half = 0.5 * 10.0**-places * (1 + 1e-9)
+        stands = low - half <= float(printed.removeprefix(EQUAL)) <= high + half
+    elif printed.startswith(BELOW):
+        stands = low < float(printed.removeprefix(BELOW))
+    else:
+        found = [stars(p) for p in (low, high)]
+        return printed if printed in found else found[0]
+    return printed if stands else f"{EQUAL}{low:.2g} or more"
+
+
+OF_TEST: Rules = {"given": printed_or_implied_p, "smallest": lambda test: p_range(test)[0]}
+DOCUMENTS = {"tests": Document(PRINTED, {"*": OF_TEST}, places={}, shows=False)}

@@ -1,0 +1,66 @@
+"""Transcribe upstream's result files into the tidy tables of `published/`."""
+
+import csv
+import io
+import itertools
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from layerwise.engine.published import HEADER, Value, leaves, pointer
+from layerwise.errors import LayerwiseError
+from layerwise.papers.shared.names.result_files import DATASET, PROMPTS, TABLES
+
+
+def transcribe(read_file: Callable[[str], bytes]) -> dict[str, str]:
+    """Text of every table of `TABLES`, from the bytes of upstream's files by their paths."""
+    tables = {}
+    for table, files in TABLES.items():
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(HEADER)
+        for file in files:
+            for key, value in _facts(file, _parse_file(file, read_file(file))):
+                writer.writerow([file, key, json.dumps(value)])
+        tables[table] = text.getvalue()
+    return tables
+
+
+def check_tables(folder: Path, tables: Mapping[str, str]) -> None:
+    """Compare the committed tables with freshly transcribed ones, number by number."""
+    for name, text in tables.items():
+        committed = (folder / name).read_text(encoding="utf-8").splitlines()
+        pairs = itertools.zip_longest(committed, text.splitlines())
+        for line, (have, want) in enumerate(pairs, start=1):
+            if have != want:
+                raise LayerwiseError(
+                    f"{folder / name}, line {line}: the table says {have!r}, upstream's file "
+                    f"says {want!r}; transcribe it again"
+                )
+
+
+def _parse_file(file: str, content: bytes) -> Any:
+    """JSON as it is; CSV as a list of rows by column name, numbers and booleans parsed."""
+    if not file.endswith(".csv"):
+        return json.loads(content)
+
+    def cell(text: str) -> Any:
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError:
+            return {"True": True, "False": False}.get(text, text)
+
+    rows = csv.DictReader(io.StringIO(content.decode("utf-8")))
+    return [{name: cell(text) for name, text in row.items()} for row in rows]
+
+
+def _facts(file: str, document: Any) -> Iterator[tuple[str, Value]]:
+    if file == DATASET:
+        for category, entry in document.items():
+            yield pointer(category, "n_pairs"), len(entry["pairs"])
+    elif file == PROMPTS:
+        for study, entry in document.items():
+            yield pointer(study, "n_prompts"), len(entry["prompts"])
+    else:
+        yield from leaves("", document)

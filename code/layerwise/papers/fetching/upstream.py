@@ -1,0 +1,231 @@
+"""The published repository: fetch its statement pairs, prompts and result files, verified.
+
+Every file is compared with the sha256 of `published/registry.csv`. A mirror (a folder or an
+address, by argument or by the environment variable LAYERWISE_MIRROR) can stand in for upstream.
+`prompts.json` is no file of upstream: it is made from the notebooks that
+`published/prompt_sets.csv` lists, in one canonical form, so that a mirror that holds it gives the
+same bytes.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from layerwise.engine.published import read_table
+from layerwise.errors import LayerwiseError
+from layerwise.files import is_file, is_folder, is_there, sha256_of, together
+from layerwise.home import checkout, of_code
+from layerwise.papers.fetching.mirrors import (
+    MIRROR_VARIABLE,
+    Mirror,
+    MissingFile,
+    Pin,
+    open_mirror,
+    read,
+)
+from layerwise.papers.fetching.notebooks import NotebookPrompts, prompts_document
+from layerwise.papers.shared.names.result_files import DATASET, PROMPTS
+from layerwise.progress import run_within
+
+COMMIT = "e3c7f94beb01a75e6774173ee3beeff3806d209c"
+ADDRESS = f"https://raw.githubusercontent.com/buk81/uniformity-asymmetry/{COMMIT}/"
+
+DATA_FILES = (DATASET, PROMPTS)
+PAPERS = "papers"  # in place of a file: what the papers used
+PUBLISHED = of_code() / "published"
+RETRIES = 3
+DEADLINE = 600  # seconds for all files together, however slowly the bytes drip
+
+
+class Registry(NamedTuple):
+    """Pins by path in the upstream repository, and where the prompts stand."""
+
+    pins: dict[str, Pin]
+    prompt_sets: tuple[NotebookPrompts, ...]
+
+
+def read_registry(folder: Path = PUBLISHED) -> Registry:
+    """Read `registry.csv` (path, sha256, bytes) and `prompt_sets.csv` of `folder`.
+
+    Raises:
+        LayerwiseError: if a table is missing or has other columns, a path leads out of the
+            repository that it is in or is there twice, a hash or a size is none, or what the
+            pipeline fetches has no pin.
+    """
+    table, pins = folder / "registry.csv", dict[str, Pin]()
+    for line, (path, sha256, size) in read_table(table, ("path", "sha256", "bytes")):
+        place = f"{table}, line {line}"
+        _require_path(place, path)
+        if path in pins:
+            raise LayerwiseError(f"{place}: a file has one pin, {path!r} has two; remove one")
+        if not re.fullmatch(r"[1-9][0-9]{0,11}", size):
+            raise LayerwiseError(
+                f"{place}: a size in bytes must be a whole number, found {size!r:.40}; "
+                "restore the table"
+            )
+        pins[path] = Pin(_hash(place, sha256), int(size))
+    if missing := [name for name in DATA_FILES if name not in pins]:
+        raise LayerwiseError(
+            f"{table}: {' and '.join(DATA_FILES)} must have a pin each, {missing[0]} has none; "
+            "restore the table"
+        )
+    return Registry(pins, tuple(_prompt_sets(folder / "prompt_sets.csv")))
+
+
+def _prompt_sets(table: Path) -> Iterator[NotebookPrompts]:
+    """The studies whose prompts stand in a notebook, each once."""
+    studies = set()
+    for line, row in read_table(table, NotebookPrompts._fields):
+        place, one = f"{table}, line {line}", NotebookPrompts(*row)
+        _require_path(place, one.notebook)
+        _hash(place, one.sha256)
+        if one.study in studies:
+            raise LayerwiseError(
+                f"{place}: a study has one set of prompts, {one.study!r:.80} has two; remove one"
+            )
+        studies.add(one.study)
+        yield one
+
+
+def _require_path(place: str, path: str) -> None:
+    if not path.isprintable() or "\\" in path or {"", ".", ".."} & set(path.split("/")):
+        raise LayerwiseError(
+            f"{place}: a file's path is relative to the upstream repository and without `..`, "
+            f"found {path!r:.80}; correct the table"
+        )
+
+
+def _hash(place: str, sha256: str) -> str:
+    if not re.fullmatch(r"[0-9a-f]{64}", sha256):
+        raise LayerwiseError(
+            f"{place}: a sha256 must be 64 hexadecimal digits, found {sha256!r:.80}; "
+            "restore the table"
+        )
+    return sha256
+
+
+def fetch(
+    target: Path,
+    mirror: str | Path | None = None,
+    *,
+    published: Path = PUBLISHED,
+    retries: int = RETRIES,
+) -> None:
+    """Put `dataset.json` and `prompts.json` into the folder `target`, whole and verified.
+
+    Nothing is downloaded where both are there already; nothing is written unless both came whole.
+
+    Args:
+        mirror: a folder or an http(s) address laid out like upstream; by default the environment
+            variable LAYERWISE_MIRROR, else upstream itself.
+        published: the folder of `registry.csv` and `prompt_sets.csv`.
+
+    Raises:
+        LayerwiseError: distinct for no network, a missing file, a cut transfer and wrong bytes.
+    """
+    if is_there(target) and not is_folder(target):
+        raise LayerwiseError(f"{target}: the data go into a folder, this is a file; move it away")
+    registry = read_registry(published)
+    if all(_is_whole(target / name, registry.pins[name]) for name in DATA_FILES):
+        return
+    contents = _read(DATA_FILES, mirror, registry, retries)
+    with together(target) as part:
+        for name, content in zip(DATA_FILES, contents, strict=True):
+            (part / name).write_bytes(content)
+
+
+def papers_folder() -> Path:
+    """The folder of the papers' texts: `data` in a checkout, elsewhere one in the user's cache."""
+    if root := checkout():
+        return root / "data"
+    import platformdirs
+
+    return platformdirs.user_cache_path("layerwise") / "papers"
+
+
+def own_or_papers(given: Any, name: str) -> Any:
+    """The path that a text is; for `papers` that of the pinned file, fetched if it is not there.
+
+    What is no text, a path or the contents of a file, stays what it is.
+    """
+    if not isinstance(given, str):
+        return given
+    if given == PAPERS:
+        fetch(folder := papers_folder())
+        return folder / name
+    return Path(given)
+
+
+def verify_data(folder: Path, *, published: Path = PUBLISHED) -> None:
+    """Check that `folder` holds the pinned `dataset.json` and `prompts.json`."""
+    registry = read_registry(published)
+    for name in DATA_FILES:
+        path = folder / name
+        if not is_file(path):
+            raise LayerwiseError(f"{path}: the data are not here; run `layerwise fetch`")
+        if not _is_whole(path, registry.pins[name]):
+            raise LayerwiseError(
+                f"{path}: the data must be the pinned ones with sha256 "
+                f"{registry.pins[name].sha256}, found {sha256_of(path)}; run `layerwise fetch`"
+            )
+
+
+def result_file(
+    path: str,
+    mirror: str | Path | None = None,
+    *,
+    published: Path = PUBLISHED,
+    retries: int = RETRIES,
+) -> bytes:
+    """Verified bytes of one published file, by its path in the upstream repository."""
+    registry = read_registry(published)
+    if path not in registry.pins:
+        raise LayerwiseError(
+            f"{path}: no published file of this name in {published / 'registry.csv'}; "
+            "check the path or pin the file there"
+        )
+    return _read([path], mirror, registry, retries)[0]
+
+
+def _read(
+    paths: Sequence[str], mirror: str | Path | None, registry: Registry, retries: int
+) -> list[bytes]:
+    name = mirror or os.environ.get(MIRROR_VARIABLE)
+    source = open_mirror(str(name or ADDRESS))
+
+    def one(path: str) -> bytes:
+        if path == PROMPTS and not name:
+            return _prompts(source, registry, retries)
+        try:
+            return read(source, path, registry.pins[path], retries)
+        except MissingFile:
+            if path != PROMPTS:
+                raise
+            return _prompts(source, registry, retries)  # a plain copy has the notebooks only
+
+    return run_within(
+        DEADLINE,
+        f"upstream or its mirror took more than {DEADLINE} seconds; try again later, or name "
+        f"another mirror with --mirror or {MIRROR_VARIABLE}",
+        lambda: list(map(one, paths)),
+    )
+
+
+def _prompts(source: Mirror, registry: Registry, retries: int) -> bytes:
+    try:
+        content = prompts_document(
+            registry.prompt_sets,
+            lambda entry: read(source, entry.notebook, Pin(entry.sha256), retries),
+        )
+    except MissingFile as absent:
+        raise LayerwiseError(
+            f"{source}: it holds neither {PROMPTS} nor all the notebooks that it is made from "
+            f"({absent})"
+        ) from None
+    return registry.pins[PROMPTS].check(f"{PROMPTS}, made from the notebooks", content)
+
+
+def _is_whole(path: Path, pin: Pin) -> bool:
+    return is_file(path) and sha256_of(path) == pin.sha256

@@ -1,0 +1,257 @@
+"""The questions of Paper 1: asymmetry by category."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from layerwise.engine.derivation import Rule
+from layerwise.engine.evidence import Entry, Evidence
+from layerwise.engine.published import NotMeasured
+from layerwise.engine.questions.question import OF_MEAN, PUBLISHED, THE_PAIRS, Question, Range
+from layerwise.papers.paper1.rules.calibration import BAND, BOUND, MODELS, PASS_BELOW
+from layerwise.papers.paper1.rules.calibration import PARITY as PROMISED
+from layerwise.papers.paper1.rules.output_correlation import ua as ua_of_rerun
+from layerwise.papers.shared.names.categories import FACTS, NUMERIC
+from layerwise.papers.shared.names.models import READER, SLUG
+from layerwise.papers.shared.names.result_files import UA_FILES, WORDS
+from layerwise.papers.shared.questions.choices import is_of_reader, measured_choices
+from layerwise.papers.shared.questions.states import STATES
+from layerwise.papers.shared.rules.categories import asymmetry, categories, n_categories
+from layerwise.statistics.estimates import (
+    Estimate,
+    of_effect,
+    of_mean,
+    of_moments,
+    of_share,
+    without_interval,
+)
+
+PREFERENCES_OF_READER = UA_FILES[SLUG]  # where a reader's cosines and preferences stand
+
+
+# --- categories -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Categories:
+    """The cosines by category of one model."""
+
+    name: str
+    file: Entry
+
+    @property
+    def evidence(self) -> Evidence:
+        return self.file.evidence
+
+    def neutral(self) -> dict[str, float]:
+        """UA by neutral category."""
+        return self.asymmetries(self.neutral_names())
+
+    def neutral_names(self) -> list[str]:
+        return [name for name in categories(self.file) if name != NUMERIC]
+
+    def asymmetries(self, names: Iterable[str]) -> dict[str, float]:
+        return {name: asymmetry(self.file[name]) for name in names}
+
+
+def paper_1_models(e: Evidence) -> dict[str, Categories]:
+    """The four models of Paper 1, or the reader's."""
+    if is_of_reader(e):
+        return {READER: Categories(READER, e[PREFERENCES_OF_READER])}
+    return {model: Categories(model, e[file]) for model, file in MODELS.items()}
+
+
+def of_ua(values: Mapping[str, float], where: str = "") -> Estimate:
+    """Mean UA over categories; of one category without an interval."""
+    return of_mean(list(values.values()), "categories", where=where)
+
+
+def effect(values: Mapping[str, float], where: str = "") -> Estimate:
+    """Cohen's d of UA over categories."""
+    return of_effect(np.array(list(values.values())), "categories", where=where)
+
+
+OfCategories = Callable[[Mapping[str, float]], Estimate]
+
+
+def without_each(m: Categories, of: OfCategories) -> dict[str, Rule]:
+    """The same estimate without each neutral category in turn; each reads its own."""
+    names = m.neutral_names()
+    if len(names) < 3:
+        raise NotMeasured(f"{len(names)} categories leave too few when one goes")
+
+    def without(left_out: str) -> Estimate:
+        return of(m.asymmetries([name for name in names if name != left_out]))
+
+    return {name: partial(without, name) for name in names}
+
+
+def second_run(m: Categories) -> dict[str, float]:
+    """UA by neutral category in the supplement's run; a reader has none."""
+    return rerun_of(m, m.neutral_names())
+
+
+def mean_under(choice: str) -> Rule:
+    """Mean UA of the neutral categories in another reading of the states."""
+
+    def rule(m: Categories) -> Estimate:
+        test = measured_choices(m.evidence, m.name).calibration
+        if choice not in test:
+            raise NotMeasured(f"the reading {choice} is the same in every category")
+        n = n_categories(m.file) - 1
+        return of_moments(test[choice].mean, test[choice].spread, n, "categories")
+
+    return rule
+
+
+# --- words of the pairs ---------------------------------------------------------------------------
+
+NEARLY_ALL = 0.95  # of the pairs: one in twenty may break a promise
+
+
+@dataclass(frozen=True)
+class Words:
+    """Words of both sides of every pair, by category of the neutral statements."""
+
+    file: Entry
+
+    def gaps(self, names: Iterable[str]) -> list[float]:
+        """Difference over the longer side, of each pair."""
+        return [
+            abs(pair.a - pair.b) / max(pair.a, pair.b) for name in names for pair in self.file[name]
+        ]
+
+    def gaps_of_sides(self) -> list[float]:
+        """The same of the sums over the sides of each category."""
+        sums = [
+            (sum(pair.a for pair in pairs), sum(pair.b for pair in pairs))
+            for pairs in self.file.values()
+        ]
+        return [abs(a - b) / max(a, b) for a, b in sums]
+
+
+def texts(e: Evidence) -> dict[str, Words]:
+    """The papers' statements; a reader's own promise nothing."""
+    return {} if is_of_reader(e) else {THE_PAIRS: Words(e[WORDS])}
+
+
+def keeping(gaps: Iterable[float], unit: str) -> Estimate:
+    return of_share([gap <= PROMISED for gap in gaps], unit)
+
+
+def parity_without_each(words: Words) -> dict[str, Rule]:
+    def without(left_out: str) -> Estimate:
+        return keeping(words.gaps([name for name in words.file if name != left_out]), "pairs")
+
+    return {name: partial(without, name) for name in words.file}
+
+
+PARITY = Question(
+    "word_parity",
+    1,
+    "At least 19 of 20 neutral pairs keep to the word counts asked for, ±20%.",
+    "share of the neutral pairs within the bound",
+    "pairs",
+    texts,
+    {
+        PUBLISHED: lambda words: keeping(words.gaps(words.file), "pairs"),
+        "sides": lambda words: keeping(words.gaps_of_sides(), "categories"),
+        "category_out": parity_without_each,
+    },
+    Range(above=NEARLY_ALL),
+)
+NEUTRAL = (
+    Question(
+        "calibration",
+        1,
+        "On neutral statements the asymmetry is near zero, within ±0.015.",
+        "mean UA of the neutral categories",
+        "categories",
+        paper_1_models,
+        {
+            PUBLISHED: lambda m: of_ua(m.neutral()),
+            "lifestyle": lambda m: of_ua(m.asymmetries(["lifestyle"])),
+            "category_out": lambda m: without_each(m, of_ua),
+            "rerun": lambda m: of_ua(second_run(m)),
+            **{choice: mean_under(choice) for choice in STATES},
+        },
+        Range(-BAND, BAND),
+        OF_MEAN,
+    ),
+    Question(
+        "calibration_effect",
+        1,
+        "The effect size over the neutral categories is under 0.3, as a Pass requires.",
+        "Cohen's d of UA over the neutral categories",
+        "categories",
+        paper_1_models,
+        {
+            PUBLISHED: lambda m: effect(m.neutral()),
+            "category_out": lambda m: without_each(m, effect),
+            "rerun": lambda m: effect(second_run(m)),
+        },
+        Range(-PASS_BELOW, PASS_BELOW),
+    ),
+)
+
+
+def of_one_category(name: str) -> Rule:
+    """UA of a category, of which no interval was published."""
+
+    def rule(m: Categories) -> Estimate:
+        if name not in categories(m.file):
+            raise NotMeasured(f"there is no category {name}")
+        return of_ua(m.asymmetries([name]))
+
+    return rule
+
+
+def facts_over_others(asymmetries: Mapping[str, float]) -> Estimate:
+    """|UA| of the scientific facts, less the largest of the other categories."""
+    if FACTS not in asymmetries:
+        raise NotMeasured(f"there is no category {FACTS}")
+    sizes = {name: abs(ua) for name, ua in asymmetries.items()}
+    facts = sizes.pop(FACTS)
+    largest = max(sizes, key=sizes.__getitem__)
+    return without_interval(facts - sizes[largest], 1, "categories", f"next: {largest}")
+
+
+def rerun_of(m: Categories, names: Iterable[str]) -> dict[str, float]:
+    if m.name == READER:
+        raise NotMeasured("a second run was not measured")
+    return {name: ua_of_rerun(m.file, m.name, name) for name in names}
+
+
+SINGLE = (
+    Question(
+        "numeric",
+        1,
+        "On numeric facts the asymmetry is strong and negative, below -0.14.",
+        "UA of the numeric facts",
+        "categories",
+        paper_1_models,
+        {
+            PUBLISHED: of_one_category(NUMERIC),
+            "rerun": lambda m: of_ua(rerun_of(m, [NUMERIC])),
+        },
+        Range(below=-BOUND),
+    ),
+    Question(
+        "facts_largest",
+        1,
+        "The asymmetry of scientific facts is the model's largest.",
+        "|UA| of the facts less the largest other",
+        "categories",
+        paper_1_models,
+        {
+            PUBLISHED: lambda m: facts_over_others(m.asymmetries(categories(m.file))),
+            "rerun": lambda m: facts_over_others(rerun_of(m, categories(m.file))),
+        },
+        Range(above=0.0),
+    ),
+)
+
+
+QUESTIONS = (PARITY, *NEUTRAL, *SINGLE)

@@ -1,0 +1,1 @@
+"""The rules of Paper 1, a module per analysis."""

@@ -1,0 +1,262 @@
+"""Paper 2: UA and preference over the categories and over random bins."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from layerwise.papers.across.rules.depth_curves import BINS, CATEGORIES
+from layerwise.papers.shared.names.categories import category_name
+from layerwise.present.figures import style
+from layerwise.present.figures.numbers import Numbers
+
+MOST_NAMED = 21  # categories: more rows do not fit on a page
+POOLINGS = ("mean_pooled", "last_token", "first_token")
+Points = dict[str, tuple[float, float]]  # UA and preference by category
+
+
+# --- the headline correlation -------------------------------------------------------------------
+
+
+def validation(numbers: Numbers) -> Figure:
+    """UA against preference over the categories, and r without each of them (notebook 003).
+
+    Left: a point per category, with the marker that it has on the right; the grey bar at the foot
+    is the 95% interval of the mean UA. Right: r over the others when one category is left out, with
+    its 95% interval (Fisher's). Red: the category whose loss changes r most.
+    """
+    keys = ("_global_stats/ua_output_correlation", "_without_one", "_interval")
+    documents = numbers.models("validation", *keys)
+    points = {model: _points(document) for model, document in documents.items()}
+    without = {model: _left_out(document) for model, document in documents.items()}
+    r = {model: of["_global_stats"]["ua_output_correlation"] for model, of in documents.items()}
+    first = next(iter(documents))
+    title = f"r over the categories is {_with_interval(r[first], documents[first]['_interval'])} "
+    title += f"in {numbers.names[first]}"
+    if without[first]:
+        name, found = next(iter(without[first].items()))
+        title += f", and {_with_interval(found['r'], found.get('interval'))} without {name}"
+    tallest = max(min(len(found), MOST_NAMED) for found in points.values())
+    height = max(2.0, 0.6 + 0.17 * tallest)
+    figure, panels = style.panels(numbers, title, height, n=2 * len(documents), columns=2)
+    for row, (model, document) in zip(panels.reshape(-1, 2), documents.items(), strict=True):
+        looks = _looks(points[model], without[model])
+        _scatter(row[0], document["_global_stats"], points[model], looks)
+        n = len(points[model])
+        # the name on a line of its own: a long one leaves no room for more
+        name = numbers.names[model]
+        row[0].set_title(f"{name}\nr = {style.signed(r[model])}, n = {n} categories")
+        _without(row[1], r[model], without[model], looks)
+    limits = [axes.get_xlim() for axes in panels[1::2]]
+    for axes in panels[1::2]:
+        axes.set_xlim(min(low for low, _ in limits), max(high for _, high in limits))
+    return figure
+
+
+def _with_interval(r: float, ends: Sequence[float] | None) -> str:
+    if not ends:
+        return style.signed(r, 2)
+    low, high = (style.signed(end, 2) for end in ends)
+    return f"{style.signed(r, 2)} [{low}, {high}]"
+
+
+def _points(document: Mapping[str, Any]) -> Points:
+    return {
+        category_name(name): (of["asymmetry"], of["output_preference"])
+        for name, of in document.items()
+        if not name.startswith("_")
+    }
+
+
+def _left_out(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """r over the other categories, the one that changes it most first; none of under three."""
+    whole = document["_global_stats"]["ua_output_correlation"]
+    others = {category_name(name): of for name, of in document["_without_one"].items()}
+    return dict(sorted(others.items(), key=lambda item: -abs(item[1]["r"] - whole)))
+
+
+def _looks(points: Points, without: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """A marker per category, in another colour when they begin again; red for the influential."""
+    colours = (style.BLUE, style.GREEN, style.PURPLE)
+    kept = list(without or points)[:MOST_NAMED]
+    looks = {
+        name: {"marker": style.MARKERS[number % 7], "color": colours[number // 7 % 3]}
+        for number, name in enumerate(kept)
+    }
+    return looks | {name: looks[name] | {"color": style.RED} for name in list(without)[:1]}
+
+
+def _scatter(
+    axes: Axes, whole: Mapping[str, Any], points: Points, looks: Mapping[str, dict[str, Any]]
+) -> None:
+    foot = axes.get_xaxis_transform()
+    look: dict[str, Any] = {"color": style.GREY, "transform": foot, "linewidth": 2}
+    axes.hlines(0.03, *whole["bootstrap_95ci"], **look)
+    axes.plot(whole["mean_asymmetry"], 0.03, marker="|", markersize=9, **look)
+    for name, at in points.items():
+        look = looks.get(name, {"marker": ".", "color": style.BLUE})
+        axes.plot(*at, linestyle="none", label=name, **look)
+    low, high = axes.get_ylim()
+    axes.set_ylim(bottom=low - 0.12 * (high - low))  # room for the bar at the foot
+    axes.axvline(0, **style.REFERENCE)
+    axes.axhline(0, **style.REFERENCE)
+    axes.set(xlabel="UA (cosine, no unit)", ylabel="mean preference (nats)")
+
+
+def _without(
+    axes: Axes,
+    whole: float,
+    without: Mapping[str, Mapping[str, Any]],
+    looks: Mapping[str, dict[str, Any]],
+) -> None:
+    names = list(looks)
+    style.category_axis(axes, names)
+    for row, name in enumerate(names):
+        if name in without:
+            if ends := without[name].get("interval"):
+                axes.hlines(row, *ends, color=looks[name]["color"], linewidth=1)
+            axes.plot(without[name]["r"], row, **looks[name])
+        else:
+            axes.plot(0, row, **looks[name])
+    if without:
+        axes.axvline(whole, **style.REFERENCE)
+        axes.axvline(0, color=style.GREY, linewidth=0.8)
+        # from the right edge on, over the names of the categories, whatever their length
+        axes.set_title("r without one category (dashed: with all)", loc="right")
+        axes.set_xlabel("r over the others")
+    else:
+        axes.set_title("too few categories to leave one out")
+        axes.set_xticks([])
+
+
+# --- by layer -----------------------------------------------------------------------------------
+
+
+def layers(numbers: Numbers) -> Figure:
+    """r of UA and preference over the categories, by layer and by pooling (notebook 001).
+
+    Left: r with its bootstrap interval; dotted where its sign changes. Right: r of three poolings
+    at the last layer.
+    """
+    keys = ("layer_results", "n_categories", "ci_level", "drawn/n_excluding_zero")
+    model, document = numbers.model("category_bootstrap", *keys)
+    found = numbers.document("layers", model, "strategies/mean_pooled", "summary/sign_changes")
+    results = document["layer_results"]
+    title = f"Over {document['n_categories']} categories the interval of r excludes zero at "
+    title += f"{document['drawn']['n_excluding_zero']} of {len(results)} layers"
+    remark = f"Bars: {document['ci_level']:.0%} intervals; \u00d7: the interval includes zero. "
+    remark += f"{style.FINAL_NORM} {numbers.grey}"
+    shape: dict[str, Any] = {"columns": 2, "width_ratios": (3, 1), "sharey": True}
+    figure, row = style.panels(numbers, title, 2.5, remark, **shape)
+    for change in found["summary"]["sign_changes"]:
+        middle = (change["layer_before"] + change["layer_after"]) / 2
+        row[0].axvline(middle, color=style.GREY, linestyle=":", linewidth=0.8)
+    style.intervals_by_layer(row[0], results)
+    row[0].set(ylim=(-1.05, 1.05), ylabel="r(asymmetry, preference)")
+    row[0].set_title(f"{numbers.names[model]}, n = {document['n_categories']} categories")
+    _poolings(row[1], found["strategies"])
+    style.draw_papers_curves(numbers, {CATEGORIES: row[0]}, max(map(int, results)))
+    return figure
+
+
+def _poolings(axes: Axes, strategies: Mapping[str, Mapping[str, float | None]]) -> None:
+    """A first token that is always BOS has one state for all statements, hence no r.
+
+    A pooling that was not measured is left out.
+    """
+    names = [name for name in POOLINGS if name in strategies]
+    for place, name in enumerate(names):
+        r = strategies[name]["correlation"]
+        if r is not None:
+            axes.plot(place, r, marker="o", color=style.BLUE)
+        word, at = ("no r", 0.0) if r is None else (style.signed(r, 2), r)
+        side = 1 if at < 0 else -1
+        axes.annotate(word, (place, at), (0, 9 * side), textcoords="offset points", ha="center",
+                      va="center")  # fmt: skip
+    axes.set_xticks(range(len(names)), [name.replace("_", "\n") for name in names])
+    axes.set_xlim(-0.6, len(names) - 0.4)
+    axes.axhline(0, **style.REFERENCE)
+    axes.set_title("last layer, by pooling")
+
+
+def bins(numbers: Numbers) -> Figure:
+    """r over the categories and over random bins of pairs, by layer (notebook 000).
+
+    Bars are bootstrap intervals; where the sweep over the number of bins was kept, its mean r as
+    well.
+    """
+    keys = ("bootstrap_results", "original_results", "comparison/new_sig_layers", "k_bins")
+    model, document = numbers.model("bins", *keys)
+    n, k = document["comparison"]["original_n"], document["k_bins"]
+    series = {f"{n} categories": "original_results", f"{k} random bins": "bootstrap_results"}
+    clear = {of: document["comparison"][f"{of}_sig_layers"] for of in ("original", "new")}
+    sweep = document.get("results_by_k") or {}
+    title = f"Over {k} random bins the interval of r excludes zero at {clear['new']} of "
+    title += f"{len(document['bootstrap_results'])} layers, over {n} categories at "
+    title += f"{clear['original']}"
+    shape: dict[str, Any] = {"columns": 3 if sweep else 2, "sharey": True}
+    remark = f"{numbers.names[model]}. {style.HOLDS_ZERO} {style.FINAL_NORM} {numbers.grey}"
+    figure, row = style.panels(numbers, title, 2.7, remark, **shape)
+    for axes, (name, place) in zip(row, series.items(), strict=False):
+        style.intervals_by_layer(axes, document[place], most=5 if sweep else 10)
+        axes.set_title(f"n = {name}")
+    row[0].set(ylim=(-1.05, 1.05), ylabel="r(asymmetry, preference)")
+    for number, bins_of in enumerate(sorted(sweep, key=int)):
+        layers = style.layers_of(sweep[bins_of])
+        means = [sweep[bins_of][str(layer)]["r_mean"] for layer in layers]
+        row[2].plot(layers, means, markersize=3.5, label=f"k = {bins_of}", **style.look(number))
+        style.layer_axis(row[2], layers, most=5)
+        row[2].axhline(0, **style.REFERENCE)
+        row[2].set_title(f"mean r of {document['n_permutations']} binnings")
+    if sweep:
+        style.legend_below(figure, len(sweep))
+    last = max(map(int, document["bootstrap_results"]))
+    style.draw_papers_curves(numbers, {CATEGORIES: row[0], BINS: row[1]}, last)
+    return figure
+
+
+def scaling(numbers: Numbers) -> Figure:
+    """r of UA and preference over the categories by depth, for several models (notebook 002).
+
+    A panel per model, with Fisher's 95% interval of each r; red: its largest r.
+    """
+    document = numbers.document("scaling", "family", "models", "summary", "drawn/intervals")
+    models = numbers.having("scaling", document["models"], "layer_results", "n_layers")
+    _, categories = numbers.model("category_bootstrap", "n_categories")
+    drawn = document["drawn"]
+    title = f"At the last layer r is negative in {drawn['n_negative_at_end']} of "
+    title += f"{drawn['n_models']} models, its interval below zero in {drawn['n_clear_at_end']}; "
+    title += f"{drawn['n_with_positive']} have a layer with positive r, "
+    title += f"{drawn['n_clear_positive']} with its interval above zero"
+    remark = f"n = {categories['n_categories']} categories. Bars: 95% intervals (Fisher's); "
+    remark += f"\u00d7: the interval includes zero. Red: the largest r. {style.FINAL_NORM}"
+    shape: dict[str, Any] = {"n": len(models), "columns": 2, "sharey": True}
+    figure, panels = style.panels(numbers, title, 1.9, remark, **shape)
+    peaks = {row["model"]: row["max_pos_layer"] for row in document["summary"]}
+    for axes, (model, of) in zip(panels, models.items(), strict=True):
+        rows = _tests(of["layer_results"], drawn["intervals"].get(model, {}))
+        style.intervals_by_layer(axes, rows)
+        if (peak := peaks.get(model)) is not None:
+            at = style.interval(rows[str(peak)])
+            axes.plot(peak, at[0], "x" if at[3] else "o", color=style.RED, zorder=4, ms=7, mew=2)
+        axes.set_title(model)
+    for axes in panels[::2]:
+        axes.set_ylabel("r(asymmetry,\npreference)")
+    panels[0].set_ylim(-1.05, 1.05)
+    return figure
+
+
+def _tests(
+    layers: Mapping[str, Mapping[str, float]], intervals: Mapping[str, Sequence[float]]
+) -> dict[str, dict[str, Any]]:
+    """r of every layer that has an interval, as the files on intervals have it."""
+    return {
+        layer: {
+            "r": layers[layer]["correlation"],
+            "ci_lower": low,
+            "ci_upper": high,
+            "includes_zero": low <= 0 <= high,
+        }
+        for layer, (low, high) in intervals.items()
+    }

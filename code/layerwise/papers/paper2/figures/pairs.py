@@ -1,0 +1,135 @@
+"""Paper 2: correlations over the pairs, by layer."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from layerwise.engine.questions.question import PUBLISHED, YES
+from layerwise.engine.questions.table import words
+from layerwise.papers.shared.names.curves import METRIC
+from layerwise.present.figures import style
+from layerwise.present.figures.numbers import Numbers
+
+METRICS = {
+    "centroid_asymmetry": "own centroid",
+    "cross_centroid": "other framing's centroid",
+    "within_pair_sim": "similarity within a pair",
+    "knn_density_asymmetry": "density of neighbours",
+    "margin_asymmetry": "distance to the midpoint",
+}
+# document, analysis, where its results stand, and whether they are by metric
+CURVES = (
+    ("pythia-6p9b", "pairs", "results", True),
+    ("llama-3p1-8b", "cross_model", "pair_level_results", True),
+    ("apertus-8b", "cross_model", "results", False),
+    ("gemma-2b", "cross_model", "results", False),
+)
+INSTRUCT = "llama-3p1-8b-instruct"
+RANGE = (-0.8, 0.8)
+
+
+def pairs(numbers: Numbers) -> Figure:
+    """Five pair-level metrics against preference, by layer (the pair-level notebook).
+
+    r with its bootstrap interval; red where r has opposite signs at the first layer and the last.
+    """
+    keys = ("results", "n_pairs", "metrics_tested", "drawn/turning", "drawn/turning_clearly")
+    model, document = numbers.model("pairs", *keys)
+    metrics, results = document["metrics_tested"], document["results"]
+    layers = style.layers_of(results)
+    first, last = layers[0], layers[-1]
+    turning = document["drawn"]["turning"]
+    clear = len(document["drawn"]["turning_clearly"])
+    title = f"r of {len(metrics)} measures and preference at layer {last}"
+    if first != last:
+        title = f"In {len(turning)} of {len(metrics)} measures r has opposite signs at layers "
+        title += f"{first} and {last}, in {clear} with both intervals excluding zero"
+    remark = f"{numbers.names[model]}, n = {document['n_pairs']} pairs. {style.HOLDS_ZERO} "
+    remark += f"{style.FINAL_NORM} {numbers.grey}"
+    shape: dict[str, Any] = {"n": len(metrics), "columns": 3, "sharey": True}
+    figure, panels = style.panels(numbers, title, 2.0, remark, **shape)
+    for axes, metric in zip(panels, metrics, strict=True):
+        of_metric = {layer: row[metric] for layer, row in results.items()}
+        colour = style.RED if metric in turning else style.BLUE
+        style.intervals_by_layer(axes, of_metric, colour)
+        axes.set_title(METRICS.get(metric, metric))
+    for axes in panels[::3]:
+        axes.set_ylabel("r(measure, preference)")
+    panels[0].set_ylim(-1, 1)
+    style.draw_papers_curves(numbers, dict(zip(metrics, panels, strict=True)), last)
+    return figure
+
+
+def layer_curves(numbers: Numbers) -> Figure:
+    """r of centroid asymmetry and preference over pairs, by layer (Paper 2, figure 1).
+
+    Bootstrap intervals of every layer. Red: the mean r of the late layers, on which the paper's
+    late inversion rests, with its 95% interval over the pairs.
+    """
+    found = {
+        name: numbers.statistics.get(analysis, {}).get(name, {}).get(place, {})
+        for name, analysis, place, _ in CURVES
+    }
+    there = numbers.having("pairs and cross_model", {n: {"r": c} for n, c in found.items()}, "r")
+    late = {name: numbers.document("phases", name, "means/late", "partition") for name in there}
+    means = {name: document["means"]["late"] for name, document in late.items()}
+    drawn = numbers.document("phases", "paper", "drawn/n_models")["drawn"]
+    title = f"Mean r of the late layers is negative in {drawn['n_negative_late']} of "
+    title += f"{drawn['n_models']} models"
+    asked = _of_the_four(numbers, there)
+    if asked["models"]:
+        title += f", its interval below zero in {words(asked)[PUBLISHED][YES]}"
+    first = next(iter(means))
+    title += f"; in {numbers.names[first]} it is {style.signed(means[first])}"
+    remark = f"{style.HOLDS_ZERO} {style.FINAL_NORM}"
+    shape: dict[str, Any] = {"n": len(there), "columns": 2, "sharey": True}
+    figure, panels = style.panels(numbers, title, 2.2, remark, **shape)
+    curves = (entry for entry in CURVES if entry[0] in there)
+    for axes, (name, analysis, _, by_metric) in zip(panels, curves, strict=True):
+        rows = {n: row[METRIC] if by_metric else row for n, row in found[name].items()}
+        style.intervals_by_layer(axes, rows)
+        ends = list(map(int, late[name]["partition"]["late"].split("-")))
+        axes.hlines(means[name], *ends, color=style.RED, linewidth=2.5, zorder=4)
+        answer = asked["models"].get(name, {}).get(PUBLISHED)
+        if answer is not None and answer["low"] is not None:
+            field = answer["low"], answer["high"]
+            axes.fill_between(ends, *field, color=style.RED, alpha=0.2, linewidth=0, zorder=0.5)
+        n_pairs = numbers.document(analysis, name, "n_pairs")["n_pairs"]
+        late_mean = style.signed(means[name])
+        axes.set_title(f"{numbers.names[name]}, n = {n_pairs} pairs: late mean {late_mean}")
+    for axes in panels[::2]:
+        axes.set_ylabel("r(asymmetry, preference)")
+    panels[0].set_ylim(*RANGE)
+    return figure
+
+
+def _of_the_four(numbers: Numbers, names: Collection[str]) -> dict[str, Any]:
+    """The answers on the late mean of the models that are drawn; the table has others too."""
+    asked = numbers.statistics.get("questions", {}).get("late", {}).get("models", {})
+    return {"models": {name: of for name, of in asked.items() if name in names}}
+
+
+def template_comparison(numbers: Numbers) -> Figure:
+    """r over the pairs of the instruct model with and without chat template (Paper 2, figure 2).
+
+    Bootstrap intervals.
+    """
+    series = {name: f"results_{name}_template" for name in ("with", "without")}
+    keys = (*series.values(), "drawn/n_below_zero")
+    document = numbers.document("cross_model", INSTRUCT, *keys)
+    below = document["drawn"]["n_below_zero"]
+    n = len(document[series["with"]])
+    title = (
+        f"With the template the interval of r lies below zero at {below['with']} of {n} layers, "
+    )
+    title += f"without it at {below['without']}"
+    remark = f"{style.HOLDS_ZERO} {style.FINAL_NORM}"
+    figure, (axes,) = style.panels(numbers, title, 2.9, remark)
+    looks: Mapping[str, Any] = {"with": (style.BLUE, "o"), "without": (style.ORANGE, "s")}
+    for name, place in series.items():
+        style.intervals_by_layer(axes, document[place], *looks[name], label=f"{name} template")
+    axes.set(ylim=RANGE, ylabel="r(centroid asymmetry, preference)")
+    axes.set_title(f"{numbers.names[INSTRUCT]}, n = {document['n_pairs']} pairs")
+    style.legend_below(figure, 2)
+    return figure

@@ -1,0 +1,456 @@
+"""The questions of Paper 2: r over pairs, layers and categories."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from layerwise.engine.derivation import Rule
+from layerwise.engine.evidence import Entry, Evidence, by_layer
+from layerwise.engine.published import NotMeasured
+from layerwise.engine.questions.question import OF_R, PUBLISHED, Question, Range
+from layerwise.papers.paper2.rules.bins import n_bins
+from layerwise.papers.paper2.rules.pair_curves import CURVES, PairCurve
+from layerwise.papers.shared.names.curves import METRIC
+from layerwise.papers.shared.names.models import OWN, READER, SLUG
+from layerwise.papers.shared.names.result_files import BINS, BOOTSTRAP, PAIRS, SCALING, UA_FILES
+from layerwise.papers.shared.questions.choices import is_of_reader, measured_choices
+from layerwise.papers.shared.questions.states import STATES
+from layerwise.papers.shared.rules.categories import (
+    asymmetry,
+    categories,
+    ends,
+    n_categories,
+    r_over_categories,
+)
+from layerwise.statistics import phases
+from layerwise.statistics.correlation import MIN_POINTS, pearson_p
+from layerwise.statistics.estimates import Estimate, family_level, of_r, of_rank_series, of_series
+
+# --- curves over layers ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A curve of r over layers, and the name of its model."""
+
+    name: str
+    pairs: PairCurve
+
+    @property
+    def n(self) -> int:
+        return self.pairs.n_pairs
+
+    def choices(self) -> Entry:
+        """What was measured under the choices."""
+        return measured_choices(_evidence(self.pairs.source), self.name)
+
+    def under(self, choice: str) -> Entry:
+        """The curve as measured under a choice."""
+        found = self.choices()
+        if "curves" not in found:
+            raise NotMeasured("a curve needs three sampled layers with the last among them")
+        return found.curves[choice]
+
+
+def _evidence(source: Entry | Evidence) -> Evidence:
+    return source if isinstance(source, Evidence) else source.evidence
+
+
+def curves_of(e: Evidence) -> dict[str, Curve]:
+    """Of every model and condition of Paper 2, or of the reader's model.
+
+    Of a reader's curve that ends before the last layer no layer is a late one.
+    """
+    if is_of_reader(e):
+        whole = CURVES[SLUG].of(e)
+        to_the_end = whole.layers[-1] == e[SCALING].models[OWN].n_layers
+        enough = len(whole.layers) >= len(phases.PHASES)
+        return {READER: Curve(READER, whole)} if to_the_end and enough else {}
+    return {slug: Curve(slug, curve.of(e)) for slug, curve in CURVES.items()}
+
+
+def mean_over(curve: Curve, layers: list[int]) -> Estimate:
+    """Mean r of layers; its ends are the means of theirs, no nearer than the mean's own."""
+    if not layers:
+        raise NotMeasured("no sampled layer lies there")
+    r, intervals = curve.pairs.r(layers), curve.pairs.ends(layers)
+    low, high = (float(np.mean([one[side] for one in intervals.values()])) for side in (0, 1))
+    where = f"layers {phases.span(layers)}" if len(layers) > 1 else f"layer {layers[0]}"
+    return Estimate(phases.phase_mean(r, layers), low, high, curve.n, "pairs", where=where)
+
+
+def mean_by_category(curve: Curve, phase: str) -> Estimate:
+    """The same with intervals in which whole categories are drawn."""
+    layers = curve.pairs.phase(phase)
+    tests = [curve.choices().pairs_by_category[layer][METRIC] for layer in layers]
+    r, low, high = (
+        float(np.mean([test[key] for test in tests])) for key in ("r", "ci_lower", "ci_upper")
+    )
+    n = n_categories(curve.pairs.source)
+    return Estimate(r, low, high, n, "categories", where=f"layers {phases.span(layers)}")
+
+
+def fall(curve: Curve) -> Estimate:
+    """Late minus early mean r; ends as if both were wrong the same way, so never too near."""
+    early, late = (mean_over(curve, curve.pairs.phase(name)) for name in ("early", "late"))
+    low, high = late.low - early.high, late.high - early.low
+    return Estimate(late.value - early.value, low, high, curve.n, "pairs")
+
+
+def measured_fall(choice: str, unit: str = "pairs") -> Rule:
+    """The same under a choice, from resamples of all layers at once."""
+
+    def rule(curve: Curve) -> Estimate:
+        found = curve.under(choice)
+        r, parts = by_layer(found.r), phases.thirds_of_list(list(by_layer(found.r)))
+        early, late = (phases.phase_mean(r, parts[name]) for name in ("early", "late"))
+        n = curve.n if unit == "pairs" else n_categories(curve.pairs.source)
+        return Estimate(late - early, *ends(found.fall), n, unit)
+
+    return rule
+
+
+def extreme_layer(curve: Curve, layers: list[int], lowest: bool = True) -> Estimate:
+    """r of the layer where it is lowest (or highest)."""
+    r = curve.pairs.r(layers)
+    layer = (min if lowest else max)(r, key=r.__getitem__)
+    return at_layer(curve, layer)
+
+
+def at_layer(curve: Curve, layer: int) -> Estimate:
+    (interval,) = curve.pairs.ends([layer]).values()
+    r = curve.pairs.r([layer])[layer]
+    return Estimate(r, *interval, curve.n, "pairs", where=f"layer {layer}")
+
+
+def at_once(curve: Curve, layers: list[int], n_tests: int, lowest: bool = True) -> Estimate:
+    """The same layer with Fisher's interval at the level of a whole family of tests.
+
+    It is no narrower than the layer's own, which may be that of resamples.
+    """
+    found = extreme_layer(curve, layers, lowest)
+    of_all = of_r(found.value, curve.n, "pairs", family_level(n_tests), found.where)
+    return replace(of_all, low=min(of_all.low, found.low), high=max(of_all.high, found.high))
+
+
+def n_tests_of_pairs(curve: Curve) -> int:
+    """Layers times measures, of the one file that tests several."""
+    if curve.pairs.file != PAIRS:
+        raise NotMeasured("one measure was tested")
+    return sum(len(of_layer) for of_layer in curve.pairs.source.of(PAIRS).results.values())
+
+
+def measured_lowest(choice: str, unit: str = "pairs") -> Rule:
+    """The late layer where r is lowest, under a choice."""
+
+    def rule(curve: Curve) -> Estimate:
+        found = curve.under(choice)
+        r, late = by_layer(found.r), by_layer(found.late)
+        layer = min(late, key=r.__getitem__)
+        n = curve.n if unit == "pairs" else n_categories(curve.pairs.source)
+        return Estimate(r[layer], *ends(late[layer]), n, unit, where=f"layer {layer}")
+
+    return rule
+
+
+def late_layers_but_last(curve: Curve) -> list[int]:
+    """Late layers in front of the final norm."""
+    layers = [layer for layer in curve.pairs.phase("late") if layer != curve.pairs.layers[-1]]
+    if not layers:
+        raise NotMeasured("the last layer is the only late one")
+    return layers
+
+
+def phase_question(name: str, says: str, within: Range, end: str) -> Question:
+    """Is the mean r of a phase on one side of zero?"""
+    first = f"{end}_layer"
+    layer = 0 if end == "first" else -1
+    return Question(
+        name,
+        2,
+        says,
+        f"mean r of the {name} third",
+        "pairs",
+        curves_of,
+        {
+            PUBLISHED: lambda c: mean_over(c, c.pairs.phase(name)),
+            first: lambda c: at_layer(c, c.pairs.layers[layer]),
+            "by_depth": lambda c: mean_over(c, c.pairs.phase_by_depth(name)),
+            "clusters": lambda c: mean_by_category(c, name),
+        },
+        within,
+        OF_R,
+    )
+
+
+CURVE_QUESTIONS = (
+    phase_question(
+        "early",
+        "In early layers a pair's asymmetry and preference correlate positively.",
+        Range(above=0.0),
+        "first",
+    ),
+    phase_question(
+        "late",
+        "In late layers a pair's asymmetry and preference correlate negatively.",
+        Range(below=0.0),
+        "last",
+    ),
+    Question(
+        "sign_change",
+        2,
+        "From early to late layers r falls.",
+        "late minus early mean r",
+        "pairs",
+        curves_of,
+        {
+            PUBLISHED: fall,
+            "paired": measured_fall("published"),
+            "before_norm": measured_fall("before_norm"),
+            "all_tokens": measured_fall("all_tokens"),
+            "clusters": measured_fall("clusters", "categories"),
+        },
+        Range(below=0.0),
+    ),
+    Question(
+        "late_inversion",
+        2,
+        "Some late layer has a negative r.",
+        "r of the lowest late layer",
+        "pairs",
+        curves_of,
+        {
+            PUBLISHED: lambda c: extreme_layer(c, c.pairs.phase("late")),
+            "phase_mean": lambda c: mean_over(c, c.pairs.phase("late")),
+            "without_last": lambda c: extreme_layer(c, late_layers_but_last(c)),
+            "layers_at_once": lambda c: at_once(c, c.pairs.phase("late"), len(c.pairs.layers)),
+            "tests_at_once": lambda c: at_once(c, c.pairs.phase("late"), n_tests_of_pairs(c)),
+            "before_norm": measured_lowest("before_norm"),
+            "all_tokens": measured_lowest("all_tokens"),
+            "clusters": measured_lowest("clusters", "categories"),
+        },
+        Range(below=0.0),
+        OF_R,
+    ),
+    Question(
+        "everywhere_negative",
+        2,
+        "r is negative in every layer.",
+        "r of the highest layer",
+        "pairs",
+        curves_of,
+        {
+            PUBLISHED: lambda c: extreme_layer(c, c.pairs.layers, lowest=False),
+            "layers_at_once": lambda c: at_once(
+                c, c.pairs.layers, len(c.pairs.layers), lowest=False
+            ),
+        },
+        Range(below=0.0),
+        OF_R,
+    ),
+)
+
+
+# --- where r changes its sign ---------------------------------------------------------------------
+
+# The layers between which the abstract has r turn negative. Of Apertus it names one: the layer
+# sampled before it was the last that is positive.
+PRINTED_TRANSITIONS = {"pythia-6p9b": (28, 32), "llama-3p1-8b": (4, 8), "apertus-8b": (8, 12)}
+
+
+@dataclass(frozen=True)
+class Transition:
+    """A curve, and the sampled layers between which it is said to turn negative."""
+
+    curve: Curve
+    before: int
+    after: int
+
+    def up_to(self) -> list[int]:
+        return [layer for layer in self.curve.pairs.layers if layer <= self.before]
+
+    def on(self) -> list[int]:
+        return [layer for layer in self.curve.pairs.layers if layer >= self.after]
+
+
+def transitions(e: Evidence) -> dict[str, Transition]:
+    """Of the papers' curves; nobody has printed a reader's."""
+    if is_of_reader(e):
+        return {}
+    found = curves_of(e)
+    return {slug: Transition(found[slug], *at) for slug, at in PRINTED_TRANSITIONS.items()}
+
+
+TRANSITIONS = (
+    Question(
+        "positive_before",
+        2,
+        "Up to the printed transition r is positive.",
+        "r of the last layer before it",
+        "pairs",
+        transitions,
+        {
+            PUBLISHED: lambda t: at_layer(t.curve, t.before),
+            "every_layer": lambda t: extreme_layer(t.curve, t.up_to()),
+            "layers_at_once": lambda t: at_once(t.curve, [t.before], len(t.curve.pairs.layers)),
+        },
+        Range(above=0.0),
+        OF_R,
+    ),
+    Question(
+        "negative_after",
+        2,
+        "From the printed transition on r is negative.",
+        "r of the first layer from there on",
+        "pairs",
+        transitions,
+        {
+            PUBLISHED: lambda t: at_layer(t.curve, t.after),
+            "every_layer": lambda t: extreme_layer(t.curve, t.on(), lowest=False),
+            "layers_at_once": lambda t: at_once(t.curve, [t.after], len(t.curve.pairs.layers)),
+        },
+        Range(below=0.0),
+        OF_R,
+    ),
+)
+
+
+# --- r over the categories ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LastLayer:
+    """r over the categories at the last layer, and its points, where a file has them.
+
+    Attributes:
+        r: reads it.
+        tests: the tests of all sampled layers, in the order of depth.
+        points: the file of cosines and preferences by category.
+    """
+
+    name: str
+    r: Callable[[], float]
+    tests: Entry
+    points: Entry | None
+
+    @property
+    def evidence(self) -> Evidence:
+        return self.tests.evidence
+
+    @property
+    def n(self) -> int:
+        return n_categories(self.tests)
+
+    def names(self) -> list[str]:
+        """The categories."""
+        if self.points is None:
+            raise NotMeasured("asymmetry and preference by category were not published")
+        return categories(self.points)
+
+    def series(self, names: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
+        """UA and preference of these categories."""
+        found = [self.points[name] for name in names] if self.points is not None else []
+        return np.array([asymmetry(of) for of in found]), np.array(
+            [of.output_preference for of in found]
+        )
+
+
+def last_layers(e: Evidence) -> dict[str, LastLayer]:
+    """The Pythia sizes of Paper 2, by slug, or the reader's model."""
+    if is_of_reader(e):
+        points = e[UA_FILES[SLUG]]
+        tests = e[BOOTSTRAP].layer_results
+        return {READER: LastLayer(READER, partial(r_over_categories, points), tests, points)}
+    found = {}
+    for name, m in e[SCALING].models.items():
+        slug = name.lower().replace(".", "p")
+        of_slug = e[UA_FILES[slug]] if slug in UA_FILES else None
+        found[slug] = LastLayer(slug, partial(last_r, m), m.layer_results, of_slug)
+    return found
+
+
+def last_r(m: Entry) -> float:
+    """r of the last sampled layer."""
+    return float(list(by_layer(m.layer_results).values())[-1].correlation)
+
+
+def over_categories(m: LastLayer, n_tests: int = 1) -> Estimate:
+    return of_r(m.r(), m.n, "categories", family_level(n_tests))
+
+
+def without_a_category(m: LastLayer) -> dict[str, Rule]:
+    """r of the other categories, without each in turn."""
+    names = m.names()
+    if len(names) <= MIN_POINTS:
+        raise NotMeasured(f"{len(names)} categories leave too few when one goes")
+
+    def without(left_out: str) -> Estimate:
+        x, y = m.series([name for name in names if name != left_out])
+        return of_series(x, y, "categories")
+
+    return {name: partial(without, name) for name in names}
+
+
+def by_rank(m: LastLayer) -> Estimate:
+    return of_rank_series(*m.series(m.names()), "categories")
+
+
+def last_test(m: LastLayer, file: str, group: str) -> Entry:
+    """The last layer's test in a file on the first model's layers."""
+    if m.name not in (SLUG, READER):
+        raise NotMeasured("it was drawn for one model")
+    return list(by_layer(m.evidence[file][group]).values())[-1]
+
+
+def last_resampled(m: LastLayer) -> Estimate:
+    """With the notebook's bootstrap interval; the resamples of few points need a p as well."""
+    test = last_test(m, BOOTSTRAP, "layer_results")
+    p = float(pearson_p(test.r, m.n))
+    return Estimate(test.r, *ends(test), m.n, "categories", p)
+
+
+def over_bins(m: LastLayer) -> Estimate:
+    test = last_test(m, BINS, "bootstrap_results")
+    n = n_bins(m.tests)
+    p = float(pearson_p(test.r, n)) if n >= MIN_POINTS else 1.0
+    return Estimate(test.r, *ends(test), n, "bins", p)
+
+
+def categories_under(choice: str) -> Rule:
+    """r in another reading of the last layer's states."""
+
+    def rule(m: LastLayer) -> Estimate:
+        tests = measured_choices(m.evidence, m.name).categories
+        if choice not in tests:
+            raise NotMeasured(f"the reading {choice} is the same in every category")
+        return of_r(tests[choice].r, m.n, "categories")
+
+    return rule
+
+
+OVER_CATEGORIES = (
+    Question(
+        "category_inversion",
+        2,
+        "Over the categories asymmetry and preference correlate negatively at the last layer.",
+        "r over the categories",
+        "categories",
+        last_layers,
+        {
+            PUBLISHED: over_categories,
+            "bootstrap": last_resampled,
+            "category_out": without_a_category,
+            "spearman": by_rank,
+            "layers_at_once": lambda m: over_categories(m, len(m.tests)),
+            "random_bins": over_bins,
+            **{choice: categories_under(choice) for choice in STATES},
+        },
+        Range(below=0.0),
+        OF_R,
+    ),
+)
+
+
+QUESTIONS = (*CURVE_QUESTIONS, *TRANSITIONS, *OVER_CATEGORIES)

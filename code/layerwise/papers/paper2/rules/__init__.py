@@ -1,0 +1,1 @@
+"""The rules of Paper 2, a module per analysis."""

@@ -1,0 +1,77 @@
+"""Correlation of UA and preference by layer and by pooling (notebook 001)."""
+
+from layerwise.engine.derivation import Document, Rules, for_each_group
+from layerwise.engine.evidence import Entry
+from layerwise.papers.paper2.rules.scaling import by_name, depth
+from layerwise.papers.shared.names.models import SLUG
+from layerwise.papers.shared.names.result_files import LAYERS, UA_FILES
+from layerwise.papers.shared.rules.categories import p_over_categories, r_over_categories
+from layerwise.statistics import curves
+
+PREFIX = "layer_"
+BANDS = {
+    -0.5: "INVERSE (strong negative)",
+    -0.2: "Weak negative",
+    0.2: "DECOUPLED (near zero)",
+    0.5: "Weak positive",
+}
+MARGIN = 0.2  # of the last token's r and that of the mean over tokens
+
+
+def curve(f: Entry) -> dict[int, float]:
+    """r by layer, as sampled."""
+    return {layer: strategy.correlation for layer, strategy in by_name(f.strategies).items()}
+
+
+def no_sign_change(r: dict[int, float]) -> str | None:
+    """NEGATIVE or POSITIVE where all r are, `unclear` with a zero; None where the sign changes."""
+    if curves.sign_changes(r, 1):
+        return None
+    if max(r.values()) < 0:
+        return "NEGATIVE"
+    return "POSITIVE" if min(r.values()) > 0 else "unclear"
+
+
+def band(strategy: Entry) -> str | None:
+    """The notebook's word for an r; None where there is no r."""
+    r = strategy.correlation
+    return None if r is None else curves.word_below(r, BANDS, "ALIGNED (strong positive)")
+
+
+def p_value(strategy: Entry) -> float | None:
+    """p of an r over the categories; None where there is no r."""
+    r = strategy.correlation
+    return None if r is None else p_over_categories(strategy, r)
+
+
+def pooling_verdict(strategies: Entry) -> str | None:
+    """Does the last token correlate `more`, `less` or about as the mean (`minimal` difference)?
+
+    Signed: a weaker negative r counts as more.
+    """
+    if "last_token" not in strategies or strategies.last_token.correlation is None:
+        return None
+    last, pooled = strategies.last_token.correlation, strategies.mean_pooled.correlation
+    if last > pooled + MARGIN:
+        return "more"
+    return "less" if last < pooled - MARGIN else "minimal"
+
+
+# A token reading with one state in every statement, or one asymmetry in every category, has no r,
+# so no p and no word.
+RULES: dict[str, Rules] = {
+    "": {
+        "n_layers": depth,
+        "summary/bands": for_each_group(lambda f: f.strategies, band),
+        "summary/sign_changes": lambda f: curves.sign_changes(curve(f), depth(f)),
+        "summary/no_sign_change": lambda f: no_sign_change(curve(f)),
+        "summary/pooling_verdict": lambda f: pooling_verdict(f.strategies),
+    },
+    "strategies/*": {"p_value": p_value},
+}
+# the states of the last layer are those that the file on UA is about
+LAST: Rules = {"correlation": lambda strategy: r_over_categories(strategy.of(UA_FILES[SLUG]))}
+DOCUMENTS = {
+    SLUG: Document(LAYERS, {**RULES, "strategies/mean_pooled": LAST, "strategies/layer_32": LAST})
+}
+READER = Document(LAYERS, RULES)

@@ -1,0 +1,86 @@
+"""Paper 2's published curves of r over the layers, pair level: one per model and condition."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from layerwise.engine.evidence import Entry, Evidence, by_layer
+from layerwise.papers.shared.names import result_files as files
+from layerwise.papers.shared.names.curves import CURVES as PLACES
+from layerwise.papers.shared.names.curves import CurvePlace
+from layerwise.papers.shared.names.models import SLUG
+from layerwise.papers.shared.rules.categories import total_pairs
+from layerwise.statistics import curves, phases
+
+
+@dataclass(frozen=True)
+class PairCurve(CurvePlace):
+    """r and interval by sampled layer, of one source."""
+
+    source: Any = None  # Evidence, or an entry of it
+
+    def of(self, source: Entry | Evidence) -> PairCurve:
+        """The curve in one source."""
+        return replace(self, source=source)
+
+    @cached_property
+    def tests(self) -> dict[int, Entry]:
+        """r and interval by sampled layer, ascending."""
+        found = by_layer(self.source.of(self.file)[self.group])
+        return {n: test[self.metric] for n, test in found.items()} if self.metric else found
+
+    @property
+    def layers(self) -> list[int]:
+        return list(self.tests)
+
+    @property
+    def n_pairs(self) -> int:
+        """Points of every r."""
+        return total_pairs(self.source)
+
+    def r(self, layers: Iterable[int] | None = None) -> dict[int, float]:
+        return {n: self.tests[n].r for n in (self.layers if layers is None else layers)}
+
+    def ends(self, layers: Iterable[int] | None = None) -> dict[int, curves.Ends]:
+        low, high = self.names
+        chosen = self.layers if layers is None else layers
+        return {n: (self.tests[n][low], self.tests[n][high]) for n in chosen}
+
+    def inverted(self, layers: Collection[int]) -> bool:
+        return curves.some_stable(self.r(layers), self.ends(layers), positive=False)
+
+    def phase(self, name: str) -> list[int]:
+        """Layers of a phase, with the notebooks' partition."""
+        return phases.thirds_of_list(self.layers)[name]
+
+    def phase_by_depth(self, name: str) -> list[int]:
+        """The same as thirds of the depth."""
+        return phases.thirds_of_depth(self.layers, self.layers[-1])[name]
+
+    def mean(self, phase: str, *, by_depth: bool = False) -> float:
+        """Mean r of a phase."""
+        layers = self.phase_by_depth(phase) if by_depth else self.phase(phase)
+        return phases.phase_mean(self.r(layers), layers)
+
+    def means(self) -> tuple[float, float, float]:
+        return self.mean("early"), self.mean("mid"), self.mean("late")
+
+    def row(self, layer: int) -> Entry:
+        """A layer's row of the consolidated table."""
+        return self.source.of(files.CONSOLIDATED)[self.first_row + self.layers.index(layer)]
+
+    def printed_mean(self, name: str) -> float:
+        """The phase mean that the summary table prints with two decimals."""
+        return self.source.of(files.PHASE_SUMMARY)[self.summary_row][f"{name}_mean"]
+
+
+CURVES = {slug: PairCurve(**asdict(place)) for slug, place in PLACES.items()}
+PYTHIA_CURVE = CURVES[SLUG]
+LLAMA_CURVE = CURVES["llama-3p1-8b"]
+WITHOUT = CURVES["llama-3p1-8b-instruct"]
+WITH = CURVES["llama-3p1-8b-instruct-template"]
+APERTUS_CURVE = CURVES["apertus-8b"]
+GEMMA_CURVE = CURVES["gemma-2b"]

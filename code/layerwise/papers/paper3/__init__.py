@@ -1,0 +1,1 @@
+"""Paper 3: residual gains, spectral norms, sheaf traces and the critical layer."""

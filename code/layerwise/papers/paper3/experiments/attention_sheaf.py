@@ -1,0 +1,231 @@
+"""Traces, gaps and maps of the attention sheaf, over texts (Paper 3, section 5).
+
+Published were the legacy slices of W_V; what stands under `beyond` are the layers that each trace
+gives with `legacy` and `correct` slices, the first NaN winning and, as `*_guarded`, without NaN.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float32, Float64
+
+from layerwise.engine.experiment import Subject
+from layerwise.measures import sheaf
+from layerwise.measures.entropy import head_mean, shifted_row_entropies
+from layerwise.measures.spectral import spectral_norm
+from layerwise.papers.shared.names.matrices import SLICINGS
+from layerwise.statistics import critical_layer
+
+FIRST_TOKENS, FIRST_CORNER = 6, 16  # of the first trace script's Laplacian
+MAP_TOKENS, MAP_CORNER = 8, 32  # of the restriction maps'
+
+Maps = tuple[Float32[np.ndarray, "head _ _"], ...]  # by block; a text has its number of tokens
+ByHead = Float64[np.ndarray, "text block head"]
+Norms = Float64[np.ndarray, "block head"]
+
+
+def attention(subject: Subject, texts: Sequence[str]) -> list[Maps]:
+    """The maps of every text."""
+    return [subject.trace(text, attention=True).attention for text in texts]
+
+
+def by_head(maps: Sequence[Maps], mass: Callable[[Any], Any]) -> ByHead:
+    """A mass of every map of every text."""
+    return np.array([[mass(block) for block in text] for text in maps])
+
+
+def squared_norms(subject: Subject, slicing: str) -> Norms:
+    """|W_h|_F^2 of every query head; heads that share a key-value head have its norm."""
+    weights = subject.weights
+    found = []
+    for block in range(weights.n_layers):
+        matrix = weights.matrix(block, "W_V", slicing)
+        norms = sheaf.squared_norms(matrix.reshape(-1, weights.head_size, matrix.shape[1]))
+        found.append(np.repeat(norms, weights.n_heads // len(norms)))
+    return np.stack(found)
+
+
+def trace_layers(masses: ByHead, norms: Norms) -> dict[str, int | None]:
+    """The steepest layer of the mean over the texts of each trace.
+
+    A trace is linear in the attention, so the masses are averaged.
+    """
+    found: dict[str, int | None] = {}
+    for name, series in sheaf.traces(masses.mean(axis=0), norms).items():
+        found[f"L_star_{name}"] = critical_layer.sharpest(critical_layer.gradient_sizes, series)
+        found[f"L_star_{name}_guarded"] = critical_layer.guarded(
+            critical_layer.gradient_sizes, series
+        )
+    return found
+
+
+def first_script(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+    """The dense Laplacian of head 0, at most 6 tokens and a 16 x 16 corner of W_V (H4)."""
+    corners = value_corners(subject, FIRST_CORNER)
+    found = [laplacians(maps, corners, FIRST_TOKENS) for maps in attention(subject, texts)]
+    names = ("spectral_gaps", "lambda_2", "traces")
+    means = {name: np.mean([one[name] for one in found], axis=0).tolist() for name in names}
+    return means | {"n_layers": subject.weights.n_layers}
+
+
+def second_script(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+    """Traces of whole layers, and a gap from the two factors of the Laplacian (H4, v2)."""
+    maps = attention(subject, texts)
+    masses = by_head(maps, sheaf.off_diagonal_mass)
+    graphs = [[sheaf.ascending(sheaf.graph_laplacian(head_mean(a))) for a in of] for of in maps]
+    smallest = {slicing: second_gaps(subject, slicing, graphs) for slicing in SLICINGS}
+    norms = {slicing: squared_norms(subject, slicing) for slicing in SLICINGS}
+    series = sheaf.traces(masses.mean(axis=0), norms["legacy"])
+    return {
+        "n_layers": subject.weights.n_layers,
+        "n_heads": subject.weights.n_heads,
+        "traces_full": series["full"].tolist(),
+        "traces_multihead": series["multihead"].tolist(),
+        "graph_lambda_2": np.mean([[graph[1] for graph in of] for of in graphs], axis=0).tolist(),
+        **{name: values.tolist() for name, values in smallest["legacy"].items()},
+        "beyond": {
+            slicing: trace_layers(masses, norms[slicing])
+            | {"L_star_spectral": int(np.argmax(smallest[slicing]["spectral_gaps"]))}
+            for slicing in SLICINGS
+        },
+    }
+
+
+def second_gaps(
+    subject: Subject, slicing: str, graphs: list[list[Float64[np.ndarray, " _"]]]
+) -> dict[str, Float64[np.ndarray, " block"]]:
+    """Means over the texts of what the second script takes from the first head's slice."""
+    weights = subject.weights
+    values = [
+        weights.matrix(block, "W_V", slicing)[: weights.head_size]
+        for block in range(weights.n_layers)
+    ]
+    spectra = [sheaf.ascending(sheaf.corner_gram(v, sheaf.GRAPH_CORNER)) for v in values]
+    found = [
+        [(one.lambda_2, one.gap) for one in map(sheaf.smallest_products, of, spectra)]
+        for of in graphs
+    ]
+    return dict(zip(("lambda_2", "spectral_gaps"), np.mean(found, axis=0).T, strict=True))
+
+
+def packed_run(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+    """The extended run's traces from the real weights, for none of its published places.
+
+    The run read W_V where bitsandbytes keeps it packed, so its "W_V" are raw bytes, two 4-bit codes
+    each (their mean square is that of uniform bytes for every model). No measurement comes near.
+    """
+    masses = by_head(attention(subject, texts), sheaf.off_diagonal_mass)
+    return {"beyond": {s: trace_layers(masses, squared_norms(subject, s)) for s in SLICINGS}}
+
+
+# --- L* of equation 4's trace in float16: t = |sum(A) - n| |W_V|_F^2 by text and block, A the mean
+# over the heads. The rows of A sum to one, so t is rounding noise times a norm, and the layers
+# found here are those of that noise, or of the first NaN. ---
+
+
+def printed_traces(maps: Sequence[Maps], norms: Norms) -> list[Float64[np.ndarray, " block"]]:
+    """Size of equation 4's trace, text by text."""
+    masses = by_head(maps, sheaf.excess_mass)
+    return [np.abs(sheaf.traces(of_text, norms)["mean_map"]) for of_text in masses]
+
+
+def cross_heritage(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+    """The layer of the largest step of t; its mean and SD were all that was saved."""
+    maps = attention(subject, texts)
+    found = printed_traces(maps, squared_norms(subject, "legacy"))
+    layers = [critical_layer.sharpest(critical_layer.step_sizes, t) for t in found]
+    return _shape(subject) | {
+        "L_star_empirical": float(np.mean(layers)),
+        "L_star_std": float(np.std(layers)),
+    }
+
+
+def sign_changes(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+    """The layer at which t turns, text by text, and the rule that found most of them."""
+    maps = attention(subject, texts)
+    norms = {slicing: squared_norms(subject, slicing) for slicing in SLICINGS}
+    found = [critical_layer.sign_change(t) for t in printed_traces(maps, norms["legacy"])]
+    return _shape(subject) | {
+        "individual_L_stars": [one.layer for one in found],
+        "detection_method": Counter(one.rule for one in found).most_common(1)[0][0],
+        "beyond": {slicing: mean_layers(maps, norms[slicing]) for slicing in SLICINGS},
+    }
+
+
+def mean_layers(maps: Sequence[Maps], norms: Norms) -> dict[str, float | None]:
+    """Mean over the texts of both runs' layers, and of the largest step of the multi-head trace.
+
+    A text without any number has no guarded layer and is left out; None where no text is left.
+    """
+    steps = critical_layer.step_sizes
+    printed = printed_traces(maps, norms)
+    masses = by_head(maps, sheaf.off_diagonal_mass)
+    coded = [sheaf.traces(of_text, norms)["multihead"] for of_text in masses]
+    layers: dict[str, list[int | None]] = {
+        "argmax": [critical_layer.sharpest(steps, t) for t in printed],
+        "argmax_guarded": [critical_layer.guarded(steps, t) for t in printed],
+        "sign_change": [critical_layer.sign_change(t).layer for t in printed],
+        "sign_change_guarded": [critical_layer.guarded_sign_change(t) for t in printed],
+        "coded_argmax": [critical_layer.sharpest(steps, t) for t in coded],
+        "coded_argmax_guarded": [critical_layer.guarded(steps, t) for t in coded],
+    }
+    there = {name: [one for one in of if one is not None] for name, of in layers.items()}
+    return {name: float(np.mean(of)) if of else None for name, of in there.items()}
+
+
+def _shape(subject: Subject) -> dict[str, int]:
+    return {"L": subject.weights.n_layers, "H": subject.weights.n_heads}
+
+
+# --- the restriction maps of head 0 over one text (appendix D of the draft) ---
+
+
+def restriction_maps(subject: Subject, text: str) -> dict[str, Any]:
+    """Contraction ratios over the pairs of tokens that attend, and a dense Laplacian.
+
+    A ratio is the mean of sqrt(A_ij): it says nothing about the weights and is at most 1.
+    """
+    weights, (maps,) = subject.weights, attention(subject, [text])
+    heads = [block[0] for block in maps]
+    norms = [
+        spectral_norm(weights.matrix(block, "W_V", "legacy")) for block in range(weights.n_layers)
+    ]
+    ratios = [sheaf.contraction_ratio(head) for head in heads]
+    return {
+        "n_layers": weights.n_layers,
+        "n_heads": weights.n_heads,
+        "hidden_dim": weights.hidden_size,
+        "seq_len": len(heads[0]),
+        "restriction_maps": {
+            "contraction_ratios": ratios,
+            "mean_op_norms": [ratio * norm for ratio, norm in zip(ratios, norms, strict=True)],
+            "W_V_op_norms": norms,
+            "attention_entropies": [float(np.mean(shifted_row_entropies(a))) for a in heads],
+        },
+        "sheaf_laplacian": laplacians(maps, value_corners(subject, MAP_CORNER), MAP_TOKENS),
+    }
+
+
+def value_corners(subject: Subject, size: int) -> list[Float32[np.ndarray, "corner corner"]]:
+    """The upper left corner of every block's W_V."""
+    weights = subject.weights
+    return [
+        weights.matrix(b, "W_V", "legacy")[:size, :size].copy() for b in range(weights.n_layers)
+    ]
+
+
+def laplacians(
+    maps: Maps, corners: list[Float32[np.ndarray, "corner corner"]], most: int
+) -> dict[str, list[float]]:
+    """Of head 0 over some of the tokens, block by block."""
+    kept = sheaf.evenly_chosen(maps[0].shape[-1], most)
+    few = [block[0][np.ix_(kept, kept)] for block in maps]
+    found = list(map(sheaf.laplacian_spectrum, few, corners))
+    return {
+        "spectral_gaps": [one.gap for one in found],
+        "lambda_1": [one.lambda_1 for one in found],
+        "lambda_2": [one.lambda_2 for one in found],
+        "traces": [one.trace for one in found],
+    }

@@ -1,0 +1,154 @@
+"""Gains over a set of prompts: of every layer, of attention and MLP, and prompt by prompt."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float64
+
+from layerwise.engine.experiment import Experiment, Subject, dotted, is_about
+from layerwise.errors import LayerwiseError
+from layerwise.measures import entropy
+from layerwise.measures.residual_gain import (
+    ROUNDED,
+    gain_definitions,
+    last_block_gain,
+    layer_gains,
+    module_gains,
+)
+from layerwise.measures.traces import Stream, Trace
+
+# The modules with parameters of a GPT-NeoX.
+MODULES = (
+    *("embed_in", "embed_out", "input_layernorm", "post_attention_layernorm", "final_layer_norm"),
+    *("query_key_value", "dense", "dense_h_to_4h", "dense_4h_to_h"),
+)
+COMPLEXITY = {"Factual": 1, "Cliche": 2, "Nonsense": 3, "Novel": 4, "Syntactic": 5}
+
+
+# --- of every layer: the sweep, the hunt and the clean pair ---
+
+
+def by_layer(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+    """Gains of the last token, means over the prompts; the last one has the final norm in it."""
+    gains, last = over_texts(subject.trace(text) for text in texts)
+    return {
+        "n_heads": subject.weights.n_heads,
+        "d_model": subject.weights.hidden_size,
+        "all_layer_gains": gains.mean(axis=0).tolist(),
+        "beyond": {"gains": last},
+    }
+
+
+def by_prompt(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+    """The same, and of the second-last block every prompt's gain (the sweep alone saved these)."""
+    found = by_layer(subject, texts)
+    return {**found, "residual_gain_all": found["beyond"]["gains"]["penultimate"]}
+
+
+def readings(traces: Iterable[Stream]) -> dict[str, list[float]]:
+    """The last gain of every text, by its definition."""
+    return over_texts(traces)[1]
+
+
+def over_texts(
+    traces: Iterable[Stream],
+) -> tuple[Float64[np.ndarray, "text block"], dict[str, list[float]]]:
+    """Gains of every block, and `readings`; a trace that was read is let go.
+
+    The definition that rounds norms is left out where the dtype cannot hold one of them.
+    """
+    found = [(layer_gains(trace), gain_definitions(trace)) for trace in traces]
+    last = {name: [of[name] for _, of in found] for name in found[0][1]}
+    if not np.isfinite(last[ROUNDED]).all():
+        del last[ROUNDED]
+    return np.array([gains for gains, _ in found]), last
+
+
+# --- of attention and MLP: FFN expansion and the scaling law ---
+
+
+def of_modules(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+    """The entry of the FFN expansion files."""
+    attention, mlp = module_gains([subject.trace(text, modules=True) for text in texts])
+    return {"attention": {"gains": attention.tolist()}, "mlp": {"gains": mlp.tolist()}}
+
+
+def of_size(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+    """The entry of the scaling law."""
+    attention, mlp = module_gains([subject.trace(text, modules=True) for text in texts])
+    return {
+        "n_params": count_parameters(subject.weights),
+        "attn_gains": attention.tolist(),
+        "mlp_gains": mlp.tolist(),
+    }
+
+
+def count_parameters(weights: Any) -> int:
+    """Parameters of a GPT-NeoX checkpoint, from the shapes that its files declare.
+
+    Older checkpoints store causal masks and rotary angles beside the parameters; those belong to
+    modules that have no parameters, and are left out.
+    """
+    stored = weights.tensors.items()
+    return sum(math.prod(one.shape) for name, one in stored if name.split(".")[-2] in MODULES)
+
+
+# --- a row per prompt, gain and entropy: the benchmark, the twins, GPT-2 and GPT-J ---
+
+
+def stored_in_half(trace: Trace) -> float:
+    """Entropy of a softmax in float16 (benchmark), as the shortest decimals of float32."""
+    return float(str(entropy.half_entropy(trace.logits)))
+
+
+def clipped(trace: Trace) -> float:
+    """Entropy of a softmax clipped at 1e-10 (twins, GPT-2, GPT-J)."""
+    return entropy.clipped_entropy(trace.logits)
+
+
+def prompt_rows(
+    file: str,
+    prompts: str,
+    entropy_of: Callable[[Trace], float] = clipped,
+    names: Mapping[str, str] | None = None,
+) -> Experiment:
+    """The rows of a published table that are about one model, each prompt in its place.
+
+    The gain is that of the last block at the last token, norms in the dtype of the model.
+
+    Arguments:
+        file: the table, with the columns Model and Category.
+        prompts: the set, {category: texts} in the order of the rows of a category.
+        entropy_of: that of the next token.
+        names: by slug, the name in the table of models that are called otherwise there.
+    """
+
+    def measure(subject: Subject, texts: Mapping[str, Sequence[str]]) -> dict[Any, Any]:
+        slug, table = subject.model.slug, subject.published.document(file)
+        name = (names or {}).get(slug, dotted(slug))
+        rows: dict[str, list[int]] = {}
+        for row, entry in enumerate(table):
+            if is_about(entry["Model"], name):
+                rows.setdefault(entry["Category"], []).append(row)
+        asked, given = ({c: len(some) for c, some in of.items()} for of in (rows, texts))
+        if asked != given:
+            raise LayerwiseError(
+                f"{file}: its rows about {name} ask for the prompts {asked}, by category, "
+                f"found {given}; complete the prompt set, or take the experiment out of the "
+                "model's experiments in models.yaml"
+            )
+        traces = {
+            row: subject.trace(text)
+            for category in rows
+            for row, text in zip(rows[category], texts[category], strict=True)
+        }
+        found: dict[Any, Any] = {"beyond": {"gains": readings(list(traces.values()))}}
+        for row, trace in traces.items():
+            found[row] = {"Last_Gain": last_block_gain(trace), "Entropy": entropy_of(trace)}
+            if "Complexity" in table[row]:
+                found[row]["Complexity"] = COMPLEXITY[table[row]["Category"]]
+        return found
+
+    return Experiment(file, None, measure, prompts)

@@ -1,0 +1,84 @@
+"""What Paper 3 measures of a model, for any checkpoint, as its files of gains and norms have it."""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from layerwise import workers
+from layerwise.errors import LayerwiseError
+from layerwise.measures.spectral import Spectrum, spectrum
+from layerwise.models.load import Checkpoint
+from layerwise.models.projections import Weights
+from layerwise.models.store import HiddenStates
+from layerwise.papers.paper3.experiments.gains import over_texts
+from layerwise.papers.paper3.experiments.matrices import by_block
+from layerwise.papers.shared.names.matrices import MATRICES
+from layerwise.papers.shared.names.result_files import SPECTRAL, SWEEP
+from layerwise.progress import track
+
+Spectra = Mapping[tuple[str, int], Future[Spectrum]]  # by matrix and block, in order
+
+
+def files(
+    checkpoint: Checkpoint, states: HiddenStates, spectra: Spectra, without: Sequence[str]
+) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """What could be measured, by file, and why the rest is not there.
+
+    A model can lack one of them, say slices of the weights that are known, and have all else.
+    """
+    measures: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
+        "gains": (SWEEP, lambda: gains(checkpoint, states)),
+        "spectral": (SPECTRAL, lambda: spectral(checkpoint, spectra)),
+    }
+    needing = () if states.index["n_prompts"] else ("anisotropy", "gains")
+    absent = dict.fromkeys(needing, "it needs prompts, and none were given")
+    absent |= dict.fromkeys(without, "it was left out by --without")
+    name = {"model": checkpoint.name, "model_display": checkpoint.display}
+    found = {}
+    for of, (file, measure) in measures.items():
+        try:
+            if of not in absent:
+                found[file] = {**name, **measure()}
+        except LayerwiseError as error:
+            absent[of] = str(error)
+    return found, absent
+
+
+def gains(checkpoint: Checkpoint, states: HiddenStates) -> dict[str, Any]:
+    """Of every block over the prompts, and of every prompt the last gain in each reading."""
+    prompts = track(states.streams(), "gains", "prompts", states.index["n_prompts"])
+    by_prompt, readings = over_texts(prompts)
+    return {
+        "n_heads": checkpoint.model.config.num_attention_heads,
+        "d_model": checkpoint.hidden_size,
+        "residual_gain_all": readings["penultimate"],
+        "all_layer_gains": by_prompt.mean(axis=0).tolist(),
+        "all_layer_gains_std": by_prompt.std(axis=0).tolist(),
+        "readings": {name: {"all": of} for name, of in readings.items()},
+    }
+
+
+def begin_spectra(checkpoint: Checkpoint) -> Spectra:
+    """Have the spectra of all matrices computed while this process does something else.
+
+    Of the slices that the model computes with; the papers' notebooks cut some at other rows.
+    """
+    opened = functools.cache(lambda: Weights.of(checkpoint))
+
+    def matrix(name: str, block: int) -> tuple[np.ndarray]:
+        return (opened().matrix(block, name, "correct"),)
+
+    places = ((name, block) for name in MATRICES for block in range(checkpoint.n_layers))
+    return {place: workers.submit(spectrum, partial(matrix, *place)) for place in places}
+
+
+def spectral(checkpoint: Checkpoint, spectra: Spectra) -> dict[str, Any]:
+    """What `begin_spectra` began, as the file of norms has it."""
+    found: dict[str, list[Spectrum]] = {}
+    for (name, _), one in track(spectra.items(), "spectral norms", "matrices", len(spectra)):
+        found.setdefault(name, []).append(one.result())
+    return {"n_layers": checkpoint.n_layers, "slices": "correct", **by_block(found)}

@@ -1,0 +1,129 @@
+"""Norms, entropies and anisotropy of the residual stream (Paper 3's notebooks on streams).
+
+Notebooks with one text typed it where no set holds it. The four-model and Mistral notebooks used
+the factual text of the input dependency: its first and last gain of Llama-3.1-8B are theirs up to
+half precision. Its last text is there as that of the LLaMA 2 and 3.1 test.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float32
+
+from layerwise.engine.experiment import Subject
+from layerwise.measures.anisotropy import anisotropy
+from layerwise.measures.entropy import half_entropy, shifted_entropy
+from layerwise.measures.residual_gain import (
+    EPSILON,
+    last_token_norm,
+    mean_token_norms,
+    sequence_norms,
+)
+from layerwise.measures.spectral import frobenius_norm, spectral_norm
+from layerwise.papers.paper3.experiments.gains import readings
+
+CAPITAL, PANGRAM = "1_Factual", "5_Original_Test"
+MISTRAL = "mistral-7b"
+Named = Mapping[str, Mapping[str, str]]  # a set of named texts
+
+
+def four_models(subject: Subject, texts: Named) -> dict[str, Any]:
+    """Whole-sequence norms under autocast; the first is that of the embedding module's output.
+
+    Gemma's is not yet scaled there: its initial gain holds a factor sqrt(3072).
+    """
+    trace = subject.trace(texts[CAPITAL]["text"], autocast=True)
+    return {
+        "norms": sequence_norms((trace.embedding, *trace.block_outputs)).tolist(),
+        "beyond": {"gains": readings([trace])},
+    }
+
+
+def mistral(subject: Subject, texts: Named) -> dict[str, Any]:
+    """Mistral-7B's investigation: token matrices, whole-sequence norms from block 0, entropy."""
+    trace = subject.trace(texts[CAPITAL]["text"])
+    out = subject.weights.unembedding()
+    into = out if subject.weights.tied else subject.weights.embedding()
+    return {
+        "unembedding_analysis": {
+            MISTRAL: {
+                "unembedding": {"frobenius_norm": frobenius_norm(out)},
+                "embedding": {"frobenius_norm": frobenius_norm(into)},
+            }
+        },
+        "residual_stream_analysis": {
+            MISTRAL: {"norms": sequence_norms(trace.block_outputs).tolist()}
+        },
+        "entropy_analysis": {MISTRAL: {"entropy": shifted_entropy(trace.logits)}},
+        "beyond": {"gains": readings([trace])},
+    }
+
+
+def unembedding(subject: Subject, texts: None) -> dict[str, Any]:
+    """The LLaMA hypothesis tests: size of the unembedding, cast to float32."""
+    matrix = subject.weights.unembedding()
+    return {"vocab_size": len(matrix), "spectral_norm": spectral_norm(matrix)}
+
+
+def input_dependency(subject: Subject, texts: Named) -> dict[str, Any]:
+    """Whole-sequence gains, and the entropy of a softmax stored in float16, of five texts."""
+    traces = {name: subject.trace(of["text"]) for name, of in texts.items()}
+    results = {}
+    for name, trace in traces.items():
+        norms = sequence_norms((trace.embedding, *trace.block_outputs))
+        results[name] = {
+            "entropy": float(half_entropy(trace.logits)),
+            "gains": (norms[1:] / norms[:-1]).tolist(),
+        }
+    return {"results": results, "beyond": {"gains": readings(list(traces.values()))}}
+
+
+def token_means(subject: Subject, texts: Named) -> dict[str, Any]:
+    """LLaMA 2 and 3.1: mean token norms at all layers, the last one behind the final norm."""
+    trace = subject.trace(texts[PANGRAM]["text"])
+    return {
+        "residual": {"norms": mean_token_norms(trace).tolist()},
+        "beyond": {"gains": readings([trace])},
+    }
+
+
+def last_block(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+    """The per-head notebook: last token's norm behind the last block over that before it."""
+    traces = [subject.trace(text) for text in texts]
+    before, after = (
+        np.array([last_token_norm(states) for states in side])
+        for side in ([t.states[-2] for t in traces], [t.before_norm for t in traces])
+    )
+    last = traces[0].n_layers - 1
+    return {
+        "layers": {last: {"residual_ratio": float(np.mean(after / (before + EPSILON)))}},
+        "beyond": {"gains": readings(traces)},
+    }
+
+
+def profile(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+    """Of all tokens of all texts together, layers 0..n, the last one behind the final norm.
+
+    Beyond the files: the share of the last layer before that norm.
+    """
+    traces = [subject.trace(text) for text in texts]
+    layers = [np.concatenate(states) for states in zip(*(t.states for t in traces), strict=True)]
+    found = [anisotropy(tokens) for tokens in layers]
+    before = anisotropy(np.concatenate([trace.before_norm for trace in traces]))
+    entry = {
+        "hidden_dim": subject.weights.hidden_size,
+        "intrinsic_dim_ratio": [one.first_pc_share for one in found],
+        "effective_rank": [one.effective_rank for one in found],
+        "avg_cos_sim": [one.mean_cosine_to_mean for one in found],
+        "beyond": {"last_share_before_norm": before.first_pc_share},
+    }
+    if subject.model.family == "gemma":  # Gemma's file alone has these
+        entry |= {"normalization": "RMSNorm", "norm_cv": list(map(_variation, layers))}
+    return entry
+
+
+def _variation(tokens: Float32[np.ndarray, "token _"]) -> float:
+    """Population SD of the tokens' norms over their mean."""
+    norms = np.linalg.norm(tokens.astype(np.float64), axis=1)
+    return float(np.std(norms) / np.mean(norms))

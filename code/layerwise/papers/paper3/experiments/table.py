@@ -1,0 +1,87 @@
+"""Every experiment by its name in `models.yaml`, where the dtype of each model stands."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+
+from layerwise.engine.experiment import Experiment, Fragments, Subject
+from layerwise.engine.measured import merge
+from layerwise.papers.paper3.experiments import attention_sheaf as sheaf
+from layerwise.papers.paper3.experiments import gains, matrices, streams
+from layerwise.papers.paper3.experiments.gains import prompt_rows, stored_in_half
+from layerwise.papers.shared.names import result_files as files
+
+PACKED = dict.fromkeys(("pythia-1b", "pythia-2p8b", "pythia-6p9b", "mistral-7b", "gemma-2b"))
+TEXTS = "input_dependency"
+FFN_TEXTS = {"pythia-1p4b": "ffn_expansion", "pythia-6p9b": "ffn_expansion_6p9b"}
+TUNED_BASES = {
+    "mistral-7b": "Mistral-7B-Base",
+    "gemma-7b": "Gemma-7B-Base",
+    "llama-3p1-8b": "LLaMA-3.1-8B-Base",
+}
+
+EXPERIMENTS: Mapping[str, Sequence[Experiment]] = {
+    # eight Pythia sizes, 25 prompts (section 4.1)
+    "sweep": [Experiment(files.SWEEP, "models", gains.by_prompt, "gain_sweep")],
+    # 16 models of five labs, five prompts (sections 4.2, 5.4); figure 3 gives GPT-2's class too
+    "hunt": [Experiment(files.HUNT, "tested_results", gains.by_layer, "rho_hunt", {"gpt2": None})],
+    # Pythia-6.9B and GPT-J in float32, three prompts (appendix B)
+    "clean": [Experiment(files.CLEAN, "results", gains.by_layer, "clean_gain")],
+    # four models, 25 prompts (abstract)
+    "bench": [prompt_rows(files.BENCHMARK_ROWS, "benchmark", stored_in_half)],
+    # base models and their instruction-tuned twins, 25 prompts (section 5.5)
+    "twin": [prompt_rows(files.TWIN_ROWS, "twin", names=TUNED_BASES)],
+    # GPT-2 and GPT-J against a gain of one, 25 prompts (notebooks on norms and parallel blocks)
+    "gpt2_ln": [prompt_rows(files.GPT2, "gpt2_layernorm")],
+    "gptj": [prompt_rows(files.GPTJ, "gptj_parallel")],
+    # attention and MLP of two sizes, eight sentences each; of eight sizes, four sentences
+    "ffn": [Experiment(files.MODULES, None, gains.of_modules, FFN_TEXTS)],
+    "scaling": [Experiment(files.MLP_SCALING, "models", gains.of_size, "mlp_scaling")],
+    # one text, bfloat16 under autocast; Mistral's investigation and the LLaMA tests (float16)
+    "fourmodel": [Experiment(files.FOUR, "results", streams.four_models, TEXTS)],
+    "mistral": [Experiment({"mistral-7b": files.MISTRAL}, None, streams.mistral, TEXTS)],
+    "llama_anom": [
+        Experiment(files.HYPOTHESES, "hypothesis_1_titanium_projector/results", streams.unembedding)
+    ],
+    "llama23": [Experiment(files.LLAMAS, "models", streams.token_means, TEXTS)],
+    "inputdep": [Experiment({"llama-3p1-8b": files.INPUTS}, None, streams.input_dependency, TEXTS)],
+    # five stubs (per-head notebook)
+    "perhead": [Experiment(files.HEADS, "models", streams.last_block, "per_head")],
+    # singular values of the projections (section 4.3, figures 3, A1 and A5)
+    "spectral": [Experiment(files.SPECTRAL, "results", matrices.projections)],
+    # four texts (section 5.2.1): the two trace scripts, and the models that were read as packed
+    "h4": [
+        Experiment(files.V2, "results", sheaf.second_script, "sheaf_trace"),
+        Experiment(files.V1, "results", sheaf.first_script, "sheaf_trace"),
+    ],
+    "h4ext": [
+        Experiment(files.EXTENDED, "extended_results", sheaf.packed_run, "sheaf_trace", PACKED)
+    ],
+    # five texts (section 5.3, figure 5)
+    "lstar": [
+        Experiment(files.CROSS, "results", sheaf.cross_heritage, "l_star"),
+        Experiment(files.SIGNS, "results", sheaf.sign_changes, "l_star"),
+    ],
+    # one text (appendix D of the draft)
+    "rmap": [
+        Experiment({"pythia-1p4b": files.MAPS}, None, sheaf.restriction_maps, "restriction_maps")
+    ],
+    # OPT-125M, GPT-2 and Pythia-160M, two texts in half precision (the OPT anomaly)
+    "opt": [
+        Experiment(files.OPT, "W_V_analysis", matrices.value_sizes),
+        Experiment(files.OPT, "attention_analysis", matrices.attention_shape, "opt_anomaly"),
+    ],
+    # 16 texts (section 6 and supplement)
+    "aniso": [Experiment(files.PROFILES, None, streams.profile, "anisotropy")],
+}
+
+
+def measure_experiment(name: str, subject: Subject, *, of_texts_alone: bool = False) -> Fragments:
+    """What an experiment measures of a subject; places that share a text run it once.
+
+    Arguments:
+        of_texts_alone: leave out what looks at weights and at no text: noise does not touch it.
+    """
+    once = replace(subject, trace=cache(subject.trace))
+    wanted = [one for one in EXPERIMENTS[name] if one.prompts is not None or not of_texts_alone]
+    return merge(one.fragments(name, once) for one in wanted)

@@ -1,0 +1,90 @@
+"""Paper 3: anisotropy over depth."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from layerwise.present.figures import style
+from layerwise.present.figures.numbers import Numbers
+
+SERIES = {
+    "intrinsic_dim_ratio": ("first-PC share", "share of variance"),
+    "effective_rank": ("effective rank", "dimensions"),
+    "avg_cos_sim": ("mean cosine to the mean", "cosine"),
+    "eigenvalue_variance": ("eigenvalue variance", "variance"),
+}
+SHARE, VARIANCE = "intrinsic_dim_ratio", "eigenvalue_variance"
+
+
+def anisotropy(numbers: Numbers) -> Figure:
+    """Measures of anisotropy over all layers (notebook 004).
+
+    Red: L*, the layer of the largest share of the first principal component.
+    """
+    keys = ("n_layers", "n_prompts", "L_star_anisotropy", SHARE)
+    model, document = numbers.model("anisotropy", *keys)
+    peak, shares = document["L_star_anisotropy"], document[SHARE]
+    title = f"The first component's share of the variance peaks at layer {peak} of "
+    title += f"{document['n_layers']}{_fall(shares, document['drawn']['half_layer'])}"
+    series = {key: document[key] for key in SERIES if None not in (document.get(key) or [None])}
+    remark = f"{numbers.names[model]}; n: all tokens of {document['n_prompts']} prompts. Red: "
+    remark += f"layer {peak}, where the share is {told_from_one(shares[peak])}."
+    if steepest := document["drawn"].get("steepest_rise"):
+        remark += f" It rises most, by {steepest[1]:.2f}, into layer {steepest[0]}."
+    remark += f" {style.FINAL_NORM} {numbers.grey}"
+    shape = {"n": len(series), "columns": 2 if len(series) == 4 else len(series)}
+    figure, panels = style.panels(numbers, title, 2.0, remark, **shape)
+    for axes, (key, values) in zip(panels, series.items(), strict=True):
+        axes.plot(values, marker=".", color=style.BLUE)
+        axes.plot(peak, values[peak], "D", color=style.RED)
+        if key == VARIANCE:
+            style.log_axis(axes, "y")
+        style.layer_axis(axes, range(len(values)), most=6)
+        name, unit = SERIES[key]
+        axes.set(ylabel=unit, title=name)
+    style.draw_papers_curves(numbers, dict(zip(series, panels, strict=True)), document["n_layers"])
+    return figure
+
+
+def told_from_one(value: float) -> str:
+    """With as many digits as tell it from 1."""
+    missing = 1 - value
+    return f"{value:.{3 if missing <= 0 else max(3, 1 - math.floor(math.log10(missing)))}f}"
+
+
+def _fall(shares: Sequence[float], half: int | None) -> str:
+    """How the share goes on beyond its peak; the last layer is read after the final norm."""
+    last = len(shares) - 1
+    if half == last:
+        drop = f"{told_from_one(shares[last - 1])} to {told_from_one(shares[last])}"
+        return f" and falls below half of that only at the last, after the final norm ({drop})"
+    if half is None:
+        return " and stays above half of its peak"
+    return f" and falls below half of its peak at layer {half}"
+
+
+def anisotropy_spectra(numbers: Numbers) -> Figure:
+    """Eigenvalue spectra of the token covariance at the key layers (notebook 004).
+
+    Each is divided by the sum of the eigenvalues kept. The notebook plotted but did not save them.
+    """
+    keys = ("spectra", "L_star_anisotropy", "n_prompts")
+    model, document = numbers.model("anisotropy", *keys)
+    spectra = document["drawn"]["spectra"]
+    shares = {layer: spectra[str(layer)] for layer in style.layers_of(spectra)}
+    top = max(shares, key=lambda layer: shares[layer][0])
+    title = f"Of the layers shown the first eigenvalue weighs most at layer {top}: "
+    title += f"{told_from_one(shares[top][0])} of the sum"
+    figure, (axes,) = style.panels(numbers, title, 2.8)
+    for number, (layer, share) in enumerate(shares.items()):
+        dashes = ("-", "--", "-.", ":", (0, (5, 1)))[number % 5]
+        colour = style.RED if layer == top else style.COLOURS[number % 5]
+        ranks = np.arange(1, len(share) + 1)
+        axes.plot(ranks, share, color=colour, linestyle=dashes, label=f"layer {layer}")
+    style.log_axis(axes, "y")
+    axes.set(xlabel="rank of the eigenvalue", ylabel="share of the eigenvalues kept")
+    axes.set_title(f"{numbers.names[model]}, tokens of {document['n_prompts']} prompts")
+    style.legend_below(figure, 5)
+    return figure

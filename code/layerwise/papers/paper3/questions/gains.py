@@ -1,0 +1,741 @@
+"""The questions of Paper 3 on gains: does a model damp, and what do depth, lab and density say?
+
+Of a model the gain is a mean over prompts. Over models its side of 1 is a word like any other, and
+what counts sides counts the undecided either way.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from layerwise.engine.derivation import Rule, all_of
+from layerwise.engine.evidence import Entry, Evidence
+from layerwise.engine.published import NotMeasured
+from layerwise.engine.questions.question import (
+    ALPHA,
+    OF_MEAN,
+    OF_R,
+    OVER_MODELS,
+    PUBLISHED,
+    Question,
+    Range,
+    word,
+)
+from layerwise.papers.paper3.rules.crowding import LIMIT, PAIR
+from layerwise.papers.paper3.rules.gain_files import (
+    Rows,
+    dampens,
+    density,
+    depth_bound,
+    final_gain,
+    gain,
+    models,
+)
+from layerwise.papers.paper3.rules.lab_heritage import ELEUTHER, fisher_p
+from layerwise.papers.paper3.rules.sequence_gains import BENCHMARKED
+from layerwise.papers.paper3.rules.sequence_gains import last_gain as whole_sequence_gain
+from layerwise.papers.paper3.rules.sequence_gains import mistral as mistral_stream
+from layerwise.papers.paper3.rules.twins import base as tuned_base
+from layerwise.papers.paper3.rules.twins import same_side
+from layerwise.papers.shared.names.models import READER
+from layerwise.papers.shared.names.result_files import (
+    BENCHMARK_ROWS,
+    FOUR,
+    GPT2,
+    HUNT,
+    SWEEP,
+    TWIN_ROWS,
+)
+from layerwise.papers.shared.questions.choices import (
+    READINGS,
+    experiment_file,
+    is_of_reader,
+    measured_entry,
+)
+from layerwise.statistics.estimates import (
+    Estimate,
+    family_level,
+    logarithms,
+    of_counts,
+    of_difference,
+    of_mean,
+    of_moments,
+    of_r_difference,
+    of_rank_series,
+    of_series,
+    of_share,
+    of_two_rules,
+    widened,
+    without_interval,
+)
+
+BELOW_ONE = Range(below=1.0)
+HUNT_PROMPTS = 5  # of the notebook; its file has mean and deviation alone
+N_LAWS = 3
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model of the sweep or the hunt, or the reader's.
+
+    Attributes:
+        experiment: where its gains by prompt are, if they were measured: of `sweep` or `hunt`.
+    """
+
+    name: str
+    entry: Entry
+    experiment: str
+
+    @property
+    def depth(self) -> int:
+        return len(self.entry.all_layer_gains)
+
+    @property
+    def slug(self) -> str:
+        return self.name.lower().replace(".", "p")
+
+    def reading(self, name: str) -> Estimate:
+        """The last gain in one definition, over the prompts."""
+        if name == "penultimate" and "residual_gain_all" in self.entry:
+            return of_mean(self.entry.residual_gain_all[:], "prompts")
+        if "readings" in self.entry:  # a reader's
+            return of_mean(self.entry.readings[name].all[:], "prompts")
+        try:
+            file = experiment_file(self.experiment)
+            gains = measured_entry(self.entry.evidence, file, self.slug, "gains", name)
+            return of_mean(gains[:], "prompts")
+        except NotMeasured:
+            return self.moments(name)
+
+    def moments(self, name: str) -> Estimate:
+        """The same from the mean and deviation in print."""
+        if name not in IN_PRINT:
+            raise NotMeasured(f"the gain {name!r} of {self.name} was not measured")
+        block, key = IN_PRINT[name]
+        mean, spread = self.entry.all_layer_gains[block], self.entry[key]
+        swept = "residual_gain_all" in self.entry
+        n = len(self.entry.residual_gain_all) if swept else HUNT_PROMPTS
+        return of_moments(mean, spread, n, "prompts")
+
+
+# The definitions in print: the block, and the deviation over the prompts.
+IN_PRINT = {"penultimate": (-2, "gain_no_ln_std"), "final_norm": (-1, "gain_with_ln_std")}
+NO_SPREAD = "no spread over prompts was published"
+
+
+def swept(e: Evidence) -> dict[str, Model]:
+    """The eight Pythia sizes."""
+    return {name: Model(name, m, "sweep") for name, m in models(e[SWEEP]).items()}
+
+
+def hunted(e: Evidence) -> dict[str, Model]:
+    return {name: Model(name, m, "hunt") for name, m in models(e[HUNT]).items()}
+
+
+def pooled(e: Evidence) -> dict[str, Model]:
+    """Of a model in both, the sweep's, which has more prompts."""
+    return hunted(e) | swept(e)
+
+
+def single_models(e: Evidence) -> dict[str, Model]:
+    """Every model with gains, or the reader's."""
+    if is_of_reader(e):
+        return {READER: Model(READER, e[SWEEP], READER)} if SWEEP in e else {}
+    return pooled(e)
+
+
+# --- of one model ---------------------------------------------------------------------------------
+
+
+def relative_to(bound: float, found: Estimate) -> Estimate:
+    """An estimate as a multiple of a bound."""
+    ends = found.low / bound, found.high / bound
+    return Estimate(found.value / bound, *ends, found.n, found.unit, where=found.where)
+
+
+def of_block(m: Model, block: int, where: str) -> Estimate:
+    """The mean gain of a block; few files have its spread over the prompts."""
+    mean = m.entry.all_layer_gains[block]
+    if "all_layer_gains_std" not in m.entry:
+        return without_interval(mean, 1, "prompts", f"{where}; {NO_SPREAD}")
+    n = len(m.entry.residual_gain_all)
+    return of_moments(mean, m.entry.all_layer_gains_std[block], n, "prompts", where=where)
+
+
+def of_largest_block(m: Model) -> Estimate:
+    block = int(np.argmax(m.entry.all_layer_gains[:]))
+    return of_block(m, block, f"block {block}")
+
+
+def inner_mean(m: Model) -> float:
+    """Geometric mean of the gains between the first block and the last."""
+    return math.exp(np.mean(logarithms(m.entry.all_layer_gains[1:-1])))
+
+
+def of_inner_blocks(m: Model) -> Estimate:
+    """Over the blocks: does a typical inner one damp?"""
+    logs = logarithms(m.entry.all_layer_gains[1:-1])
+    found = of_mean(logs, "blocks")
+    low, high = math.exp(found.low), math.exp(found.high)
+    return Estimate(inner_mean(m), low, high, found.n, "blocks")
+
+
+def by_reading(transform: Callable[[Model, Estimate], Estimate]) -> dict[str, Rule]:
+    """A rule per definition of the last gain, besides the published one."""
+
+    def rule(name: str, m: Model) -> Estimate:
+        return transform(m, m.reading(name))
+
+    return {name: partial(rule, name) for name in READINGS if name != "penultimate"}
+
+
+def at_all_models(m: Model) -> Estimate:
+    """With an interval that holds for all models of the pool together."""
+    if m.experiment == READER:
+        raise NotMeasured("one model is no family of tests")
+    return widened(m.reading("penultimate"), len(pooled(m.entry.evidence)))
+
+
+DAMPING = Question(
+    "damping",
+    3,
+    "The second-last block damps the residual stream: its gain is below 1.",
+    "mean gain",
+    "prompts",
+    single_models,
+    {
+        PUBLISHED: lambda m: m.reading("penultimate"),
+        "models_at_once": at_all_models,
+        "inner_blocks": of_inner_blocks,
+        **by_reading(lambda _, found: found),
+    },
+    BELOW_ONE,
+)
+WITHOUT_PRODUCT = {
+    name: rule
+    for name, rule in by_reading(lambda m, found: relative_to(depth_bound(m.depth), found)).items()
+    if name != "total_amplification"  # a product of all blocks is no gain of one
+}
+BOUND = Question(
+    "bound",
+    3,
+    "No gain exceeds 10^(1/L), with L blocks.",
+    "mean gain over that bound",
+    "prompts",
+    single_models,
+    {
+        PUBLISHED: lambda m: relative_to(depth_bound(m.depth), m.reading("penultimate")),
+        "models_at_once": lambda m: relative_to(depth_bound(m.depth), at_all_models(m)),
+        "largest_block": lambda m: relative_to(depth_bound(m.depth), of_largest_block(m)),
+        "inner_blocks": lambda m: relative_to(depth_bound(m.depth), of_inner_blocks(m)),
+        **WITHOUT_PRODUCT,
+    },
+    BELOW_ONE,
+)
+
+
+# --- the benchmark: does the last block expand? ---------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Benchmarked:
+    """Rows of the benchmark, or of the tuned models beside their bases."""
+
+    name: str
+    rows: Rows
+
+
+def benchmarked(e: Evidence) -> dict[str, Benchmarked]:
+    """The four models by name, the families of the tuned ones by name and variant."""
+    if is_of_reader(e):
+        return {}
+    four = Rows(e[BENCHMARK_ROWS]).by("Model")
+    found = {name: Benchmarked(name, rows) for name, rows in four.items()}
+    for family, rows in Rows(e[TWIN_ROWS]).by("Family").items():
+        for variant, of in rows.by("Variant").items():
+            found[f"{family} {variant}"] = Benchmarked(f"{family} {variant}", of)
+    return found
+
+
+def sequence_gain(m: Benchmarked) -> Estimate:
+    """By the norm of the whole sequence, of one text."""
+    e = m.rows.table.evidence
+    if m.name == "Mistral-7B":
+        return without_interval(whole_sequence_gain(mistral_stream(e)), 1, "prompts")
+    if m.name not in BENCHMARKED:
+        raise NotMeasured(f"the whole sequence of {m.name} was not measured")
+    stream = e[FOUR].results[BENCHMARKED[m.name]]
+    return without_interval(whole_sequence_gain(stream), 1, "prompts")
+
+
+EXPANSION = Question(
+    "expansion",
+    3,
+    "The last block, before the final norm, expands the residual stream.",
+    "mean last gain",
+    "prompts",
+    benchmarked,
+    {
+        PUBLISHED: lambda m: of_mean(m.rows["Last_Gain"], "prompts"),
+        "models_at_once": lambda m: of_mean(
+            m.rows["Last_Gain"], "prompts", family_level(len(benchmarked(m.rows.table.evidence)))
+        ),
+        "whole_sequence": sequence_gain,
+    },
+    Range(above=1.0),
+)
+
+
+# --- the benchmark's order, and tuned models beside their bases -----------------------------------
+
+# Neighbours in the abstract's order, and the name of each comparison.
+ORDER = ("Pythia-6.9B", "Mistral-7B", "LLaMA-3.1-8B", "Gemma-7B")
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Two models of the benchmark, of which the second is said to have the larger gain."""
+
+    first: Benchmarked
+    second: Benchmarked
+
+
+def neighbours(e: Evidence) -> dict[str, Neighbours]:
+    if is_of_reader(e):
+        return {}
+    four = benchmarked(e)
+    return {f"{a} < {b}": Neighbours(four[a], four[b]) for a, b in pairwise(ORDER)}
+
+
+def rise_of(m: Neighbours, n_tests: int = 1) -> Estimate:
+    """Mean gain of the second less that of the first; their prompts are not paired in print."""
+    second, first = (np.asarray(of.rows["Last_Gain"], dtype=float) for of in (m.second, m.first))
+    return of_difference(second, first, "prompts", family_level(n_tests))
+
+
+GAIN_ORDER = Question(
+    "gain_order",
+    3,
+    "The last gains of the four benchmarked models stand in the printed order.",
+    "the larger mean last gain less the next smaller",
+    "prompts",
+    neighbours,
+    {
+        PUBLISHED: rise_of,
+        "models_at_once": lambda m: rise_of(m, len(ORDER) - 1),
+        "whole_sequence": lambda m: without_interval(
+            sequence_gain(m.second).value - sequence_gain(m.first).value, 1, "prompts"
+        ),
+    },
+    Range(above=0.0),
+    OF_MEAN,
+)
+
+
+def families(e: Evidence) -> dict[str, Rows]:
+    """A base model and its tuned twin, by family."""
+    return {} if is_of_reader(e) else dict(Rows(e[TWIN_ROWS]).by("Family"))
+
+
+def beyond_one(family: Rows, n_tests: int = 1) -> Estimate:
+    """How far the tuned model's gain lies beyond 1, counted towards its base's side."""
+    side = math.copysign(1.0, tuned_base(family) - 1)
+    tuned = np.asarray(family.where(Variant="instruct")["Last_Gain"], dtype=np.float64)
+    return of_mean(side * (tuned - 1), "prompts", family_level(n_tests))
+
+
+def n_families(family: Rows) -> int:
+    return len(families(family.table.evidence))
+
+
+def families_that_keep(e: Evidence) -> Estimate:
+    """Of the families: a claim on what tuning can do is about models, not about prompts."""
+    kept = {name: same_side(family) for name, family in families(e).items()}
+    return of_share(list(kept.values()), "families")
+
+
+def over_models(e: Evidence) -> dict[str, Evidence]:
+    """The evidence itself, of several models at once; a reader's single model has none."""
+    return {} if is_of_reader(e) else {OVER_MODELS: e}
+
+
+TUNING = (
+    Question(
+        "tuning",
+        3,
+        "The gain of a tuned model stays on its base's side of 1.",
+        "distance of the tuned mean gain from 1, on the base's side",
+        "prompts",
+        families,
+        {
+            PUBLISHED: beyond_one,
+            "models_at_once": lambda family: beyond_one(family, n_families(family)),
+        },
+        Range(above=0.0),
+        OF_MEAN,
+    ),
+    Question(
+        "tuned_families",
+        3,
+        "In most families of models tuning keeps the gain on its side of 1.",
+        "share of the families that do",
+        "families",
+        over_models,
+        {PUBLISHED: families_that_keep},
+        Range(above=0.5),
+    ),
+)
+
+
+# --- over models ----------------------------------------------------------------------------------
+
+Models = Mapping[str, Model]
+Number = Callable[[Model], float]
+
+
+def without_each(found: Models, of: Callable[[Models], Estimate]) -> dict[str, Rule]:
+    """An estimate without each model in turn."""
+
+    def without(left_out: str) -> Estimate:
+        return of({name: m for name, m in found.items() if name != left_out})
+
+    return {name: partial(without, name) for name in found}
+
+
+def mean_gain(m: Model) -> float:
+    return gain(m.entry)
+
+
+def r_of_depth(found: Models, of: Number = mean_gain, n_tests: int = 1) -> Estimate:
+    x, y = depths_and(found, of)
+    return of_series(x, y, "models", family_level(n_tests))
+
+
+def depths_and(found: Models, of: Number) -> tuple[np.ndarray, np.ndarray]:
+    depths = np.array([float(m.depth) for m in found.values()])
+    return depths, np.array([of(m) for m in found.values()])
+
+
+DEPTH_GAIN = Question(
+    "depth_gain",
+    3,
+    "The deeper a model, the smaller its gain.",
+    "r of depth and mean gain",
+    "models",
+    over_models,
+    {
+        PUBLISHED: lambda e: r_of_depth(swept(e)),
+        "model_out": lambda e: without_each(swept(e), r_of_depth),
+        "spearman": lambda e: of_rank_series(*depths_and(swept(e), mean_gain), "models"),
+        "laws_at_once": lambda e: r_of_depth(swept(e), n_tests=N_LAWS),
+        "final_norm": lambda e: r_of_depth(swept(e), lambda m: final_gain(m.entry)),
+        "inner_blocks": lambda e: r_of_depth(swept(e), inner_mean),
+        "hunt": lambda e: r_of_depth(hunted(e)),
+        "pooled": lambda e: r_of_depth(pooled(e)),
+    },
+    Range(below=0.0),
+    OF_R,
+)
+
+
+# --- sides of 1, and tests that count them --------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sides:
+    """How many models of a group damp for sure, how many are undecided, and how many by value."""
+
+    sure: int
+    undecided: int
+    by_value: int
+    n: int
+
+
+def sides(
+    found: Iterable[Model], reading: str = "penultimate", decimals: int | None = None
+) -> Sides:
+    """The words of a group on damping, and the sides that the values alone take."""
+    estimates = [m.reading(reading) for m in found]
+    words = [word(one, BELOW_ONE) for one in estimates]
+    return Sides(
+        sum(one == "yes" for one in words),
+        sum(one not in ("yes", "no") for one in words),
+        sum(dampens(one.value, decimals) for one in estimates),
+        len(estimates),
+    )
+
+
+def split(found: Models) -> tuple[list[Model], list[Model]]:
+    """EleutherAI's models and all others; the sweep's are EleutherAI's and name no lab."""
+    eleuther = [m for m in found.values() if m.experiment == "sweep" or m.entry.lab == ELEUTHER]
+    return eleuther, [m for m in found.values() if m not in eleuther]
+
+
+def fisher(
+    found: Models, reading: str = "penultimate", decimals: int | None = None, n_tests: int = 1
+) -> Estimate:
+    """Fisher's p, EleutherAI against the others, and its range as the undecided are counted.
+
+    Of several tests the p is that of Bonferroni.
+    """
+    groups = [sides(group, reading, decimals) for group in split(found)]
+    return of_sides(groups, n_tests)
+
+
+def of_sides(groups: Sequence[Sides], n_tests: int = 1) -> Estimate:
+    if not all_of(of.n for of in groups):
+        raise NotMeasured("a lab is left without models")
+
+    n = sum(of.n for of in groups)
+
+    def p(first: int, second: int) -> Estimate:
+        table = np.array([[n, of.n - n] for n, of in zip((first, second), groups, strict=True)])
+        found = min(1.0, n_tests * fisher_p(table))
+        return Estimate(found, found, found, n, "models")
+
+    return of_counts(
+        p,
+        [(of.sure, of.undecided) for of in groups],
+        [of.by_value for of in groups],
+        n,
+    )
+
+
+def with_gpt2(e: Evidence) -> Estimate:
+    """Hunt, sweep, and the three GPT-2 sizes by their last gain."""
+    eleuther, others = (sides(group) for group in split(pooled(e)))
+    tests = [of_mean(rows["Last_Gain"], "prompts") for rows in Rows(e[GPT2]).by("Model").values()]
+    words = [word(one, BELOW_ONE) for one in tests]
+    joined = Sides(
+        others.sure + sum(one == "yes" for one in words),
+        others.undecided + sum(one not in ("yes", "no") for one in words),
+        others.by_value + sum(dampens(one.value) for one in tests),
+        others.n + len(tests),
+    )
+    return of_sides([eleuther, joined])
+
+
+def difference(found: Models, n_tests: int = 1) -> Estimate:
+    """Mean gain of EleutherAI's models less that of the others, by Welch."""
+    first, second = (np.array([mean_gain(m) for m in group]) for group in split(found))
+    return of_difference(first, second, "models", family_level(n_tests))
+
+
+def share(found: Iterable[Model], *, damping: bool, reading: str = "penultimate") -> Estimate:
+    """Share of a group that damps, or expands, however the undecided are counted."""
+    of = sides(found, reading)
+
+    def of_group(n_damping: int) -> Estimate:
+        return of_share([(one < n_damping) == damping for one in range(of.n)], "models")
+
+    return of_counts(of_group, [(of.sure, of.undecided)], [of.by_value], of.n)
+
+
+HERITAGE = (
+    Question(
+        "heritage",
+        3,
+        "EleutherAI's models damp and the others expand: Fisher's p is below 0.05.",
+        "Fisher's p",
+        "models",
+        over_models,
+        {
+            PUBLISHED: lambda e: fisher(hunted(e)),
+            "rounded": lambda e: fisher(hunted(e), decimals=2),
+            "pooled": lambda e: fisher(pooled(e)),
+            "with_gpt2": with_gpt2,
+            "final_norm": lambda e: fisher(hunted(e), "final_norm"),
+            "laws_at_once": lambda e: fisher(hunted(e), n_tests=N_LAWS),
+            "model_out": lambda e: without_each(hunted(e), fisher),
+        },
+        Range(below=ALPHA),
+    ),
+    Question(
+        "lab_difference",
+        3,
+        "EleutherAI's mean gain lies below that of the others.",
+        "difference of the mean gains",
+        "models",
+        over_models,
+        {
+            PUBLISHED: lambda e: difference(hunted(e)),
+            "pooled": lambda e: difference(pooled(e)),
+            "laws_at_once": lambda e: difference(hunted(e), N_LAWS),
+            "model_out": lambda e: without_each(hunted(e), difference),
+        },
+        Range(below=0.0),
+        OF_MEAN,
+    ),
+    Question(
+        "eleuther_damps",
+        3,
+        "Most of EleutherAI's models damp.",
+        "share of EleutherAI's models that damp",
+        "models",
+        over_models,
+        {
+            PUBLISHED: lambda e: share(split(hunted(e))[0], damping=True),
+            "family": lambda e: share(swept(e).values(), damping=True),
+            "pooled": lambda e: share(split(pooled(e))[0], damping=True),
+            "final_norm": lambda e: share(split(hunted(e))[0], damping=True, reading="final_norm"),
+        },
+        Range(above=0.5),
+    ),
+    Question(
+        "others_expand",
+        3,
+        "Most models of the other labs expand.",
+        "share of the others that expand",
+        "models",
+        over_models,
+        {
+            PUBLISHED: lambda e: share(split(hunted(e))[1], damping=False),
+            "final_norm": lambda e: share(split(hunted(e))[1], damping=False, reading="final_norm"),
+        },
+        Range(above=0.5),
+    ),
+)
+
+
+# --- does the density of heads predict damping? ---------------------------------------------------
+
+
+def density_gain(found: Models, reading: str = "penultimate") -> Estimate:
+    """Accuracy of the density rule less that of the better constant guess."""
+    dense = [m for m in found.values() if density(m.entry) >= LIMIT]
+    sparse = [m for m in found.values() if density(m.entry) < LIMIT]
+    groups = [sides(group, reading) for group in (dense, sparse)]
+    n = sum(of.n for of in groups)
+
+    def gained(damping_dense: int, damping_sparse: int) -> Estimate:
+        # the two differ on the sparse models where the guess is damping, else on the dense ones
+        if damping_dense + damping_sparse > n / 2:
+            return of_two_rules(groups[1].n - damping_sparse, damping_sparse, n, "models")
+        return of_two_rules(damping_dense, groups[0].n - damping_dense, n, "models")
+
+    return of_counts(
+        gained,
+        [(of.sure, of.undecided) for of in groups],
+        [of.by_value for of in groups],
+        n,
+    )
+
+
+def r_of_density(found: Models) -> Estimate:
+    x = np.array([density(m.entry) for m in found.values()])
+    return of_series(x, np.array([mean_gain(m) for m in found.values()]), "models")
+
+
+CROWDING = (
+    Question(
+        "crowding",
+        3,
+        "The density of heads predicts damping or expansion better than a constant guess.",
+        "accuracy less that of the guess",
+        "models",
+        over_models,
+        {
+            PUBLISHED: lambda e: density_gain(hunted(e)),
+            "pair": lambda e: density_gain(
+                {name: m for name, m in hunted(e).items() if name in PAIR}
+            ),
+            "family": lambda e: density_gain(swept(e)),
+            "pooled": lambda e: density_gain(pooled(e)),
+            "final_norm": lambda e: density_gain(hunted(e), "final_norm"),
+            "model_out": lambda e: without_each(hunted(e), density_gain),
+        },
+        Range(above=0.0),
+    ),
+    Question(
+        "density_gain",
+        3,
+        "The denser the heads, the smaller the gain.",
+        "r of head density and mean gain",
+        "models",
+        over_models,
+        {
+            PUBLISHED: lambda e: r_of_density(swept(e)),
+            "hunt": lambda e: r_of_density(hunted(e)),
+            "pooled": lambda e: r_of_density(pooled(e)),
+            "model_out": lambda e: without_each(swept(e), r_of_density),
+        },
+        Range(below=0.0),
+        OF_R,
+    ),
+)
+
+
+# --- which of them explains more? -----------------------------------------------------------------
+
+
+def is_other(m: Model) -> float:
+    """1 of a lab that is not EleutherAI."""
+    return float(m.experiment != "sweep" and m.entry.lab != ELEUTHER)
+
+
+def log_size(m: Model) -> float:
+    """Logarithm of the parameters of the blocks, 12 per block and square of the width."""
+    return math.log(12 * m.depth * m.entry.d_model**2)
+
+
+def stronger(found: Models, first: Number, second: Number) -> Estimate:
+    """|r| of the gain and one number of the models, less that of the gain and another."""
+    gains, one, other = (
+        np.array([of(m) for m in found.values()]) for of in (mean_gain, first, second)
+    )
+    return of_r_difference(gains, one, other, "models")
+
+
+def dense(m: Model) -> float:
+    return density(m.entry)
+
+
+def hierarchy(name: str, says: str, number: str, first: Number, second: Number) -> Question:
+    of = partial(stronger, first=first, second=second)
+    return Question(
+        name,
+        3,
+        says,
+        number,
+        "models",
+        over_models,
+        {
+            PUBLISHED: lambda e: of(hunted(e)),
+            "pooled": lambda e: of(pooled(e)),
+            "model_out": lambda e: without_each(hunted(e), of),
+        },
+        Range(above=0.0),
+    )
+
+
+HIERARCHY = (
+    hierarchy(
+        "heritage_over_geometry",
+        "The gain correlates more closely with the lab than with the density of heads.",
+        "|r| of lab and gain less |r| of density and gain",
+        is_other,
+        dense,
+    ),
+    hierarchy(
+        "geometry_over_scale",
+        "The gain correlates more closely with the density of heads than with the size.",
+        "|r| of density and gain less |r| of size and gain",
+        dense,
+        log_size,
+    ),
+)
+QUESTIONS = (
+    DAMPING,
+    BOUND,
+    EXPANSION,
+    GAIN_ORDER,
+    *TUNING,
+    DEPTH_GAIN,
+    *HERITAGE,
+    *CROWDING,
+    *HIERARCHY,
+)

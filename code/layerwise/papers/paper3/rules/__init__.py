@@ -1,0 +1,1 @@
+"""The rules of Paper 3, a module per analysis."""

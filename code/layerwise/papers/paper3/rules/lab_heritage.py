@@ -1,0 +1,353 @@
+"""Do the models of one lab damp or expand alike? (Paper 3, section 4.2)
+
+And of what it rests on, GPT-2 and GPT-J against a gain of one, over 25 prompts (notebooks).
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy  # and of it `stats`, half a second, where it is used
+
+from layerwise.engine.derivation import Document, Rules, combined, count, for_each_group
+from layerwise.engine.evidence import Entry, measured_among
+from layerwise.engine.published import NotMeasured
+from layerwise.errors import LayerwiseError
+from layerwise.papers.paper3.rules.gain_files import (
+    Rows,
+    by_lab,
+    dampens,
+    damps,
+    final_gain,
+    gain,
+    gains_of,
+    models,
+    percent,
+    rows_of,
+    share,
+)
+from layerwise.papers.shared.names.result_files import BEYOND, GPT2, GPTJ, HUNT, PROMPTS, SWEEP
+from layerwise.statistics.correlation import Correlation, pearson
+from layerwise.statistics.estimates import Estimate, of_mean, of_moments, of_share
+from layerwise.statistics.samples import require_sample
+
+ELEUTHER, OTHERS = "EleutherAI", "other labs"
+# What figure 2 shows as EleutherAI: the sweep's gain for the Pythia sizes, the hunt's for others.
+FIGURE2 = ("pythia-1.4b", "pythia-2.8b", "pythia-6.9b", "gpt-neo-1.3B", "gpt-j-6B")
+FIGURE3 = {
+    "pythia-160m": ELEUTHER,
+    "pythia-410m": ELEUTHER,
+    "gpt-neo-125M": ELEUTHER,
+    "opt-125m": "Meta",
+    "opt-350m": "Meta",
+    "bloom-560m": "BigScience",
+}
+# What our runs measure and the paper's file lacks: every prompt's gain, and GPT-2 of figure 3.
+OURS = f"{BEYOND}hunt"
+
+Models = list[Entry]
+
+
+def labs(f: Entry) -> dict[str, Models]:
+    return by_lab(f.tested_results)
+
+
+def others(f: Entry) -> Models:
+    return [m for lab, some in labs(f).items() if lab != ELEUTHER for m in some]
+
+
+def n_models(some: Models) -> int:
+    """How many have a gain."""
+    return count(some, gain)
+
+
+def mean(some: Models) -> float:
+    return float(np.mean(gains_of(some)))
+
+
+def spread(some: Models) -> float:
+    """Population SD of the gains; of a single model 0, whatever the gain is."""
+    return float(np.std(gains_of(some))) if len(some) > 1 else 0.0
+
+
+def expand_percent(found: Sequence[float], decimals: int | None = None) -> int | float:
+    """Percent of the gains that expand."""
+    return percent([not dampens(one, decimals) for one in found])
+
+
+def with_gpt2(f: Entry) -> list[float]:
+    return gains_of(labs(f)["Meta"]) + means(Rows(f.of(GPT2)))
+
+
+def undecided(m: Entry) -> bool:
+    """Whether the interval of a mean gain over its prompts includes 1."""
+    low, high = interval(m)
+    return low <= 1 <= high
+
+
+def signature(some: Models) -> str:
+    """DAMPENER under 0.95, EXPANDER above 1.05, else NEUTRAL, of the mean gain (the survey)."""
+    if mean(some) < 0.95:
+        return "DAMPENER"
+    return "EXPANDER" if mean(some) > 1.05 else "NEUTRAL"
+
+
+def validated(f: Entry) -> str:
+    """The survey's word: whether the labs have more than one signature."""
+    signatures = {signature(some) for some in labs(f).values()}
+    return "VALIDATED" if len(signatures) > 1 else "FALSIFIED"
+
+
+# --- EleutherAI against the other labs ---
+
+
+def damp_percent(some: Models, decimals: int | None = None) -> int | float:
+    """Percent of the models that damp."""
+    return percent([dampens(gain(m), decimals) for m in some])
+
+
+def damp_percent_pooled(f: Entry) -> int | float:
+    """The same of EleutherAI's models, the sweep's among them."""
+    return damp_percent([*labs(f)[ELEUTHER], *only_swept(f)])
+
+
+def n_others_undecided(f: Entry) -> int:
+    """How many of the other labs' damping models have a mean gain that may be 1."""
+    return sum(undecided(m) for m in others(f) if damps(m))
+
+
+def only_eleuther_below_1(f: Entry) -> bool:
+    """Whether EleutherAI's mean gain damps, and no other lab's."""
+    return [lab for lab, some in labs(f).items() if dampens(mean(some))] == [ELEUTHER]
+
+
+def signs(
+    f: Entry,
+    decimals: int | None = None,
+    of: Callable[[Entry], float] = gain,
+    more: Sequence[Entry] = (),
+) -> np.ndarray:
+    """[damping, expanding] of EleutherAI (and of more models) and of the other labs."""
+    groups = [*labs(f)[ELEUTHER], *more], others(f)
+    damping = [sum(dampens(of(m), decimals) for m in group) for group in groups]
+    return np.array([[n, len(group) - n] for n, group in zip(damping, groups, strict=True)])
+
+
+def only_swept(f: Entry) -> Models:
+    """The sweep's models that the hunt did not test."""
+    hunted = models(f)
+    return [m for name, m in models(f.of(SWEEP)).items() if name not in hunted]
+
+
+def fisher_p(table: np.ndarray) -> float:
+    """p of Fisher's exact test; 1 with an empty row or column, as no other table has such sums."""
+    return float(scipy.stats.fisher_exact(table).pvalue)
+
+
+def chi_square_p(table: np.ndarray) -> float:
+    """p of Pearson's chi-square, one degree of freedom, without continuity correction."""
+    if not (table.sum(axis=0).all() and table.sum(axis=1).all()):
+        raise LayerwiseError(
+            f"a chi-square test needs no empty row or column, found {table.tolist()}; use Fisher's"
+        )
+    return float(scipy.stats.chi2_contingency(table, correction=False).pvalue)
+
+
+def p_text(p: float) -> str:
+    """A p value as papers print it: `< 0.001`, else three decimals."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+# --- the figures ---
+
+
+def word(mean_gain: float) -> str:
+    """What the figures call a mean gain."""
+    return "DAMPEN" if dampens(mean_gain) else "EXPAND"
+
+
+def models_drawn(f: Entry, names: Iterable[str]) -> dict[str, Entry]:
+    """The models whose gains figures 2 and 3 draw: the sweep's where it has one of the name."""
+    there = models(f) | models(f.of(SWEEP))
+    return {name: there[name] for name in names}
+
+
+def figure2(f: Entry) -> list[float]:
+    """What figure 2 draws of EleutherAI, at its decimals."""
+    return [round(gain(m), 3) for m in models_drawn(f, FIGURE2).values()]
+
+
+def measured_models(some: Models) -> Models:
+    """Those whose gain was measured."""
+    return list(measured_among({m.model: m for m in some}, gain).values())
+
+
+def drawn_models(f: Entry) -> dict[str, Entry]:
+    """The models whose gain was measured, by name."""
+    return measured_among(models(f), gain)
+
+
+def n_prompts(f: Entry) -> int:
+    """The prompts that every model of this run read."""
+    if OURS in f.evidence:
+        (n,) = {count(m.gains.penultimate) for _, m in f.of(OURS).items()}
+        return n
+    return int(f.of(PROMPTS).rho_hunt.n_prompts)
+
+
+def over_prompts(m: Entry) -> Estimate:
+    """A model's mean gain with Student's interval over its prompts.
+
+    The paper's file has the deviation of the gains alone; a measurement has every prompt's gain.
+    """
+    slug = m.model.rpartition("/")[2].lower().replace(".", "p")
+    if OURS in m.evidence and slug in m.of(OURS):
+        return of_mean(m.of(OURS)[slug].gains.penultimate[:], "prompts")
+    return of_moments(gain(m), m.gain_no_ln_std, n_prompts(m), "prompts")
+
+
+def interval(m: Entry) -> list[float]:
+    """The 95% interval of a model's mean gain over its prompts."""
+    found = over_prompts(m)
+    return [found.low, found.high]
+
+
+def groups(f: Entry) -> dict[str, Models]:
+    """The measured models of EleutherAI and of the other labs."""
+    found = {name: measured_models(some) for name, some in
+             ((ELEUTHER, labs(f).get(ELEUTHER, [])), (OTHERS, others(f)))}  # fmt: skip
+    return {name: some for name, some in found.items() if some}
+
+
+def share_as_claimed(some: Models) -> dict[str, float]:
+    """How many damp, and the share that lies where the paper says, in percent: EleutherAI's models
+    below 1, the others above, with the exact interval of Clopper and Pearson.
+    """
+    damping = [damps(m) for m in some]
+    below = some[0].lab == ELEUTHER
+    found = of_share([one == below for one in damping], "models")
+    ends = {"value": found.value, "low": found.low, "high": found.high}
+    return {"n": found.n, "below": sum(damping)} | {name: 100 * end for name, end in ends.items()}
+
+
+def standard_error(some: Models) -> float | None:
+    """Of the mean gain; None of a single model."""
+    return float(scipy.stats.sem(gains_of(some))) if len(some) > 1 else None
+
+
+def gpt2_gain(f: Entry) -> float:
+    """Mean gain of GPT-2 over the hunt's prompts."""
+    if OURS not in f.evidence or "gpt2" not in f.of(OURS):
+        raise NotMeasured("no run of the papers measured GPT-2 on the hunt's prompts")
+    return float(np.mean(f.of(OURS).gpt2.gains.penultimate[:]))
+
+
+# --- GPT-2 and GPT-J over the prompts ---
+
+
+def last_gain(rows: Rows) -> float:
+    return float(np.mean(rows["Last_Gain"]))
+
+
+def means(rows: Rows) -> list[float]:
+    return [last_gain(of) for of in rows.by("Model").values()]
+
+
+def against_one(rows: Rows, **options: str) -> Any:
+    return scipy.stats.ttest_1samp(require_sample(rows["Last_Gain"]), 1.0, **options)
+
+
+def bentov(rows: Rows) -> Correlation:
+    """The entropies with the gains' distance from 1."""
+    return pearson(rows["Entropy"], np.abs(rows["Last_Gain"] - 1))
+
+
+def n_expanding(rows: Rows) -> int:
+    """Models whose mean gain is above 1, with a two-sided p under 0.05."""
+    tests = [against_one(of) for of in rows.by("Model").values()]
+    return sum(bool(test.statistic > 0 and test.pvalue < 0.05) for test in tests)
+
+
+OF_MODEL: Rules = {
+    "gain_no_ln_mean": gain,
+    "gain_with_ln_mean": final_gain,
+    "is_dampening": damps,
+}
+OF_LAB: Rules = {
+    "mean_gain": mean,
+    "std_gain": spread,
+    "dampen_pct": lambda some: 100.0 * share([damps(m) for m in some]),
+    "signature": signature,
+    "n_models": lambda some: float(n_models(some)),
+}
+OF_DRAWN: Rules = {"gain": gain, "interval": interval}
+OVER_MODELS: Rules = {
+    "h26_lab_signatures": for_each_group(labs, combined(OF_LAB)),
+    "h26_verdict": validated,
+    "n_models": for_each_group(labs, n_models),
+    "expand_pct": for_each_group(labs, lambda some: expand_percent(gains_of(some))),
+    "expand_pct_rounded": for_each_group(labs, lambda some: expand_percent(gains_of(some), 2)),
+    "expand_pct_final_norm": for_each_group(
+        labs, lambda some: expand_percent([final_gain(m) for m in some])
+    ),
+    "dampen_pct": lambda f: damp_percent(labs(f)[ELEUTHER]),
+    "dampen_pct_of": for_each_group(labs, damp_percent),
+    "dampen_pct_rounded": for_each_group(labs, lambda some: damp_percent(some, 2)),
+    "dampen_pct_pooled": damp_percent_pooled,
+    "dampen_pct_swept": lambda f: damp_percent(f.of(SWEEP).models),
+    "expand_pct_others": lambda f: expand_percent(gains_of(others(f))),
+    "n_others_undecided": n_others_undecided,
+    "expand_pct_others_rounded": lambda f: expand_percent(gains_of(others(f)), 2),
+    "expand_pct_meta_openai": lambda f: expand_percent(with_gpt2(f)),
+    "expand_pct_meta_openai_rounded": lambda f: expand_percent(with_gpt2(f), 2),
+    "only_eleuther_below_1": only_eleuther_below_1,
+    "fisher/hunt": lambda f: p_text(fisher_p(signs(f))),
+    "fisher/p": lambda f: fisher_p(signs(f)),
+    "fisher/rounded": lambda f: p_text(fisher_p(signs(f, 2))),
+    "fisher/final_norm": lambda f: p_text(fisher_p(signs(f, of=final_gain))),
+    "fisher/pooled": lambda f: p_text(fisher_p(signs(f, more=only_swept(f)))),
+    "chi_square_rounded": lambda f: p_text(chi_square_p(signs(f, 2))),
+    "figure2/mean": lambda f: np.mean(figure2(f)),
+    "figure2/se": lambda f: scipy.stats.sem(figure2(f)),
+    "se": for_each_group(
+        lambda f: {lab: some for lab, some in labs(f).items() if len(some) > 1}, standard_error
+    ),
+    "drawn/models": for_each_group(drawn_models, combined(OF_DRAWN)),
+    "drawn/n_prompts": n_prompts,
+    "drawn/shares": for_each_group(groups, share_as_claimed),
+    "figure3": for_each_group(lambda f: models_drawn(f, FIGURE3), lambda m: word(gain(m))),
+    "figure3/gpt2": lambda f: word(gpt2_gain(f)),
+    "figure3_lab": for_each_group(
+        lambda f: {m: labs(f)[lab] for m, lab in FIGURE3.items()}, lambda some: word(mean(some))
+    ),
+}
+OF_PROMPTS: Rules = {
+    "mean": last_gain,
+    "sd": lambda rows: np.std(rows["Last_Gain"], ddof=1),
+    "min": lambda rows: np.min(rows["Last_Gain"]),
+    "max": lambda rows: np.max(rows["Last_Gain"]),
+    "t": lambda rows: against_one(rows).statistic,
+    "p_less": lambda rows: against_one(rows, alternative="less").pvalue,
+    "bentov_r": lambda rows: bentov(rows).r,
+    "bentov_p": lambda rows: bentov(rows).p,
+}
+TESTS = {"tests": for_each_group(lambda rows: rows.by("Model"), combined(OF_PROMPTS))}
+DOCUMENTS = {
+    "hunt": Document(HUNT, {"": OVER_MODELS, "tested_results/*": OF_MODEL}),
+    "gpt2": Document(
+        rows_of(GPT2),
+        {
+            "": TESTS
+            | {
+                "expand_pct": lambda rows: percent([g >= 1 for g in means(rows)]),
+                "n_expanding": n_expanding,
+            }
+        },
+        places={"/rows": (GPT2, "")},
+    ),
+    "gptj": Document(
+        rows_of(GPTJ),
+        {"": TESTS | {"categories": for_each_group(lambda rows: rows.by("Category"), last_gain)}},
+        places={"/rows": (GPTJ, "")},
+    ),
+}

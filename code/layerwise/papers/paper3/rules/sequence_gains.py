@@ -1,0 +1,260 @@
+"""Gains of whole-sequence norms: four models, Mistral, input dependency, and one stream per head.
+
+The norm is that of all tokens together, so the first token rules it (Paper 3, appendices).
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from layerwise.engine.derivation import Document, Rules, all_of
+from layerwise.engine.evidence import Entry, Evidence
+from layerwise.engine.published import pointer
+from layerwise.errors import LayerwiseError
+from layerwise.papers.paper3.rules.gain_files import contracting_percent
+from layerwise.papers.shared.names.result_files import (
+    BRAKE,
+    FOUR,
+    HEADS,
+    HYPOTHESES,
+    INPUTS,
+    LLAMAS,
+    MISTRAL,
+)
+from layerwise.statistics.correlation import Correlation, pearson
+from layerwise.statistics.samples import spearman
+
+PROJECTOR = "/hypothesis_1_titanium_projector/results"
+PROJECTED = ("llama3.1-8b", "mistral-7b", "gemma2-9b")
+MODELS = ("pythia-6.9b", "gemma-7b", "apertus-8b", "llama3.1-8b")
+LLAMA = "llama3.1-8b"
+BENCHMARKED = {"Pythia-6.9B": "pythia-6.9b", "Gemma-7B": "gemma-7b", "LLaMA-3.1-8B": LLAMA}
+OFFSET = 1e-10  # added to a gain before its logarithm, as published
+LAST_LAYERS = {"pythia-6.9b": 31, "gpt-j-6b": 27}
+LLAMA_2 = "llama2-7b"
+BASE, TUNED = "llama3.1-8b-BASE", "llama3.1-8b-INSTRUCT"  # of the test of tuning
+# Norms and gains that the pages round, by their places in the four-model file.
+ENDS = {"embedding": ("norms", 0), "final": ("norms", -1)}
+NAMED = {model: dict(ENDS) for model in MODELS}
+NAMED["pythia-6.9b"] |= {"peak": ("norms", 23)}
+NAMED["apertus-8b"] |= {f"gain_{block}": ("gains", block) for block in (28, 29, 30)}
+TEXTS = {
+    "Factual": "1_Factual",
+    "Syntactic": "2_Syntactic",
+    "Ambiguous": "3_Ambiguous",
+    "Nonsense": "4_Nonsense",
+    "Original": "5_Original_Test",
+}
+
+
+def ratios(m: Entry, part: slice = slice(None)) -> np.ndarray:
+    """Each norm over the one before it, all positive and finite: one gain fewer than norms."""
+    norms = m.norms[part]
+    if len(norms) < 2 or not np.all(np.isfinite(norms)) or not np.all(norms > 0):
+        raise LayerwiseError(
+            f"gains need at least two norms, all positive and finite, found {norms}; "
+            "check the hidden states they came from"
+        )
+    return norms[1:] / norms[:-1]
+
+
+def last_gain(m: Entry) -> float:
+    return float(ratios(m, slice(-2, None))[0])
+
+
+def mistral(e: Evidence) -> Entry:
+    """Mistral-7B's stream, from block 0 on."""
+    return e[MISTRAL].residual_stream_analysis["mistral-7b"]
+
+
+def of_texts(e: Evidence, correlation: Callable[..., Correlation]) -> Correlation:
+    """Entropy and last gain over the texts of the input dependency."""
+    texts = e[INPUTS].results.values()
+    return correlation(*np.array([(text.entropy, text.gains[-1]) for text in texts]).T)
+
+
+def whole_tokens(e: Evidence) -> float:
+    return last_gain(e[LLAMAS].models[LLAMA].residual)
+
+
+def whole_sequence(e: Evidence) -> float:
+    return last_gain(e[FOUR].results[LLAMA])
+
+
+def quantified(found: list[bool]) -> str:
+    """`all`, or of how many it is true."""
+    return "all" if all_of(found) else f"{sum(found)} of {len(found)}"
+
+
+def order(e: Evidence) -> str:
+    """The benchmark's models by last gain, the smallest first."""
+    found = {name: last_gain(e[FOUR].results[of]) for name, of in BENCHMARKED.items()}
+    found["Mistral-7B"] = last_gain(mistral(e))
+    return " < ".join(sorted(found, key=found.__getitem__))
+
+
+def texts_contracting(e: Evidence) -> str:
+    """On how many texts the last block contracts."""
+    return quantified([text.gains[-1] < 1 for text in e[INPUTS].results.values()])
+
+
+def last_expanding(e: Evidence) -> str:
+    """In how many of the models the last block expands."""
+    streams = *e[FOUR].results.values(), mistral(e)
+    return quantified([last_gain(m) > 1 for m in streams])
+
+
+def cumulative(m: Entry) -> float:
+    """The product of all gains, as the notebook took it."""
+    return float(np.exp(np.cumsum(np.log(ratios(m) + OFFSET))[-1]))
+
+
+def of_rounded(e: Evidence) -> float:
+    """The two last gains over each other, both rounded first."""
+    return round(whole_tokens(e), 2) / round(whole_sequence(e), 2)
+
+
+def named(e: Evidence, model: str, series: str, at: int) -> float:
+    return e[FOUR].results[model][series][at]
+
+
+def text_gain(e: Evidence, text: str) -> float:
+    return e[INPUTS].results[text].gains[-1]
+
+
+def text_entropy(e: Evidence, text: str) -> float:
+    return e[INPUTS].results[text].entropy
+
+
+def last_ratio(f: Entry, model: str) -> float:
+    return f.models[model].layers[LAST_LAYERS[model]].residual_ratio
+
+
+def own_ratios(f: Entry, model: str) -> np.ndarray:
+    """Norm behind over norm before every block of a model of the per-head run."""
+    return np.array([block.residual_ratio for block in f.models[model].layers])
+
+
+def damps_from(f: Entry, model: str) -> int:
+    """The first block from which on every ratio is under 1."""
+    above = np.flatnonzero(own_ratios(f, model) >= 1)
+    return int(above[-1]) + 1 if len(above) else 0
+
+
+def expands(m: Entry) -> bool:
+    return last_gain(m) > 1
+
+
+OF_TUNING: Rules = {  # of the base model and of the tuned one
+    "initial_gain": lambda m: ratios(m, slice(2))[0],
+    "last_gain": last_gain,
+    "last_expands": expands,
+    "cumulative_energy": cumulative,
+}
+BY_TUNING: Rules = {
+    "_hypothesis_test/base_expands": lambda models: expands(models[BASE]),
+    "_hypothesis_test/instruct_expands": lambda models: expands(models[TUNED]),
+    "_hypothesis_test/ratio": lambda models: last_gain(models[TUNED]) / last_gain(models[BASE]),
+}
+PER_HEAD: Rules = {
+    "last_difference_pct": lambda f: (
+        100 * (1 - last_ratio(f, "pythia-6.9b") / last_ratio(f, "gpt-j-6b"))
+    ),
+    "pythia-6.9b/damps_from": lambda f: damps_from(f, "pythia-6.9b"),
+    "gpt-j-6b/expanding": lambda f: quantified(list(own_ratios(f, "gpt-j-6b") > 1)),
+}
+STREAM: Rules = {
+    "last_gain": last_gain,
+    "max_gain": lambda m: np.max(ratios(m)),
+    "max_gain_layer": lambda m: np.argmax(ratios(m)),
+    "contracting_pct": lambda m: contracting_percent(ratios(m)),
+}
+FULL: Rules = {
+    **STREAM,
+    "initial_gain": lambda m: ratios(m, slice(2))[0],
+    "expanding_pct": lambda m: 100 - contracting_percent(ratios(m)),
+    "final_cumulative": cumulative,
+}
+STUDY: Rules = {
+    "correlation/pearson_r": lambda e: of_texts(e, pearson).r,
+    "correlation/pearson_p": lambda e: of_texts(e, pearson).p,
+    "correlation/spearman_r": lambda e: of_texts(e, spearman).r,
+    "correlation/spearman_p": lambda e: of_texts(e, spearman).p,
+    "expansion_ratio/of_rounded": of_rounded,
+    "expansion_ratio/unrounded": lambda e: whole_tokens(e) / whole_sequence(e),
+    "order": order,
+    "pangram": lambda e: e[INPUTS].results["5_Original_Test"].gains[-1],
+    "other_metric": whole_tokens,
+    "texts_contracting": texts_contracting,
+    "last_expanding": last_expanding,
+    "swiglu_comparison/ratio": lambda e: (
+        whole_sequence(e) / e[FOUR].mistral_reference.last_layer_gain
+    ),
+}
+# Last gains that later notebooks typed, with two decimals; Gemma-7B's stands for Gemma-2-9B.
+TYPED: Rules = {
+    "mistral_reference/last_layer_gain": lambda e: round(last_gain(mistral(e)), 2),
+    "mistral-7b/last_gain": lambda e: round(last_gain(mistral(e)), 2),
+    "llama3.1-8b/last_gain": lambda e: round(whole_sequence(e), 2),
+    "gemma2-9b/last_gain": lambda e: round(last_gain(e[FOUR].results["gemma-7b"]), 2),
+    "references/mistral_7b/last_layer_gain": lambda e: round(last_gain(mistral(e)), 2),
+    "references/mistral_7b/initial_explosion": lambda e: round(ratios(mistral(e), slice(2))[0], 2),
+    "references/previous_llama/last_layer_gain": lambda e: round(whole_sequence(e), 2),
+}
+DOCUMENTS = {
+    **{model: Document(f"{FOUR}#/results/{model}", {"": FULL}, shows=False) for model in MODELS},
+    "mistral-7b": Document(mistral, {"": STREAM}, shows=False),
+    LLAMA_2: Document(f"{LLAMAS}#/models/{LLAMA_2}/residual", {"": STREAM}, places={}, shows=False),
+    "tuning": Document(f"{BRAKE}#/models", {"*": OF_TUNING, "": BY_TUNING}, shows=False),
+    "norms": Document(
+        None,
+        {
+            "": {
+                f"{model}/{name}": partial(named, model=model, series=series, at=at)
+                for model, places in NAMED.items()
+                for name, (series, at) in places.items()
+            }
+        },
+    ),
+    "texts": Document(
+        None,
+        {
+            "": {
+                f"{name}/{quantity}": partial(rule, text=text)
+                for name, text in TEXTS.items()
+                for quantity, rule in (("gain", text_gain), ("entropy", text_entropy))
+            }
+        },
+    ),
+    "typed": Document(
+        None,
+        {"": TYPED},
+        places={
+            "/mistral_reference": (FOUR, "/mistral_reference"),
+            "/references": (BRAKE, "/references"),
+            **{pointer(model): (HYPOTHESES, f"{PROJECTOR}/{model}") for model in PROJECTED},
+        },
+        shows=False,
+    ),
+    "study": Document(
+        None,
+        {"": STUDY},
+        places={
+            "/correlation": (INPUTS, "/correlation"),
+            "/swiglu_comparison": (FOUR, "/swiglu_comparison"),
+        },
+        shows=False,
+    ),
+    "per_head": Document(
+        HEADS,
+        {"": PER_HEAD},
+        places={
+            pointer(model, "last_layer", "residual_ratio"): (
+                HEADS,
+                pointer("models", model, "layers", layer, "residual_ratio"),
+            )
+            for model, layer in LAST_LAYERS.items()
+        },
+    ),
+}

@@ -1,0 +1,215 @@
+"""The unified benchmark: four models, 25 prompts each (Paper 3, abstract; benchmark notebook)."""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from jaxtyping import Float32
+
+from layerwise.engine.derivation import Document, Rules, combined, count, for_each_group
+from layerwise.engine.published import pointer
+from layerwise.papers.paper3.rules.gain_files import Rows, rows_of
+from layerwise.papers.shared.names.result_files import BENCHMARK, BENCHMARK_ROWS
+from layerwise.statistics.correlation import Correlation, pearson
+from layerwise.statistics.samples import pooled_d, pooled_t, spearman
+
+MODELS = ("Pythia-6.9B", "Gemma-7B", "Mistral-7B", "LLaMA-3.1-8B")
+PYTHIA = "Pythia-6.9B"
+BY_ENTROPY = ("Cliche", "Factual", "Syntactic", "Novel", "Nonsense")  # as the pages order them
+LARGE = 0.8  # of |d|, as usual
+LEVEL = 0.05
+CATEGORIES = ("Factual", "Syntactic", "Cliche", "Novel", "Nonsense")
+
+Prompts = Float32[np.ndarray, " prompt"]
+
+
+def distance(m: Rows) -> np.ndarray:
+    return np.abs(m["Last_Gain"] - 1)
+
+
+def entropies(m: Rows, category: str) -> Prompts:
+    """Of the prompts of a category, in single precision, as stored."""
+    return m.where(Category=category)["Entropy"].astype(np.float32)
+
+
+def compared(m: Rows) -> tuple[Prompts, Prompts]:
+    """The entropies of the two categories that the notebook tests."""
+    return entropies(m, "Cliche"), entropies(m, "Novel")
+
+
+def percent_change(value: float, of: float) -> float:
+    return 100 * (value / of - 1)
+
+
+def single(m: Rows) -> np.ndarray:
+    """All entropies, as far as single precision goes."""
+    return m["Entropy"].astype(np.float32).astype(np.float64)
+
+
+def by_model(rows: Rows) -> dict[str, Rows]:
+    return {model: rows.where(Model=model) for model in MODELS}
+
+
+def means(m: Rows, column: str) -> dict[str, float]:
+    """Mean of a column by category of prompts."""
+    return {name: float(np.mean(m.where(Category=name)[column])) for name in CATEGORIES}
+
+
+def n_models(rows: Rows, rule: Callable[[Rows], bool]) -> str:
+    """In how many of the models something holds."""
+    n = sum(bool(rule(m)) for m in by_model(rows).values())
+    return "all models" if n == len(MODELS) else f"{n} of {len(MODELS)} models"
+
+
+def ranks(rows: Rows) -> dict[str, dict[str, int]]:
+    """Place of a model's category by its mean distance of the gain from 1, the nearest first."""
+    found = {
+        (model, name): float(np.mean(distance(m.where(Category=name))))
+        for model, m in by_model(rows).items()
+        for name in CATEGORIES
+    }
+    order = sorted(found, key=found.__getitem__)
+    places: dict[str, dict[str, int]] = {model: {} for model in MODELS}
+    for place, (model, name) in enumerate(order, 1):
+        places[model][name] = place
+    return places
+
+
+def above_base(m: Rows, category: str) -> bool:
+    """Whether a category's mean gain is above that of all prompts."""
+    return means(m, "Last_Gain")[category] > float(np.mean(m["Last_Gain"]))
+
+
+def n_above_base(rows: Rows, category: str) -> str:
+    """In how many models it is."""
+    return n_models(rows, partial(above_base, category=category))
+
+
+def highest_gain(m: Rows) -> str:
+    """The category of the largest mean gain."""
+    found = means(m, "Last_Gain")
+    return max(found, key=found.__getitem__)
+
+
+def entropy_order(m: Rows) -> list[str]:
+    """The categories by mean entropy, the smallest first."""
+    found = means(m, "Entropy")
+    return sorted(found, key=found.__getitem__)
+
+
+def significant(rows: Rows, correlation: Callable[..., Correlation]) -> list[str]:
+    """The models whose entropies correlate with their gains, p under 0.05."""
+    return [
+        model
+        for model, m in by_model(rows).items()
+        if correlation(single(m), m["Last_Gain"]).p < LEVEL
+    ]
+
+
+def pythia_direction(rows: Rows) -> str:
+    """Whether a higher entropy comes with a higher or a lower gain in Pythia."""
+    m = rows.where(Model=PYTHIA)
+    r = pearson(single(m), m["Last_Gain"]).r
+    return "lower gain" if r < 0 else "higher gain"
+
+
+def llama_expanding(rows: Rows) -> int:
+    """Prompts that LLaMA's last block expands."""
+    return int(np.sum(rows.where(Model="LLaMA-3.1-8B")["Last_Gain"] > 1))
+
+
+def by_mean_gain(rows: Rows) -> str:
+    """The models by mean gain, the smallest first."""
+    found = {model: float(np.mean(m["Last_Gain"])) for model, m in by_model(rows).items()}
+    return " < ".join(sorted(found, key=found.__getitem__))
+
+
+def difference_percent(m: Rows, decimals: int | None = None) -> float:
+    """Mean entropy of clichés over that of novel prompts; of rounded ones, where decimals are."""
+    cliche, novel = (float(one.mean()) for one in compared(m))
+    if decimals is not None:
+        cliche, novel = round(cliche, decimals), round(novel, decimals)
+    return percent_change(cliche, novel)
+
+
+OF_CATEGORY: Rules = {
+    "gain": lambda c: np.mean(c["Last_Gain"]),
+    "dev": lambda c: np.mean(distance(c)),
+    "entropy": lambda c: np.mean(c["Entropy"]),
+}
+OF_MODEL: Rules = {
+    "base_level": lambda m: np.mean(m["Last_Gain"]),
+    "sd": lambda m: np.std(m["Last_Gain"]),
+    "range/min": lambda m: np.min(m["Last_Gain"]),
+    "range/max": lambda m: np.max(m["Last_Gain"]),
+    "range/range": lambda m: np.ptp(m["Last_Gain"]),
+    "entropy/Pearson_r": lambda m: pearson(single(m), m["Last_Gain"]).r,
+    "entropy/Pearson_p": lambda m: pearson(single(m), m["Last_Gain"]).p,
+    "entropy/Spearman_r": lambda m: spearman(single(m), m["Last_Gain"]).r,
+    "entropy/Spearman_p": lambda m: spearman(single(m), m["Last_Gain"]).p,
+    "complexity/Complexity_Spearman_r": lambda m: spearman(m["Complexity"], m["Last_Gain"]).r,
+    "complexity/Complexity_Spearman_p": lambda m: spearman(m["Complexity"], m["Last_Gain"]).p,
+    "expands": lambda m: bool(np.mean(m["Last_Gain"]) > 1),
+    "mean_distance": lambda m: np.mean(distance(m)),
+    "distance_of_mean": lambda m: abs(np.mean(m["Last_Gain"]) - 1),
+    "p3/difference_pct": difference_percent,
+    "p3/difference_pct_rounded": partial(difference_percent, decimals=2),
+    "distance_r": lambda m: pearson(single(m), distance(m)).r,
+    # the shortest decimals of the single-precision means
+    "p3/Cliche_mean": lambda m: float(str(entropies(m, "Cliche").mean())),
+    "p3/Novel_mean": lambda m: float(str(entropies(m, "Novel").mean())),
+    "p3/t_stat": lambda m: pooled_t(*compared(m))[0],
+    "p3/p_val": lambda m: pooled_t(*compared(m))[1],
+    "p3/cohens_d": lambda m: pooled_d(*compared(m)),
+    "category": for_each_group(
+        lambda m: {name: m.where(Category=name) for name in CATEGORIES}, combined(OF_CATEGORY)
+    ),
+}
+SAID: Rules = {  # of the four models together, on the pages beside the paper
+    "nonsense_highest": lambda rows: n_models(rows, lambda m: highest_gain(m) == "Nonsense"),
+    "cliche_lowest_entropy": lambda rows: n_models(rows, lambda m: entropy_order(m)[0] == "Cliche"),
+    "entropy_order": lambda rows: n_models(rows, lambda m: entropy_order(m) == list(BY_ENTROPY)),
+    "cliche_significant": lambda rows: n_models(rows, lambda m: pooled_t(*compared(m))[1] < LEVEL),
+    "cliche_large": lambda rows: n_models(rows, lambda m: abs(pooled_d(*compared(m))) > LARGE),
+    "significant_by_spearman": partial(significant, correlation=spearman),
+    "significant_by_pearson": partial(significant, correlation=pearson),
+    "pythia_direction": pythia_direction,
+    "llama_expanding": llama_expanding,
+    "ranks": ranks,
+    **{f"above_base/{name}": partial(n_above_base, category=name) for name in CATEGORIES},
+}
+STUDY: Rules = {
+    **SAID,
+    "n_measurements": lambda rows: count(rows["Last_Gain"]),
+    "order": by_mean_gain,
+}
+
+
+def places(number: int, model: str) -> dict[str, tuple[str, str]]:
+    """Where the summary has the statistics of a model."""
+    platitude = pointer("p3_platitude_tunnel", number)
+    return {
+        "/base_level": (BENCHMARK, pointer("base_levels", model)),
+        "/range": (BENCHMARK, pointer("modulation_ranges", model)),
+        "/entropy": (BENCHMARK, pointer("entropy_correlations", number)),
+        "/complexity": (BENCHMARK, pointer("complexity_correlations", number)),
+        **{f"/p3/{q}": (BENCHMARK, f"{platitude}/{q}") for q in ("t_stat", "p_val", "cohens_d")},
+    }
+
+
+DOCUMENTS = {
+    model: Document(
+        rows_of(BENCHMARK_ROWS, Model=model),
+        {"": OF_MODEL},
+        places=places(number, model),
+        shows=False,
+    )
+    for number, model in enumerate(MODELS)
+} | {
+    "study": Document(
+        rows_of(BENCHMARK_ROWS),
+        {"": STUDY},
+        places={"/n_measurements": (BENCHMARK, "/n_measurements")},
+        shows=False,
+    )
+}

@@ -1,0 +1,1 @@
+"""What several papers need: `names`, `rules`, `questions` and `experiments`."""

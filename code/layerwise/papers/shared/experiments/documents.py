@@ -1,0 +1,219 @@
+"""One model's values as the documents that Papers 1 and 2's rules read: the lowest level alone.
+
+Every interval depends on the position of its draws in one stream: it is drawn here, once, in the
+order of its notebook.
+"""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from layerwise.measures.pairwise import METRICS
+from layerwise.measures.values import ANISOTROPY as MEASURES
+from layerwise.measures.values import POOLED, Values
+from layerwise.papers.shared.names.categories import SERIES
+from layerwise.papers.shared.names.result_files import (
+    ANISOTROPY,
+    BINS,
+    BOOTSTRAP,
+    LAYERS,
+    PAIRS,
+    TYPED_INTERVALS,
+)
+from layerwise.progress import track
+from layerwise.statistics import curves
+from layerwise.statistics.bootstrap import CorrelationInterval, Draws, advance, correlation_interval
+from layerwise.statistics.correlation import pearson_r
+from layerwise.statistics.random_bins import sweep
+
+Intervals = dict[int, CorrelationInterval]
+OF_BINS = ("the asymmetry of the bins", "the preference of the bins")
+OF_LAST_LAYER = ("uniformity_a", "uniformity_b", "output_preference", "pct_prefer_a")
+
+
+def of_categories(values: Values, columns: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Columns of each category: cosines, preferences (nats) and token NLL at the last layer."""
+    uniformity = values.uniformity[values.readings.index("mean_pooled")]
+    found = {}
+    for number, name in enumerate(values.categories):
+        inside = values.category_of_pair == number
+        preference = values.preferences[inside].mean()
+        of = {
+            "uniformity_a": uniformity[number, 0],
+            "uniformity_b": uniformity[number, 1],
+            "ua": uniformity[number, 0] - uniformity[number, 1],
+            "output_preference": preference,
+            "preference": preference,
+            "pct_prefer_a": np.mean(values.preferences[inside] > 0) * 100,
+            "nll_a": values.nll[0, inside].mean(),
+            "nll_b": values.nll[1, inside].mean(),
+        }
+        found[name] = {column: float(of[column]) for column in columns}
+    return found
+
+
+def over_categories(values: Values, draws: Draws) -> Intervals:
+    """Interval of r over the categories, of each sampled layer, drawn from one stream."""
+    preferences = values.category_preferences()
+    test = _tester(draws, np.random.RandomState(draws.seed))
+    return {
+        layer: test(values.asymmetries(f"layer_{layer}"), preferences, names=SERIES)
+        for layer in values.layers
+    }
+
+
+def over_bins(values: Values, draws: Draws) -> Intervals:
+    """The same over the stable bins, which were the first thing that their stream drew.
+
+    With under three bins or 100 usable resamples: the notebook's whole range.
+    """
+    stream = np.random.RandomState(draws.seed)
+    advance(stream, values.k_stable, values.n_pairs)
+    kept = np.isfinite(values.stable_preference)
+    test = partial(_tester(draws, stream), names=OF_BINS, whole_range_if_scarce=True)
+    return {
+        layer: test(asymmetry[kept], values.stable_preference[kept])
+        for layer, asymmetry in zip(values.layers, values.stable_asymmetry, strict=True)
+    }
+
+
+def over_pairs(
+    values: Values, draws: Draws, metrics: Sequence[str] = tuple(METRICS), *, tests_before: int = 0
+) -> dict[int, dict[str, CorrelationInterval]]:
+    """Intervals over the pairs: layers ascending, within a layer the measures as given.
+
+    Arguments:
+        tests_before: tests of as many pairs that the stream served before.
+    """
+    stream = np.random.RandomState(draws.seed)
+    advance(stream, values.n_pairs, tests_before * draws.n_resamples * values.n_pairs)
+    test = _tester(draws, stream)
+
+    def of(metric: str, row: int) -> CorrelationInterval:
+        names = f"{metric} at layer {values.layers[row]}", "the preference of the pairs"
+        x = values.pair_metrics[row, list(METRICS).index(metric)]
+        return test(x, values.preferences, names=names)
+
+    layers = track(values.layers, "intervals over pairs", "layers", len(values.layers))
+    return {
+        layer: {metric: of(metric, row) for metric in metrics} for row, layer in enumerate(layers)
+    }
+
+
+def _tester(draws: Draws, stream: np.random.RandomState) -> Callable[..., CorrelationInterval]:
+    """r and interval of two series, each test with the next draws of the stream."""
+    n, level = draws.n_resamples, draws.level
+    return partial(correlation_interval, stream=stream, n_resamples=n, level=level)
+
+
+def r_and_ends(
+    interval: CorrelationInterval, ends: tuple[str, str] = ("ci_lower", "ci_upper")
+) -> dict[str, float]:
+    """With the keys of the published files."""
+    return {"r": interval.r, ends[0]: interval.low, ends[1]: interval.high}
+
+
+def by_layer(intervals: Intervals) -> dict[str, dict[str, float]]:
+    return {str(layer): r_and_ends(interval) for layer, interval in intervals.items()}
+
+
+def strategies(values: Values) -> dict[str, dict[str, Any]]:
+    """r over the categories by pooling and by layer (notebook 001).
+
+    A token reading in which all statements share one vector (the first token, where the tokenizer
+    adds a BOS), or all categories one asymmetry (where both sides of every pair begin with the same
+    word), has no r: it is None. One whose states were not given is not there.
+    """
+    preferences = values.category_preferences()
+    found: dict[str, dict[str, Any]] = {}
+    for name in (*POOLED, *(f"layer_{layer}" for layer in values.layers)):
+        if name not in values.readings:
+            continue
+        asymmetries = values.asymmetries(name)
+        alike = name in POOLED[1:] and values.has_no_r(name)
+        names = (f"{SERIES[0]} ({name})", SERIES[1])
+        found[name] = {
+            "correlation": None if alike else pearson_r(asymmetries, preferences, names),
+            "category_uas": asymmetries.tolist(),
+            "category_prefs": preferences.tolist(),
+        }
+    return found
+
+
+def binnings(values: Values) -> dict[str, dict[str, Any]]:
+    """r over random bins, averaged over many binnings, by k and layer (notebook 000)."""
+    return {
+        str(k): {
+            str(layer): dataclasses.asdict(
+                sweep(values.bin_asymmetry[k][row], values.bin_preference[k][row])
+            )
+            for row, layer in enumerate(values.layers)
+        }
+        for k in values.k_values
+    }
+
+
+def anisotropy(values: Values) -> dict[str, Any]:
+    """The published series, what the notebook computed and did not save, and some spectra."""
+    series = values.anisotropy[:, : values.n_layers + 1].tolist()
+    found = dict(zip(MEASURES, series, strict=True))
+    peak = int(np.argmax(found["first_pc_share"]))
+    drawn = sorted(set(curves.spectrum_layers(peak, values.n_layers)))
+    return {
+        "hidden_dim": values.hidden_size,
+        "intrinsic_dim_ratio": found["first_pc_share"],
+        "effective_rank": found["effective_rank"],
+        "avg_cos_sim": found["mean_cosine_to_mean"],
+        "eigenvalue_variance": found["eigenvalue_variance"],
+        "var_top10": found["var_top10"],
+        "var_top50": found["var_top50"],
+        "spectra": {str(layer): values.eigenvalues[layer].tolist() for layer in drawn},
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class Filled:
+    """The documents of one model, by file, and those intervals that say more than a file does."""
+
+    files: dict[str, dict[str, Any]]
+    by_category: Intervals
+    by_bins: Intervals
+
+
+def of_layers(values: Values, draws: Draws) -> Filled:
+    """The files on the layers of Paper 2's first model; every interval is drawn once."""
+    by_category, by_bins = over_categories(values, draws), over_bins(values, draws)
+    by_pair = over_pairs(values, draws)
+    n_resamples = {"n_bootstrap": draws.n_resamples}
+    files: dict[str, dict[str, Any]] = {
+        LAYERS: {"strategies": strategies(values)},
+        BOOTSTRAP: {
+            "n_categories": len(values.categories),
+            **n_resamples,
+            "ci_level": draws.level,
+            "layer_results": by_layer(by_category),
+        },
+        BINS: {
+            "k_bins": values.k_stable,
+            **n_resamples,
+            "n_permutations": values.n_permutations,
+            "bootstrap_results": by_layer(by_bins),
+            "results_by_k": binnings(values),
+        },
+        TYPED_INTERVALS: {"original_results": by_layer(by_category)},
+        PAIRS: {
+            "n_pairs": values.n_pairs,
+            **n_resamples,
+            "metrics_tested": list(METRICS),
+            "results": {
+                str(layer): {metric: r_and_ends(interval) for metric, interval in found.items()}
+                for layer, found in by_pair.items()
+            },
+        },
+    }
+    if values.n_prompts:
+        files[ANISOTROPY] = anisotropy(values)
+    return Filled(files, by_category, by_bins)

@@ -1,0 +1,241 @@
+"""Values of statement pairs in the published files of Papers 1 and 2.
+
+An extraction is one model in one dtype, at its own sampled layers, with or without its chat
+template. What spans several models (phases, patterns, divergences, counts) is derived from the
+fragments by rules; what follows from another file is left out here.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from layerwise.engine.experiment import Fragments, dotted, is_about
+from layerwise.engine.measured import merge
+from layerwise.engine.published import Published, leaves, pointer
+from layerwise.measures.pairwise import METRICS
+from layerwise.measures.values import Values
+from layerwise.models.registry import Extraction, Model
+from layerwise.models.texts import StatementPairs
+from layerwise.papers.shared.experiments import choices, documents
+from layerwise.papers.shared.names import result_files as files
+from layerwise.papers.shared.names.categories import FACTS, NUMERIC
+from layerwise.papers.shared.names.curves import CURVES, METRIC, CurvePlace
+from layerwise.papers.shared.names.models import SLUG
+from layerwise.papers.shared.names.result_files import (
+    CHOICES_FILE,
+    TYPED_INTERVALS,
+    TYPED_MODELS,
+    WORDS,
+)
+from layerwise.statistics import curves, phases
+from layerwise.statistics.bootstrap import Draws
+
+Documents = dict[str, dict[str, Any]]  # file -> what is filled of it, nested
+Test = tuple[float, float, float]  # r, and the ends of its interval
+COLUMNS = {files.CONTRIBUTIONS: ("ua", "preference"), files.CLASSES: ("nll_a", "nll_b")}
+LLAMA_METRICS = tuple(METRICS)[:3]  # the Llama notebook stops after the cosines
+DECIMALS = 2  # of the tables that Paper 2's figure is drawn from
+UNSAVED = ("eigenvalue_variance", "var_top10", "var_top50", "spectra")  # of the anisotropy profile
+
+
+def fragments(
+    model: Model, key: str, values: Values, published: Published, draws: Draws
+) -> Fragments:
+    """What one extraction of the registry fills; `published` gives places, never a value.
+
+    Values are of the extraction's own layers: an interval depends on every test before it.
+    """
+    filled = [
+        {file: dict(leaves("", document))}
+        for part in _parts(model.slug, model.extractions[key], values, published, draws)
+        for file, document in part.items()
+    ]
+    under_choices = {pointer(key): choices.document(values, draws)}
+    return merge([{CHOICES_FILE: under_choices}, *filled])
+
+
+def _parts(
+    slug: str, extraction: Extraction, values: Values, published: Published, draws: Draws
+) -> list[Documents]:
+    if extraction.template == "once":
+        return []  # beside the published condition, and never in its place
+    if slug == "llama-3p1-8b-instruct":
+        return [template(values, draws, with_template=extraction.template != "none")]
+    found: list[Documents] = []
+    if "p1_ua" in extraction.experiments:
+        found.append(paper_1(values, slug.partition("-")[0]))
+    if "p1_outcorr" in extraction.experiments:
+        found.append(outputs(values, slug.partition("-")[0], published))
+    if "p1_pythia_ua" in extraction.experiments and slug in files.UA_FILES:  # two sizes were saved
+        columns = documents.OF_LAST_LAYER
+        found.append({files.UA_FILES[slug]: documents.of_categories(values, columns)})
+    if "p2_scaling" in extraction.experiments:
+        found.append(pythia_scaling(values, slug, published))
+    if "p2_layers" in extraction.experiments:
+        found.append((first_model if slug == SLUG else cross_validation)(values, slug, draws))
+    return found
+
+
+# --- Paper 1: categories ------------------------------------------------------------------------
+
+
+def paper_1(values: Values, model: str) -> Documents:
+    """A model's main result file (`Results/results_<model>_*.json`)."""
+    found = documents.of_categories(values, ("uniformity_a", "uniformity_b"))
+    last = values.layers.index(values.n_layers)
+    similarity = values.pair_metrics[last, list(METRICS).index("within_pair_sim")]
+    for number, of in enumerate(found.values()):
+        of["pair_similarity_mean"] = float(similarity[values.category_of_pair == number].mean())
+    return {files.PAPER1[model]: found}
+
+
+def outputs(values: Values, model: str, published: Published) -> Documents:
+    """A model's share of the supplement's files on the preference of the outputs, and notebook 003.
+
+    Its labels of regimes and its column `divergence` are left out: no rule for them is published.
+    """
+    found: Documents = {
+        file: {
+            str(row): of[entry["category"]]
+            for of in [documents.of_categories(values, columns)]
+            for row, entry in enumerate(published.document(file))
+            if entry["model"] == model
+        }
+        for file, columns in COLUMNS.items()
+    }
+    facts = documents.of_categories(values, ("ua", "preference"))[FACTS]
+    listed = published.document(TYPED_MODELS)["reference_models"]
+    (name,) = (name for name in listed if name.lower().startswith(model))
+    typed = {"ua": round(facts["ua"], 3), "pref": round(facts["preference"], 3)}
+    found[TYPED_MODELS] = {"reference_models": {name: typed}}
+    return found
+
+
+# --- Paper 2: layers ----------------------------------------------------------------------------
+
+
+def pythia_scaling(values: Values, slug: str, published: Published) -> Documents:
+    """One model of the family's file (notebook 002); the last r follows from the file on UA."""
+    found = documents.strategies(values)
+    results = {
+        str(layer): {"correlation": found[f"layer_{layer}"]["correlation"]}
+        for layer in values.layers
+        if slug not in files.UA_FILES or layer != values.n_layers
+    }
+    names = published.document(files.SCALING)["models"]
+    (name,) = (name for name in names if is_about(name, dotted(slug)))
+    model = {"n_layers": values.n_layers, "layer_results": results}
+    return {files.SCALING: {"models": {name: model}}}
+
+
+def first_model(values: Values, slug: str, draws: Draws) -> Documents:
+    """The files on Pythia-6.9B's layers, and Paper 2's tables of its curve.
+
+    The last layer over the categories follows from the file on UA. The bins are compared, as in
+    their notebook, with two-decimal intervals over categories and a flag of the unrounded one.
+    """
+    drawn, last = documents.of_layers(values, draws), values.n_layers
+    found: Documents = drawn.files
+    for name in ("mean_pooled", f"layer_{last}"):
+        del found[files.LAYERS]["strategies"][name]["correlation"]
+    found[TYPED_INTERVALS] = {
+        "original_results": {
+            str(layer): {
+                **{name: rounded(value) for name, value in documents.r_and_ends(one).items()},
+                "includes_zero": curves.includes_zero(one[:2]),
+            }
+            for layer, one in drawn.by_category.items()
+        }
+    }
+    del found[files.BOOTSTRAP]["layer_results"][str(last)]
+    if files.ANISOTROPY in found:
+        found[files.ANISOTROPY] = {name: found[files.ANISOTROPY][name] for name in UNSAVED}
+    results = found[files.PAIRS]["results"]
+    curve = {layer: tuple(results[str(layer)][METRIC].values()) for layer in values.layers}
+    return {**found, **tables(curve, CURVES[slug])}
+
+
+def cross_validation(values: Values, slug: str, draws: Draws) -> Documents:
+    """The files of Llama, Apertus and Gemma: r and interval over the pairs.
+
+    Llama's has three measures from one stream and r over the categories, whose last value follows
+    from Paper 1's cosines.
+    """
+    place = CURVES[slug]
+    found = of_curve(values, place, draws)
+    found[place.file] |= {
+        "n_layers": values.n_layers,
+        "layers_tested": list(values.layers),
+        "n_pairs": values.n_pairs,
+        "n_bootstrap": draws.n_resamples,
+    }
+    if place.metric:
+        r = documents.strategies(values)
+        found[place.file]["category_level_results"] = {
+            str(layer): {"r": r[f"layer_{layer}"]["correlation"]} for layer in values.layers[:-1]
+        }
+    return found
+
+
+def template(values: Values, draws: Draws, *, with_template: bool) -> Documents:
+    """One condition of the template notebook, whose one stream drew all of WITH, then WITHOUT."""
+    place = CURVES["llama-3p1-8b-instruct" + "-template" * with_template]
+    found = of_curve(values, place, draws, 0 if with_template else len(values.layers))
+    if with_template:
+        found[place.file]["n_pairs"] = values.n_pairs
+    return found
+
+
+def of_curve(values: Values, place: CurvePlace, draws: Draws, tests_before: int = 0) -> Documents:
+    """A curve in its file, and in Paper 2's tables."""
+    metrics = LLAMA_METRICS if place.metric else (METRIC,)
+    found = documents.over_pairs(values, draws, metrics, tests_before=tests_before)
+    tests = {
+        str(layer): {name: documents.r_and_ends(one, place.names) for name, one in of.items()}
+        for layer, of in found.items()
+    }
+    results = tests if place.metric else {layer: of[METRIC] for layer, of in tests.items()}
+    curve = {n: (of[METRIC].r, of[METRIC].low, of[METRIC].high) for n, of in found.items()}
+    return {place.file: {place.group: results}, **tables(curve, place)}
+
+
+def tables(curve: Mapping[int, Test], place: CurvePlace) -> Documents:
+    """A curve's numbers in Paper 2's two tables, which give two decimals."""
+    r = {layer: test[0] for layer, test in curve.items()}
+    rows = {
+        str(place.first_row + number): {
+            "n_layers": max(curve),
+            **dict(zip(("r", "ci_lo", "ci_hi"), map(rounded, test), strict=True)),
+        }
+        for number, test in enumerate(curve.values())
+    }
+    means = {
+        f"{phase}_mean": rounded(phases.phase_mean(r, layers))
+        for phase, layers in phases.thirds_of_list(list(r)).items()
+    }
+    return {files.CONSOLIDATED: rows, files.PHASE_SUMMARY: {str(place.summary_row): means}}
+
+
+def rounded(value: float) -> float:
+    """Two decimals; a rounded zero has no sign."""
+    return round(value, DECIMALS) + 0.0
+
+
+# --- the texts themselves -----------------------------------------------------------------------
+
+
+def of_texts(pairs: StatementPairs, prompts: Sequence[str]) -> Fragments:
+    """Sizes of the categories, the words of the neutral statements, the number of prompts."""
+    sizes: dict[str, Any] = {}
+    words: dict[str, Any] = {}
+    for number, name in enumerate(pairs.categories):
+        inside = np.flatnonzero(pairs.category_of_pair == number)
+        sizes[pointer(name)] = {"n_pairs": len(inside)}
+        if name != NUMERIC:
+            words[pointer(name)] = [
+                {"a": len(pairs.side_a[pair].split()), "b": len(pairs.side_b[pair].split())}
+                for pair in inside
+            ]
+    count = {"/anisotropy/n_prompts": len(prompts)}
+    return {files.DATASET: sizes, WORDS: words, files.PROMPTS: count}

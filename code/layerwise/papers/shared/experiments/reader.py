@@ -1,0 +1,109 @@
+"""A reader's own model: its lowest-level numbers, in the files of Paper 2's first model."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from layerwise.engine.published import Published
+from layerwise.measures.values import Values
+from layerwise.papers.shared.experiments import choices, documents
+from layerwise.papers.shared.names.models import OWN, READER, SLUG
+from layerwise.papers.shared.names.result_files import (
+    BINS,
+    CHOICES_FILE,
+    DATASET,
+    PAIRS,
+    PROMPTS,
+    SCALING,
+    TYPED_INTERVALS,
+    TYPED_LAYER,
+    TYPED_MODELS,
+    UA_FILES,
+)
+from layerwise.statistics.bootstrap import Draws
+
+INTERPRETATIONS = {  # of the models that notebook 003 lists
+    "Llama-3.1-8B": "MASKED (RLHF)",
+    "Gemma-2-9B": "Weak",
+    "Mistral-7B": "MASKED (RLHF)",
+    "Apertus-8B": "ALIGNED (no RLHF)",
+}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The numbers of one model, and what they were made of.
+
+    Attributes:
+        numbers: the lowest level, in the places of the published files.
+        absent: why a result file has no numbers.
+        values: what the hidden states of the pairs gave, and `drawn` the intervals over them.
+        index: of the hidden states: model, dtype, device, versions, lengths of the prompts.
+    """
+
+    numbers: Published
+    absent: Mapping[str, str]
+    values: Values
+    drawn: documents.Filled
+    index: Mapping[str, Any]
+
+
+def numbers(values: Values, draws: Draws, published: Published) -> documents.Filled:
+    """What the analyses of a reader's model read; every interval is drawn once.
+
+    Arguments:
+        published: for what the notebooks typed of other models.
+
+    Raises:
+        LayerwiseError: if a correlation does not exist.
+    """
+    drawn = documents.of_layers(values, draws)
+    name = {"model": values.model, "model_display": values.display}
+    counts = np.bincount(values.category_of_pair).tolist()
+    sizes = zip(values.categories, counts, strict=True)
+    files: dict[str, dict[str, Any]] = {
+        DATASET: {category: {"n_pairs": count} for category, count in sizes},
+        PROMPTS: {"anisotropy": {"n_prompts": values.n_prompts}},
+        UA_FILES[SLUG]: _of_categories(values, draws, name, published),
+        SCALING: {"models": {OWN: {"n_layers": values.n_layers}}},
+        TYPED_LAYER: published.document(TYPED_LAYER),
+        CHOICES_FILE: {READER: {**name, **choices.document(values, draws)}},
+    }
+    for file, document in drawn.files.items():
+        is_a_result = file != TYPED_INTERVALS  # that one is what a notebook typed
+        files[file] = {**name, **document, **_texts(file, values)} if is_a_result else document
+    return documents.Filled(files, drawn.by_category, drawn.by_bins)
+
+
+def _of_categories(
+    values: Values, draws: Draws, name: dict[str, str], published: Published
+) -> dict[str, Any]:
+    """The file on UA, with what a notebook typed of other models."""
+    typed = published.document(TYPED_MODELS)["reference_models"]
+    return {
+        **documents.of_categories(values, documents.OF_LAST_LAYER),
+        "_metadata": {
+            **name,
+            "n_bootstrap": draws.n_resamples,
+            "random_seed": draws.seed,
+            "purpose": "uniformity asymmetry and output preference by category",
+        },
+        "_reference": {
+            model: {**of, "interpretation": INTERPRETATIONS[model]} for model, of in typed.items()
+        },
+    }
+
+
+def _texts(file: str, values: Values) -> dict[str, Any]:
+    """What the published file says beside its numbers."""
+    if file == BINS:
+        return {"method": "Option A: Random Bins (same metric)"}
+    if file == PAIRS:
+        return {
+            "method": "Option B: Pair-Level Analysis (EXPERIMENTAL)",
+            "best_per_layer": [{"layer": layer} for layer in values.layers],
+            "caveat": "Pair-level metrics are not category-level UA: read them differently.",
+        }
+    return {}

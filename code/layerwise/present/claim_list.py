@@ -1,0 +1,161 @@
+"""The judged claims as a reader asks for them: filtered, searched, in a table; the headlines."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Literal
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+from typing_extensions import TypedDict
+
+from layerwise.engine.records import judged
+from layerwise.engine.verdicts import VERDICTS
+from layerwise.engine.words import names_here
+from layerwise.errors import LayerwiseError
+from layerwise.present.records import analysis_of, answer, grades, readable, view
+from layerwise.present.search import found
+from layerwise.present.terminal import FAINT, grid, prose, said, word
+from layerwise.shapes import require_shape
+
+Record = dict[str, Any]
+COLUMNS = ("id", "quantity", "where", "printed", "recomputed", "verdict")
+BESIDE_ID = 80  # characters that the other columns of the table need
+OF_CSV = ("id", "paper", "where", "quantity", "model", "unit", "published", "recomputed", "verdict")
+
+
+class Asked(TypedDict):
+    """Which claims are wanted."""
+
+    source: Literal["published", "measured"]
+    verdict: Literal[tuple(VERDICTS)] | None  # type: ignore[valid-type]
+    paper: Literal[1, 2, 3] | None
+    analysis: str | None
+    search: str | None
+
+
+class OfPaper(TypedDict):
+    """Of which paper."""
+
+    paper: Literal[1, 2, 3] | None
+
+
+def list_claims(
+    source: str,
+    results: Path,
+    verdict: str | None = None,
+    paper: int | None = None,
+    analysis: str | None = None,
+    search: str | None = None,
+) -> list[Record]:
+    """The records with that verdict, of that paper, answered by that analysis, found by a search.
+
+    Raises:
+        LayerwiseError: for another verdict, paper or source, and an analysis no claim rests on.
+    """
+    asked = {
+        "source": source,
+        "verdict": verdict,
+        "paper": paper,
+        "analysis": analysis,
+        "search": search,
+    }
+    require_shape("claims", Asked, asked)
+    records = judged(source, results)["claims"]
+    known = {name for record in records if (name := analysis_of(record))}
+    if analysis is not None and analysis not in known:
+        raise LayerwiseError(
+            f"analysis must be one of {', '.join(sorted(known))}, found {analysis!r:.80}"
+        )
+    chosen = [
+        record
+        for record in records
+        if verdict in (None, record["verdict"])
+        and paper in (None, record["paper"])
+        and analysis in (None, analysis_of(record))
+    ]
+    if search is None:
+        return chosen
+    by_id = {record["id"]: record for record in chosen}
+    return [by_id[hit["id"]] for hit in found(readable(chosen, names_here()), search)]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Claims for a terminal: a table where it is wide enough, else a paragraph for each.
+
+    An id is never broken: it is there to be copied. How many there are is said to who looks, and
+    is no line of what another program reads.
+    """
+
+    records: Sequence[Record]
+    found: int  # before --limit
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if not self.records:
+            yield "no claim matches"
+            return
+        viewed = [view(record) for record in readable(self.records, names_here())]
+        widest = max(len(one["id"]) for one in viewed)
+        is_wide = options.max_width >= widest + BESIDE_ID
+        yield _table(viewed) if is_wide else _paragraphs(viewed)
+        if console.is_terminal:
+            n, found = len(viewed), self.found
+            more = f" of {found}; a larger --limit shows more" if n < found else ""
+            yield said(f"{n}{more}" if more else f"{n} claim{'s' * (n != 1)}", FAINT)
+
+
+def _table(viewed: Sequence[Record]) -> Grid:
+    table = grid(COLUMNS, numbers=("printed", "recomputed"))
+    for one in viewed:
+        cells = [_about(one), *(one[name] for name in ("place", "published", "recomputed"))]
+        table.add_row(said(one["id"], "bold"), *map(said, cells), word(one["verdict"]))
+    return table
+
+
+def _paragraphs(viewed: Sequence[Record]) -> Group:
+    lines: list[RenderableType] = []
+    for one in viewed:
+        numbers = f"printed {one['published']}, recomputed {one['recomputed']}"
+        first = Text.assemble(said(one["id"], "bold"), "  ", word(one["verdict"]), overflow="fold")
+        below = [f"{_about(one)} ({one['place']})", numbers]
+        lines += [first, *(Padding(said(text), (0, 0, 0, 2)) for text in below)]
+    return Group(*lines)
+
+
+def _about(one: Record) -> str:
+    """The quantity, and the model that it is one of."""
+    return ", ".join(filter(None, (one["quantity"], one.get("model"))))
+
+
+def headlines_as_text(graded: Sequence[Record]) -> RenderableType:
+    """The headlines: how they fare, then by paper grade and claim, and the reason below it."""
+    lines: list[RenderableType] = [said(answer(graded), "bold")] if graded else []
+    told = readable(graded, names_here())
+    for paper, group in groupby(told, key=lambda headline: headline["paper"]):
+        lines += ["", said(f"Paper {paper}", "bold")]
+        for headline in group:
+            grade = word(headline["grade"], headline["grade"].upper())
+            first = Text.assemble(grade, said(f" ({headline['numbers']}): {headline['says']}"))
+            below = [headline["reason"], headline["power"]]
+            below += [f"The paper itself: {one}" for one in headline["caveats"]]
+            lines.append(Padding(first, (0, 0, 0, 2)))
+            lines += [Padding(said(text), (0, 0, 0, 6)) for text in filter(None, below)]
+    lines += ["", said("What the grades mean (a claim has the first that applies)", "bold")]
+    for name, meaning in grades(graded).items():
+        line = Text.assemble(word(name, name.upper()), said(f": {meaning}"))
+        lines.append(Padding(line, (0, 0, 0, 2)))
+    return prose(Group(*lines))
+
+
+def of_paper(graded: Sequence[Record], paper: int | None) -> list[Record]:
+    """The headlines of one paper, or all.
+
+    Raises:
+        LayerwiseError: for a paper that there is not.
+    """
+    require_shape("headlines", OfPaper, {"paper": paper})
+    return [headline for headline in graded if paper in (None, headline["paper"])]

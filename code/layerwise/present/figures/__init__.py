@@ -1,0 +1,11 @@
+"""Statistics and verdicts of one source -> figures: what all of them share.
+
+Every number that a figure states is read: rules of the papers and counts of the ledger found it.
+What is computed here is where things stand on the page.
+
+numbers    what figures read
+style      the message, the footer, intervals, colours; `svg`, `printed`: as files
+verdicts   how the printed numbers fare
+"""
+
+INDEX = "figures.json"  # beside the figures: what they show, and what is left out and why

@@ -1,0 +1,338 @@
+"""What all figures share: sizes, colours, the message, the footer, recurring marks, and saving.
+
+Figures are made at the width they are printed at, so that 8 pt here is 8 pt on paper. The SVG
+stands alone, with its message above and its footer below; the PDF is for documents, which say both
+in their caption.
+"""
+
+import io
+import itertools
+import math
+import re
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Literal
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.transforms import Bbox
+
+from layerwise.present.figures.numbers import OWN, RANDOM, Numbers
+from layerwise.present.figures.svg import as_svg
+
+WIDTH = 6.3  # inches: the text width of the paper
+LINE, TITLE_LINE = 103, 80  # characters of a line of the footer and of the title at that width
+ROW, TITLE_ROW = 0.16, 0.18  # inches for such a line
+LETTER = 4.9  # points: the mean width of one at 8 pt
+TALLEST = 7.5  # inches: a page less its caption; taller figures would be scaled down in print
+# Okabe and Ito's colours: told apart under every common form of colour blindness.
+COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#D55E00")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+BLUE, GREEN, PURPLE, ORANGE, SKY, _, RED = COLOURS  # red: the point that carries the message
+GREY = "#666666"
+MINUS = "\u2212"
+_HYPHEN = re.compile(r"(?<![\w.])-(?=\d)")  # that begins a number, so no part of a name
+# a line to compare with: no correlation, a gain of one
+REFERENCE: dict[str, Any] = {"color": GREY, "linestyle": "--", "linewidth": 0.8, "zorder": 1}
+SOURCES = {
+    "published": "source: published numbers",
+    "measured": "source: measured from the models' weights",
+    OWN: "own model - measured from its weights",
+}
+_RC: dict[Any, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 8.0,
+    "figure.titlesize": 9.0,
+    "figure.titleweight": "bold",
+    "axes.titlesize": 8.0,
+    "legend.fontsize": 8.0,
+    "legend.frameon": False,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 5,
+    "errorbar.capsize": 0,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.alpha": 0.3,
+    "grid.linewidth": 0.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "pdf.fonttype": 42,
+}
+_UNDATED = {"Creator": None, "Producer": None, "CreationDate": None}
+
+
+def house_style() -> AbstractContextManager[None]:
+    """Text sizes and lines of every figure; matplotlib's global state is left as it was."""
+    return matplotlib.rc_context(_RC)
+
+
+def look(number: int) -> dict[str, Any]:
+    """Colour and marker of the n-th series."""
+    return {"color": COLOURS[number % 7], "marker": MARKERS[number % 7]}
+
+
+def panels(
+    numbers: Numbers,
+    title: str,
+    height: float,
+    remark: str = "",
+    *,
+    n: int | None = None,
+    columns: int = 1,
+    **grid: Any,
+) -> tuple[Figure, Any]:
+    """A figure of n axes in so many columns, and these: the message above, a footer below.
+
+    The footer says the remark, what is missing and the source; of random weights the figure is
+    marked all over.
+
+    Arguments:
+        height: of a row of panels with their legend, in inches.
+        n: of panels; None: one row of them.
+        grid: what `Figure.subplots` takes.
+    """
+    missing = f"Not {numbers.word}: {', '.join(numbers.missing)}." if numbers.missing else ""
+    source = SOURCES[numbers.source] + (f" - {RANDOM}" if numbers.random_weights else "")
+    footer = [*textwrap.wrap(with_minus(remark), LINE), *textwrap.wrap(missing, LINE), source]
+    message = textwrap.wrap(with_minus(title), TITLE_LINE, break_on_hyphens=False)
+    n = n or columns
+    rows = -(-n // columns)
+    height = min(rows * height + ROW * len(footer) + TITLE_ROW * len(message), TALLEST)
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    figure.suptitle("\n".join(message), x=0.005, ha="left")
+    figure.supxlabel("\n".join(footer), x=0.005, ha="left", fontsize=8, color=GREY)
+    if numbers.random_weights:
+        size = min(80, 22 * height)
+        mark = figure.text(0.5, 0.5, "RANDOM", ha="center", va="center", rotation=25, fontsize=size)
+        mark.set(color="grey", alpha=0.28, fontweight="bold", zorder=1000)
+        mark.set_in_layout(False)
+    body: Any = figure.subfigures()
+    axes = body.subplots(rows, columns, squeeze=False, **grid).flat
+    for spare in axes[n:]:
+        spare.set_axis_off()
+    return figure, axes[:n]
+
+
+def with_minus(text: str) -> str:
+    """A true minus before numbers."""
+    return _HYPHEN.sub(MINUS, text)
+
+
+def note_of(figure: Figure) -> str:
+    """What the footer says besides the source."""
+    return " ".join(figure.get_supxlabel().replace(r"\$", "$").split("\n")[:-1])
+
+
+def legend_below(figure: Figure, columns: int) -> None:
+    """One legend for all panels, between them and the footer."""
+    entries: dict[str, Any] = {}
+    for axes in figure.axes:
+        handles, labels = axes.get_legend_handles_labels()
+        entries |= dict(zip(labels, handles, strict=True))
+    legend: Any = {"loc": "outside lower center", "ncols": columns}
+    figure.subfigs[0].legend(entries.values(), entries.keys(), **legend)
+
+
+def log_axis(axes: Axes, side: Literal["x", "y"]) -> None:
+    """Powers of ten as plain text, which every reader of an SVG has a font for."""
+    axes.set(**{f"{side}scale": "log"})
+    axis = axes.xaxis if side == "x" else axes.yaxis
+    axis.set_major_locator(LogLocator(numticks=6))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _power(axis, value)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _power(axis: Axis, value: float) -> str:
+    """As a number while all of the axis can be read as one; beyond as 1e7, all of them."""
+    low, high = axis.get_view_interval()
+    if low >= 1e-4 and high < 1e5:
+        return f"{value:g}"
+    return f"1e{round(math.log10(value))}"
+
+
+def layer_axis(axes: Axes, layers: Sequence[int], *, most: int = 10) -> None:
+    """Ticks at the layers, thinned to at most `most`; the last one is read after the final norm."""
+    axes.set_xticks(list(layers)[:: -(-len(layers) // most)])
+    axes.set_xlabel("layer")
+    if len(layers) > 1 and not axes.patches:  # once, of however many curves
+        before, last = layers[-2:]
+        half = max((last - before) / 2, 0.02 * (last - layers[0]))
+        axes.axvspan(last - half, last + half, color=GREY, alpha=0.15, linewidth=0, zorder=0)
+        axes.set_xlim(layers[0] - half, last + half)
+
+
+def category_axis(axes: Axes, names: Sequence[str]) -> None:
+    """A row per name, the first on top."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+
+
+def layers_of(results: Iterable[str]) -> list[int]:
+    """The layer numbers that key a result, ascending."""
+    return sorted(int(layer) for layer in results)
+
+
+def interval(row: Mapping[str, Any]) -> tuple[float, float, float, bool]:
+    """r, the ends of its interval, and whether that includes zero.
+
+    The later notebooks call them ci_lo, ci_hi and sig, the earlier ones ci_lower, ci_upper and
+    includes_zero.
+    """
+    if "ci_lo" in row:
+        return row["r"], row["ci_lo"], row["ci_hi"], not row["sig"]
+    return row["r"], row["ci_lower"], row["ci_upper"], row["includes_zero"]
+
+
+def signed(value: float, decimals: int = 3) -> str:
+    """With its sign, and a minus as wide as the plus."""
+    return f"{value:+.{decimals}f}".replace("-", MINUS)
+
+
+HOLDS_ZERO = "Bars: 95% intervals; \u00d7: the interval includes zero."
+FINAL_NORM = "Shaded: the last layer, read after the final norm."
+
+
+def intervals_by_layer(
+    axes: Axes,
+    results: Mapping[str, Mapping[str, Any]],
+    colour: str = BLUE,
+    marker: str = "o",
+    *,
+    most: int = 10,
+    label: str | None = None,
+) -> None:
+    """r with its interval per layer, a cross where that includes zero."""
+    layers = np.array(layers_of(results))
+    rows = [interval(results[str(layer)]) for layer in layers]
+    r, low, high, holds_zero = (np.array(column) for column in zip(*rows, strict=True))
+    # An interval of percentiles need not contain r: draw it as what it is, not as r +- length.
+    axes.vlines(layers, low, high, color=colour, linewidth=1.0)
+    axes.plot(layers, r, color=colour, linewidth=0.8, alpha=0.6)
+    for chosen, mark in ((~holds_zero, marker), (holds_zero, "x")):
+        name = label if mark == marker else None
+        axes.plot(layers[chosen], r[chosen], mark, ls="none", color=colour, label=name)
+    axes.axhline(0, **REFERENCE)
+    layer_axis(axes, layers.tolist(), most=most)
+
+
+def name_points(axes: Axes, points: Mapping[str, tuple[float, float]]) -> None:
+    """The points' names beside them, where they hide no other name and no point and no line crosses
+    them; to be called last, because names take no part in the layout.
+    """
+    figure: Any = axes.get_figure(root=True)
+    figure.draw_without_rendering()
+    at = {name: axes.transData.transform(point) for name, point in points.items()}
+    taken = [Bbox.from_bounds(x - 6, y - 6, 12, 12) for x, y in at.values()]
+    lines = [line.get_transform().transform_path(line.get_path()) for line in axes.lines]
+    bars = [bar for bar in axes.collections if isinstance(bar, LineCollection)]
+    lines += [bar.get_transform().transform_path(path) for bar in bars for path in bar.get_paths()]
+    for name, point in points.items():
+        boxes = []
+        for dx, dy in itertools.product((6, -6, 0), (3, -10, 7, -14, 12, -19, 20, -27)):
+            if dx == 0 and abs(dy + 4) < 8:
+                continue  # on the point itself
+            side = {6: "left", -6: "right", 0: "center"}[dx]
+            label = axes.annotate(name, point, (dx, dy), textcoords="offset points", ha=side,
+                                  color=GREY)  # fmt: skip
+            label.set_in_layout(False)
+            box = label.get_window_extent()
+            inside = axes.bbox.x0 < box.x0 and box.x1 < axes.bbox.x1
+            hidden = sum(box.padded(3).overlaps(other) for other in taken) + 5 * (not inside)
+            hidden += sum(line.intersects_bbox(box, filled=False) for line in lines)
+            boxes.append((hidden, label, box))
+        _, kept, box = min(boxes, key=lambda entry: entry[0])
+        taken.append(box)
+        for _, label, _ in boxes:
+            if label is not kept:
+                label.remove()
+
+
+def draw_papers_curves(numbers: Numbers, panels: Mapping[str, Axes], n_layers: int = 1) -> None:
+    """The papers' curves in grey behind a reader's own, each with its name at its end.
+
+    To be called last: the axes get room for the names, which take no part in the layout.
+
+    Arguments:
+        panels: by the quantity that each shows.
+        n_layers: what relative depth 1 is on the axes.
+    """
+    shown = [(axes, numbers.beside[of]) for of, axes in panels.items() if numbers.beside.get(of)]
+    for axes, curves in shown:
+        for curve in curves.values():
+            x, y = zip(*curve, strict=True)
+            axes.plot(n_layers * np.array(x), y, color=GREY, alpha=0.5, lw=0.8, zorder=0.5)
+    if shown:
+        shown[0][0].get_figure(root=True).draw_without_rendering()  # type: ignore[union-attr]
+    for axes, curves in shown:
+        point = axes.get_figure(root=True).dpi / 72  # type: ignore[union-attr]
+        room = (LETTER * max(map(len, curves)) + 4) * point / axes.bbox.width
+        ticks = [float(tick) for tick in axes.get_xticks() if 0 <= tick <= 1.001 * n_layers]
+        axes.set_xlim(-0.04 * n_layers, n_layers / (1 - min(room, 0.6)))
+        axes.set_xticks(_told_apart(ticks, axes, point))
+        low, high = axes.get_xlim()
+        for line in axes.lines:  # none through the names
+            if line.get_linestyle() == "--" and line.get_color() == GREY:
+                line.set_xdata([0, (1.01 * n_layers - low) / (high - low)])
+        heights = {name: axes.transData.transform((0, c[-1][1]))[1] for name, c in curves.items()}
+        ends = sorted((float(at), name) for name, at in heights.items())
+        places = _apart([at for at, _ in ends], 10 * point, axes.bbox.y0 + 6 * point)
+        for (_, name), at in zip(ends, places, strict=True):
+            y = axes.transAxes.inverted().transform((0, at))[1]
+            across = axes.get_xaxis_transform()
+            label = axes.text(1.03 * n_layers, y, name, color=GREY, va="center", transform=across)
+            label.set_in_layout(False)
+
+
+def _told_apart(ticks: Sequence[float], axes: Axes, point: float) -> list[float]:
+    """The ticks whose labels run into no other: the first, and each that is far enough from it."""
+    low, high = axes.get_xlim()
+    digits = max(len(f"{tick:g}") for tick in ticks)
+    least = (LETTER * digits + 5) * point / axes.bbox.width * (high - low)
+    kept: list[float] = []
+    for tick in ticks:
+        if not kept or tick - kept[-1] >= least:
+            kept.append(tick)
+    return kept
+
+
+def _apart(places: Sequence[float], gap: float, lowest: float) -> list[float]:
+    """Ascending places, each a gap above the one before, moved as little as that takes."""
+    found: list[float] = []
+    for place in places:
+        found.append(max(place, found[-1] + gap) if found else place)
+    shift = min(float(np.mean(found) - np.mean(places)), found[0] - lowest)
+    return [place - shift for place in found]
+
+
+def as_files(figure: Figure, name: str) -> tuple[bytes, str]:
+    """The figure as PDF, without message and footer, and as SVG; the figure is freed.
+
+    The same bytes each time.
+    """
+    with house_style():
+        # The layout solver's result depends on memory addresses in the last bit: freeze and round.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        for axes in figure.axes:
+            edges = [round(edge, 6) for edge in axes.get_position().bounds]
+            axes.set_position((edges[0], edges[1], edges[2], edges[3]))
+        drawn = as_svg(figure, name)
+        (body,) = figure.subfigs
+        low, high = (round(float(end) / figure.dpi, 2) for end in body.bbox.intervaly)
+        figure.suptitle("")
+        figure.supxlabel("")
+        pdf = io.BytesIO()
+        FigureCanvasPdf(figure).print_figure(
+            pdf, bbox_inches=Bbox([[0, low], [WIDTH, high]]), metadata=_UNDATED
+        )
+    figure.clear()
+    return pdf.getvalue(), drawn

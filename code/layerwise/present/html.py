@@ -1,0 +1,110 @@
+"""Templates to HTML: every value escaped, style and script inlined and named by their hash."""
+
+import base64
+import hashlib
+import json
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup, escape
+
+from layerwise.errors import LayerwiseError
+from layerwise.files import revealed
+from layerwise.present.values import with_signs
+
+# Formulas that sentences hold as plain text, and their elements.
+_FORMULAS = (
+    (r"\b(W)_([QKVO])\b", r"\1<sub>\2</sub>"),
+    (r"\b(10|n|eps)\^(?:\(([\w/*.+ ]+)\)|(\d+))", r"\1<sup>\2\3</sup>"),
+)
+
+
+def packed(document: Any) -> Markup:
+    """JSON, deflated, as base64: a seventh of its length, and safe inside a script element whatever
+    the texts hold. The page's script unpacks it.
+    """
+    text = json.dumps(document, allow_nan=False, separators=(",", ":"))
+    return Markup(base64.b64encode(zlib.compress(text.encode("ascii"), 9)).decode("ascii"))
+
+
+def fill(folders: Sequence[Path], template: str, context: Mapping[str, Any]) -> str:
+    """A template of the first folder that has it, every value escaped."""
+    environment = environment_of(folders, autoescape=True, finalize=reveal_all)
+    environment.filters["prose"] = prose
+    return filled(environment, template, context)
+
+
+def prose(text: str) -> Markup:
+    """A sentence or a value: escaped, with true signs, its formulas set as such."""
+    safe = str(escape(with_signs(reveal_all(text))))
+    for formula, element in _FORMULAS:
+        safe = re.sub(formula, element, safe)
+    return Markup(safe)
+
+
+def environment_of(folders: Sequence[Path], **options: Any) -> jinja2.Environment:
+    """What reads the templates of these folders; blocks leave no empty lines."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folders),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        **options,
+    )
+
+
+def filled(environment: jinja2.Environment, template: str, context: Mapping[str, Any]) -> str:
+    """The text of a template."""
+    folder = environment.loader.searchpath[0]  # type: ignore[union-attr]
+    try:
+        return environment.get_template(template).render(context)
+    except jinja2.TemplateNotFound as error:
+        raise LayerwiseError(f"{folder}: there is no template {error.name}; restore it") from None
+    except jinja2.TemplateSyntaxError as error:
+        raise LayerwiseError(f"{error.name}, line {error.lineno}: {error.message}") from None
+    except jinja2.UndefinedError as error:
+        raise LayerwiseError(
+            f"{folder}/{template}: unknown name: {error.message}; the context has "
+            f"{', '.join(sorted(context))}"
+        ) from None
+
+
+def reveal_all(value: Any) -> Any:
+    """A value with every text `revealed`: none may turn around what stands beside it."""
+    if isinstance(value, Markup):  # style, script and data, which the page itself made safe
+        return value
+    if isinstance(value, str):
+        return revealed(value, keep="\n")
+    if isinstance(value, Mapping):
+        return {reveal_all(key): reveal_all(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [reveal_all(entry) for entry in value]
+    return value
+
+
+def inlined(path: Path) -> str:
+    """Text of a style or a script."""
+    if not path.is_file():
+        raise LayerwiseError(f"{path.parent}: there is no {path.name}; restore the templates")
+    text = path.read_text(encoding="utf-8")
+    if "</" in text:
+        raise LayerwiseError(
+            f"{path}: an inlined file must not hold '</', it could end its element; split the text"
+        )
+    return text
+
+
+def policy(style: str, script: str = "") -> str:
+    """A page's security policy: it may use what is inlined, named by hash, and no network."""
+
+    def hashed(text: str) -> str:
+        digest = hashlib.sha256(text.encode()).digest()
+        return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+    allowed = f"style-src {hashed(style)}" + (f"; script-src {hashed(script)}" if script else "")
+    return f"default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; {allowed}"

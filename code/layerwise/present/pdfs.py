@@ -1,0 +1,44 @@
+"""The PDFs of a source, typeset after the stages."""
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from layerwise.files import atomic_path
+from layerwise.present.paper import DOCUMENTS, REPORT
+from layerwise.present.typeset import NoLatexError, build_pdf
+from layerwise.progress import meter
+
+
+def typeset(source: str, root: Path = Path()) -> None:
+    """Bring `paper/SOURCE.pdf` and its supplement up to date with their LaTeX.
+
+    No stage has them: their bytes are those of a TeX. Where there is none, one sentence says so.
+
+    Raises:
+        LayerwiseError: if LaTeX stops, or a reference stays undefined.
+    """
+    tex = root / "paper" / "generated" / source
+    pdfs = {
+        name: root / "paper" / f"{source}{'' if name == REPORT else f'-{name}'}.pdf"
+        for name in DOCUMENTS.values()
+    }
+    stale = {
+        name: pdf
+        for name, pdf in pdfs.items()
+        if not pdf.is_file() or pdf.stat().st_mtime < (tex / f"{name}.tex").stat().st_mtime
+    }
+
+    def made(name: str) -> None:
+        with atomic_path(stale[name]) as part:
+            shutil.move(build_pdf(tex, name), part)
+
+    if not stale:
+        return
+    with meter(f"typesetting in {tex}"), ThreadPoolExecutor() as pool:
+        for name, job in {name: pool.submit(made, name) for name in stale}.items():
+            try:
+                job.result()
+            except NoLatexError as error:
+                print(f"layerwise: no {stale[name]}: {error}", flush=True)
+                return

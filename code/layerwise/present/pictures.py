@@ -1,0 +1,86 @@
+"""The figures of a folder, as an HTML page inlines them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NotRequired
+
+from markupsafe import Markup, escape
+
+from layerwise.errors import LayerwiseError
+from layerwise.files import is_file, read_json, read_text
+from layerwise.present.figures import INDEX
+from layerwise.present.figures.printed import inlined
+from layerwise.shapes import FileName, Loose, require_shape
+
+
+class Entry(Loose):
+    """A figure of the index."""
+
+    name: FileName
+    analysis: str
+    caption: str
+    left_out: str | None
+    title: NotRequired[str]
+    note: NotRequired[str]
+
+
+class Index(Loose):
+    """What was drawn."""
+
+    random_weights: bool
+    figures: list[Entry]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure: the analysis it shows, what it shows in one line, and its SVG, as drawn here.
+
+    title, note: what it says above and below, which its PDF leaves to a caption.
+    """
+
+    name: str
+    analysis: str
+    caption: str
+    svg: str
+    title: str = ""
+    note: str = ""
+
+    @property
+    def inline(self) -> Markup:
+        """The SVG as a part of a page, which reads its caption aloud."""
+        if not self.svg.startswith("<svg ") or not self.svg.endswith("</svg>\n"):
+            raise LayerwiseError(
+                f"figure {self.name}: expected a whole SVG file, found {len(self.svg)} characters "
+                "of something else or a part of one; draw it again"
+            )
+        about = f'<svg role="img" aria-label="{escape(self.caption)}" '
+        return Markup(inlined(self.svg).replace("<svg ", about, 1))
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The figures of one source; left_out: {figure: why it is not there}."""
+
+    pictures: Sequence[Picture]
+    left_out: dict[str, str]
+    random_weights: bool
+
+
+def read_figures(folder: Path) -> Figures:
+    """The figures that the folder's index lists."""
+    if not is_file(folder / INDEX):
+        raise LayerwiseError(f"{folder}: there are no figures ({INDEX}) here; draw them first")
+    index = read_json(folder / INDEX)
+    require_shape(folder / INDEX, Index, index, "draw the figures again")
+    pictures = []
+    for entry in index["figures"]:
+        path = folder / f"{entry['name']}.svg"
+        if entry["left_out"] is None:
+            if not is_file(path):
+                raise LayerwiseError(f"{path}: this figure is missing; draw the figures again")
+            about = (entry["name"], entry["analysis"], entry["caption"])
+            said = entry.get("title", ""), entry.get("note", "")
+            pictures.append(Picture(*about, read_text(path), *said))
+    left_out = {e["name"]: e["left_out"] for e in index["figures"] if e["left_out"] is not None}
+    return Figures(pictures, left_out, index["random_weights"])

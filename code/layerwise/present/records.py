@@ -1,0 +1,167 @@
+"""Judged claims as the pages show them: checked, their values as text, grouped by analysis."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from layerwise.engine.findings import origin, relative_difference
+from layerwise.engine.headlines import DEPENDS, GRADES, NEEDS_WEIGHTS, NOT, STANDS, UNDECIDED
+from layerwise.engine.sentences import NOTHING
+from layerwise.engine.tally import graded, tally, tally_sentence
+from layerwise.engine.verdicts import VERDICTS
+from layerwise.engine.words import Names, in_words, named
+from layerwise.present.values import short_text, value_text
+
+FEWEST_LISTED = 5  # entries of a list that is shown entry by entry
+AGAIN = {"published": "recomputed", "measured": "measured"}
+# Fields that are prose, of a central claim, a finding, a paragraph or a claim.
+PROSE = ("where", "says", "short", "reason", "power", "caveats", "title", "gives", "follows",
+         "text", "quantity", "cause", "printed", "published", "recomputed")  # fmt: skip
+_VIEWED = ("id", "paper", "verdict", "quantity", "model", "unit", "kind", "cause")
+_VERBS = {
+    STANDS: ("stands", "stand"),
+    DEPENDS: ("depends on a choice", "depend on a choice"),
+    UNDECIDED: ("is undecided", "are undecided"),
+    NOT: ("does not follow", "do not follow"),
+    NEEDS_WEIGHTS: ("needs the weights", "need the weights"),
+}
+
+
+def context(document: Mapping[str, Any], names: Names, *, random: bool) -> dict[str, Any]:
+    """What both the page and the paper are told of judged claims, random weights' or not."""
+    used = {record["verdict"] for record in document["claims"]}
+    return {
+        **{name: document[name] for name in ("source", "counts")},
+        "headlines": readable(document["headlines"], names),
+        "findings": [] if random else readable(document["findings"], names),
+        "story": [] if random else readable(document["story"], names),
+        "random": random,
+        "again": AGAIN[document["source"]],
+        "answer": answer(document["headlines"]),
+        "tally": tally_sentence(tally(document["claims"])),
+        "grades": grades(document["headlines"]),
+        "verdicts": {word: meaning for word, meaning in VERDICTS.items() if word in used},
+        "no_value": NOTHING,
+    }
+
+
+def readable(told: Iterable[Mapping[str, Any]], names: Names) -> list[dict[str, Any]]:
+    """Central claims, findings, paragraphs or claims with the names that readers know.
+
+    What programs read stays as it is: ids, questions, statistics and where each number stands.
+    """
+
+    def words_of(value: Any) -> Any:
+        if isinstance(value, str):
+            return in_words(value, names)
+        return [*map(words_of, value)] if isinstance(value, list) else value
+
+    def shown(name: str, value: Any) -> Any:
+        if name == "model" and value is not None:
+            return named(value, names)
+        if name == "readings":
+            words = ("text", "value")
+            return [{**one, **{part: words_of(one[part]) for part in words}} for one in value]
+        return words_of(value) if name in PROSE else value
+
+    return [{name: shown(name, value) for name, value in one.items()} for one in told]
+
+
+def answer(headlines: Sequence[Mapping[str, Any]]) -> str:
+    """How the central claims fare, in one sentence."""
+    found = graded(headlines)
+    parts = [f"{found[word]} {_VERBS[word][found[word] > 1]}" for word in _VERBS if found[word]]
+    listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    return f"Of {len(headlines)} central claims {listed}."
+
+
+def grades(headlines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The grades that were given, and what each means."""
+    given = {headline["grade"] for headline in headlines}
+    return {word: meaning for word, meaning in GRADES.items() if word in given}
+
+
+def place(record: Mapping[str, Any]) -> str:
+    """Paper and place of a claim; some places begin with the paper."""
+    where: str = record["where"]
+    return where if where.startswith("Paper ") else f"Paper {record['paper']}, {where}"
+
+
+def readings(record: Mapping[str, Any]) -> list[str]:
+    """What other readings of a claim's rule give, in words; not what its cause already says."""
+    told = record["verdict"] == "differs"
+    return [
+        f"{one['text'].rstrip(',')}: {short_text(one['value'], None)}"
+        + (", as printed" if one["gives"] else "")
+        for one in record["readings"]
+        if one["value"] is not None and not (told and one["gives"])
+    ]
+
+
+def noise(record: Mapping[str, Any]) -> str | None:
+    """What replicates with rounding noise did to a claim, in words; None where none were run."""
+    if (found := record.get("noise")) is None:
+        return None
+    n = found["replicates"]
+    if "same" in found:
+        return f"{found['same']} of {n} replicates give the same"
+    return f"{short_text(found['band'], None)} either way, by {n} replicates"
+
+
+def control(record: Mapping[str, Any]) -> str | None:
+    """How many draws of random weights give a claim, and what they give; None where none ran."""
+    if (found := record.get("control")) is None:
+        return None
+    values = ", ".join("-" if one is None else short_text(one, None) for one in found["values"])
+    return f"{found['give']} of {found['draws']} draws give it: {values}"
+
+
+def analysis_of(record: Mapping[str, Any]) -> str | None:
+    """The analysis that a claim's statistic belongs to, None where it has none."""
+    statistic = record["provenance"]["statistic"]
+    return None if statistic is None else statistic.split(":", 1)[0]
+
+
+def view(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record as the page shows it: values as text, what is empty left out."""
+    decimals = closer = record["decimals"]
+    if record["verdict"] == "differs" and isinstance(decimals, int):
+        closer = max(decimals, 0) + 2  # two more tell a rounding from another value
+    gap = relative_difference(record["published"], record["recomputed"])
+    provenance = record["provenance"]
+    one = {
+        "place": place(record),
+        **{name: record[name] for name in _VIEWED},
+        "published": short_text(record["published"], decimals),
+        "recomputed": short_text(record["recomputed"], closer),
+        "readings": readings(record) or None,
+        "noise": noise(record),
+        "control": control(record),
+        # JSON has no infinity; three digits are more than the page shows
+        "difference": None if gap is None else float(f"{min(gap, 1e305):.3g}"),
+        "origin": origin(record),
+        "analysis": analysis_of(record),
+        **{name: provenance[name] for name in ("file", "key", "statistic")},
+    }
+    for name, places in (("published", decimals), ("recomputed", None)):
+        if (text := value_text(record[name], places)) != one[name]:
+            one[f"{name}_full"] = text
+    numbers = [record[name] for name in ("published", "recomputed")]
+    rounded = [f"{x:.{n}f}" for x in numbers if isinstance(x, float) for n in (2, 3)]
+    one["rounded"] = " ".join(dict.fromkeys(rounded)) or None  # as somebody may search it
+    return {name: value for name, value in one.items() if value is not None}
+
+
+def entries(published: Any, recomputed: Any) -> list[tuple[str, str]]:
+    """Two lists of equal length entry by entry, as text; nothing of what is no list."""
+    if not (isinstance(published, list) and isinstance(recomputed, list)):
+        return []
+    if len(published) != len(recomputed) or len(published) < FEWEST_LISTED:
+        return []
+    return [(_entry(one), _entry(again)) for one, again in zip(published, recomputed, strict=True)]
+
+
+def _entry(value: Any) -> str:
+    """An entry of a list in four digits; of intervals, from one end to the other."""
+    if isinstance(value, list):
+        return " to ".join(map(_entry, value))
+    return f"{value:.4g}" if isinstance(value, float) else value_text(value)

@@ -1,0 +1,48 @@
+"""What a run of the pipeline ends with, on the terminal."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from layerwise.engine.measured import by_reason
+from layerwise.engine.verdicts import VERDICTS
+from layerwise.engine.words import studies
+from layerwise.present import terminal
+from layerwise.present.records import answer
+
+NEXT = """\
+  once a reason is gone: make reproduce-full, which takes up what failed and nothing else
+  to leave a model out, or to try another dtype: say so in its entry of models.yaml (`skip: why`,
+  or the dtype under `experiments` or `extractions`), then make reproduce-full; others stay"""
+
+
+def summary(document: Mapping[str, Any], root: Path = Path()) -> str:
+    """What was not measured; the table of verdicts; page and paper; the answer."""
+    source = document["source"]
+    places = (Path("report") / source / "index.html", Path("paper") / f"{source}.pdf")
+    there = [f"  {place}" for place in places if (root / place).is_file()]
+    said = [*absences(document), f"\n{verdict_table(document)}", *there]
+    return "\n".join([*said, "", answer(document["headlines"])])
+
+
+def verdict_table(document: Mapping[str, Any]) -> str:
+    """How often each verdict was given, a column per paper."""
+    counts = document["counts"]
+    used = [verdict for verdict in VERDICTS if any(verdict in count for count in counts.values())]
+    rows = [[verdict, *(count.get(verdict, 0) for count in counts.values())] for verdict in used]
+    table = terminal.counts(["", *counts], rows)
+    title = f"{len(document['claims'])} claims, source {document['source']}"
+    return "\n".join([title, *(f"  {line}" for line in table.splitlines())])
+
+
+def absences(document: Mapping[str, Any]) -> list[str]:
+    """What failed and what was left out, by model and reason; how many claims wait; what to do."""
+    lines = []
+    for kind, title in (("failed", "could not be measured"), ("left_out", "left out")):
+        found = document.get(kind) or {}
+        lines += [f"\n{title}, of {len(found)} models:"] if found else []
+        for slug, one in found.items():
+            lines.append(f"  {slug} ({one['claims']} claims wait for it)")
+            for reason, names in by_reason(one["reasons"]).items():
+                lines.append(f"    {studies(names)}: {reason}")
+    return [*lines, NEXT] if document.get("failed") else lines

@@ -1,0 +1,73 @@
+"""Search, the same on the page and in the terminal: what is written otherwise and meant alike.
+
+Every word of a query must begin a word of what a claim says; claims whose place or print has all
+of them as whole words come first. The page's script does the same with the same rules and fields.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from layerwise.present.records import view
+
+# Regular expressions in the order in which they are replaced, read alike by Python and JavaScript.
+# "~" is a space that parts no words: "table 3" is not table 30, "r = 0.5" is no other letter's.
+PLAIN = (
+    (r"[−–‐‑]", "-"),
+    (r"×", "x"),
+    (r"’", "'"),
+    (r"[*_\"“”(),;:/#]+", " "),
+    (r" ?(<=|>=|[<>≤≥≈]) ?", " $1"),
+    (r"([a-z]+) ?= ?", "$1~ "),
+    (r"(^| )\+(?=[.\d])", "$1"),
+    (r"\.(?=[a-z])", "~"),
+    (r"\bfigs?\b[.~]* ?(?=[a-z]?\d)", "figure "),
+    (r"\btabs?\b[.~]* ?(?=\d)", "table "),
+    (r"\b(table|figure|section|appendix|equation) ([a-z]?\d+(?:\.\d+)*)", "$1~$2~"),
+)
+FIRST = ("place", "published")
+# What a place is of, by a word in it; all else is the paper's text, or one of its tables.
+FILES = (
+    r"\b(files?|saved|supplement|pages?|csv|consolidated|phase summary|map of artifacts|draft)\b"
+)
+NOTEBOOKS = r"\b(notebooks?|scripts?|investigation)\b"
+FIGURES = r"\bfigures?\b"
+REST = ("quantity", "model", "unit", "id", "verdict", "recomputed", "rounded", "cause", "file")
+
+
+def found(records: list[dict[str, Any]], query: str) -> list[dict[str, Any]]:
+    """The records that a query finds: first those whose place or print it is, by `place_rank`."""
+    words = [f" {word.replace('~', ' ')}" for word in plain(query).split()]
+    hits = [
+        (all(f"{word.rstrip()} " in searchable_text(one, FIRST) for word in words), record)
+        for record, one in zip(records, map(view, records), strict=True)
+        if all(word in searchable_text(one, FIRST + REST) for word in words)
+    ]
+    ranked = sorted(hits, key=lambda hit: (not hit[0], place_rank(hit[1]["where"])))
+    return [record for _, record in ranked]
+
+
+def place_rank(where: str) -> int:
+    """Where a reader expects a number: abstract, text and tables, figures, notebooks, files."""
+    text = where.lower()
+    if text.startswith("abstract"):
+        return 0
+    kinds = (FILES, NOTEBOOKS, FIGURES)
+    return next((4 - n for n, kind in enumerate(kinds) if re.search(kind, text)), 1)
+
+
+def searchable_text(one: Mapping[str, Any], fields: Sequence[str]) -> str:
+    """What the fields of a claim, as the page shows it, say; each word after one space, and what is
+    joined by a hyphen or has a minus also without it.
+    """
+    text = plain(" | ".join(one.get(name) or "" for name in fields)).replace("~", " ")
+    return f" {' '.join([*text.split(), *text.replace('-', ' ').split()])} "
+
+
+def plain(text: str) -> str:
+    """Small letters and one way of writing signs, places and numbers."""
+    text = unicodedata.normalize("NFKC", text).lower()
+    for pattern, meant in PLAIN:
+        text = re.sub(pattern, meant.replace("$", "\\"), text)
+    return text

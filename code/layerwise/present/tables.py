@@ -1,0 +1,162 @@
+"""Tables as a reader gets them: records in Python, CSV with every digit, cells of a page."""
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from markupsafe import escape
+from rich.console import Group, RenderableType
+
+from layerwise.errors import LayerwiseError
+from layerwise.present.html import reveal_all
+from layerwise.present.terminal import as_text, grid, said
+from layerwise.present.values import rounded, value_text
+
+Value = str | bool | int | float | None  # None: does not exist, which a note explains
+LONG = 24  # characters: a column with a longer text is broken into lines
+SHOWN = 20  # rows in a notebook, or printed
+NUMBER = "number"  # a kind of column
+# What begins a formula in a spreadsheet, in some of them the full-width signs too.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+SIGNIFICANT = 4  # digits, where a column has no decimals of its own
+
+
+@dataclass(frozen=True, repr=False)
+class Table:
+    """Rows of values; printed, or shown by a notebook, it is a table.
+
+    Attributes:
+        name: of the table, and of its CSV file.
+        caption: what its numbers are.
+        columns: {heading: decimals}; units stand in the heading, None prints significant digits.
+        rows: a value per column; None is a value that does not exist.
+        notes: why one does not, and how to read the others.
+        shown: the cells as text, where it is not `columns` that say how they are written.
+        listed: the first rows as they are printed, where a table would be too wide for that.
+    """
+
+    name: str
+    caption: str
+    columns: Mapping[str, int | None]
+    rows: Sequence[Sequence[Value]]
+    notes: Sequence[str] = ()
+    shown: Sequence[Sequence[str]] | None = None
+    listed: RenderableType | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def records(self) -> list[dict[str, Value]]:
+        """A dictionary per row, by heading, with every digit."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+    def to_pandas(self) -> Any:
+        """The same as a pandas DataFrame.
+
+        Raises:
+            LayerwiseError: where pandas is not installed: no dependency brings it.
+        """
+        try:
+            pandas = import_module("pandas")
+        except ImportError:
+            raise LayerwiseError(
+                "a data frame needs pandas, which is not installed; `pip install pandas`, or use "
+                "`.records` of the table (`result.tables[NAME].records`), a list of dictionaries"
+            ) from None
+        return pandas.DataFrame(self.records, columns=list(self.columns))
+
+    def __rich__(self) -> RenderableType:
+        rows = self.listed or self._grid
+        return Group(said(self.caption), rows, *map(said, (*self._more, *self.notes)))
+
+    @property
+    def _grid(self) -> RenderableType:
+        numbers = [
+            name for name, kind in zip(self.columns, self.kinds, strict=True) if kind == NUMBER
+        ]
+        rows = grid([*self.columns], numbers)
+        for row in self.texts[:SHOWN]:
+            rows.add_row(*map(said, row))
+        return rows
+
+    def __repr__(self) -> str:
+        return as_text(self)
+
+    @property
+    def _more(self) -> list[str]:
+        """That there are more rows than are shown."""
+        return [f"... and {len(self) - SHOWN} rows more."] if len(self) > SHOWN else []
+
+    def _repr_html_(self) -> str:
+        head, *body = (
+            f"<tr>{''.join(f'<{tag}>{escape(reveal_all(cell))}</{tag}>' for cell in cells)}</tr>"
+            for tag, cells in [("th", self.columns), *(("td", row) for row in self.texts[:SHOWN])]
+        )
+        every = (*self._more, *self.notes)
+        notes = "".join(f"<p>{escape(reveal_all(note))}</p>" for note in every)
+        caption = f"<caption>{escape(reveal_all(self.caption))}</caption>"
+        return f"<table>{caption}{head}{''.join(body)}</table>{notes}"
+
+    @property
+    def kinds(self) -> list[str]:
+        """Of each column: `number`, `long` (a text that needs several lines) or `text`."""
+        return [_kind([row[place] for row in self.rows]) for place in range(len(self.columns))]
+
+    @property
+    def texts(self) -> list[list[str]]:
+        """The cells as the page shows them."""
+        if self.shown is not None:
+            return [list(row) for row in self.shown]
+        decimals = list(self.columns.values())
+        return [
+            [value_text(value, of, number=_number) for value, of in zip(row, decimals, strict=True)]
+            for row in self.rows
+        ]
+
+    @property
+    def csv(self) -> str:
+        """Every row with every digit."""
+        out = io.StringIO()
+        rows = csv.writer(out, lineterminator="\n")
+        rows.writerow(map(harmless, self.columns))
+        rows.writerows(map(harmless, row) for row in self.rows)  # nothing for None
+        return out.getvalue()
+
+
+def harmless(cell: Value) -> Value:
+    """A cell that a spreadsheet takes for what it is: a text that it would compute gets a mark."""
+    if not isinstance(cell, str) or not cell.lstrip().startswith(FORMULA):
+        return cell
+    try:
+        float(cell)  # a number as a paper prints it
+    except ValueError:
+        return f"'{cell}"
+    return cell
+
+
+def _kind(column: Sequence[Value]) -> str:
+    if any(isinstance(value, int | float) and not isinstance(value, bool) for value in column):
+        return NUMBER
+    return "long" if any(len(text) > LONG for text in column if isinstance(text, str)) else "text"
+
+
+def _number(value: float | int, decimals: int | None) -> str:
+    return significant(value) if decimals is None else rounded(value, decimals)
+
+
+def significant(value: float | int, digits: int = SIGNIFICANT) -> str:
+    """A number with so many digits that count, never as a power of ten; a whole one as it is."""
+    if isinstance(value, int):
+        return str(value)
+    whole = 1 + math.floor(math.log10(abs(value))) if value else 1
+    return rounded(value, max(0, digits - whole))
+
+
+def facts(name: str, caption: str, of: Mapping[str, Value], notes: Sequence[str] = ()) -> Table:
+    """A table of single statistics."""
+    return Table(name, caption, {"statistic": None, "value": None}, list(of.items()), notes)

@@ -1,0 +1,307 @@
+"""Where one number comes from: its rule, its inputs, and the number computed on the spot."""
+
+import contextlib
+import difflib
+import inspect
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from layerwise.engine import derivation
+from layerwise.engine.claims import statistic_parts
+from layerwise.engine.derivation import documents_of, plain, rule_at
+from layerwise.engine.evidence import Evidence, Missing
+from layerwise.engine.published import NotMeasured
+from layerwise.engine.records import require_judged
+from layerwise.engine.verdicts import tolerance_used
+from layerwise.engine.words import Names, in_words, names_here
+from layerwise.errors import LayerwiseError
+from layerwise.files import revealed, sha256_of
+from layerwise.papers.across.analyses import TABLES
+from layerwise.present.records import analysis_of, control, noise, place, readable, readings
+from layerwise.present.search import found as searched
+from layerwise.present.values import short_text
+
+NEAR, ALIKE = 5, 0.8  # ids that are offered for one that there is not, and how alike they are
+MOST, FEW = 40, 5  # cells that the text lists: of a claim, of another reading of it
+CODE = Path(__file__).parents[2]
+LINE = "<lambda>"  # of a table of rules: it says what it calls and no more
+INSIDE = ".<locals>"  # in the name of a function that another one made
+
+Record = dict[str, Any]
+Function = Callable[..., Any]
+
+
+# --- a claim's record -----------------------------------------------------------------------------
+
+
+def record_of(document: Mapping[str, Any], claim_id: str) -> Record:
+    """The record of one claim.
+
+    Raises:
+        LayerwiseError: if there is no such id; with those that are like it.
+    """
+    records = {record["id"]: record for record in document["claims"]}
+    if claim_id in records:
+        return dict(records[claim_id])
+    raise LayerwiseError(f"no claim {claim_id!r:.80} in the ledger; {_near(claim_id, records)}")
+
+
+def _near(claim_id: str, records: Mapping[str, Record]) -> str:
+    """What to try in place of an id that there is not: one spelled like it, else what says it."""
+    known = [*records]
+    paper, _, rest = claim_id.partition(".")
+    start = claim_id.rpartition(".")[0]
+    near = difflib.get_close_matches(claim_id, known, n=NEAR, cutoff=ALIKE)
+    if start != paper:  # of one section, not of a whole paper
+        near += [other for other in known if other.startswith(f"{start}.")]
+    if near:
+        return f"did you mean {', '.join(list(dict.fromkeys(near))[:NEAR])}?"
+    saying = [one["id"] for one in searched(readable(records.values(), names_here()), claim_id)]
+    if saying:
+        saying.sort(key=lambda other: claim_id.lower() not in other)  # first where the id says it
+        asked = f"layerwise claims --search {shlex.quote(claim_id)}"
+        return f"did you mean {', '.join(saying[:NEAR])}? `{asked}` lists all {len(saying)}"
+    sections = dict.fromkeys(".".join(other.split(".")[:2]) for other in known)
+    of_paper = [name for name in sections if name.startswith(f"{paper}.")]
+    begun = difflib.get_close_matches(".".join([paper, rest.split(".")[0]]), of_paper, 3 * NEAR, 0)
+    ids = f"ids of Paper {paper[1:]} begin with {', '.join(begun)}, ...; " if begun else ""
+    return f"{ids}`layerwise claims` lists all ids, `layerwise claims --search` finds words"
+
+
+def with_origins(record: Record, document: dict[str, Any], statistics: Path) -> Record:
+    """A record with the files behind it: the statistics, the numbers they rest on, the runs.
+
+    Arguments:
+        document: the judged claims that it is one of.
+        statistics: the folder of the statistics.
+
+    Raises:
+        LayerwiseError: if the statistics were written again since they were judged.
+    """
+    compared = tolerance_used(record, document["source"])
+    analysis = analysis_of(record)
+    if analysis is None:
+        return {**record, "compared": compared}
+    path = statistics / f"{analysis}.json"
+    if path.is_file():
+        require_judged(document, {path.name: sha256_of(path)}, statistics)
+    runs = {run: document["runs"][run] for run in record["provenance"].get("runs", ())}
+    provenance = {
+        **record["provenance"],
+        "statistics_file": str(path),
+        "statistics_sha256": document["statistics"].get(path.name),
+        "input_files": _files(record, document, runs),
+        **({"runs": runs} if runs else {}),
+        "command": f"dvc repro analyse@{document['source']}",
+    }
+    return {**record, "provenance": provenance, "compared": compared}
+
+
+def _files(record: Record, document: Mapping[str, Any], runs: Iterable[str]) -> dict[str, str]:
+    """The files of numbers that a claim and its other readings rest on, by hash."""
+    if document["source"] == "measured":  # a run is SLUG/EXPERIMENT, its file .../SLUG/NAME
+        slugs = {run.partition("/")[0] for run in runs}
+        files = {file for file in document["inputs"] if Path(file).parent.name in slugs}
+    else:
+        of_readings = [cell for reading in record["readings"] for cell in reading["inputs"]]
+        cells = [*record["provenance"]["inputs"], *of_readings]
+        files = {cell.partition("#")[0] for cell in cells}
+    return {file: document["inputs"][file] for file in sorted(files)}
+
+
+# --- its rule -------------------------------------------------------------------------------------
+
+
+def recompute(statistic: str, evidence: Evidence) -> Record:
+    """The rule of a statistic, what it reads, and what it gives now.
+
+    Returns `method`: [{name, says, at}], the functions that make the rule, as far as they are ours;
+    `value` and `read`: {cell: value}. A number that no rule derives has no method; one whose rule
+    needs what is not published has no value.
+    """
+    found = rule_of(statistic, evidence)
+    if found is None:
+        return {"method": [], "value": None, "read": {}}
+    value = None
+    with evidence.recording() as recording, contextlib.suppress(NotMeasured):
+        value = found()
+    cells = sorted(recording.cells)
+    return {
+        "method": method_of(found),
+        "value": plain(value),
+        "read": {f"{file}#{at}": evidence.cells.cells[file, at] for file, at in cells},
+    }
+
+
+def rule_of(statistic: str, evidence: Evidence) -> Callable[[], Any] | None:
+    """The bound rule of a statistic; None where no rule derives it.
+
+    Raises:
+        LayerwiseError: if no analysis has such a document.
+    """
+    analysis, name, key = statistic_parts(statistic)
+    documents = documents_of(TABLES[analysis], evidence) if analysis in TABLES else {}
+    if name not in documents:
+        raise LayerwiseError(
+            f"no analysis gives {statistic!r:.80}; judge the ledger again, or correct the claim"
+        )
+    return rule_at(documents[name], evidence, key)
+
+
+def method_of(rule: Any) -> list[dict[str, str]]:
+    """The functions of ours that make a rule, each once, `described`."""
+    return [described(one) for one in dict.fromkeys(functions_of(rule))]
+
+
+def methods_of(statistics: Iterable[str], evidence: Evidence) -> dict[str, list[dict[str, str]]]:
+    """The method of every statistic that a rule derives from these numbers."""
+    methods = {}
+    for statistic in dict.fromkeys(statistics):
+        if statistic.partition(":")[0] not in TABLES:
+            continue
+        analysis, name, key = statistic_parts(statistic)
+        if (document := documents_of(TABLES[analysis], evidence).get(name)) is None:
+            continue
+        with contextlib.suppress(NotMeasured, Missing):  # nothing is published where it begins
+            if method := method_of(rule_at(document, evidence, key)):
+                methods[statistic] = method
+    return methods
+
+
+def functions_of(rule: Any) -> list[Function]:
+    """The functions of ours that make a rule: what is bound, what it is bound to, what made it."""
+    if isinstance(rule, partial):
+        parts = [rule.func, *rule.args, *rule.keywords.values()]
+        return [function for part in parts for function in functions_of(part)]
+    if not inspect.isfunction(rule):
+        return []
+    rule = inspect.unwrap(rule)
+    closed = [cell.cell_contents for cell in rule.__closure__ or ()]
+    inside = [function for part in closed for function in functions_of(part)]
+    return [*([_maker(rule)] if _is_ours(rule) else []), *inside]
+
+
+def _maker(rule: Function) -> Function:
+    """The function that made one inside itself, which says what it does; else the rule itself."""
+    name, inside, _ = rule.__qualname__.partition(INSIDE)
+    made_by = getattr(sys.modules[rule.__module__], name, rule) if inside else rule
+    return inspect.unwrap(made_by)
+
+
+def _is_ours(function: Function) -> bool:
+    """Whether it is a function of an analysis, a measure or a statistic, not of the derivation."""
+    ours = Path(function.__code__.co_filename).is_relative_to(CODE)
+    return ours and function.__module__ != derivation.__name__
+
+
+@cache
+def described(function: Function) -> dict[str, str]:
+    """Name, first words or source, and place of a function."""
+    lines, first = inspect.getsourcelines(function)
+    path = Path(inspect.getsourcefile(function) or "").relative_to(CODE.parent)
+    says = (inspect.getdoc(function) or " ".join(lines)).partition("\n\n")[0]
+    name = "rule" if function.__name__ == LINE else function.__name__
+    return {"name": name, "says": " ".join(says.split()), "at": f"{path}:{first}"}
+
+
+# --- as text --------------------------------------------------------------------------------------
+
+Field = tuple[str, Any]
+
+
+def as_text(record: Record) -> str:
+    """A record for the terminal, one field a line."""
+    origin, now = record["provenance"], record.get("now") or {}
+    names = names_here()
+    (told,) = readable([record], names)
+    fields = [
+        *_judged(told),
+        ("statistic", origin["statistic"]),
+        *_method(now, record["recomputed"], names),
+    ]
+    if origin["statistic"]:
+        fields += [
+            ("in", origin["statistics_file"]),
+            ("sha256", origin["statistics_sha256"] or "missing: run the stage"),
+        ]
+    read = now.get("read") or dict.fromkeys(origin["inputs"])
+    cells = [cell if value is None else f"{cell} = {value}" for cell, value in read.items()]
+    fields += [("inputs", cell) for cell in _first(cells, MOST)]
+    for reading in told["readings"]:
+        fields += [("also read", text) for text in _cells_of(reading, origin["inputs"])]
+    for run, how in origin.get("runs", {}).items():
+        fields.append(("run", f"{run}: {', '.join(f'{k} {v}' for k, v in how.items())}"))
+    fields += [("files", f"{of}  {file}") for file, of in origin.get("input_files", {}).items()]
+    lines, before = [record["id"]], ""
+    for name, text in fields:
+        if text:
+            lines.append(f"  {name if name != before else '':<10}  {text}")
+            before = name
+    return "\n".join(map(revealed, lines))  # a line break in a text makes no line
+
+
+def _judged(record: Record) -> list[Field]:
+    """What is printed, what is recomputed, and how they compare."""
+    origin, unit = record["provenance"], f" {record['unit']}" if record["unit"] else ""
+    printed, recomputed = _beside(record)
+    return [
+        ("quantity", record["quantity"]),
+        ("model", record["model"]),
+        ("where", place(record)),
+        ("printed", f"{printed}{unit}"),
+        ("recomputed", f"{recomputed}{unit}"),
+        ("noise", noise(record)),
+        ("control", control(record)),
+        ("verdict", f"{record['verdict']}; compared: {record['compared']}"),
+        ("cause", record["cause"]),
+        *(("reading", text) for text in readings(record)),
+        ("printed in", " ".join(filter(None, (origin["file"], origin["key"])))),
+    ]
+
+
+def _method(now: Record, recomputed: Any, names: Names) -> list[Field]:
+    """The functions of the rule, and whether it gives now what is recorded."""
+    method = now.get("method", [])
+    functions = [("method", f"{one['name']}: {one['says']} ({one['at']})") for one in method]
+    if not method:
+        return functions
+    value = now["value"]
+    said = "the same" if value == recomputed else f"not {_every_digit(recomputed)} as recorded"
+    return [*functions, ("now", f"{in_words(_short(value), names)}, {said}")]
+
+
+def _cells_of(reading: Record, inputs: Iterable[str]) -> list[str]:
+    """What another reading of a claim reads that the claim does not."""
+    if not reading["inputs"]:
+        return []
+    more = sorted(set(reading["inputs"]) - set(inputs))
+    text = reading["text"].rstrip(",")
+    return [f"{text}:", *_first(more, FEW)] if more else [f"{text}: nothing else"]
+
+
+def _first(cells: list[str], most: int) -> list[str]:
+    """The first cells, and how many more there are."""
+    n_more = len(cells) - most
+    return [*cells[:most], *([f"... and {n_more} more; --json lists all"] if n_more > 0 else [])]
+
+
+def _beside(record: Record) -> tuple[str, str]:
+    """Printed and recomputed, with digits enough to tell them apart where they differ."""
+    values = record["published"], record["recomputed"]
+    printed, recomputed = short_text(values[0], record["decimals"]), _short(values[1])
+    if record["verdict"] == "differs" and printed == recomputed:
+        return _every_digit(values[0]), _every_digit(values[1])
+    return printed, recomputed
+
+
+def _short(value: Any) -> str:
+    """A value as it is compared by eye; --json has every digit."""
+    return "-" if value is None else short_text(value, None)
+
+
+def _every_digit(value: Any) -> str:
+    return _short(value) if value is None or isinstance(value, list) else str(value)

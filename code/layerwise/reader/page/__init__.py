@@ -1,0 +1,14 @@
+"""The page of readers' models.
+
+sections   the result documents as tables, declared: name, title, question, what builds the tables
+cautions   what to know of them: warnings that the data call for
+figures    what the pipeline's figures read of a reader's models
+page       everything a page says (`Own`), and its files: HTML, LaTeX, CSV
+of_one     the page of one model; `across`: of several, the papers' families beside them
+"""
+
+from layerwise.home import of_code
+
+ROOT = of_code()
+HTML, LATEX = "index.html.j2", "tables.tex.j2"
+STYLES = ("report/templates/page.css", "report/own_model/own.css")

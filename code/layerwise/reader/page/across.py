@@ -1,0 +1,119 @@
+"""Several of a reader's models on one page, with the papers' families beside them."""
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
+
+from layerwise.engine.evidence import Evidence
+from layerwise.engine.questions.answers import Printed, Results
+from layerwise.papers.across.analyses import analyse
+from layerwise.papers.across.answers import answers, over_models
+from layerwise.papers.across.rules import depth_curves
+from layerwise.present.tables import Table, Value
+from layerwise.reader.page.figures import display_name
+from layerwise.reader.page.page import Own
+from layerwise.reader.page.sections import Section
+
+OF_PEAKS = {
+    "n_layers": ("blocks", None),
+    "max_pos_r": ("largest r", 3),
+    "max_pos_pct": ("at (% of depth)", 0),
+    "max_neg_r": ("smallest r", 3),
+    "max_neg_pct": ("at (%)", 0),
+    "n_sign_changes": ("sign changes", None),
+    "final_r": ("last r", 3),
+}
+
+
+def page_of(
+    models: Mapping[str, Results],
+    comparison: Mapping[str, Any],
+    evidence: Evidence,
+    printed: Printed,
+    curves: depth_curves.Curves,
+) -> Own:
+    """What the page across models says.
+
+    Arguments:
+        models: result documents by display name.
+        comparison: the document of `scaling.json`.
+        evidence: the published numbers.
+        printed: the same numbers of the papers' models (`in_print`).
+        curves: of the papers' models.
+    """
+    family = analyse("scaling", evidence).documents["family"]
+    lead = (
+        "Several models, each analysed by itself, and the models of the papers (in grey, and "
+        "below the others in tables) from the numbers published with them."
+    )
+    return Own(
+        ", ".join(models),
+        [(name, of["layers"]["model"]) for name, of in models.items()],
+        _alike(models),
+        {},
+        {PEAKS: PEAKS.build(models, comparison, family)},
+        answers=over_models(models, printed),
+        asked={name: answers(of, printed) for name, of in models.items()},
+        further=[_curves(models, curves)],
+        lead=lead,
+    )
+
+
+def _alike(models: Mapping[str, Results]) -> list[str]:
+    """A sentence per pair of models whose curves are the same, of which a figure shows one."""
+    curves = {name: depth_curves.own(of) for name, of in models.items()}
+    return [
+        f"{first} and {second} have the same curves: in the figures the second hides the first."
+        for first, second in combinations(models, 2)
+        if curves[first] == curves[second]
+    ]
+
+
+def peaks(
+    models: Mapping[str, Results], comparison: Mapping[str, Any], printed: Mapping[str, Any]
+) -> list[Table]:
+    """Largest, smallest and last r of the own models, and below them of the papers'."""
+    rows = []
+    for document in (comparison, printed):
+        for row in document["summary"]:
+            of = models.get(row["model"], {}) if document is comparison else {}
+            tests = of.get("category_bootstrap", {}).get("layer_results", {})
+            last = tests[max(tests, key=int)] if tests else {}
+            ends = (last.get(key) for key in ("ci_lower", "ci_upper", "p_value"))
+            n = of.get("category_bootstrap", {}).get("n_categories")
+            whose = "own" if document is comparison else "papers'"
+            rows.append([row["model"], whose, *(row[key] for key in OF_PEAKS), *ends, n])
+    columns = {"low": 3, "high": 3, "p": 4, "n": None}
+    caption = (
+        "r of UA and preference over the categories: its largest and smallest value over the "
+        "sampled layers, and that of the last with its 95% interval."
+    )
+    names = {"model": None, "whose": None, **dict(OF_PEAKS.values()), **columns}
+    return [Table("peaks", caption, names, rows, ["No intervals were published by family."])]
+
+
+PEAKS = Section(
+    "scaling",
+    "The correlation across models",
+    "At which layer does the correlation of asymmetry and preference peak, where does it end, and "
+    "does that move with size? Below the own models the papers'.",
+    peaks,
+)
+
+
+def _curves(models: Mapping[str, Results], printed: depth_curves.Curves) -> Table:
+    """Every curve, point by point."""
+    rows: list[list[Value]] = [
+        [name, "own", quantity, depth, value]
+        for name, of in models.items()
+        for quantity, curve in depth_curves.own(of).items()
+        for depth, value in curve
+    ]
+    rows += [
+        [display_name(name), "papers'", quantity, depth, value]
+        for quantity, of_models in printed.items()
+        for name, curve in of_models.items()
+        for depth, value in curve
+    ]
+    names = ("model", "whose", "quantity", "relative depth", "value")
+    return Table("curves", "Every curve over relative depth.", dict.fromkeys(names), rows)

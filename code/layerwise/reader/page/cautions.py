@@ -1,0 +1,190 @@
+"""What a reader of an own model's tables must know: warnings that its data call for."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from layerwise.measures.values import Values
+from layerwise.models.texts import StatementPairs
+from layerwise.papers.shared.experiments.documents import Filled, Intervals
+from layerwise.papers.shared.rules.categories import decisive_category, without_a_category
+from layerwise.reader.page.sections import made_by
+from layerwise.statistics.bootstrap import MIN_KEPT, Draws, share_of_two_points
+
+Around = tuple[Sequence[str], Sequence[str]]
+MOST_UNKNOWN = 0.01  # share of unknown tokens that is worth a word
+PAPERS_FEWEST = 20  # pairs of the papers' smallest category
+SKIPPED = 0.01  # share of resamples without an r that is worth a word
+
+
+def cautions(
+    values: Values, pairs: StatementPairs, drawn: Filled, n_prompt_tokens: int, draws: Draws
+) -> list[str]:
+    """One sentence or two per warning; none where nothing is amiss.
+
+    Arguments:
+        values: what the analyses were made from.
+        drawn: and their intervals, drawn as `draws` says.
+        n_prompt_tokens: tokens of all prompts together.
+    """
+    return [
+        *_of_categories(pairs, draws),
+        *_skipped("categories", drawn.by_category, draws.n_resamples),
+        *_of_bins(values),
+        *_skipped("random bins", drawn.by_bins, draws.n_resamples),
+        *_of_prompts(n_prompt_tokens, values.hidden_size),
+    ]
+
+
+def limited(pairs: StatementPairs, n_given: int) -> list[str]:
+    """What was left out by --limit; nothing where all pairs were taken."""
+    if len(pairs) == n_given:
+        return []
+    largest = int(np.bincount(pairs.category_of_pair).max())
+    return [
+        f"A first look: {len(pairs)} of {n_given} pairs, the first {largest} of each category "
+        "(--limit). The answers are of these pairs alone."
+    ]
+
+
+def of_template(n_bos: int) -> list[str]:
+    """What the statements' chat template means for what is measured.
+
+    Arguments:
+        n_bos: BOS tokens that a statement in its template begins with.
+    """
+    twice = (
+        " Each begins with two BOS tokens, the template's and the tokenizer's, as Paper 2's did."
+        if n_bos == 2
+        else ""
+    )
+    return [
+        "The statements stand in the model's own chat template: means over tokens include the "
+        f"template's tokens, which all statements share.{twice}"
+    ]
+
+
+def of_tokens(
+    pairs: StatementPairs, ids: Sequence[Sequence[int]], unknown: int | None, around: Around
+) -> list[str]:
+    """What the tokenizer does to the statements that their texts do not show.
+
+    Arguments:
+        ids: of every statement, the A sides first.
+        unknown: the id of the unknown token; None: the tokenizer has none.
+        around: tokens put before and behind every text.
+    """
+    found = []
+    n_tokens = sum(len(text) for text in ids)
+    n_unknown = sum(list(text).count(unknown) for text in ids) if unknown is not None else 0
+    if n_unknown > MOST_UNKNOWN * n_tokens:
+        found.append(
+            f"{n_unknown / n_tokens:.1%} of the statements' tokens are unknown to the tokenizer: "
+            "different words look alike to the model. Use texts in a script that it knows."
+        )
+    sides = zip(ids[: len(pairs)], ids[len(pairs) :], pairs.side_a, pairs.side_b, strict=True)
+    alike = sum(list(a) == list(b) and text_a != text_b for a, b, text_a, text_b in sides)
+    if alike:
+        found.append(
+            f"The two sides of {alike} of {len(pairs)} pairs differ, but have the same tokens: the "
+            "model cannot tell them apart."
+        )
+    if around[1] or len(around[0]) > 1:
+        found.append(
+            f"The tokenizer puts {' '.join(around[0]) or 'nothing'} before every text and "
+            f"{' '.join(around[1]) or 'nothing'} behind it. All but the first of these tokens are "
+            "part of every mean over tokens and of the NLL, as the texts' own are."
+        )
+    return found
+
+
+def _of_categories(pairs: StatementPairs, draws: Draws) -> list[str]:
+    """Few categories, pairs that are no further ones, few different pairs in a category."""
+    found = []
+    n = len(pairs.categories)
+    share = share_of_two_points(n)
+    # such resamples reach the interval's ends, with r = -1 or +1 by construction
+    if share > (1 - draws.level) / 2:
+        found.append(
+            f"There are {n} categories: {share:.1%} of their resamples hold at most two different "
+            "ones, where r is -1, +1 or undefined whatever the data say. Intervals over categories "
+            "are that wide by construction. Use six categories or more, as the papers do."
+        )
+    different = dict(zip(pairs.categories, pairs.different(), strict=True))
+    given = np.bincount(pairs.category_of_pair).tolist()
+    repeated = [
+        f"{name} ({count} of {n_given})"
+        for (name, count), n_given in zip(different.items(), given, strict=True)
+        if count < n_given
+    ]
+    if repeated:
+        found.append(
+            f"Some pairs are repeated or have equal sides; different pairs: {', '.join(repeated)}. "
+            "Repeated pairs weigh more in every mean, and intervals are too narrow by them."
+        )
+    few = [f"{name} ({count})" for name, count in different.items() if count < PAPERS_FEWEST]
+    if few:
+        found.append(
+            f"Fewer than {PAPERS_FEWEST} different pairs, as the papers' smallest category has: "
+            f"{', '.join(few)}. The intervals over categories take UA and preference of a category "
+            "as exact, which they are not with so few pairs."
+        )
+    return found
+
+
+def _of_bins(values: Values) -> list[str]:
+    """Bins that hold too few pairs for an asymmetry."""
+    used = int(np.sum(np.isfinite(values.stable_preference)))
+    if used == values.k_stable:
+        return []
+    return [
+        f"{used} of {values.k_stable} random bins hold two pairs or more; the others are left out "
+        f"of the intervals over bins. {values.n_pairs} pairs are few for {values.k_stable} bins."
+    ]
+
+
+def _of_prompts(n_tokens: int, hidden_size: int) -> list[str]:
+    """Fewer tokens than dimensions; nothing where no prompts were given."""
+    if not 0 < n_tokens <= hidden_size:
+        return []
+    return [
+        f"The prompts have {n_tokens} tokens together, a state has {hidden_size} dimensions: no "
+        f"effective rank can exceed {n_tokens - 1}. Add prompts."
+    ]
+
+
+def _skipped(what: str, intervals: Intervals, n_resamples: int) -> list[str]:
+    """Resamples without an r, as the intervals counted them."""
+    worst = min(interval.n_kept for interval in intervals.values())
+    if worst < MIN_KEPT:
+        return [
+            f"Under {MIN_KEPT} of {n_resamples} resamples of the {what} have an r at some layer: "
+            "its interval is the whole range from -1 to 1, which says nothing."
+        ]
+    if worst > (1 - SKIPPED) * n_resamples:
+        return []
+    return [
+        f"Up to {n_resamples - worst} of {n_resamples} resamples of the {what} contain one point "
+        "only, have no r, and were skipped; the intervals are of the others."
+    ]
+
+
+def of_documents(documents: Mapping[str, Mapping[str, Any]], *, unused_template: bool) -> list[str]:
+    """What the numbers themselves call for.
+
+    Arguments:
+        documents: the result documents, by analysis.
+        unused_template: the tokenizer brings a chat template, which no statement was put into.
+    """
+    found, validation = [], documents["validation"]
+    if (deciding := decisive_category(validation)) is not None:
+        r = validation["_global_stats"]["ua_output_correlation"]
+        found.append(made_by(deciding, r, without_a_category(validation)[deciding].r))
+    if unused_template:
+        found.append(
+            "The tokenizer brings a chat template; the statements were given without it "
+            "(--chat-template gives them in it). In Paper 2 an instruct model's r over the pairs "
+            "is negative at every layer with its template, and without it is not."
+        )
+    return found

@@ -1,0 +1,89 @@
+"""The figures of readers' own models, their names made harmless for matplotlib."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from layerwise.engine.words import display_names, named
+from layerwise.models.registry import read_models
+from layerwise.papers.across.rules import drawn
+from layerwise.papers.across.rules.depth_curves import Curves
+from layerwise.present.figures.numbers import OWN, Numbers
+from layerwise.reader.page import ROOT
+
+OF_ONE = ("validation", "layers", "bins", "pairs", "anisotropy", "anisotropy_spectra", "gains",
+          "spectral")  # fmt: skip
+ACROSS = ("by_depth", "last_layer", "gains", "spectral")
+LONGEST = 26  # characters of a name: three fit beside each other below a panel
+LEFT_OUT = "_without_one"  # of the validation: r by the category that is left out
+NO_GLYPH = "\u25a1"
+
+
+def label(name: str) -> str:
+    """A name as a label shows it: no mathematics, cut short, a box for what the font lacks."""
+    from matplotlib import font_manager
+
+    from layerwise.present.figures.style import house_style
+
+    with house_style():
+        font = font_manager.get_font(font_manager.findfont(font_manager.FontProperties()))
+    short = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+    drawn = "".join(sign if font.get_char_index(ord(sign)) else NO_GLYPH for sign in short)
+    return drawn.replace("$", r"\$")
+
+
+def labels(names: Sequence[str]) -> dict[str, str]:
+    """A label for every name, each another one; none begins with an underscore."""
+    made: dict[str, str] = {}
+    for number, name in enumerate(names, start=1):
+        found = label(name).lstrip("_")  # matplotlib hides entries that begin with one
+        made[name] = f"{found} ({number})" if found in made.values() else found
+    return made
+
+
+@cache
+def _displays() -> dict[str, str]:
+    return display_names(read_models(ROOT / "models.yaml"))
+
+
+def display_name(name: str) -> str:
+    """Of one of the papers' models, as texts and labels call it."""
+    return named(name, _displays())
+
+
+def numbers_of(
+    models: Mapping[str, Mapping[str, Mapping[str, Any]]],
+    *,
+    random_weights: bool = False,
+    beside: Curves | None = None,
+) -> Numbers:
+    """What figures read of readers' models.
+
+    Arguments:
+        models: by display name, then by analysis, as the JSON files hold them.
+        random_weights: mark each: its numbers mean nothing.
+        beside: the papers' curves.
+    """
+    statistics: dict[str, dict[str, Mapping[str, Any]]] = {
+        drawn.OVER_MODELS: drawn.over_models(models)
+    }
+    for display, documents in models.items():
+        for analysis, document in drawn.of_model(documents).items():
+            named = _validation(document) if analysis == "validation" else document
+            statistics.setdefault(analysis, {})[display] = named
+    in_grey = {
+        quantity: {display_name(name): curve for name, curve in of.items()}
+        for quantity, of in (beside or {}).items()
+    }
+    return Numbers(
+        OWN, statistics, labels(list(models)), random_weights=random_weights, beside=in_grey
+    )
+
+
+def _validation(document: Mapping[str, Any]) -> dict[str, Any]:
+    """With labels for names."""
+    names = labels([name for name in document if not name.startswith("_")])
+    shown = {names.get(name, name): entry for name, entry in document.items()}
+    if LEFT_OUT in document:
+        shown[LEFT_OUT] = {names[name]: of for name, of in document[LEFT_OUT].items()}
+    return shown

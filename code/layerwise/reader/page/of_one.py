@@ -1,0 +1,94 @@
+"""What the page of one model says: how it was measured, warnings, answers, sections."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import layerwise
+from layerwise.engine.questions.answers import Answer
+from layerwise.measures.pairwise import METRICS
+from layerwise.measures.values import Values
+from layerwise.models.texts import StatementPairs
+from layerwise.papers.shared.experiments.reader import Measured
+from layerwise.present.figures.numbers import RANDOM
+from layerwise.present.tables import Table
+from layerwise.reader.page.cautions import cautions, of_documents
+from layerwise.reader.page.page import Own
+from layerwise.reader.page.sections import sections_of
+from layerwise.statistics.bootstrap import Draws
+
+OF_MODEL, WITH = ("model", "revision", "dtype", "device"), ("torch", "transformers")
+CHAT = {"own": [("chat template", "the model's own: each statement is one message of a user")]}
+
+
+def page_of(
+    measured: Measured,
+    documents: Mapping[str, Mapping[str, Any]],
+    answered: Sequence[Answer],
+    beside: Mapping[str, Any],
+    pairs: StatementPairs,
+    draws: Draws,
+    *,
+    random_weights: bool = False,
+    of_texts: Sequence[str] = (),
+    unused_template: bool = False,
+) -> Own:
+    """The page of one model.
+
+    Arguments:
+        documents: the result documents, by analysis.
+        answered: the papers' questions on this model.
+        beside: the documents of replicates and of random weights.
+        of_texts: what to know of the texts: which were left out, what they stand in.
+        unused_template: the tokenizer brings a chat template, which no statement was put into.
+    """
+    warned = [f"{RANDOM.capitalize()}."] if random_weights else []
+    n_prompt_tokens = sum(measured.index["prompt_lengths"])
+    warned += [*of_texts, *cautions(measured.values, pairs, measured.drawn, n_prompt_tokens, draws)]
+    warned += of_documents(documents, unused_template=unused_template)
+    return Own(
+        measured.values.display,
+        settings(measured.values, measured.index, pairs, draws),
+        warned,
+        measured.absent,
+        sections_of(documents),
+        answers=answered,
+        beside=beside,
+        further=[by_pair(measured.values)],
+        random_weights=random_weights,
+    )
+
+
+def settings(
+    values: Values, index: Mapping[str, Any], pairs: StatementPairs, draws: Draws
+) -> list[tuple[str, str]]:
+    """What was measured, and how."""
+    by_category = zip(pairs.categories, np.bincount(pairs.category_of_pair), strict=True)
+    return [
+        *((name, index[name]) for name in OF_MODEL if name in index),
+        ("pairs", "; ".join(f"{name}: {count}" for name, count in by_category)),
+        ("prompts", str(index["n_prompts"])),
+        *CHAT.get(index["template"], ()),
+        ("layers", ", ".join(map(str, values.layers))),
+        ("seed", str(values.seed)),
+        ("resamples", f"{draws.n_resamples} for an interval of {draws.level:.0%}"),
+        ("layerwise", layerwise.__version__),
+        *((name, index[name]) for name in WITH if name in index),
+    ]
+
+
+def by_pair(values: Values) -> Table:
+    """A row per pair: what the statements themselves gave; their texts stay where they are."""
+    last = values.pair_metrics[-1]
+    first: dict[int, int] = {}
+    rows = []
+    for pair, category in enumerate(values.category_of_pair.tolist()):
+        number = pair - first.setdefault(category, pair)
+        nll = values.nll[:, pair].tolist()
+        of_pair = [*nll, float(values.preferences[pair]), *last[:, pair].tolist()]
+        rows.append([values.categories[category], number, *of_pair])
+    columns = ("category", "pair", "NLL A (nats)", "NLL B (nats)", "preference (nats)")
+    metrics = [f"{name.replace('_', ' ')} (layer {values.layers[-1]})" for name in METRICS]
+    caption = "Every pair, numbered from 0 within its category as in the file of the pairs."
+    return Table("by-pair", caption, dict.fromkeys((*columns, *metrics)), rows)

@@ -1,0 +1,377 @@
+"""The command line: `layerwise VERB`; what each exit code says stands in its help."""
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from typer import Argument, Option
+from typer.core import TyperArgument, TyperCommand, TyperGroup
+
+import layerwise
+from layerwise.errors import LayerwiseError
+from layerwise.home import here
+from layerwise.run.steps import Run, Source, answering, sentences
+
+GROUPS = OWN, NUMBERS, HERE = "Your own model", "The papers' numbers", "This machine"
+FOLDER, TEXT, WORD, N = "FOLDER", "TEXT", "WORD", "N"  # what stands for a value in the help
+
+
+class WordsForValues:
+    """Of a command: its help has a word for every value, and no type of Python.
+
+    A flag takes no value, and an argument is called by its word already.
+    """
+
+    def get_params(self, ctx: Any) -> Any:
+        """For the help."""
+        found = super().get_params(ctx)  # type: ignore[misc]
+        for one in found:
+            if isinstance(one, TyperArgument) or one.is_flag:
+                one.display_type_rich = lambda ctx: ""
+        return found
+
+
+class Verb(WordsForValues, TyperCommand):
+    pass
+
+
+class Verbs(WordsForValues, TyperGroup):
+    pass
+
+
+app = typer.Typer(
+    cls=Verbs,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    help="Recompute the numbers of the transformer-dynamics papers, or measure them on your own "
+    "model.",
+    epilog="`layerwise VERB --help` explains one verb; `layerwise doctor` says what can run here. "
+    "The pipeline itself is `make reproduce`. Exit code 0: done; 2: a rule was broken, and a "
+    "sentence says which; 130: Ctrl-C.",
+)
+
+
+def _version(wanted: bool) -> bool:
+    if wanted:
+        print(f"layerwise {layerwise.__version__}")
+        raise typer.Exit
+    return wanted
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb."""
+    try:
+        with sentences("layerwise"):
+            try:
+                app(arguments, prog_name="layerwise")
+            except SystemExit as end:
+                if end.code == 130 and isinstance(end.__context__, typer.Exit):
+                    raise KeyboardInterrupt from None  # before the verb began: typer has no word
+                raise
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def verb(group: str) -> Callable[[Run], Run]:
+    """Make a function a verb of its name; what it returns, a text or for rich, is printed."""
+
+    def made(run: Run) -> Run:
+        app.command(cls=Verb, rich_help_panel=group)(answering(run.__name__, run))
+        return run
+
+    return made
+
+
+def module(name: str) -> Any:
+    """A module of the package, imported when its verb runs: reading a claim needs no torch."""
+    return import_module(f"layerwise.{name}")
+
+
+def _layers(text: str) -> list[int]:
+    try:
+        return [int(layer) for layer in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(
+            f"layers are whole numbers separated by commas, found {text!r}"
+        ) from None
+
+
+def _completed(incomplete: str) -> list[str]:
+    """Ids of claims, for the shell."""
+    with contextlib.suppress(LayerwiseError):  # the ledger was not judged yet
+        records = module("present.claim_list").list_claims("published", _results(None))
+        return [one["id"] for one in records if one["id"].startswith(incomplete)]
+    return []
+
+
+Json = Annotated[bool, Option("--json", help="Print JSON.")]
+Of = Annotated[
+    Source,
+    Option(metavar=WORD, help="published or measured: which numbers the claims are compared with."),
+]
+Results = Annotated[
+    Path | None,
+    Option(
+        metavar=FOLDER,
+        help="The folder of the results; default: those of this checkout, else of this version.",
+    ),
+]
+Paper = Annotated[int | None, Option(metavar="1|2|3", help="Only this paper.")]
+
+
+@verb(OWN)
+def analyze(
+    model: Annotated[
+        list[str],
+        Option(
+            metavar="MODEL",
+            help="A checkpoint folder, or a hub id. Given more than once: each has a folder of its "
+            "own in --out, and a page compares them.",
+        ),
+    ],
+    pairs: Annotated[
+        str,
+        Option(
+            metavar="FILE",
+            help='{"category": {"pairs": [[A, B], ...]}, ...} as JSON; category,a,b as .csv or '
+            ".jsonl; or the word papers: the papers' own, fetched and checked.",
+        ),
+    ],
+    out: Annotated[Path, Option(metavar=FOLDER, help="The folder of the result files.")],
+    prompts: Annotated[
+        str | None,
+        Option(
+            metavar="FILE",
+            help="Needed for gains and anisotropy: a JSON list of texts, a .csv or .jsonl file "
+            "with a column prompt, or the word papers.",
+        ),
+    ] = None,
+    revision: Annotated[
+        str | None,
+        Option(metavar="COMMIT", help="Commit, tag or branch of the hub id; default: main."),
+    ] = None,
+    dtype: Annotated[
+        Literal["float32", "float16", "bfloat16"],
+        Option(metavar=WORD, help="float32, float16 or bfloat16."),
+    ] = "float32",
+    device: Annotated[
+        str, Option(metavar=WORD, help="cpu, cuda, cuda:1, or auto (several GPUs).")
+    ] = "cpu",
+    layers: Annotated[
+        Any,
+        Option(
+            parser=_layers, metavar="N,N,...", help="E.g. 0,6,12; default: every 4th and the last."
+        ),
+    ] = None,
+    seed: Annotated[int, Option(metavar=N, min=0, max=2**32 - 1, help="For the resampling.")] = 42,
+    without: Annotated[
+        str,
+        Option(
+            metavar="WORDS",
+            help="Leave out gains, spectral or both, e.g. spectral,gains: the spectral norms of "
+            "billions of parameters take many minutes.",
+        ),
+    ] = "",
+    limit: Annotated[
+        int | None,
+        Option(
+            metavar=N,
+            min=2,
+            help="Only the first N pairs of each category: for a first look, not for an answer.",
+        ),
+    ] = None,
+    chat_template: Annotated[
+        bool,
+        Option(
+            "--chat-template",
+            help="Put every statement into the model's own chat template, as the one message of a "
+            "user. Prompts stay as they are.",
+        ),
+    ] = False,
+    replicates: Annotated[
+        int,
+        Option(
+            metavar=N,
+            min=0,
+            max=100,
+            help="How often a model in 16 bits is measured again, with noise of "
+            "the size of rounding: how far every answer may move.",
+        ),
+    ] = 5,
+    control: Annotated[
+        int,
+        Option(
+            metavar=N,
+            min=0,
+            max=100,
+            help="How many draws of random weights are measured in the same way: an "
+            "answer that they give too is no evidence. Each takes as long as the model.",
+        ),
+    ] = 0,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Check everything, say what it takes, compute nothing.")
+    ] = False,
+) -> Any:
+    """Run the papers' analyses on your own model and statement pairs."""
+    left_out = without.split(",") if without else []
+    asked: dict[str, Any] = {"out": out, "revision": revision, "dtype": dtype, "device": device,
+                             "layers": layers, "seed": seed, "without": left_out, "limit": limit,
+                             "chat_template": chat_template, "replicates": replicates,
+                             "control": control}  # fmt: skip
+    if dry_run:
+        return module("reader.plan").plan_each(model, pairs, prompts, asked)
+    given = model[0] if len(model) == 1 else model
+    return layerwise.analyze(given, pairs, prompts, **asked).said
+
+
+@verb(OWN)
+def scaling(
+    folders: Annotated[
+        list[Path], Argument(metavar="FOLDER", help="An --out folder of `analyze`; two or more.")
+    ],
+    out: Annotated[Path, Option(metavar=FOLDER, help="The folder of scaling.json.")] = Path(),
+    other_pairs: Annotated[
+        bool, Option("--other-pairs", help="Also runs on other pairs, or with exchanged sides.")
+    ] = False,
+    as_json: Json = False,
+) -> Any:
+    """Compare the layer curves of several `analyze` folders."""
+    result = layerwise.compare(folders, out, other_pairs=other_pairs)
+    return _json(result.documents["scaling"]) if as_json else result.said
+
+
+@verb(NUMBERS)
+def claims(
+    verdict: Annotated[str | None, Option(metavar=WORD, help="E.g. differs.")] = None,
+    paper: Paper = None,
+    analysis: Annotated[
+        str | None, Option(metavar=WORD, help="E.g. validation; see docs/claims.md.")
+    ] = None,
+    search: Annotated[
+        str | None, Option(metavar=TEXT, help='E.g. "r = -0.874", "p<0.001", "Table 3".')
+    ] = None,
+    limit: Annotated[int | None, Option(metavar=N, min=1, help="Only the first N.")] = None,
+    source: Of = "published",
+    results: Results = None,
+    as_json: Json = False,
+    as_csv: Annotated[bool, Option("--csv", help="Print CSV.")] = False,
+) -> Any:
+    """List the claims: id, quantity, place, printed, recomputed, verdict."""
+    if as_csv and as_json:
+        raise typer.BadParameter("a list is printed as JSON or as CSV, found --json and --csv")
+    asked: Any = {"verdict": verdict, "paper": paper, "analysis": analysis, "search": search}
+    if as_csv:
+        return layerwise.claims(source, results, **asked, limit=limit).csv.rstrip("\n")
+    listed = module("present.claim_list")
+    found = listed.list_claims(source, _results(results), **asked)
+    if as_json:
+        return _json(found[:limit])
+    return module("present.terminal").Paged(listed.Listing(found[:limit], len(found)))
+
+
+@verb(NUMBERS)
+def headlines(
+    paper: Paper = None,
+    source: Of = "published",
+    results: Results = None,
+    as_json: Json = False,
+) -> Any:
+    """The papers' central claims: which stand, which do not, and why."""
+    listed = module("present.claim_list")
+    judged = module("engine.records").judged(source, _results(results))
+    graded = listed.of_paper(judged["headlines"], paper)
+    return _json(graded) if as_json else listed.headlines_as_text(graded)
+
+
+@verb(NUMBERS)
+def trace(
+    claim: Annotated[
+        str,
+        Argument(
+            metavar="ID", help="Its id; `layerwise claims` lists them.", autocompletion=_completed
+        ),
+    ],
+    source: Of = "published",
+    results: Results = None,
+    as_json: Json = False,
+) -> Any:
+    """Say where a number comes from: method, inputs, verdict; and recompute it."""
+    step = module("run.steps.trace")
+    record = step.trace(claim, source, _results(results))
+    return _json(record) if as_json else step.as_text(record)
+
+
+@verb(HERE)
+def models(
+    tflops: Annotated[
+        float | None,
+        Option(metavar="NUMBER", help="Assumed rate in TFLOP/s for the estimate of time."),
+    ] = None,
+    registry: Annotated[
+        Path | None,
+        Option("--models", metavar="FILE", help="The registry; default: that of this checkout."),
+    ] = None,
+    as_json: Json = False,
+) -> Any:
+    """List the papers' models: memory, gate, commit, cached or not."""
+    list_models = module("run.steps.list_models").run
+    shown = list_models(registry or here() / "models.yaml", as_json, tflops)
+    return shown if as_json else module("present.terminal").Paged(shown)
+
+
+@verb(HERE)
+def doctor(as_json: Json = False) -> tuple[Any, int]:
+    """Say what can run here, and what is missing for the rest.
+
+    Exit code 0: `make reproduce` can run here, or outside a clone `layerwise headlines`; 2: not.
+    """
+    return module("run.steps.doctor").run(as_json)
+
+
+@verb(HERE)
+def fetch(
+    mirror: Annotated[
+        str | None,
+        Option(
+            metavar="PLACE",
+            help="Folder or address to use in place of upstream (also: LAYERWISE_MIRROR).",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        Option(
+            metavar=FOLDER,
+            help="The folder of the pairs and prompts; default: where analyze looks.",
+        ),
+    ] = None,
+) -> str:
+    """Download the statement pairs and prompts, checked by sha256."""
+    return module("run.steps.fetch").run(out, mirror)
+
+
+def _results(given: Path | None) -> Path:
+    return here() / "results" if given is None else given
+
+
+def _json(document: Any) -> str:
+    return json.dumps(document, indent=1, ensure_ascii=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

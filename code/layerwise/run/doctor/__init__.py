@@ -1,0 +1,147 @@
+"""What can run here: checks of this machine, its packages, the repository and the network.
+
+here         the checks of what everything needs: what is found, and the fix if something is amiss
+installed    those of a package without a clone around it
+measuring    those of what only measuring needs; the pipeline's preflight asks them too
+dvc_files    what a kill left of DVC's own files; a run mends it before it begins
+recorded     whether a run made the results that are committed
+model_list   the papers' models as a table, and what each takes
+time_left    how long a whole run has taken and will take
+"""
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Column
+from rich.table import Table as Grid
+
+from layerwise.errors import LayerwiseError, not_installed, refused
+from layerwise.present.terminal import grid, said, word
+
+REPRODUCE, TEST = "make reproduce", "make test"
+REHEARSE, FULL = "make rehearse", "make reproduce-full"
+TARGETS = (REPRODUCE, TEST, REHEARSE, FULL)
+HEADLINES = "layerwise headlines"
+DECIDING = (REPRODUCE, HEADLINES)  # what gives the answers: in a clone, of an installed package
+ASK_AGAIN = "mend that, then ask again"
+KEY = "slug"  # of a row about a model: what files call it
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found, the fix if something is amiss, and the targets that cannot run for it."""
+
+    found: str
+    fix: str = ""
+    blocks: tuple[str, ...] = ()
+    rows: tuple[Mapping[str, Any], ...] = ()  # what was found of many things
+
+    @property
+    def status(self) -> str:
+        """`FAIL` where the answers cannot be had, `warn` for anything less."""
+        return "FAIL" if {*DECIDING}.intersection(self.blocks) else "warn" if self.fix else "ok"
+
+
+@dataclass(frozen=True)
+class Check:
+    """What looks at the repository in a folder, and the targets that need what it looks at."""
+
+    look: Callable[[Path], Finding]
+    needed_by: tuple[str, ...]
+
+
+def examine(checks: Mapping[str, Check], root: Path) -> dict[str, Finding]:
+    """Make every check; where one cannot be made, nothing that needs it can be said to run."""
+    findings = {}
+    for name, check in checks.items():
+        try:
+            findings[name] = check.look(root)
+        except Exception as error:  # a broken package raises what it likes
+            why, fix = _not_made(error)
+            findings[name] = Finding(f"could not be looked at ({why})", fix, check.needed_by)
+    return findings
+
+
+def _not_made(error: Exception) -> tuple[str, str]:
+    """Why a check could not be made, and the fix."""
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return str(error), not_installed(error.name)
+    if isinstance(error, LayerwiseError | OSError):
+        said = str(error) if isinstance(error, LayerwiseError) else refused(error)
+        why, _, fix = said.rpartition("; ")
+        return (why, fix) if why else (said, ASK_AGAIN)
+    why = f"{type(error).__name__}: {error}".splitlines()[0]
+    return why, ASK_AGAIN
+
+
+def obstacles(
+    findings: Mapping[str, Finding], targets: Sequence[str] = TARGETS
+) -> dict[str, list[str]]:
+    """By target, or by verb, the names of the checks that it cannot run for."""
+    return {
+        target: [name for name, finding in findings.items() if target in finding.blocks]
+        for target in targets
+    }
+
+
+def as_text(findings: Mapping[str, Finding], targets: Sequence[str] = TARGETS) -> RenderableType:
+    """A line per check, one per fix, the rows of tables, and at the end what can run."""
+    checks = Grid.grid(Column(min_width=5), Column(min_width=20), Column(), padding=(0, 1))
+    tables: list[RenderableType] = []
+    for name, finding in findings.items():
+        checks.add_row(word(finding.status), said(name), said(finding.found))
+        if finding.fix:
+            checks.add_row("", "", said(f"-> {finding.fix}"))
+        if finding.rows:
+            tables += ["", _table(finding.rows)]
+    can_run = Grid.grid(Column(min_width=20), Column(), padding=(0, 1))
+    for target, names in obstacles(findings, targets).items():
+        can = word("no", f"no: {', '.join(names)}") if names else word("yes")
+        can_run.add_row(f"{target}:", can)
+    return Group(checks, *tables, "", can_run)
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """Rows with the same keys; that of a file is for programs."""
+    shown = [{name: value for name, value in row.items() if name != KEY} for row in rows]
+    numbers = [name for name, value in shown[0].items() if isinstance(value, int | float)]
+    table = grid([*shown[0]], numbers)
+    for row in shown:
+        texts = [f"{one:.1f}" if isinstance(one, float) else str(one) for one in row.values()]
+        table.add_row(*(word(text) for text in texts))
+    return table
+
+
+def as_document(
+    findings: Mapping[str, Finding], targets: Sequence[str] = TARGETS
+) -> dict[str, Any]:
+    """The same for another program."""
+    blocking = obstacles(findings, targets)
+    return {
+        "checks": [
+            {"name": name, "status": finding.status, **asdict(finding), "fix": finding.fix or None}
+            for name, finding in findings.items()
+        ],
+        "can_run": {target: not names for target, names in blocking.items()},
+        "obstacles": blocking,
+    }
+
+
+def first_few(names: Sequence[str]) -> str:
+    """The first four of them."""
+    shown = ", ".join(names[:4])
+    return f"{shown} and {len(names) - 4} more" if len(names) > 4 else shown
+
+
+def existing(place: Path) -> Path:
+    """A path, or the folder that it would be made in."""
+    return next(path for path in (place, *place.absolute().parents) if path.exists())
+
+
+def free(place: Path) -> int:
+    """Free bytes of the disk that a folder is on, or will be."""
+    return shutil.disk_usage(existing(place)).free

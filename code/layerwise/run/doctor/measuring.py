@@ -1,0 +1,231 @@
+"""Checks of what measuring needs: a device, upstream's data, the models, room for them."""
+
+import math
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from layerwise.errors import LayerwiseError, TryAgainError, UnreachedError, address_shown
+from layerwise.files import read_json
+from layerwise.models.registry import Model
+from layerwise.run.doctor import FULL, KEY, Check, Finding, free
+from layerwise.shapes import read_choices
+
+# Oldest driver for torch's wheels, by the version of CUDA that they bring, and the way to them.
+DRIVERS = {13: 580, 12: 525}
+WAITS = (2, 10, 30)  # seconds until a model is asked for again, of which another try may answer
+DOWN = 3  # so many models without an answer, and none with one: the hub itself is down
+BUILDS = {13: "`make setup TORCH=cuda`", 12: "`make setup TORCH=cuda12`"}
+
+
+def gpu(root: Path) -> Finding:
+    """Whether torch sees the device of params.yaml; if not, what stands in the way."""
+    import torch
+
+    from layerwise.models.load import require_accelerator
+    from layerwise.models.provenance import smi
+
+    device = read_choices(root / "params.yaml", "measure")["device"]
+    driver, names = smi()
+    seen = f"{', '.join(names)}, driver {driver}" if names else "nvidia-smi finds none"
+    cuda = torch.version.cuda
+    try:
+        require_accelerator(device)
+        return Finding(f"{device}, as params.yaml asks ({seen}, torch built for CUDA {cuda})")
+    except LayerwiseError as error:
+        found = f"{error} ({seen}, torch built for CUDA {cuda})"
+    number = re.match("[0-9]{1,9}", driver)
+    release = int(number[0]) if number else 0
+    newest = next((major for major, least in DRIVERS.items() if release >= least), None)
+    if not names:
+        fix = (
+            "measure where there is a GPU of 40 GB; or on many cores and 40 GB of memory, with "
+            "`device: cpu` in params.yaml (then ask again, for the time that it takes)"
+        )
+    elif number is None:
+        fix = "look at what `nvidia-smi` says: it names a GPU, and no version of its driver"
+    elif newest is None:
+        fix = f"update the driver to {DRIVERS[13]} or newer ({DRIVERS[12]} for TORCH=cuda12)"
+    elif cuda is None:
+        fix = BUILDS[newest]
+    elif release < DRIVERS.get(int(cuda.partition(".")[0]), 0):
+        fix = f"update the driver, or {BUILDS[newest]}"
+    else:
+        fix = "look at CUDA_VISIBLE_DEVICES, and in a container at `--gpus all`"
+    return Finding(found, fix, (FULL,))
+
+
+def data(root: Path) -> Finding:
+    """Upstream's pairs and prompts: here, or to be had where the pipeline fetches them."""
+    from layerwise.papers.fetching import upstream
+
+    try:
+        upstream.verify_data(root / "data")
+        return Finding("the pinned pairs and prompts are in data/")
+    except LayerwiseError:
+        place = os.environ.get(upstream.MIRROR_VARIABLE) or upstream.ADDRESS
+    upstream.result_file(upstream.DATASET, place, retries=0)
+    return Finding(f"not in data/, but at {address_shown(place)}, where the pipeline fetches them")
+
+
+def models(root: Path) -> Finding:
+    """What will be measured and what will not, a row per model, and what all of it takes."""
+    from huggingface_hub import constants
+
+    from layerwise.models import needs
+    from layerwise.models.load import free_bytes, require_accelerator
+    from layerwise.models.registry import read_models
+
+    registry = read_models(root / "models.yaml")
+    chosen = read_choices(root / "params.yaml", "measure")
+    device = chosen["device"]
+    try:
+        require_accelerator(device)
+        there = float(free_bytes(device))
+    except LayerwiseError:  # of which another check speaks
+        there = math.inf
+    texts = _texts(root / "data")
+    asked = _asked((model for model in registry.values() if not _why_not(model, there)), texts)
+    rows = [_row(model, there, asked, chosen) for model in registry.values()]
+    run = [row for row in rows if row["runs"] == "yes"]
+    minutes, download = (sum(row[key] for row in run) for key in ("minutes", "GB to fetch"))
+    states = [_passes(chosen) * needs.states_bytes(registry[row[KEY]]) / 1e9 for row in run]
+    cache = Path(constants.HF_HUB_CACHE)
+    room = free(cache) / 1e9
+    found = (
+        f"{len(run)} of {len(rows)} can be measured on {device}: about {minutes:.0f} min "
+        f"(singular values and the download apart); {download:.1f} GB to fetch, {room:.1f} GB free "
+        f"for {cache}; up to {max(states, default=0):.1f} GB of hidden states at a time in results/"
+    )
+    refused = [row for row in rows if row not in run and not registry[row[KEY]].skipped]
+    fix = f"{refused[0]['why not']}; or give it a `skip` in models.yaml" if refused else ""
+    if download > room:
+        fix = "make room, or set HF_HOME to a folder on another disk"
+    silent = [str(error) for error in asked.values() if isinstance(error, TryAgainError)]
+    if silent and not run:
+        found, fix = silent[0], "ask again later, or fill the cache where there is a network"
+    stops = download > room or not run
+    return Finding(found, fix, (FULL,) if stops else (), tuple(rows))
+
+
+def _texts(folder: Path) -> dict[str, Sequence[str]]:
+    """Upstream's statements and prompts, by kind; none where they are not fetched yet."""
+    from layerwise.models.texts import read_pairs
+    from layerwise.papers.fetching import upstream
+
+    try:
+        upstream.verify_data(folder)
+    except LayerwiseError:  # of which another check speaks
+        return {}
+    sets = read_json(folder / upstream.PROMPTS)
+    prompts = [text for one in sets.values() for text in _strings(one["prompts"])]
+    return {"statements": read_pairs(folder / upstream.DATASET).statements, "prompts": prompts}
+
+
+def _strings(node: Any) -> Iterator[str]:
+    """All texts in a set of prompts: it is a list of them, or an object that names them."""
+    if isinstance(node, str):
+        yield node
+    elif isinstance(node, dict | list):
+        for one in node.values() if isinstance(node, dict) else node:
+            yield from _strings(one)
+
+
+def _passes(chosen: Mapping[str, Any]) -> int:
+    """How often a model's hidden states are made: as it is, with noise, of random weights."""
+    return 1 + int(chosen["replicates"]) + int(chosen["control"])
+
+
+def _asked(
+    models: Iterable[Model], texts: Mapping[str, Sequence[str]]
+) -> dict[str, dict[str, int] | LayerwiseError]:
+    """By slug, the files of a model's weights or why there are none.
+
+    Where another try may have an answer the hub is asked again, after a while; without a way to it,
+    only the cache is.
+    """
+    found: dict[str, dict[str, int] | LayerwiseError] = {}
+    todo = list(models)
+    for wait in (0, *WAITS):
+        time.sleep(wait)
+        for model in todo:
+            found[model.slug] = _look_up(model, texts, found)
+        todo = [model for model in todo if isinstance(found[model.slug], TryAgainError)]
+        is_down = len(todo) == len(found) > DOWN
+        if not todo or is_down or any(isinstance(one, UnreachedError) for one in found.values()):
+            break
+    return found
+
+
+def _look_up(
+    model: Model,
+    texts: Mapping[str, Sequence[str]],
+    found: dict[str, dict[str, int] | LayerwiseError],
+) -> dict[str, int] | LayerwiseError:
+    from layerwise.models import hub
+
+    unreached = next((one for one in found.values() if isinstance(one, UnreachedError)), None)
+    if unreached and hub.whole(model.hub, model.revision) is None:
+        return unreached  # it would wait for the network once more
+    try:
+        return hub.look_up(model, texts)
+    except LayerwiseError as error:
+        return error
+
+
+def _why_not(model: Model, there: float) -> str:
+    """Why a model is not measured, whatever the hub says."""
+    from layerwise.models import needs
+
+    sizes = [needs.memory(model, dtype) for dtype in model.dtypes]
+    if not model.skipped and sizes and min(sizes) > there:
+        return f"it needs {min(sizes) / 1e9:.1f} GB, {there / 1e9:.1f} GB are free"
+    return model.skipped or ""
+
+
+def _row(
+    model: Model,
+    there: float,
+    asked: dict[str, dict[str, int] | LayerwiseError],
+    chosen: Mapping[str, Any],
+) -> dict[str, Any]:
+    from layerwise.models import hub, needs
+
+    sizes = {dtype: needs.memory(model, dtype) for dtype in model.dtypes}
+    notes = [f"too large in {dtype}" for dtype, size in sizes.items() if size > there]
+    why, answer, download = _why_not(model, there), asked.get(model.slug), 0
+    if isinstance(answer, dict):
+        notes += ["pickles, converted once"] if hub.is_pickled(answer) else []
+        if hub.whole(model.hub, model.revision) is None:
+            download = hub.disk_bytes(answer)
+    elif isinstance(answer, UnreachedError):  # which is said once, above
+        why = "could not be asked: the hub cannot be reached"
+    elif answer is not None:
+        silent = isinstance(answer, TryAgainError)
+        why = f"could not be asked: {answer}" if silent else str(answer)
+    return {
+        KEY: model.slug,
+        "model": model.display,
+        "runs": "no" if why else "yes",
+        "GB of memory": round(max(sizes.values(), default=0) / 1e9, 1),
+        "GB to fetch": round(download / 1e9, 1),
+        "minutes": round(_seconds(model, chosen) / 60, 1),
+        "why not": why or "; ".join(notes),
+    }
+
+
+def _seconds(model: Any, chosen: Mapping[str, Any]) -> float:
+    from layerwise.models import needs
+
+    again = {name: int(chosen[name]) for name in ("replicates", "control")}
+    return needs.seconds_on(chosen["device"], model, **again)
+
+
+CHECKS: dict[str, Check] = {
+    "GPU": Check(gpu, (FULL,)),
+    "upstream's data": Check(data, (FULL,)),
+    "models": Check(models, (FULL,)),
+}

@@ -1,0 +1,150 @@
+"""The stages of the copy, run by DVC with the copy's own code: a model per core, then the rest."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+import psutil
+
+from layerwise.errors import LayerwiseError
+from layerwise.progress import meter
+from layerwise.run.rehearsal import WORKER_BYTES
+from layerwise.run.rehearsal.scratch import CACHE, LOG, MIRROR
+from layerwise.workers import usable_cores
+
+MEASURE, OTHER_SOURCE = "measure@", "@published"
+NAMED = re.compile(r"^(\S+):$", re.MULTILINE)  # by `dvc status`, above what has changed
+FAILED = re.compile("^ERROR: failed to reproduce (?:stages: )?(.+?)(?::|$)", re.MULTILINE)
+BEGUN = re.compile("(?:Running stage|Stage) '(.+?)'")  # or it is up to date
+LAST = 12  # lines that tell why a stage failed
+
+
+def of_copy(folder: Path) -> dict[str, str]:
+    """What a copy's stages run in: its code, this machine's cache and network, no GPU."""
+    # an empty part of it would be the folder that a program runs in
+    programs = filter(None, [str(Path(sys.executable).parent), os.environ.get("PATH")])
+    return os.environ | {
+        "PATH": os.pathsep.join(programs),
+        "PYTHONPATH": str(folder / "code"),
+        "CUDA_VISIBLE_DEVICES": "",
+    }
+
+
+def run_pipeline(folder: Path) -> int:
+    """Run the copy's own launcher on all sources, to its exit code.
+
+    It stands in a session of its own: when this process is stopped, by Ctrl-C or alone, it is told
+    to end, and ends DVC and the stage at hand.
+    """
+    command = [sys.executable, "-m", "layerwise.run.steps.run", "all"]
+    with subprocess.Popen(
+        command, cwd=folder, env=of_copy(folder), start_new_session=True
+    ) as launcher:
+        try:
+            return launcher.wait()
+        except KeyboardInterrupt:
+            launcher.terminate()
+            launcher.wait()
+            raise
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """What the rehearsal's stages run in: that of a copy, with its twins, its texts, no network."""
+    return of_copy(folder) | {
+        "PYTHONHASHSEED": "0",
+        "HF_HUB_OFFLINE": "1",
+        "HF_HUB_CACHE": str(folder / CACHE),
+        "LAYERWISE_MIRROR": str(folder / MIRROR),
+        "OMP_NUM_THREADS": "1",  # networks this small gain nothing from a second thread
+        "DVC_NO_ANALYTICS": "1",
+    }
+
+
+def workers() -> int:
+    """A process per core, as far as memory goes."""
+    room = int(psutil.virtual_memory().available // WORKER_BYTES)
+    return max(1, min(usable_cores(), room))
+
+
+def run_stages(folder: Path, slowest_first: Sequence[str]) -> None:
+    """Bring all that is measured up to date; `slowest_first` are the models' slugs.
+
+    A model that fails leaves the others alone.
+
+    Raises:
+        LayerwiseError: naming the stages that failed, with the last lines of one of them; or those
+            that would run once more, though all is as it was.
+    """
+    listed = _dvc(folder, ["stage", "list", "--name-only"]).split()
+    stages = [name for name in listed if not name.endswith(OTHER_SOURCE)]
+    if not _stale(folder, stages):
+        return
+    models = sorted(
+        (name for name in stages if name.startswith(MEASURE)),
+        key=lambda name: slowest_first.index(name.removeprefix(MEASURE)),
+    )
+    before = [name for name in stages if "@" not in name]  # the texts, and can it run here
+    rest = [name for name in stages if name not in (*before, *models)]
+    with meter("rehearsal", "stages", len(stages)) as tick, ThreadPoolExecutor(workers()) as pool:
+
+        def dvc(*arguments: str) -> Future[str]:  # Ctrl-C finds it running, with its stage
+            return pool.submit(_dvc, folder, arguments, lambda stage: tick(1, stage))
+
+        try:
+            dvc("repro", *before).result()
+            # a process of DVC per core, each with its share: one takes two seconds to begin
+            alone = ("--wait-for-lock", "repro", "--single-item", "--keep-going")
+            shares = filter(None, (models[n :: workers()] for n in range(workers())))
+            jobs = [dvc(*alone, *share) for share in shares]
+            if errors := [error for job in as_completed(jobs) if (error := job.exception())]:
+                also = f"\nand {len(errors) - 1} others failed" if errors[1:] else ""
+                raise LayerwiseError(f"{errors[0]}{also}")
+            dvc("repro", *rest).result()
+            if again := _stale(folder, stages):
+                raise LayerwiseError(
+                    f"a finished run must be up to date, {', '.join(again)} would run again; look "
+                    "for a dependency that a stage writes, or a command that DVC folds"
+                )
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for child in psutil.Process().children():
+                # it ended; on macOS one that nobody has waited for may not be told
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(child.pid, signal.SIGTERM)
+            raise
+
+
+def _stale(folder: Path, stages: Sequence[str]) -> list[str]:
+    """The stages that are not up to date; DVC reads its lock again for every stage it is given."""
+    named = NAMED.findall(_dvc(folder, ["status"]))
+    return [stage for stage in stages if stage in named]
+
+
+def _dvc(
+    folder: Path, arguments: Sequence[str], begun: Callable[[str], None] = lambda stage: None
+) -> str:
+    """What DVC says, which goes to the log as it comes; `begun` is told of every stage."""
+    log, said = folder / LOG, []
+    with log.open("a", encoding="utf-8") as file, subprocess.Popen(
+        [sys.executable, "-m", "dvc", *arguments],
+        cwd=folder, env=environment(folder), text=True, errors="replace",
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        start_new_session=True,  # Ctrl-C is for the parent, which ends this with all its own
+    ) as process:  # fmt: skip
+        for line in process.stdout or ():
+            said.append(line)
+            file.write(line)
+            file.flush()
+            if stage := BEGUN.match(line):
+                begun(stage[1])
+    if process.returncode:
+        told = "\n".join(f"    {line}" for line in "".join(said).strip().splitlines()[-LAST:])
+        failed = ", ".join(FAILED.findall("".join(said))) or f"dvc {' '.join(arguments)}"
+        raise LayerwiseError(f"{failed} failed; all is in {log}\n{told}")
+    return "".join(said)

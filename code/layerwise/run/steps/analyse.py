@@ -1,0 +1,48 @@
+"""statistics <- the numbers of one source: all analyses, in one process."""
+
+from pathlib import Path
+from typing import Any
+
+from layerwise.engine.measured import all_fragments, is_random, measured, read_measurements, sides
+from layerwise.engine.published import Published, read_published
+from layerwise.files import together, write_json
+from layerwise.papers.across.analyses import TABLES
+from layerwise.papers.across.of_source import of_numbers, statistics_files
+from layerwise.papers.shared.names.models import RANDOM
+from layerwise.run.steps import Place, Source, program
+from layerwise.shapes import read_choices
+from layerwise.statistics.bootstrap import Draws
+
+
+def run(
+    source: Source,
+    out: Place,
+    numbers: Place = Path("published"),
+    published: Place = Path("published"),
+    params: Place = Path("params.yaml"),
+) -> str:
+    """Write OUT/ANALYSIS.json: documents, and what in them was derived or given, from which cells.
+
+    What the numbers do not have is `undefined`, with the reason. Of a measured source NUMBERS is
+    the folder of the models' measurements; what was not measured is `missing`, with its cell. The
+    same statistics of every replicate with rounding noise go to OUT/noise/NUMBER, those of every
+    draw of random weights to OUT/control/NUMBER.
+    """
+    tables, draws = read_published(published), Draws(**read_choices(params, "analyse"))
+    wanted: dict[str, tuple[Published, dict[str, Any]]] = {"": (tables, {})}
+    if source == "measured":
+        for folder, side in sides(read_measurements(numbers)).items():
+            wanted[folder] = measured(tables, all_fragments(side)), {RANDOM: is_random(side)}
+    with together(out.parent) as part:
+        for folder, (cells, head) in wanted.items():
+            with of_numbers(numbers):
+                files = statistics_files(cells, draws)
+            for name, parts in files.items():
+                write_json(
+                    part / out.name / folder / f"{name}.json", {"analysis": name, **head, **parts}
+                )
+    return f"{len(TABLES)} analyses of the {source} numbers in {out}"
+
+
+if __name__ == "__main__":
+    program(run)

@@ -1,0 +1,40 @@
+"""figures <- statistics and claims of one source: every figure whose numbers are there."""
+
+from pathlib import Path
+
+from layerwise import workers
+from layerwise.files import together, write_json
+from layerwise.present.figures import INDEX
+from layerwise.present.figures.numbers import read_numbers
+from layerwise.progress import track
+from layerwise.run.steps import Place, Source, program
+
+
+def run(
+    source: Source,
+    statistics: Place,
+    claims: Place,
+    out: Place,
+    models: Place = Path("models.yaml"),
+) -> str:
+    """Write OUT/FIGURE.pdf and .svg, and what they show, or why they are not there, to an index."""
+    workers.start("layerwise.papers.across.figures.drawing")
+    from layerwise.papers.across.figures.drawing import (  # they import matplotlib meanwhile
+        FIGURES,
+        print_all,
+    )
+
+    numbers = read_numbers(source, statistics, claims, models)
+    entries = []
+    with together(out.parent) as part:
+        for one in track(print_all(numbers), "figures", "figures", len(FIGURES)):
+            one.save(part / out.name)
+            entries.append(one.entry)
+        index = {"random_weights": numbers.random_weights, "figures": entries}
+        write_json(part / out.name / INDEX, index)
+    absent = [f"\n  without {e['name']}: {e['left_out']}" for e in entries if e["left_out"]]
+    return f"{len(entries) - len(absent)} figures in {out}{''.join(absent)}"
+
+
+if __name__ == "__main__":
+    program(run)

@@ -1,0 +1,26 @@
+"""the statement pairs and prompts <- upstream, or a mirror of it; checked by sha256."""
+
+from pathlib import Path
+
+from layerwise.files import sha256_of, write_json
+from layerwise.papers.fetching import upstream
+from layerwise.run.steps import Place, elsewhere, program
+
+
+def run(out: Path | None = None, mirror: str | None = None) -> str:
+    """Put the pinned `dataset.json` and `prompts.json` into OUT; whole ones are left alone."""
+    out = out or upstream.papers_folder()
+    upstream.fetch(out, mirror)
+    return f"statement pairs and prompts in {out}, as pinned"
+
+
+def stage(out: Place, stamp: Place) -> str:
+    """The same, as the first stage of what is measured; STAMP says which bytes there are."""
+    with elsewhere():
+        said = run(out)
+    write_json(stamp, {name: sha256_of(out / name) for name in upstream.DATA_FILES})
+    return said
+
+
+if __name__ == "__main__":
+    program(stage)

@@ -1,0 +1,61 @@
+"""verdicts <- ledger and statistics."""
+
+from collections import Counter
+from pathlib import Path
+
+from layerwise.engine.judging import input_hashes, judge_ledger, read_sides
+from layerwise.engine.measured import read_measurements
+from layerwise.engine.origins import Origins
+from layerwise.engine.published import read_published
+from layerwise.engine.records import by_paper, hashes_judged_from, hashes_of
+from layerwise.engine.tally import in_short
+from layerwise.files import together, write_json
+from layerwise.models.registry import read_models
+from layerwise.run.steps import Place, Source, program
+
+
+def run(
+    source: Source,
+    statistics: Place,
+    out: Place,
+    numbers: Place = Path("published"),
+    claims: Place = Path("claims"),
+    published: Place = Path("published"),
+    models: Place = Path("models.yaml"),
+) -> str:
+    """Judge every claim; beside the records `verdicts.json` counts verdicts and grades.
+
+    `tally.json` has the few of these counts that fit beside each other in DVC's tables.
+
+    Of a measured source NUMBERS is the folder of the models' measurements: the records name the
+    runs that their inputs come from, `runs` what measured them, `failed` and `left_out` what was
+    not, and how many claims wait for it.
+    """
+    tables, origins = read_published(published), None
+    if source == "measured":
+        origins = Origins(read_measurements(numbers), read_models(models), tables)
+    judged = judge_ledger(claims, read_sides(source, statistics, tables, origins), tables)
+    records = judged["claims"]
+    counts = by_paper(records)
+    if origins is None:
+        behind = {"inputs": input_hashes(records, published)}
+    else:
+        behind = origins.document(records, numbers)
+    document = {
+        "source": source,
+        "counts": counts,
+        "statistics": hashes_of(statistics),
+        "judged_from": hashes_judged_from(claims, published),
+        **behind,
+        **judged,
+    }
+    grades = Counter(headline["grade"] for headline in judged["headlines"])
+    with together(out.parent) as part:
+        write_json(part / out.name, document)
+        write_json(part / "verdicts.json", {**counts, "headlines": grades})
+        write_json(part / "tally.json", in_short(records, judged["headlines"]))
+    return f"{len(records)} claims judged in {out}"
+
+
+if __name__ == "__main__":
+    program(run)

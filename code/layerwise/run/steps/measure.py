@@ -1,0 +1,52 @@
+"""one model's numbers in the places of the published ones <- its weights, statements, prompts."""
+
+import shutil
+from pathlib import Path
+
+from layerwise.engine.measured import NAME, failures, read_places, said_of, write_fragments
+from layerwise.measuring.of_model import measure_registered, read_texts
+from layerwise.models.load import require_accelerator
+from layerwise.models.registry import find_model, read_models
+from layerwise.papers.fetching import upstream
+from layerwise.run.steps import Place, program
+from layerwise.shapes import read_choices
+
+
+def run(
+    slug: str,
+    out: Place,
+    scratch: Place = Path("results/scratch"),
+    data: Place = Path("data"),
+    places: Place = Path("results/measured/places.json"),
+    models: Place = Path("models.yaml"),
+    params: Place = Path("params.yaml"),
+) -> tuple[str, int]:
+    """Write OUT/measured.json: what each run measured, on what, and why some gave nothing.
+
+    Beside it stand `noise`, replicates with noise of the size of rounding, which say how far a
+    number may move; and `control`, the same of several draws of random weights of the same
+    architecture: what these give too says nothing of the model.
+
+    What fails stops nothing else: its reason is written as `absent`, and its claims stay `not
+    measured`. Then the exit code is 1, so that DVC does not call it done: the next run takes it up,
+    and what was measured waits, with hidden states, in SCRATCH/SLUG.
+
+    Raises:
+        LayerwiseError: without the device of params.yaml, or if the data are not the pinned ones.
+    """
+    model, choices = find_model(read_models(models), slug), read_choices(params, "measure")
+    require_accelerator(choices["device"])
+    upstream.verify_data(data)
+    document = measure_registered(
+        model, read_texts(data), read_places(places), scratch / slug,
+        choices=choices, draws=read_choices(params, "analyse"),
+    )  # fmt: skip
+    write_fragments(out / NAME, document)
+    failed = {} if model.skipped else failures(document)
+    if not failed:
+        shutil.rmtree(scratch / slug, ignore_errors=True)
+    return said_of(document, out / NAME), 1 if failed else 0
+
+
+if __name__ == "__main__":
+    program(run)

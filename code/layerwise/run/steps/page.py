@@ -1,0 +1,66 @@
+"""the HTML page <- claims, statistics and figures of one source."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from layerwise.engine.derivation import evidence_of
+from layerwise.engine.measured import CONTROL
+from layerwise.engine.published import Published, read_published
+from layerwise.engine.records import read_judged
+from layerwise.engine.words import display_names
+from layerwise.files import numbered, read_json, sha256_of, write_text
+from layerwise.models.registry import read_models
+from layerwise.papers.across.analyses import TABLES
+from layerwise.papers.fetching.upstream import read_registry
+from layerwise.present.page import page
+from layerwise.present.pictures import read_figures
+from layerwise.present.trace import methods_of
+from layerwise.run.steps import Place, Source, program
+from layerwise.shapes import read_choices
+from layerwise.statistics.bootstrap import Draws
+
+ANSWERS = "questions.json"  # of the statistics
+
+
+def run(
+    source: Source,
+    claims: Place,
+    statistics: Place,
+    figures: Place,
+    out: Place,
+    published: Place = Path("published"),
+    templates: Place = Path("report/templates"),
+    models: Place = Path("models.yaml"),
+    params: Place = Path("params.yaml"),
+) -> str:
+    """Write OUT/index.html: one file that opens from disk and asks for nothing."""
+    document = read_judged(claims, source, statistics)
+    questions = read_json(statistics / ANSWERS)["documents"]
+    control = [read_json(draw / ANSWERS)["documents"] for draw in numbered(statistics / CONTROL)]
+    drawn = read_figures(figures)
+    behind = [claims, *sorted(published.glob("*.csv")), *sorted(figures.glob("*.svg"))]
+    hashes = {path.as_posix(): sha256_of(path) for path in behind}
+    numbers, registry = read_published(published), read_registry(published)
+    methods = {} if source != "published" else methods_behind(document["claims"], numbers, params)
+    names = display_names(read_models(models))
+    text = page(
+        document, questions, drawn, numbers, registry, hashes, templates, control,
+        methods=methods, names=names,
+    )  # fmt: skip
+    write_text(out / "index.html", text)
+    n_claims, n_figures = len(document["claims"]), len(drawn.pictures)
+    return f"{n_claims} claims and {n_figures} figures in {out / 'index.html'}"
+
+
+def methods_behind(
+    claims: Iterable[Mapping[str, Any]], published: Published, params: Path
+) -> dict[str, list[dict[str, str]]]:
+    """The functions behind every claim's statistic, as `layerwise trace` shows them."""
+    evidence = evidence_of(published, Draws(**read_choices(params, "analyse")), TABLES)
+    statistics = (claim["provenance"]["statistic"] for claim in claims)
+    return methods_of(filter(None, statistics), evidence)
+
+
+if __name__ == "__main__":
+    program(run)

@@ -1,0 +1,42 @@
+"""report and supplement as LaTeX <- claims, statistics, figures of one source."""
+
+from pathlib import Path
+
+from layerwise.engine.records import read_judged
+from layerwise.engine.words import display_names
+from layerwise.files import read_json
+from layerwise.models.registry import read_models
+from layerwise.present.paper import write_source
+from layerwise.present.pictures import read_figures
+from layerwise.run.steps import Place, Source, program
+from layerwise.shapes import SECTIONS, read_choices
+
+
+def run(
+    source: Source,
+    claims: Place,
+    statistics: Place,
+    figures: Place,
+    out: Place,
+    templates: Place = Path("paper"),
+    params: Place = Path("params.yaml"),
+    citation: Place = Path("CITATION.cff"),
+    models: Place = Path("models.yaml"),
+) -> str:
+    """Write OUT/report.tex and OUT/supplement.tex, with their figures beside them."""
+    n = write_source(
+        read_judged(claims, source, statistics),
+        read_json(statistics / "questions.json")["documents"],
+        figures,
+        read_figures(figures),
+        templates,
+        {name: read_choices(params, name) for name in SECTIONS},
+        citation,
+        display_names(read_models(models)),
+        out,
+    )
+    return f"report, supplement and {n} figures in {out}"
+
+
+if __name__ == "__main__":
+    program(run)

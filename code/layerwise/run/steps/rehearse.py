@@ -1,0 +1,53 @@
+"""the measured pipeline, in a scratch copy <- random-weight twins of all models; CPU, offline."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from layerwise.errors import LayerwiseError
+from layerwise.files import locked, read_json
+from layerwise.home import judged_claims
+from layerwise.models.texts import read_pairs, read_prompts
+from layerwise.present.pdfs import typeset
+from layerwise.present.run_summary import absences
+from layerwise.progress import track
+from layerwise.run.rehearsal import default_folder, scratch
+from layerwise.run.rehearsal.outcome import outcome, silent
+from layerwise.run.rehearsal.running import run_stages
+from layerwise.run.steps import program
+
+
+def run(folder: Annotated[Path | None, typer.Option(help="of the copy")] = None) -> str:
+    """Run every stage that measures on twins, in FOLDER; say which claims got a number.
+
+    A run that was cut off goes on where it was.
+
+    Raises:
+        LayerwiseError: for a stage that fails, a claim without number or reason, a folder that is
+            not a rehearsal's, or one in use.
+    """
+    folder = (folder or default_folder(Path())).absolute()
+    with locked(folder):
+        models = scratch.prepare(Path(), folder)
+        texts = [*read_pairs(scratch.OUR_PAIRS).statements, *read_prompts(scratch.OUR_PROMPTS)]
+        for model in track(models.values(), "twins", "models", len(models)):
+            scratch.place(model, texts, folder / scratch.CACHE)
+        sizes = {slug: -of.shape.n_layers * of.shape.hidden_size for slug, of in models.items()}
+        run_stages(folder, sorted(sizes, key=sizes.__getitem__))
+        typeset("measured", folder)
+        document = read_json(judged_claims("measured", folder / "results"))
+    records = document["claims"]
+    text = f"{outcome(records)}\n\nrandom weights: these numbers mean nothing. All is in {folder}"
+    if document["failed"]:
+        raise LayerwiseError("\n".join([text, *absences(document)]))
+    if without := silent(records):
+        raise LayerwiseError(
+            f"{text}\n{len(without)} claims got no number and no reason, e.g. {without[0]}; "
+            "mend the experiment or the rule, or say in the ledger why it is `unmeasured`"
+        )
+    return text
+
+
+if __name__ == "__main__":
+    program(run)

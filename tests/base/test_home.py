@@ -1,0 +1,327 @@
+"""Where files are looked for: in a checkout, below it, outside, and in a package from a wheel."""
+
+import json
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from layerwise import errors
+from layerwise.errors import EXTRAS, LayerwiseError, require_extra
+from layerwise.home import MARKS, REPOSITORY, checkout, here, of_code, repository
+from layerwise.papers.fetching.upstream import papers_folder
+from layerwise.run.cli import app, main
+from layerwise.run.rehearsal.scratch import DVC_CONFIG
+from layerwise.run.steps import sentences
+
+
+@pytest.mark.parametrize(
+    ("below", "found"), [(".", "."), ("tests", ".."), ("code/layerwise", "../..")]
+)
+def test_a_checkout_is_found_from_any_folder_below_it(root, monkeypatch, capsys, below, found):
+    monkeypatch.chdir(root / below)
+    assert (checkout(), here(), papers_folder()) == (*[Path(found)] * 2, Path(found) / "data")
+    assert main(["models", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["models"]
+
+
+def test_elsewhere_it_is_what_belongs_to_the_code(root, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert checkout() is None
+    assert here() == of_code() == root
+    assert papers_folder().is_absolute()
+    assert main(["models", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["models"]
+
+
+def put(folder: Path) -> Path:
+    for mark in MARKS:
+        (folder / mark).parent.mkdir(parents=True, exist_ok=True)
+        (folder / mark).write_text("")
+    return folder
+
+
+@pytest.mark.parametrize("lost", MARKS)
+def test_a_repository_that_lacks_a_file_is_not_passed_over(tmp_path, monkeypatch, lost):
+    """Until it was, a reader who asked in it was answered from the package."""
+    for name in REPOSITORY:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    put(tmp_path)
+    monkeypatch.chdir(tmp_path / "claims")
+    assert (checkout(), repository()) == (Path(".."), Path(".."))
+    (tmp_path / lost).unlink()
+    said = rf"{tmp_path}: the repository must have all its files, there is no {lost}; restore them"
+    with pytest.raises(LayerwiseError, match=said):
+        here()
+    assert repository() == Path("..")
+
+
+@pytest.mark.parametrize("lost", REPOSITORY)
+def test_a_project_of_somebody_elses_is_no_repository(tmp_path, monkeypatch, lost):
+    for name in {*REPOSITORY, *MARKS} - {lost}:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    monkeypatch.chdir(tmp_path)
+    assert checkout() is None
+
+
+def test_of_a_wheel_the_package_brings_the_files(tmp_path):
+    """Also where the package lies below a checkout, as in its .venv."""
+    package = tmp_path / ".venv" / "site-packages" / "layerwise"
+    put(tmp_path / ".venv")  # two above the package, as the repository is of an editable one
+    assert of_code(package) == tmp_path / ".venv"
+    put(package / "data")
+    assert of_code(package) == package / "data"
+
+
+@pytest.mark.parametrize("lost", MARKS)
+def test_a_copy_that_lacks_a_folder_is_refused_before_it_begins(tmp_path, lost):
+    (put(tmp_path) / lost).unlink()
+    with pytest.raises(LayerwiseError, match=rf"\(no {lost}\); install it from a clone"):
+        of_code(tmp_path / "code" / "layerwise")
+
+
+def test_a_package_without_its_files_is_none(tmp_path):
+    with pytest.raises(LayerwiseError, match=r"belong to the package, .* \(pip install \.\) or"):
+        of_code(tmp_path / "code" / "layerwise")
+
+
+# --- what a wheel brings ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def hook(root):
+    return SimpleNamespace(**runpy.run_path(str(root / "archive" / "wheel_data.py")))
+
+
+def included(hook, root, version="standard"):
+    """What a build takes in; a build is one that hatchling would make."""
+    data = {"force_include": {}}
+    build = SimpleNamespace(root=str(root), config={"data": ["claims"]}, scratch=None)
+    hook.WheelData.initialize(build, version, data)
+    return data["force_include"], build
+
+
+FILES = {  # what the judged claims follow from, and what they are
+    "claims/paper1/claims.yaml": "a ledger",
+    "claims/more/paper2.yaml": "another",
+    "models.yaml": "models",
+    "code/a.py": "1",
+    "params.yaml": "analyse: {seed: 1}\nmeasure: {seed: 2}\n",
+    "results/published/claims.json": "{}",
+}
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """A checkout whose dvc.lock DVC itself wrote."""
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    deps = ["claims", "models.yaml", "code/a.py"]
+    analyse = {"cmd": "x", "deps": deps, "params": ["analyse"], "outs": ["results/published/s"]}
+    judge = {
+        "cmd": "x",
+        "deps": ["results/published/s", *deps],
+        "outs": ["results/published/claims.json"],
+    }
+    stages = {"analyse@published": analyse, "judge@published": judge}
+    each = {
+        name.partition("@")[0]: {"foreach": ["published"], "do": of} for name, of in stages.items()
+    }
+    (tmp_path / "results" / "published" / "s").mkdir()
+    (tmp_path / "results" / "published" / "s" / "one.json").write_text("1")
+    (tmp_path / "dvc.yaml").write_text(json.dumps({"stages": each}))
+    (tmp_path / ".dvc").mkdir()
+    (tmp_path / ".dvc" / "config").write_text(DVC_CONFIG)
+    command = [sys.executable, "-m", "dvc", "commit", "--force", "--quiet", *stages]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    return tmp_path
+
+
+def test_a_wheel_brings_the_judged_claims_that_are_recorded(hook, recorded):
+    """Also where Python compiled what they follow from, and where the statistics are gone."""
+    (recorded / "claims" / "__pycache__").mkdir()
+    (recorded / "claims" / "__pycache__" / "a.pyc").touch()
+    shutil.rmtree(recorded / "results" / "published" / "s")
+    (recorded / "params.yaml").write_text("analyse: {seed: 1}\nmeasure: {seed: 3}\n")
+    assert included(hook, recorded)[0] == {
+        str(recorded / name): f"layerwise/data/{name}" for name in ("claims", hook.JUDGED)
+    }
+    assert included(hook, recorded, "editable")[0] == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *((name, "analyse: {seed: 3}\n") for name in FILES),
+        *((name, None) for name in FILES),
+        ("claims/paper3/claims.yaml", "one more"),
+        *(("dvc.lock", odd) for odd in ("", "[]", "stages: {judge@published: 7}", "[", None)),
+    ],
+)
+def test_what_does_not_follow_from_what_is_there_is_no_record(hook, recorded, name, text):
+    """A ledger, a number or code that was changed since."""
+    assert hook.is_recorded(recorded)
+    (recorded / name).unlink(missing_ok=True)
+    if text is not None:
+        (recorded / name).write_text(text)
+    assert not hook.is_recorded(recorded)
+
+
+@pytest.mark.parametrize("there", [None, "{}"], ids=["none", "others"])
+def test_a_wheel_of_a_fresh_clone_judges_them(hook, tmp_path, monkeypatch, there):
+    """Also where they are others than those that dvc.lock records."""
+    if there is not None:
+        (tmp_path / hook.JUDGED).parent.mkdir(parents=True)
+        (tmp_path / hook.JUDGED).write_text(there)
+        (tmp_path / "dvc.lock").write_text("md5: 0\n")
+    ran = []
+
+    def run(command, **how):
+        ran.append(command)
+        Path(command[-1]).write_text("judged")
+        return SimpleNamespace(returncode=0)
+
+    monkeypatch.setattr(hook.subprocess, "run", run)
+    files, build = included(hook, tmp_path)
+    assert [command[2] for command in ran] == [
+        "layerwise.run.steps.analyse",
+        "layerwise.run.steps.judge",
+    ]
+    (judged,) = [Path(file) for file, place in files.items() if place.endswith(hook.JUDGED)]
+    assert judged.read_text() == "judged"
+    hook.WheelData.finalize(build, "standard", {}, "")
+    assert not judged.exists()
+
+
+FAILING = """
+import runpy, sys, types
+hook = types.SimpleNamespace(**runpy.run_path(sys.argv[1]))
+build = types.SimpleNamespace(root=sys.argv[2], config={"data": []}, scratch=None)
+hook.WheelData.initialize(build, "standard", {"force_include": {}})
+"""
+
+
+def test_a_build_that_fails_leaves_nothing(root, tmp_path):
+    """Here there is nothing to judge."""
+    (tmp_path / "temporary").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", FAILING, root / "archive" / "wheel_data.py", tmp_path],
+        env=os.environ | {"TMPDIR": str(tmp_path / "temporary")}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert "the wheel has no judged claims: the stage analyse failed" in done.stderr
+    assert [*(tmp_path / "temporary").iterdir()] == []
+
+
+def test_a_wheel_is_not_built_without_them(hook, tmp_path, monkeypatch):
+    failed = SimpleNamespace(returncode=2)
+    monkeypatch.setattr(hook.subprocess, "run", lambda *given, **how: failed)
+    with pytest.raises(SystemExit, match="no judged claims: the stage analyse failed"):
+        included(hook, tmp_path)
+
+
+def test_the_hook_says_what_it_needs_before_that_is_installed(root):
+    """pip asks it first, where nothing is but what builds."""
+    hidden = "import runpy, sys; sys.modules['yaml'] = None; runpy.run_path(sys.argv[1])"
+    hook = root / "archive" / "wheel_data.py"
+    subprocess.run([sys.executable, "-c", hidden, hook], check=True)
+
+
+# --- what the base install leaves out -----------------------------------------------------------
+
+BASE = """
+import sys
+from importlib.metadata import packages_distributions
+from layerwise.run.cli import app, main
+
+asked, *locked = sys.argv[1:]
+known = {name.lower().replace("_", "-") for name in locked}
+
+
+class OutOfReach:
+    def find_spec(self, name, path=None, target=None):
+        of = brought.get(name.partition(".")[0], known)
+        if known.isdisjoint(one.lower().replace("_", "-") for one in of):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+brought = packages_distributions()
+sys.meta_path.insert(0, OutOfReach())
+sys.exit(main(asked.split()))
+"""
+
+
+@pytest.fixture(scope="module")
+def base(root, results, analyzed, tmp_path_factory):
+    """What a verb says outside a checkout where only the packages of the base are."""
+    lock = (root / "requirements" / "read.lock").read_text(encoding="utf-8")
+    packages = ["layerwise", *re.findall(r"^([\w.-]+)==", lock, re.MULTILINE)]
+    away = tmp_path_factory.mktemp("away")
+    for name in ("one", "two"):
+        for file in analyzed.folder.glob("*.json"):
+            (away / name).mkdir(exist_ok=True)
+            (away / name / file.name).write_text(file.read_text().replace("gpt_neox", name))
+
+    def said(verb):
+        command = [sys.executable, "-c", BASE, verb.format(results=results), *packages]
+        done = subprocess.run(command, cwd=away, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    return said
+
+
+OF_BASE = (
+    "headlines --results {results}",
+    "claims --results {results} --csv",
+    "trace p2.nb003.6.9b.global.ci_lower --results {results}",
+    "models",
+    "scaling one two --out across",
+)
+
+
+@pytest.mark.parametrize("verb", OF_BASE)
+def test_the_base_answers_by_its_own_packages(base, verb):
+    code, said = base(verb)
+    assert "needs the package" not in said
+    assert code == 0, said
+
+
+def test_the_base_makes_every_check_of_an_installed_package(base):
+    _, said = base("doctor")  # a new clone has no judged claims: then it is no
+    assert ("needs the package" in said, "could not be" in said) == (False, False)
+    assert "layerwise analyze:" in said
+
+
+def test_of_a_model_the_base_says_what_to_install(base):
+    code, said = base("analyze --model m --pairs p --out o")
+    assert (code, "pip install '.[models]'" in said) == (2, True)
+    verbs = {verb.name or verb.callback.__name__ for verb in app.registered_commands}
+    assert verbs - {verb.split()[0] for verb in OF_BASE} == {"analyze", "doctor", "fetch"}
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_a_missing_extra_is_named_with_what_installs_it(monkeypatch, extra):
+    package = EXTRAS[extra][-1]
+    monkeypatch.setattr(
+        errors, "find_spec", lambda name: None if name == package else find_spec("json")
+    )
+    said = rf"needs the package {package}, .*sh {extra}, or there pip install '\.\[{extra}\]'"
+    with pytest.raises(LayerwiseError, match=said):
+        require_extra(extra)
+
+
+def test_what_a_verb_imports_late_is_named_too(capsys):
+    with pytest.raises(SystemExit, match="2"), sentences("layerwise"):
+        raise ModuleNotFoundError("No module named 'dvc.repo'", name="dvc.repo")
+    assert "layerwise: this needs the package dvc, " in capsys.readouterr().err
+    with pytest.raises(ModuleNotFoundError), sentences("layerwise"):  # a fault of ours
+        raise ModuleNotFoundError("No module named 'layerwise.x'", name="layerwise.x")

@@ -1,0 +1,94 @@
+"""Beside a reader's answers: rounding noise in 16 bits, and what random weights answer."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from layerwise import analyze
+from layerwise.engine.questions.answers import Answer
+from layerwise.engine.questions.beside import Again, again, controlled, replicated, share
+from layerwise.errors import LayerwiseError
+from layerwise.models.load import load_model, with_random_weights
+from layerwise.papers.across.questions import QUESTIONS
+from layerwise.statistics.estimates import without_interval
+from layerwise.statistics.noise import band
+from tiny_checkpoints import EXAMPLE, twin_folder
+
+
+def answer(value: float, word: str = "yes", question: str = "late") -> Answer:
+    estimate = without_interval(value, 9, "pairs", "")
+    return Answer(QUESTIONS[question], estimate, {}, {}, {}, word)
+
+
+def test_replicates_give_an_answer_its_band_and_count_its_words() -> None:
+    noisy = [[answer(0.51)], [answer(0.48, "undecided")], [answer(0.5)]]
+    document = replicated([answer(0.5)], noisy)
+    found = again(document, "late")
+    assert (found.n, found.same) == (3, 2)
+    assert found.band == band(0.5, [0.51, 0.48, 0.5])
+    assert again(document, "early") is None
+    assert replicated([answer(0.5)], []) == {}
+    assert replicated([answer(0.5)], [[answer(0.5)], []])["answers"] == {}  # one has no number
+
+
+def test_random_weights_are_counted_by_question_and_what_has_too_few_units_is_no_answer() -> None:
+    model = [answer(0.5), answer(0.1, "no", "early"), answer(0.0, "too few", "calibration")]
+    draws = [[replace(one, word=one.word) for one in model] for _ in range(2)]
+    draws[1][1] = answer(0.4, "yes", "early")
+    document = controlled(model, draws)
+    assert share(document) == (1, 2)
+    assert document["answers"]["early"]["drawn"] == [0.1, 0.4]
+    assert document["answers"]["early"]["words"] == ["no", "yes"]
+
+
+def test_a_draw_without_an_answer_does_not_agree() -> None:
+    document = controlled([answer(0.5)], [[answer(0.4)], [], [answer(0.6)]])
+    assert document["answers"]["late"]["words"].count("yes") == 2
+    assert again(document, "late") == Again(3, 2)
+    assert share(document) == (0, 1)
+
+
+def test_random_weights_stand_beside_a_model_and_leave_it_alone() -> None:
+    checkpoint = load_model(twin_folder("llama"), "float16", "cpu")
+    before = {name: one.clone() for name, one in checkpoint.model.state_dict().items()}
+    first, same, other = (with_random_weights(checkpoint, draw) for draw in (0, 0, 1))
+    matrix = "model.layers.1.mlp.up_proj.weight"
+    drawn = [one.model.state_dict()[matrix] for one in (first, same, other)]
+    assert torch.equal(drawn[0], drawn[1])
+    assert not torch.equal(drawn[0], drawn[2])
+    assert drawn[0].dtype == torch.float16
+    assert first.has_random_weights
+    assert first.folder is None
+    for name, one in checkpoint.model.state_dict().items():
+        assert torch.equal(one, before[name])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_a_reader_gets_both_beside_the_answers(tmp_path, dtype: str) -> None:
+    result = analyze(
+        twin_folder("gpt_neox", 5),
+        **EXAMPLE,
+        out=tmp_path,
+        dtype=dtype,
+        replicates=2,
+        control=2,
+        without=["spectral"],
+    )
+    rounds = dtype == "float16"
+    assert ("replicates" in result.documents) is rounds
+    assert (tmp_path / "replicates.json").is_file() is rounds
+    control = result.documents["control"]
+    assert control["n"] == 2
+    assert {len(one["words"]) for one in control["answers"].values()} == {2}
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "of 2 draws of random weights answer the same" in page
+    assert ("of 2 replicates answer the same" in page) is rounds
+    if rounds:
+        moved = [one["band"] for one in result.documents["replicates"]["answers"].values()]
+        assert min(moved) > 0
+
+
+def test_times_are_counts_refused() -> None:
+    with pytest.raises(LayerwiseError, match="control: must be greater than or equal to 0"):
+        analyze(twin_folder("gpt_neox", 5), **EXAMPLE, control=-1)

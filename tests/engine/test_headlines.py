@@ -1,0 +1,626 @@
+"""Headlines and findings: by rules from verdicts, explained by sentences that are filled in."""
+
+import copy
+import hashlib
+import json
+import math
+import random
+import re
+import shutil
+from dataclasses import replace
+
+import pytest
+import yaml
+
+from claim_records import record
+from judged import changed, everything, judged
+from layerwise.engine import conditions
+from layerwise.engine.findings import findings, read_findings
+from layerwise.engine.headlines import (
+    DEPENDS,
+    GRADES,
+    NEEDS_WEIGHTS,
+    NOT,
+    STANDS,
+    UNDECIDED,
+    count_as_printed,
+    headlines,
+    power_of,
+    read_headlines,
+    unanswered,
+)
+from layerwise.engine.judging import read_statistics
+from layerwise.engine.published import Published, split_pointer
+from layerwise.engine.sentences import Said, Value, fill
+from layerwise.engine.story import read_story, story
+from layerwise.engine.verdicts import FALLS, at
+from layerwise.errors import LayerwiseError
+
+
+def answer(word, in_range=True):
+    return {"word": word, "in_range": in_range}
+
+
+def headline(verdicts=(), answers=None, control=None, reason=(), **fields):
+    """A headline that concludes in all of these verdicts and asks one question of these models."""
+    records = [
+        record(f"p2.{n}", verdict=word, statistic=f"layers:m:/{n}")
+        for n, word in enumerate(verdicts or ["agrees"])
+    ]
+    claims = {f"c{n}": one["id"] for n, one in enumerate(records)}
+    entry = {"id": "p2.h", "paper": 2, "where": "abstract", "claims": claims}
+    entry |= {"short": "So", "says": "So."}
+    entry |= {"concludes": [*claims.values()] if verdicts else [], "asks": [{"question": "q"}]}
+    entry |= {"reason": list(reason), **fields}
+    documents = {"questions": {"q": {"models": answers or {}}}, "laws": {"laws": {"x": ["a", "b"]}}}
+    draws = [] if control is None else [{}, {"questions": {"q": {"models": control}}}]
+    (found,) = headlines(records, documents, [entry], draws)
+    return found
+
+
+YES_NO = {"published": answer("yes"), "spearman": answer("no")}
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "choices", "grade"),
+    [
+        ([], {"published": answer("yes"), "spearman": answer("yes")}, STANDS),
+        (["agrees"], {"published": answer("yes")}, STANDS),
+        (["needs weights"], {"published": answer("yes")}, STANDS),
+        ([], YES_NO, DEPENDS),
+        ([], {"published": answer("yes"), "spearman": answer("undecided")}, DEPENDS),
+        ([], {"published": answer("undecided"), "spearman": answer("yes")}, DEPENDS),
+        ([], {"published": answer("undecided"), "spearman": answer("no")}, UNDECIDED),
+        ([], {"published": answer("no"), "spearman": answer("yes")}, NOT),
+        (["agrees", "differs"], {"published": answer("yes")}, NOT),
+        (["contradicted"], {"published": answer("undecided")}, NOT),
+        ([], {"published": answer("too few"), "spearman": answer("too few")}, NEEDS_WEIGHTS),
+        ([], {"spearman": answer("yes")}, NEEDS_WEIGHTS),
+        # a value of too few units confirms nothing, and one elsewhere leaves the claim open
+        ([], {"published": answer("yes"), "rerun": answer("too few")}, STANDS),
+        ([], {"published": answer("yes"), "rerun": answer("too few", False)}, DEPENDS),
+        # what is left out is a choice of its own
+        ([], {"published": answer("yes"), "model_out": {"a": answer("no")}}, DEPENDS),
+    ],
+)
+def test_one_rule_grades_from_words_and_verdicts(verdicts, choices, grade):
+    found = headline(verdicts, {"m": choices})
+    assert found.grade == grade
+    assert set(GRADES) == {STANDS, DEPENDS, UNDECIDED, NOT, NEEDS_WEIGHTS}
+
+
+def test_a_quantifier_counts_models_and_asks_for_the_opposite():
+    models = {
+        name: {"published": answer(word)}
+        for name, word in zip("abcd", ("yes", "yes", "undecided", "no"), strict=True)
+    }
+    three = {"question": "q", "at_least": 3}
+    assert headline([], models, asks=[three]).grade == UNDECIDED
+    assert headline([], models, asks=[three | {"at_least": 2}]).grade == STANDS
+    assert headline([], models, asks=[three | {"at_least": 4}]).grade == NOT
+    opposite = {"question": "q", "of": ["d"], "answer": "no"}
+    assert headline([], models, asks=[opposite]).grade == STANDS
+    assert headline([], models, asks=[opposite | {"of": ["c"]}]).grade == UNDECIDED
+    assert headline([], models, asks=[opposite | {"of": ["e"]}]).grade == NEEDS_WEIGHTS
+    both = headline([], models, asks=[opposite, {"question": "q", "of": ["a", "c"]}])
+    assert (both.grade, both.without) == (UNDECIDED, {"q of a, c": STANDS})
+
+
+def test_numbers_and_claim_are_said_apart():
+    found = headline(["follows", "differs"], {"m": {"published": answer("yes")}})
+    assert (found.numbers, found.grade) == ("1 of 2 as printed", NOT)
+    assert found.without == {"p2.1": STANDS}
+    assert found.parts[1] == {"claim": "p2.1", "verdict": "differs", "concludes": True}
+    assert found.parts[-1] == {"question": "q", "word": "yes"}
+    assert found.asked == ["q"]
+
+
+def test_a_number_in_several_places_counts_once():
+    alike = [record(f"p2.{n}", verdict="agrees", statistic="layers:m:/r") for n in range(3)]
+    other_print = record("p2.3", verdict="differs", statistic="layers:m:/r", published=0.5)
+    without_rule = [record(f"p2.{n}", verdict="contradicted", statistic=None) for n in (4, 5)]
+    assert count_as_printed(alike) == "1 of 1 as printed"
+    assert count_as_printed([*alike, other_print, *without_rule]) == "1 of 4 as printed"
+    assert count_as_printed([]) == "no printed number"
+    assert count_as_printed([record("p2.6", verdict="needs weights")]) == "none could be compared"
+
+
+def test_an_answer_that_the_numbers_do_not_give_is_told_with_its_reason():
+    entry = {"asks": [{"question": "q", "of": ["m"]}, {"question": "all_three"}]}
+    undefined = {
+        "questions:q:/models/m/published": "r of a constant",
+        "questions:q:/models/m/spearman": "ranks of a constant",
+        "questions:q:/models/other/published": "not asked",
+        "questions:all_three:/models/a.b/published": "no models",
+    }
+    assert unanswered(entry, undefined) == [
+        "q of m has no answer: r of a constant.",
+        "all three of a.b has no answer: no models.",
+    ]
+    assert unanswered(entry, {}) == []
+
+
+def test_what_random_weights_answer_too_confirms_nothing():
+    models = {"m": {"published": answer("yes")}}
+    assert headline([], models).grade == STANDS
+    found = headline([], models, control=models)
+    assert (found.grade, found.as_random) == (UNDECIDED, True)
+    assert not headline([], models, control={"m": {"published": answer("no")}}).as_random
+
+
+def test_a_sentence_stands_while_its_condition_holds():
+    def said(when, recomputed=0.5, **fields):
+        one = Said(record("p2.a", recomputed=recomputed, **fields))
+        values = {"c": one, "x": Value(0.4), "word": Value("yes"), "none": Value(None)}
+        return conditions.said([{"when": when, "text": "It is {c:.1f}."}], values)
+
+    for true in ("c > 0", "c > x", "x <= 0.4", "c stands", "c known", "word is 'yes'"):
+        assert said(true) == "It is 0.5."
+    for true in ("c > 0 and word is not 'no'", "c.printed is 0.345", "c is not x"):
+        assert said(true) == "It is 0.5."
+    for false in ("c < 0", "c falls", "none known", "none > 0", "c > none", "c > 0 and c < x"):
+        assert said(false) == ""
+    assert said("c falls", verdict="differs") == "It is 0.5."
+    reading = [{"text": "by depth and lab", "value": -0.5, "gives": False}]
+    assert said("c[by depth and lab] < 0", readings=reading) == "It is 0.5."
+    for broken, message in (
+        ("c maybe", "must be `name stands`"),
+        ("d > 0", "names 'd', known are c, x"),
+        ("x[by depth] > 0", "'x' is no claim"),
+        ("c[by length] > 0", "has no reading 'by length'"),
+        ("word > 0", "cannot be compared"),
+    ):
+        with pytest.raises(LayerwiseError, match=message):
+            said(broken)
+
+
+def test_a_template_that_does_not_fit_is_refused():
+    reading = [{"text": "by depth", "value": -0.5, "gives": False}]
+    said = Said(record("p2.a", readings=reading, recomputed="OTHER"))
+    assert fill("{a} {a[by depth]:+.1f}", {"a": said}) == "OTHER -0.5"
+    assert fill("{a:.2f}", {"a": Value(None)}) == "no value"
+    assert fill("{a:.2f}", {"a": Value([0.1875, 0.25])}) == "0.19 to 0.25"  # a range
+    assert fill("{a}", {"a": Value(["OPT-350M", "GPT-2"])}) == "OPT-350M, GPT-2"
+    for template in ("{b}", "{a[by length]}", "{a.unit}"):
+        with pytest.raises(LayerwiseError, match="does not fit its values"):
+            fill(template, {"a": said})
+    with pytest.raises(LayerwiseError, match=r"headline p2\.h: no claim fits 'p9"):
+        headline(also=["p9.*"])
+    with pytest.raises(LayerwiseError, match=r"p2\.h: a name may stand for one thing"):
+        headline(values={"q": "laws:laws:/x"})
+
+
+def test_a_finding_is_a_fact_and_a_caveat_is_always_there():
+    records = [
+        record("p2.a", verdict="differs", recomputed=0.5),
+        record("p2.b", verdict="agrees"),
+        record("p3.c1", verdict="contradicted", quantity="labs"),
+        record("p3.c2", verdict="contradicted", quantity="labs"),
+    ]
+    entry = {"weight": 1, "title": "It is {x}, not {x.printed}.", "follows": "So {x:.1f}."}
+    entries = [
+        {**entry, "id": "caveat", "claims": {"x": "p2.b"}, "caveat": True, "headline": "second"},
+        {**entry, "id": "fact", "claims": {"x": "p2.a"}, "also": ["p2.*"], "headline": "first"},
+        {**entry, "id": "none", "claims": {"x": "p2.b"}},
+    ]
+    found = findings(records, entries, ["first", "second"])
+    assert [one.id for one in found] == ["fact", "caveat", "p3.c1"]
+    assert (found[0].title, found[0].follows) == ("It is 0.5, not 0.345.", "So 0.5.")
+    assert (found[0].claims, found[2].claims) == (["p2.a", "p2.b"], ["p3.c1", "p3.c2"])
+    assert findings(records, entries, [], argued=False)[0].follows == ""
+    with pytest.raises(LayerwiseError, match="finding none: no claim fits 'p9'"):
+        findings(records, [{**entry, "id": "none", "claims": {"x": "p9"}}], [])
+
+
+def test_committed_entries_quote_numbers_and_type_none(root):
+    entries, facts = read_headlines(root / "claims"), read_findings(root / "claims")
+    assert 18 <= len(entries) <= 24
+    assert [entry["paper"] for entry in entries] == sorted(entry["paper"] for entry in entries)
+    texts = [entry["says"] for entry in entries]
+    texts += [sentence["text"] for entry in entries for sentence in entry["reason"]]
+    texts += [entry.get(part, "") for entry in facts for part in ("title", "gives", "follows")]
+    texts += [one["text"] for entry in read_story(root / "claims") for one in entry["sentences"]]
+    for text in texts:
+        words = re.sub(r"\{[^}]*\}|\w+-[\d.]+\w*", "", text)
+        assert not re.search(r"\d[.,]\d|\d ?%|[-+]\d", words), text
+
+
+def test_committed_entries_ask_what_there_is_and_conclude_in_words(root, records, works):
+    """A conclusion is a printed word or flag: of a number the questions say how the claim fares."""
+    for entry in read_headlines(root / "claims"):
+        for ask in entry["asks"]:
+            models = works["questions"].documents[ask["question"]]["models"]
+            assert set(ask.get("of", [])) <= set(models), entry["id"]
+        for claim in entry.get("concludes", []):
+            printed = records[claim]["published"]
+            assert isinstance(printed, str | bool), claim
+            assert not re.match("p [<>=]", str(printed)), f"{claim}: a bound of p is a number"
+            assert claim in {*entry["claims"].values(), *entry.get("also", [])}
+
+
+def test_what_is_recomputed_is_in_words_not_in_code(records):
+    """A list of layers in brackets reads like an interval."""
+    told = {name: one["recomputed"] for name, one in records.items()}
+    code = {name: value for name, value in told.items() if isinstance(value, str) and "[" in value}
+    assert code == {}
+
+
+def test_every_headline_of_print_has_its_reason(root, records, works):
+    documents = {analysis: work.documents for analysis, work in works.items()}
+    for found in headlines([*records.values()], documents, read_headlines(root / "claims")):
+        assert found.reason, found.id
+        assert "no value" not in found.says + found.reason, found.id
+
+
+def other(value):
+    """Another value of the same kind, far off, on the other side of every bound."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return -10 * value - 3 if value > 0 else 3 - 10 * value
+    if isinstance(value, list):
+        return [*value, "another"]
+    return {"yes": "no", "undecided": "yes", "no": "yes", "too few": "yes"}.get(value, "OTHER")
+
+
+def names_in(entry, name):
+    """Whether a sentence of a headline speaks of a claim or value."""
+    spoken = " ".join(f"{one['when']} {one['text']}" for one in entry["reason"])
+    return re.search(rf"\b{name}\b(?!')", spoken) is not None
+
+
+def test_each_input_of_each_headline_moves_its_sentences(root, records, works):
+    """A claim, a statistic or a question's word that changes changes what is said, or unsays it."""
+    documents = {analysis: work.documents for analysis, work in works.items()}
+    still = []
+    for entry in read_headlines(root / "claims"):
+        (before,) = headlines([*records.values()], documents, [entry])
+        for alias, claim in entry["claims"].items():
+            if names_in(entry, alias):
+                one = records[claim]
+                fallen = "agrees" if one["verdict"] == "differs" else "differs"
+                moved = one | {"recomputed": other(one["recomputed"]), "verdict": fallen}
+                (after,) = headlines([*(records | {claim: moved}).values()], documents, [entry])
+                still += [(entry["id"], alias)] if after.reason == before.reason else []
+        for name, statistic in entry.get("values", {}).items():
+            assert names_in(entry, name), (entry["id"], name)
+            moved = copy.deepcopy(documents)
+            put(moved, statistic, other(at(documents, statistic)))
+            (after,) = headlines([*records.values()], moved, [entry])
+            still += [(entry["id"], name)] if after.reason == before.reason else []
+    assert still == []
+
+
+def told(records, documents, entry, graded):
+    """The text of one paragraph; empty where it has nothing to say."""
+    paragraphs = story([*records.values()], documents, graded, [entry])
+    return paragraphs[0].text if paragraphs else ""
+
+
+def test_each_input_of_the_story_moves_its_sentences(root, records, works):
+    """A grade, a claim or a statistic that changes changes what is said, or unsays it."""
+    documents = {analysis: work.documents for analysis, work in works.items()}
+    graded = headlines([*records.values()], documents, read_headlines(root / "claims"))
+    entries, still = read_story(root / "claims"), []
+    assert len(entries) == len({entry["id"] for entry in entries}) >= 4
+    for entry in entries:
+        before = told(records, documents, entry, graded)
+        assert before, entry["id"]
+        assert "no value" not in before
+        for name, headline_id in entry.get("grades", {}).items():
+            moved = [
+                replace(one, grade=UNDECIDED if one.grade == STANDS else STANDS)
+                if one.id == headline_id
+                else one
+                for one in graded
+            ]
+            same = told(records, documents, entry, moved) == before
+            still += [(entry["id"], name)] if same else []
+        for alias, claim in entry["claims"].items():
+            one = records[claim]
+            changed_to = {
+                "recomputed": other(one["recomputed"]),
+                "published": other(one["published"]),
+            }
+            after = told(records | {claim: one | changed_to}, documents, entry, graded)
+            still += [(entry["id"], alias)] if after == before else []
+        for name, statistic in entry.get("values", {}).items():
+            moved = copy.deepcopy(documents)
+            put(moved, statistic, other(at(documents, statistic)))
+            after = told(records, moved, entry, graded)
+            still += [(entry["id"], name)] if after == before else []
+    assert still == []
+
+
+def test_no_sentence_of_the_story_outlives_what_it_says(root, records, works):
+    """Without grades and numbers there is no paragraph at all."""
+    for entry in read_story(root / "claims"):
+        nothing = {name: one | {"recomputed": None} for name, one in records.items()}
+        grades = [headline(id=one, reason=()) for one in entry.get("grades", {}).values()]
+        unknown = [replace(one, grade="none of them") for one in grades]
+        empty = {analysis: {} for analysis in works}
+        sentences = [one for one in entry["sentences"] if "is not 'stands'" not in one["when"]]
+        assert told(nothing, empty, entry | {"sentences": sentences}, unknown) == "", entry["id"]
+
+
+QUESTION = "questions:{}:/models/{}/{}/{}"
+
+
+@pytest.mark.parametrize(
+    ("where", "statistic", "value", "phrase"),
+    [
+        ("depth", QUESTION.format("late", "pythia-6p9b", "published", "word"), "yes", "in two of"),
+        (
+            "depth",
+            QUESTION.format("late_inversion", "pythia-6p9b", "without_last", "value"),
+            -0.1,
+            "at only one late layer",
+        ),
+        (
+            "asymmetry",
+            QUESTION.format("early", "llama-3p1-8b", "first_layer", "word"),
+            "undecided",
+            "At the first layer all three",
+        ),
+        (
+            "asymmetry",
+            QUESTION.format("calibration", "gemma", "published", "word"),
+            "yes",
+            "No model's interval",
+        ),
+        (
+            "gains",
+            QUESTION.format("depth_gain", "all models", "published", "word"),
+            "undecided",
+            "deeper models have smaller gains",
+        ),
+        (
+            "gains",
+            QUESTION.format("eleuther_damps", "all models", "published", "value"),
+            0.4,
+            "most of EleutherAI's models damp",
+        ),
+        ("gains", "sheaf_trace:study:/expander_larger/multihead", 4, "does not separate"),
+        ("gains", "power:bound:/told_above", "", "exceed its bound"),
+        (
+            "gains",
+            QUESTION.format("tuned_families", "all models", "published", "value"),
+            0.6,
+            "left all",
+        ),
+        (
+            "gains",
+            "questions:gain_order:/models/Mistral-7B < LLaMA-3.1-8B/whole_sequence/in_range",
+            True,
+            "not for that of the whole sequence",
+        ),
+        ("p2.late", "pairs:pythia-6p9b:/results/28/centroid_asymmetry/r", -0.2, "only the last"),
+        (
+            "p3.depth_gain",
+            QUESTION.format("density_gain", "all models", "published", "value"),
+            -0.5,
+            "The printed pair",
+        ),
+        (
+            "p3.heritage",
+            QUESTION.format("heritage", "all models", "final_norm", "word"),
+            "undecided",
+            "after the final norm",
+        ),
+        (
+            "p3.lstar",
+            QUESTION.format("lstar", "all models", "sign_run", "low"),
+            -1.0,
+            "formula's error exceeds",
+        ),
+        (
+            "p2.category_inversion",
+            QUESTION.format("category_inversion", "pythia-410m", "published", "value"),
+            -0.5,
+            "It is not the strongest",
+        ),
+        ("p3.trace", "sheaf_trace:study:/expander_larger/multihead", 4, "overlap"),
+        (
+            "p3.spectral",
+            QUESTION.format("spectral_predicts", "all models", "published", "high"),
+            -0.1,
+            "shows no correlation",
+        ),
+        ("p3.spectral", "spectral_norms:study:/prediction/right", 5, "No threshold of the ratio"),
+        (
+            "p3.spectral",
+            QUESTION.format("damping", "gpt-neo-125M", "published", "word"),
+            "undecided",
+            "exclude 1",
+        ),
+        ("gains", "spectral_norms:study:/prediction/right", 5, "no better than one answer"),
+    ],
+)
+def test_a_sentence_goes_with_every_number_that_carries_it(
+    root, records, works, where, statistic, value, phrase
+):
+    """A grade alone does not say it: each part of a sentence has its own condition."""
+    documents = {analysis: work.documents for analysis, work in works.items()}
+    graded = headlines([*records.values()], documents, read_headlines(root / "claims"))
+    told_by = {one["id"]: one for one in read_story(root / "claims")}
+    asked_by = {one["id"]: one for one in read_headlines(root / "claims")}
+
+    def text(of):
+        if where in told_by:
+            return told(records, of, told_by[where], graded)
+        return headlines([*records.values()], of, [asked_by[where]])[0].reason
+
+    moved = copy.deepcopy(documents)
+    put(moved, statistic, value)
+    assert phrase in text(documents)
+    assert phrase not in text(moved)
+
+
+def test_the_choice_that_alone_answers_yes_is_named():
+    one = {"published": answer("undecided"), "final_norm": answer("yes")}
+    reason = [{"when": "yes_alone_under is 'final_norm'", "text": "By that alone."}]
+    assert headline([], {"m": one}, reason=reason).reason == "By that alone."
+    both = one | {"spearman": answer("yes")}
+    assert headline([], {"m": both}, reason=reason).reason == ""
+    assert headline([], {"m": {"published": answer("no")}}, reason=reason).reason == ""
+
+
+def test_a_paragraph_refused(root, records):
+    entry = {"id": "p", "title": "T", "claims": {"a": "p9"}, "sentences": []}
+    with pytest.raises(LayerwiseError, match=r"paragraph p: 'p9'; correct story\.yaml"):
+        story([], {}, [], [entry])
+    twice = entry | {"claims": {}, "values": {"a": "x:y:/z"}, "grades": {"a": "p2.h"}}
+    with pytest.raises(LayerwiseError, match="a name may stand for one thing"):
+        story([], {}, [headline()], [twice])
+
+
+def test_power_is_told_of_what_is_not_answered_as_claimed():
+    def power(word, told_of="230 pairs can detect an |r| of", **fields):
+        documents = {
+            "questions": {"late": {"models": {"m": {"published": answer(word)}}}},
+            "power": {
+                "late": {"models": {"m": {"published": {"told": told_of, "smallest": 0.18}}}}
+            },
+        }
+        return power_of([{"question": "late", **fields}], documents)
+
+    assert power("undecided") == (
+        "With 80% power in a two-sided test at 5%, 230 pairs can detect an |r| of 0.18 or more."
+    )
+    assert power("no") == power("undecided")
+    assert power("yes") == power("too few") == ""
+    assert power("no", answer="no") == "" != power("yes", answer="no")
+    assert power("undecided", of=["other"]) == ""
+    cells = {name: {"published": answer("undecided")} for name in "ab"}
+    sizes = {name: {"published": {"told": "5 categories can detect a shift of", "smallest": size}}
+             for name, size in (("a", 0.019), ("b", 0.077))}  # fmt: skip
+    several = {"questions": {"q": {"models": cells}}, "power": {"q": {"models": sizes}}}
+    assert power_of([{"question": "q"}], several).endswith(
+        "a shift of 0.019 to 0.077 or more, depending on the model."
+    )
+
+
+def test_caveats_of_the_papers_stand_with_their_places(root):
+    entries = {entry["id"]: entry for entry in read_headlines(root / "claims")}
+    for name, entry in entries.items():
+        if name != "p3.bound":  # the paper says none
+            assert entry["caveats"], name
+    for caveat in (one for entry in entries.values() for one in entry.get("caveats", [])):
+        quoted = re.findall(r"'([^']+)'", caveat["says"])
+        assert all(len(quote.split()) <= 12 for quote in quoted)  # a phrase at most
+        assert caveat["says"].endswith(".")
+        assert caveat["where"]
+
+
+def put(documents, statistic, value):
+    """Another value at analysis:document:/pointer."""
+    analysis, document, key = statistic.split(":", 2)
+    *path, last = split_pointer(key)
+    node = documents[analysis][document]
+    for name in path:
+        node = node[int(name)] if isinstance(node, list) else node[name]
+    node[last] = value
+
+
+def test_the_list_is_fixed_before_anything_is_measured(root):
+    """The list says so itself; its bytes are held from the first measurement on."""
+    text = (root / "claims" / "headlines.yaml").read_bytes()
+    assert re.search(rb"fixed on \d{4}-\d\d-\d\d, before\n", text)
+    lock = yaml.safe_load((root / "dvc.lock").read_text())["stages"]
+    measured = [name for name in lock if name.startswith("measure@")]
+    pinned = root / "claims" / "headlines.sha256"
+    assert bool(measured) == pinned.is_file(), (
+        "pin claims/headlines.yaml with the first measurement"
+    )
+    if measured:
+        assert pinned.read_text().split()[0] == hashlib.sha256(text).hexdigest()
+
+
+def test_every_claim_that_falls_is_of_one_finding(root, records):
+    facts = read_findings(root / "claims")
+    order = [entry["id"] for entry in read_headlines(root / "claims")]
+    found = findings([*records.values()], facts, order)
+    assert {one.id for one in found} == {entry["id"] for entry in facts}  # none unlisted, none idle
+    assert {one.headline for one in found} <= {*order, None}
+    falling = [name for name, record in records.items() if record["verdict"] in FALLS]
+    listed = [claim for one in found if not one.caveat for claim in one.claims if claim in falling]
+    assert sorted(listed) == sorted(falling)
+
+
+# --- what a claim rests on moves it ---------------------------------------------------------------
+
+# Counts, shares, ranks, layers and what is rounded first move in steps; extremes, intervals and
+# fits of a part of a profile with some of their cells only.
+STEPS = (
+    r"pct|percent|rate|accuracy|spearman|Spearman|mann_whitney|rho|density|L_star|calibration:/|"
+    r"first_mean_depth|mean_layer_error|rounded|bound/total|std_gain|peak_analysis|layer_formulas:"
+)
+PARTS = STEPS + (
+    r"|/m(in|ax)|range|/ci_|95ci|lowest|highest|weakest|strongest|phase\d_|best_per_layer|"
+    r"Min_|Max_|extreme|smallest|largest|change"
+)
+
+
+def times(value, factor):
+    return str(float(value) * factor) if isinstance(value, str) else value * factor
+
+
+@pytest.mark.parametrize("seed", [0, 1, None])
+def test_every_claim_moves_with_what_it_rests_on(records, root, published, seed):
+    """Random cells of every file by a tenth, or (None) all of them by half a percent or less."""
+    by_file = {}
+    for cell in sorted({cell for one in records.values() for cell in one["provenance"]["inputs"]}):
+        file, _, key = cell.partition("#")
+        value = published.cells.get((file, key))
+        number = isinstance(value, float) or (
+            isinstance(value, str) and re.fullmatch(r"-?\d*\.\d+", value)
+        )
+        if number and math.isfinite(float(value)) and float(value):
+            by_file.setdefault(file, []).append((file, key))
+    rng = random.Random(seed)
+    if seed is None:
+        all_cells = [cell for cells in by_file.values() for cell in cells]
+        chosen = {c: times(published.cells[c], rng.uniform(0.995, 0.9999)) for c in all_cells}
+    else:
+        picked = [rng.choice(cells) for cells in by_file.values()]
+        chosen = {cell: times(published.cells[cell], 0.9) for cell in picked}
+    numbers = changed(published, chosen)
+    again = judged(root, numbers, everything(numbers))
+    names, expected = {"#".join(cell) for cell in chosen}, STEPS if seed is None else PARTS
+    touched = [one for one in records.values() if names & {*one["provenance"]["inputs"]}]
+    assert len(touched) > 200
+    still = [
+        one["id"]
+        for one in touched
+        if isinstance(one["recomputed"], float)
+        and not re.search(expected, one["provenance"]["statistic"])
+        and again[one["id"]]["recomputed"] == one["recomputed"]
+    ]
+    assert still == []
+
+
+@pytest.mark.parametrize(
+    ("file", "key", "message"),
+    [
+        ("questions", "word", r"questions\.json: documents: .*word: must be .*; analyse again"),
+        ("power", "smallest", r"power\.json: documents: .*smallest: must be .*; analyse again"),
+    ],
+)
+def test_answers_and_power_of_another_shape_are_refused(tmp_path, results, file, key, message):
+    """Grades are computed from them."""
+    folder = tmp_path / "statistics"
+    shutil.copytree(results / "published" / "statistics", folder)
+    read_statistics("published", folder, Published({}))
+    path = folder / f"{file}.json"
+    document = json.loads(path.read_text())
+    models = document["documents"]["late"]["models"]
+    next(iter(models.values()))["published"][key] = [58]
+    path.write_text(json.dumps(document))
+    with pytest.raises(LayerwiseError, match=message):
+        read_statistics("published", folder, Published({}))
+
+
+def test_a_sentence_quotes_values_lists_and_intervals_and_nothing_deeper():
+    assert fill("{a}", {"a": Value([[1, 2], [3, 4]])}) == "1 to 2, 3 to 4"
+    with pytest.raises(LayerwiseError, match="lists may hold lists of values, but nothing deeper"):
+        fill("{a}", {"a": Value([[[1]]])})

@@ -1,0 +1,527 @@
+"""The ledger: families of claims, printed values, errors with their place; and the verdicts."""
+
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from layerwise.engine.claims import Claim, read_ledger, statistic_parts
+from layerwise.engine.origins import Origins
+from layerwise.engine.published import Published, read_published
+from layerwise.engine.verdicts import (
+    AS_RANDOM,
+    NO_CONTROL,
+    NO_NOISE,
+    STORED,
+    TOLERANCES,
+    TOO_NOISY,
+    Statistics,
+    equal,
+    judge,
+    tolerance_used,
+)
+from layerwise.errors import LayerwiseError
+from layerwise.models.registry import read_models
+
+VALUES = {"/4/r": 0.25, "/8/r": -0.5, "/list/0": 1, "/list/1": 2}
+PUBLISHED = Published({("f.json", key): value for key, value in VALUES.items()})
+
+
+def ledger(tmp_path, text):
+    path = tmp_path / "paper2" / "claims.yaml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    return read_ledger(tmp_path, PUBLISHED)
+
+
+def test_family_runs_over_its_variables(tmp_path):
+    claims = ledger(
+        tmp_path,
+        """
+paper: 2
+sets: {model: {big: {layers: [4, 8]}, small: {layers: [4]}}}
+claims:
+- id: p2.{model}.L{layer}.r
+  for: {model: model, layer: model.layers}
+  where: table
+  quantity: r, layer {layer}
+  printed: {file: f.json, key: "/{layer}/r"}
+  decimals: full
+  statistic: layers:{model}:/{layer}
+""",
+    )
+    assert [claim.id for claim in claims] == ["p2.big.L4.r", "p2.big.L8.r", "p2.small.L4.r"]
+    assert [claim.printed for claim in claims] == [0.25, -0.5, 0.25]
+    assert claims[1].quantity == "r, layer 8"
+    assert (claims[1].source_file, claims[1].source_key) == ("f.json", "/8/r")
+    assert statistic_parts(claims[1].statistic) == ("layers", "big", "/8")
+
+
+def test_printed_forms(tmp_path):
+    claims = ledger(
+        tmp_path,
+        """
+paper: 2
+claims:
+- {id: text, printed: DISCREPANCY}
+- {id: number, printed: "+0.060"}
+- {id: count, printed: "21"}
+- {id: length, printed: {file: f.json, key: /list, length: true}}
+- {id: list, printed: {file: f.json, key: /list}}
+- {id: two, printed: {file: f.json, keys: [/8/r, /4/r]}}
+- {id: "table.{x}", for: {x: [a, b]}, printed: {by: [x], cells: {a: "0.1", b: "0-3"}}}
+""",
+    )
+    printed = ["DISCREPANCY", 0.06, 21, 2, [1, 2], [-0.5, 0.25], 0.1, "0-3"]
+    assert [claim.printed for claim in claims] == printed
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("{id: a, printed: 1, colour: red}", "claim a: colour: no such key; remove it"),
+        ("{quantity: r}", r"claim \(no id\): id: missing; add it"),
+        (
+            "{id: a, printed: 1, kind: guessed}",
+            "kind: must be 'computed', .* or 'cited', found 'guess",
+        ),
+        ("{id: 'a.{x}', printed: 1, for: {x: nowhere}}", "no set 'nowhere'"),
+        (
+            "{id: 'a.{x}', printed: 1, for: {x: {b: {text: r, end}}}}",
+            "without a value, 'end'; quote texts",
+        ),
+        (
+            "{id: 'a.{y}', printed: 1, for: {x: [1]}}",
+            r"a template names its variables \(x\) and their attributes, found 'a.{y}' \('y'\); ",
+        ),
+        (
+            "{id: a, printed: 1, statistic: layers/x}",
+            "claim a: a statistic is analysis:document:/json",
+        ),
+        (
+            "{id: a, printed: 1, statistic: ''}",
+            "claim a: a statistic is analysis:document:/json",
+        ),
+        ("{id: a, printed: {file: f.json, key: /nowhere}}", "claim a: published/: no number"),
+        ("{id: a, printed: {file: f.json, key: /4/r, length: true}}", "must be a list to be"),
+        ("{id: a, printed: 1}\n- {id: a, printed: 1}", "claim a is listed twice"),
+        ("{id: a}", "claim a: printed: missing; add it"),
+        ("{id: a, printed: null}", "claim a: a claim must have a printed value, found none"),
+        ("[", "not valid YAML"),
+        ("{id: a, printed: 1, printed: 2}", "a key must appear once in a mapping, 'printed' app"),
+        ("{id: '', printed: 1}", r"id: must match pattern .*, found ''"),
+        ("{id: 'a b', printed: 1}", r"id: must match pattern .*, found 'a b'"),
+        ("{id: a, printed: 1, decimals: -400}", "must be greater than or equal to -20, found -400"),
+        ("{id: a, printed: 1, decimals: true}", "decimals.*: must be a valid integer, found True"),
+        ("{id: a, printed: 1, decimals: '{x}', for: {x: [b]}}", "valid integer, found 'b'"),
+        (
+            "{id: a, printed: 2020-01-01}",
+            r"printed.*: must be a valid number, found date",
+        ),
+        (f"{{id: a, printed: 1{'0' * 400}}}", "numbers must be finite, found 1000.* in line 3"),
+        ("{id: a, printed: .nan}", "numbers must be finite, found .nan in line 3"),
+        ("{id: a, printed: '1.e999'}", "printed.*: must be a finite number, found inf"),
+        ("{id: a, printed: [[[1]]]}", r"printed.*: must be a valid number, found \[\[\[1\]\]\]"),
+        ("{id: a, printed: 1, tolerance: [1]}", r"tolerance: must be a valid string, found \[1\]"),
+        (
+            "{id: 'a.{x}', for: {x: {b: {tolerance: [1]}}}, printed: 1}",
+            r"tolerance: must be a valid string, found \[1\]",
+        ),
+        ("{id: a, printed: 1, same: {file: x}}", "same.key: missing; add it"),
+        ("{id: a, printed: {by: m, cells: {}}}", "printed: by: must be a valid list, found 'm'"),
+        (
+            "{id: 'a.{m}', for: {m: [1, 2]}, printed: {by: [m], cells: {1: 2}}}",
+            "one for every member of m, found none for m 2; add it",
+        ),
+        ("{id: a, printed: {by: [n], cells: {1: 2}}}", "every member of n, found none for n None"),
+        ("{id: a, printed: {file: f.json}}", "printed: key: missing; add it"),
+        ("{id: a, printed: {colour: red}}", "printed: file: missing; add it"),
+        ("{id: a, printed: 1, for: {m: {b: {s: 7}}, n: m.s}}", "m.s: .* must be a valid dict"),
+        ("{id: a, printed: 1, for: {m: {b: {s: [7]}}, n: m.t}}", "no set 'm.t'; add it to `sets`"),
+        (
+            "{id: a, printed: 1, for: {m: [7]}, readings: {'r{m}': 'a:b:/c', r7: 'a:b:/d'}}",
+            r"must give different ones, found r\{m\}, r7; name another variable",
+        ),
+    ],
+)
+def test_malformed_claim_refused(tmp_path, entry, message):
+    with pytest.raises(LayerwiseError, match=message) as error:
+        ledger(tmp_path, f"paper: 2\nclaims:\n- {entry}\n")
+    assert "paper2/claims.yaml" in str(error.value)
+
+
+def test_no_ledger_refused(tmp_path):
+    with pytest.raises(LayerwiseError, match="no ledger"):
+        read_ledger(tmp_path, PUBLISHED)
+
+
+def test_committed_ledger(root):
+    """The claims of three papers: every id once, every one with a rule or a reason."""
+    claims = read_ledger(root / "claims", read_published(root / "published"))
+    assert all(claim.printed is not None for claim in claims)
+    for claim in claims:
+        assert claim.quantity, claim.id
+        assert claim.where, claim.id
+        if claim.statistic is None:
+            assert claim.why or claim.against, f"{claim.id}: it says why there is no statistic"
+        else:
+            statistic_parts(claim.statistic)
+        if claim.printed is None:
+            assert claim.why, f"{claim.id}: a claim without a printed value says why"
+
+
+# --- verdicts follow from values alone ----------------------------------------------------------
+
+CLAIM = Claim(
+    id="p2.x",
+    paper=2,
+    where="table",
+    quantity="r",
+    kind="computed",
+    printed=0.123,
+    decimals=3,
+    tolerance="measured",
+    statistic="layers:m:/r",
+    source_file="f.json",
+    source_key="/r",
+    model="m",
+)
+
+
+def published(value, derived=True, cells=None):
+    inputs = [f"f.json#{key}" for key in cells or {"/a": 0}]
+    return Statistics(
+        "published",
+        {} if value is None else {"layers": {"m": {"r": value}}},
+        {"layers:m:/r": inputs} if derived else {},
+        published=Published({("f.json", key): stored for key, stored in (cells or {}).items()}),
+    )
+
+
+def of_runs(dtype="float32", replicates=5, draws=5):
+    """What measured the cell /a; /b is counted in the texts, without a model."""
+    sweep = {"dtype": dtype, "fragments": {"f.json": {"/a": 1.0}}}
+    runs = {"runs": {"sweep": sweep}, "absent": {}}
+    gpt2 = {**runs, "noise": [runs] * replicates, "control": [runs] * draws}
+    texts = {"runs": {"pairs": {"fragments": {"f.json": {"/b": 1.0}}}}, "absent": {}}
+    models = read_models(Path(__file__).parents[2] / "models.yaml")
+    return Origins({"gpt2": gpt2, "texts": texts}, models, Published({}))
+
+
+def measured(value, origins=None, cell="/a"):
+    documents = {} if value is None else {"layers": {"m": {"r": value}}}
+    derived = {} if value is None else {"layers:m:/r": [f"f.json#{cell}"]}
+    return Statistics("measured", documents, derived, origins=origins or of_runs())
+
+
+def draws_of(*values):
+    return [measured(value) for value in values]
+
+
+def verdict(claim, statistics):
+    return judge(claim, statistics, draws=draws_of(9.0))["verdict"]
+
+
+def given_not_derived(value):
+    return published(value, derived=False)
+
+
+FULL = {"printed": 0.5, "decimals": "full"}
+
+
+@pytest.mark.parametrize(
+    ("change", "statistics", "word", "shown"),
+    [
+        # it agrees exactly when the print is the rounding, and is shown unrounded
+        ({}, published(0.1234), "agrees", 0.1234),
+        ({}, published(0.12251), "agrees", 0.12251),
+        ({}, published(0.1236), "differs", 0.1236),
+        ({"printed": 26, "decimals": 0}, published(26.48), "agrees", 26.48),
+        ({"printed": 26, "decimals": 0, "tolerance": "exact"}, published(26.48), "differs", 26.48),
+        ({"printed": 300, "decimals": -2}, published(338.0), "agrees", 338.0),
+        # full precision is one part in 1e12
+        (FULL, published(0.5 * (1 + 5e-13)), "agrees", 0.5 * (1 + 5e-13)),
+        (FULL, published(0.5 * (1 + 5e-12)), "differs", 0.5 * (1 + 5e-12)),
+        # a given number is not its own recomputation, but it may be rounded
+        (FULL, given_not_derived(0.5), "needs weights", None),
+        ({}, given_not_derived(0.1234), "follows", 0.1234),
+        ({}, given_not_derived(0.2), "differs", 0.2),
+        # a copy is no recomputation
+        (FULL, published(0.5, cells={"/a": 0.5}), "same number", 0.5),
+        ({"printed": 0.5}, published(0.5, cells={"/a": 0.5}), "follows", 0.5),
+        (FULL, published(0.5, cells={"/a": 0.25, "/b": 0.25}), "agrees", 0.5),
+        (FULL, published(0.5, cells={"/a": 0.5, "/b": 2}), "agrees", 0.5),  # the smallest, say
+        (FULL, published(0.5, cells={"/r": 0.4, "/b": 2}), "same number", 0.5),  # on print itself
+        (FULL | {"printed": 0.75}, published(0.5, cells={"/a": 0.5}), "differs", 0.5),
+        ({"identity": True}, published(0.123), "same number", 0.123),
+        # without numbers, print or rule
+        ({"unpublished": True}, published(None), "needs weights", None),
+        ({"unpublished": True, "printed": None}, published(None), "needs weights", None),
+        ({"statistic": None}, published(0.5), "not checkable", None),
+        ({"kind": "declared"}, published(9.0), "declared", 9.0),
+        # from the weights
+        ({}, measured(0.1234), "reproduced", 0.1234),
+        ({}, measured(0.1237), "differs", 0.1237),
+        ({"tolerance": "exact"}, measured(0.1237), "differs", 0.1237),
+        ({}, measured(None), "not measured", None),
+    ],
+)
+def test_a_verdict_and_what_is_shown(change, statistics, word, shown):
+    record = judge(replace(CLAIM, **change), statistics, draws=draws_of(9.0))
+    assert (record["verdict"], record["recomputed"]) == (word, shown)
+
+
+@given(st.floats(-10, 10), st.integers(1, 6))
+def test_a_rounded_number_agrees_with_itself(value, decimals):
+    printed = float(f"{value:.{decimals}f}")
+    assert equal(printed, value, decimals, STORED)
+    assert not equal(printed, printed + 1.1 * 10.0**-decimals, decimals, STORED)
+
+
+def test_differs_says_what_the_values_do_not_say_and_readings_stand_on_every_verdict():
+    statistics = published(0.9)
+    statistics.documents["layers"]["m"]["cut"] = 0.123
+    statistics.derived["layers:m:/cut"] = ["f.json#/b"]
+    statistics.documents["layers"]["other"] = {"none": 0.5}  # what one model lacks another has
+    readings = {"cut off": "layers:m:/cut", "none": "layers:m:/none"}
+    claim = replace(CLAIM, why="a typed table", readings=readings)
+    record = judge(claim, statistics)
+    assert record["cause"] == "cut off would give the printed value; a typed table"
+    assert judge(CLAIM, statistics)["cause"] is None
+    assert judge(replace(claim, printed=0.9), statistics)["readings"] == [
+        {"text": "cut off", "value": 0.123, "gives": False, "inputs": ["f.json#/b"]},
+        {"text": "none", "value": None, "gives": False, "inputs": []},
+    ]
+
+
+def test_a_part_of_what_was_derived_was_derived_from_the_same():
+    """A statistics file says it once, of the whole."""
+    whole = replace(published(0.1234), derived={"layers:m:": ["f.json#/a", "f.json#/b"]})
+    record = judge(CLAIM, whole)
+    assert record["verdict"] == "agrees"
+    assert record["provenance"]["inputs"] == ["f.json#/a", "f.json#/b"]
+
+
+def test_two_places_may_store_one_number():
+    full = replace(CLAIM, printed=0.1234, decimals="full", same={"file": "g", "key": "/r"})
+    for stored, word in ((0.1234, "same number"), (0.1235, "differs")):
+        other = Published({("g", "/r"): stored})
+        assert verdict(full, replace(given_not_derived(0.1234), published=other)) == word
+
+
+def test_a_statement_is_contradicted_with_the_place():
+    denied = replace(CLAIM, statistic=None, against=("/x of f says 'base'",), why="so it is")
+    record = judge(denied, measured(None))
+    assert record["verdict"] == "contradicted"
+    assert record["cause"] == "/x of f says 'base'; so it is"
+    assert verdict(replace(denied, statistic="layers:m:/r"), measured(0.123)) == "reproduced"
+
+
+def test_a_p_value_has_no_absolute_band():
+    """3.4e-13 is not 1.9e-3, whatever r may do."""
+    assert not equal(3.4e-13, 1.9e-3, None, TOLERANCES["p"])
+    assert not equal(0.5, 0.0, None, TOLERANCES["p"])
+    assert equal(3.4e-13, 3.41e-13, None, TOLERANCES["p"])
+
+
+def test_every_p_value_of_the_ledger_is_compared_on_its_own_scale(root):
+    claims = read_ledger(root / "claims", read_published(root / "published"))
+    of_p = [c for c in claims if re.search(r"(^|[^a-z])p([^a-z]|$)", c.quantity)]
+    numbers = [c for c in of_p if isinstance(c.printed, float) and c.tolerance != "exact"]
+    assert len(numbers) > 150
+    assert {c.id for c in numbers if c.tolerance != "p"} == set()
+
+
+@pytest.mark.parametrize("name", TOLERANCES)
+@given(st.floats(1e-9, 1e-2), st.floats(1e-9, 1e-2))
+def test_no_band_spans_a_sign(name, printed, value):
+    assert not equal(printed, -value, None, TOLERANCES[name])
+    assert not equal(-printed, value, 9, TOLERANCES[name]) or printed + value < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("printed", "value", "same"),
+    [
+        (True, True, True),
+        (True, 1, False),
+        ("OTHER", "OTHER", True),
+        ("OTHER", "DECOUPLED", False),
+        ([8, 12], [8, 12], True),
+        ([8, 12], [8, 12, 16], False),
+        (6, 6.0, True),
+        (6, 7, False),
+        (1.0, None, False),
+        (float("nan"), float("nan"), False),
+    ],
+)
+def test_labels_counts_and_lists_are_exact(printed, value, same):
+    assert equal(printed, value, None, STORED) is same
+
+
+def test_what_a_draw_of_random_weights_gives_too_is_no_evidence():
+    """Whether it does is asked with the band of the claim; the record says how many do."""
+    none, some = draws_of(0.5, 0.6, 0.7, None, 0.5), draws_of(0.5, 0.1225, 0.7, 0.5, 0.123)
+    assert judge(CLAIM, measured(0.1232), draws=none)["verdict"] == "reproduced"
+    record = judge(CLAIM, measured(0.1232), draws=some)
+    assert record["verdict"] == AS_RANDOM
+    assert (record["control"]["draws"], record["control"]["give"]) == (5, 2)
+    assert judge(CLAIM, measured(0.5), draws=some)["verdict"] == "differs"
+
+
+def test_without_a_control_nothing_is_reproduced():
+    """Neither where none was asked for, nor where one of the draws failed."""
+    origins = of_runs(draws=0)
+    record = judge(CLAIM, measured(0.1232, origins))
+    assert (record["verdict"], record["cause"]) == (
+        NO_CONTROL, "gpt2/sweep: there is none; measure.control of params.yaml says how many",
+    )  # fmt: skip
+    failed = of_runs()
+    failed.measurements["gpt2"]["control"][3:] = [{"runs": {}, "absent": {"sweep": "a gate"}}]
+    record = judge(CLAIM, measured(0.1232, failed), draws=draws_of(0.5, 0.5, 0.5, 0.5))
+    assert (record["verdict"], record["cause"]) == (NO_CONTROL, "gpt2/sweep, control 3: a gate")
+
+
+def test_a_count_of_texts_is_compared_and_has_no_control():
+    """No weight enters it: that random weights give it too says nothing."""
+    texts = measured(0.1232, cell="/b")
+    assert judge(CLAIM, texts, draws=draws_of(0.1232))["verdict"] == "agrees"
+    assert judge(CLAIM, measured(0.13, cell="/b"))["verdict"] == "differs"
+
+
+def with_noise(value, *replicates, dtype="float16", claim=CLAIM):
+    again = [measured(one) for one in replicates]
+    statistics = measured(value, of_runs(dtype, replicates=len(replicates)))
+    return judge(claim, statistics, again, draws_of(9.0, 9.0, 9.0, 9.0, 9.0))
+
+
+def test_replicates_give_a_16_bit_number_its_band():
+    """t(0.975, 5) sqrt(2) times their root mean square, and half a unit of the print."""
+    moved = [0.13 + d for d in (0.002, -0.002, 0.002, -0.002, 0.002)]
+    width = stats.t.ppf(0.975, 5) * math.sqrt(2) * 0.002
+    near = replace(CLAIM, printed=0.13 + width + 0.0004)
+    assert with_noise(0.13, *moved, claim=near)["verdict"] == "reproduced"
+    record = with_noise(0.13, *moved, claim=replace(CLAIM, printed=0.139))
+    assert record["verdict"] == "differs"
+    assert record["noise"]["band"] == pytest.approx(width)
+    assert with_noise(0.13, *moved, dtype="float32")["verdict"] == "differs"
+
+
+def test_what_ran_in_16_bits_without_replicates_is_not_judged():
+    assert with_noise(0.123)["verdict"] == NO_NOISE
+    assert with_noise(0.123, 0.123, dtype="bfloat16")["verdict"] == "reproduced"
+
+
+@pytest.mark.parametrize(
+    ("printed", "value", "replicates", "word"),
+    [
+        (0.02, 0.021, [0.05, -0.01, 0.03, -0.02, 0.02], TOO_NOISY),  # its sign is not known
+        (0.02, 0.7, [0.72, 0.69, 0.71, 0.7, 0.7], "differs"),  # far beyond the noise
+        (0.02, 0.02, [0.02, None, 0.02, 0.02, 0.02], TOO_NOISY),  # a replicate has no number
+        ("inverts", "inverts", ["inverts"] * 5, "reproduced"),
+        ("inverts", "inverts", ["inverts"] * 4 + ["flat"], TOO_NOISY),
+        ("inverts", "flat", ["inverts"] + ["flat"] * 4, TOO_NOISY),
+        ("inverts", "flat", ["flat"] * 5, "differs"),
+        ([0.5, 0.25], [0.5001, 0.2502], [[0.501, 0.2501]] * 5, "reproduced"),
+        ([0.5, 0.25], [0.5001, 0.2502], [[0.5011, 0.2501], [0.5, -0.9]] * 2, TOO_NOISY),
+    ],
+)
+def test_where_noise_exceeds_what_is_claimed_nobody_can_tell(printed, value, replicates, word):
+    claim = replace(CLAIM, printed=printed)
+    assert with_noise(value, *replicates, claim=claim)["verdict"] == word
+
+
+def test_a_count_is_a_word_to_noise():
+    """A layer that is another one in a replicate is not known."""
+    layer = replace(CLAIM, printed=28, decimals=0, tolerance="exact")
+    assert with_noise(28, 28, 28, 28, claim=layer)["verdict"] == "reproduced"
+    record = with_noise(28, 28, 24, 28, claim=layer)
+    assert (record["verdict"], record["noise"]) == (TOO_NOISY, {"same": 2, "replicates": 3})
+
+
+@pytest.mark.parametrize(
+    ("printed", "value", "again", "said"),
+    [
+        (0.123, 0.1231, 0.1232, "by the noise of 3 replicates and half a unit"),
+        ("inverts", "inverts", "inverts", "equal; 3 of 3 replicates give the same"),
+        (["a", "b"], ["a", "b"], ["a", "b"], "equal; 3 of 3 replicates give the same"),
+        ([0.5, 0.25], [0.5, 0.25], [0.5, 0.2501], "by the noise of 3 replicates"),
+        (0.123, 0.123, None, "no limit by the noise"),
+    ],
+)
+def test_how_it_was_compared_is_said_of_every_kind(printed, value, again, said):
+    record = with_noise(value, again, again, again, claim=replace(CLAIM, printed=printed))
+    assert said in tolerance_used(record, "measured")
+
+
+def test_the_noise_of_a_p_value_is_that_of_its_logarithm():
+    tiny = replace(CLAIM, printed=3e-13, decimals="full", tolerance="p")
+    again = [3.3e-13, 2.8e-13, 3.1e-13, 2.9e-13, 3.2e-13]
+    assert with_noise(3.4e-13, *again, claim=tiny)["verdict"] == "reproduced"
+    assert (
+        with_noise(1.9e-3, *[1.9e-3 * (1 + n / 50) for n in range(5)], claim=tiny)["verdict"]
+        == "differs"
+    )
+    large = replace(tiny, printed=0.9)
+    assert with_noise(0.8, 0.95, 0.6, 0.9, 0.7, 0.85, claim=large)["verdict"] == TOO_NOISY
+
+
+@pytest.mark.parametrize(
+    ("known", "word", "cause"),
+    [
+        ({"derived": {"layers:m:/changes": ["f#/r"]}}, "differs", "/changes has 0 entries"),
+        ({"undefined": {"layers:m:/changes/0": "no sign change"}}, "differs", "no sign change"),
+        ({"missing": {"layers:m:/changes/0": "f#/r"}}, "not measured", None),
+        ({}, "not measured", None),
+    ],
+)
+def test_a_curve_without_what_is_printed_differs(known, word, cause):
+    """It was measured, and does not cross zero: that is no missing measurement."""
+    claim = replace(CLAIM, statistic="layers:m:/changes/0/layer", decimals=None)
+    statistics = Statistics("measured", {"layers": {"m": {"changes": []}}}, **known)
+    record = judge(claim, statistics)
+    assert (record["verdict"], record["recomputed"]) == (word, None)
+    assert cause is None or cause in record["cause"]
+    assert verdict(replace(claim, unmeasured="another definition"), statistics) == "not measured"
+
+
+@pytest.mark.parametrize(
+    ("change", "value", "message"),
+    [
+        ({}, None, "layers:m:/r matches no statistic"),
+        ({}, {"a": 1, "b": 2}, "matches 2 statistics"),
+        ({"tolerance": "loose"}, 1.0, "tolerance must be one of exact"),
+        (
+            {"readings": {"x": "layers:m:/y"}},
+            1.0,
+            "reading layers:m:/y matches no statistic",
+        ),
+        (
+            {"readings": {"x": "layers:n:/r"}},
+            1.0,
+            "reading layers:n:/r matches no statistic",
+        ),
+    ],
+)
+def test_judge_refused(change, value, message):
+    with pytest.raises(LayerwiseError, match=rf"claim p2\.x: .*{message}"):
+        judge(replace(CLAIM, **change), published(value))
+
+
+@pytest.mark.parametrize(
+    ("known", "cause"),
+    [
+        ({"derived": {"layers:m:/changes": ["f#/r"]}}, "/changes has 0 entries"),
+        ({"undefined": {"layers:m:/changes/0": "no sign change"}}, "no sign change"),
+    ],
+)
+def test_print_that_the_method_does_not_give_differs_with_the_reason(known, cause):
+    claim = replace(CLAIM, statistic="layers:m:/changes/0/layer", decimals=None)
+    statistics = Statistics("published", {"layers": {"m": {"changes": []}}}, **known)
+    record = judge(claim, statistics)
+    assert (record["verdict"], record["recomputed"]) == ("differs", None)
+    assert cause in record["cause"]

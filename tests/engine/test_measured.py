@@ -1,0 +1,200 @@
+"""Measured numbers over the published structure: nothing published may pass for measured."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judged import analysed
+from layerwise.engine.derivation import evidence_of
+from layerwise.engine.evidence import Missing
+from layerwise.engine.measured import (
+    IDENTITY,
+    NAME,
+    failures,
+    fate,
+    is_identity,
+    is_setting,
+    measured,
+    merge,
+    read_fragments,
+    read_measurements,
+    write_fragments,
+)
+from layerwise.engine.published import NotMeasured, Published, pointer, split_pointer
+from layerwise.errors import LayerwiseError
+from layerwise.papers.across.analyses import TABLES
+from layerwise.papers.paper3.rules.lab_heritage import OURS, gpt2_gain
+from layerwise.papers.shared.names.result_files import HUNT, SWEEP
+from layerwise.statistics.bootstrap import Draws
+
+DRAWS = {"n_resamples": 150, "level": 0.95, "seed": 42}
+# which claims survive a choice is asked of other numbers where they were measured
+DERIVED = [analysis for analysis in TABLES if analysis != "sensitivity"]
+
+
+@pytest.fixture(scope="module")
+def everything(published: Published) -> Published:
+    """The published numbers as if all of them had been measured."""
+    files = {file for file, _ in published.cells}
+    return measured(published, {file: {"": published.document(file)} for file in files})
+
+
+@pytest.fixture(scope="module")
+def nothing(published: Published) -> Published:
+    return measured(published, {})
+
+
+def _same(one: Any, other: Any) -> bool:
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+# what is said of upstream's files, and of print itself, no measurement gives
+OF_WEIGHTS = [analysis for analysis in DERIVED if analysis not in ("sources", "printed_tests")]
+
+
+@pytest.mark.parametrize("analysis", OF_WEIGHTS)
+def test_published_numbers_as_measurements_give_the_published_statistics(
+    analysis: str, published: Published, everything: Published
+) -> None:
+    want, have = (analysed(analysis, tables, **DRAWS) for tables in (published, everything))
+    assert set(have.derived) <= set(want.derived)
+    for key in have.derived:
+        assert _same(_at(have.documents, key), _at(want.documents, key))
+    for key in set(want.derived) - set(have.derived):  # these count names
+        leaves = {cell.rpartition("/")[2].lower() for cell in want.derived[key]}
+        assert leaves <= IDENTITY | set("0123456789")
+
+
+def _at(documents: dict[str, Any], statistic: str) -> Any:
+    document, _, key = statistic.partition(":")
+    node = documents[document]
+    for name in split_pointer(key):
+        node = node[int(name)] if isinstance(node, list) else node[name]
+    return node
+
+
+@pytest.mark.parametrize("analysis", DERIVED)
+def test_without_a_measurement_there_is_no_statistic(analysis: str, nothing: Published) -> None:
+    work = analysed(analysis, nothing, **DRAWS)
+    assert not work.derived
+    assert _numbers(work.documents) == []
+
+
+def _numbers(node: Any, name: str = "") -> list[Any]:
+    """Leaves that are neither missing, nor what an entry is about, nor typed by a notebook."""
+    if isinstance(node, dict):
+        return [x for key, entry in node.items() for x in _numbers(entry, str(key))]
+    if isinstance(node, list):
+        return [x for entry in node for x in _numbers(entry, name)]
+    known = name.lower() in IDENTITY or is_setting("", f"/{name}")
+    return [] if node is None or known else [node]
+
+
+def test_a_fragment_replaces_the_whole_of_its_place(published: Published) -> None:
+    tables = measured(published, {SWEEP: {"/models/6": {"residual_gain_mean": 0.5}}})
+    assert tables[SWEEP, "/models/6/residual_gain_mean"] == 0.5
+    assert tables[SWEEP, "/models/6/model"] == published[SWEEP, "/models/6/model"]
+    assert (SWEEP, "/models/6/residual_gain_std") not in tables.cells
+    with pytest.raises(NotMeasured, match=r"residual_gain_mean.* was not measured"):
+        tables[SWEEP, "/models/5/residual_gain_mean"]
+
+
+def test_a_list_that_got_shorter_keeps_no_name_of_print(published: Published) -> None:
+    """An entry keeps its name only where the entry itself was measured."""
+    of_print = {key for file, key in published.cells if file == SWEEP and is_identity(key)}
+    assert {"/models/0/model", "/models/1/model"} <= of_print
+    whole = measured(published, {SWEEP: {"": {"models": [{"rho": 0.5}]}}})
+    assert [key for file, key in whole.cells if file == SWEEP and key.startswith("/models/")] == [
+        "/models/0/rho"
+    ]
+    entry = measured(published, {SWEEP: {"/models/1": {"rho": 0.5}}})
+    assert {key for file, key in entry.cells if file == SWEEP and is_identity(key)} == of_print
+
+
+@pytest.mark.parametrize(
+    ("key", "places", "becomes"),
+    [
+        # a name and a setting; then numbers
+        ("/models/1/model", (), "kept"),
+        ("/models/1/known_gain", (), "kept"),
+        ("/models/1/model", ("/models/1",), "kept"),
+        ("/models/1/known_gain", ("/models/1",), "kept"),
+        ("/models/1/model", ("/models",), "measured"),
+        ("/models/1/known_gain", ("",), "measured"),
+        ("/models/1/rho", (), "gone"),
+        ("/models/1/rho", ("/models/1",), "measured"),
+        ("/models/1/rho", ("/models/1/rho",), "measured"),
+        ("/models/1/rho", ("/models",), "measured"),
+        # a place is whole names: 1 is not the beginning of 10, nor another entry
+        ("/models/10/rho", ("/models/1", "/models/2"), "gone"),
+        ("/models/1/model", ("/models/1", "/models"), "measured"),
+    ],
+)
+def test_what_becomes_of_a_published_cell(key: str, places: tuple[str, ...], becomes: str) -> None:
+    assert fate(SWEEP, key, places) == becomes
+
+
+def test_constants_of_the_methods_stay(published: Published, nothing: Published) -> None:
+    kept = {cell for cell in published.cells if is_setting(*cell)}
+    assert kept
+    assert all(nothing[cell] == published[cell] for cell in kept)
+    rest = nothing.cells.keys() - kept
+    names = {split_pointer(key)[-1].lower() for _, key in rest}
+    known = {split_pointer(key)[-1].lower() for _, key in rest - nothing.unmeasured}
+    assert names >= IDENTITY >= known
+
+
+def test_a_misspelt_key_is_no_missing_measurement(published: Published) -> None:
+    """Of GPT-2's gain, which only a run of ours measures."""
+
+    def gain_of(fragment: dict[str, Any]) -> float:
+        tables = measured(published, {OURS: fragment})
+        return gpt2_gain(evidence_of(tables, Draws(**DRAWS), {})[HUNT])
+
+    assert gain_of({"/gpt2": {"gains": {"penultimate": [1.0, 2.0]}}}) == 1.5
+    with pytest.raises(Missing, match="nothing stands at /gpt2/gains/penultimate; there are penu"):
+        gain_of({"/gpt2": {"gains": {"penultimat": [1.0, 2.0]}}})
+    for nothing in ({}, {"/gpt-j": {"gains": {"penultimate": [1.0, 2.0]}}}):
+        with pytest.raises(NotMeasured, match="no run of the papers measured GPT-2"):
+            gain_of(nothing)
+
+
+def test_two_fragments_of_one_place_are_refused() -> None:
+    one = {SWEEP: {"/models/0": {"residual_gain_mean": 1.0}}}
+    assert merge([one, {SWEEP: {"/models/1": {}}}])[SWEEP].keys() == {"/models/0", "/models/1"}
+    with pytest.raises(LayerwiseError, match="measured twice; one extraction or exp"):
+        merge([one, one])
+
+
+def test_a_missing_number_survives_the_file(tmp_path: Path, published: Published) -> None:
+    key = pointer("results", "a/b")
+    write_fragments(tmp_path / "x.json", {SWEEP: {key: [1.0, math.nan]}})
+    found = read_fragments(tmp_path / "x.json")
+    assert math.isnan(found[SWEEP][key][1])
+    tables = measured(published, found)
+    assert math.isnan(tables[SWEEP, f"{key}/1"])
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"absent": {"sweep": ["a gate"]}}, "absent.sweep: must be a valid string"),
+        ({"absent": ["sweep"]}, "absent: must be a valid dict"),
+        ({"noise": [{"runs": {}, "absent": {"sweep": 5}}]}, "noise.0.absent.sweep: must be a v"),
+        ({"runs": {"a": {"fragments": {}, "random_weights": "no"}}}, "random_weights: must be a"),
+    ],
+)
+def test_measurements_of_another_shape_are_refused(
+    tmp_path: Path, said: dict[str, Any], message: str
+) -> None:
+    """Why a run is absent is a sentence, which pages and reasons quote."""
+    document = {"runs": {}, "absent": {"sweep": "a gate"}}
+    (tmp_path / "a").mkdir()
+    write_fragments(tmp_path / "a" / NAME, document)
+    assert failures(read_measurements(tmp_path)["a"]) == {"sweep": "a gate"}
+    write_fragments(tmp_path / "a" / NAME, document | said)
+    with pytest.raises(LayerwiseError, match=f"{NAME}: .*{message}.*; measure it again"):
+        read_measurements(tmp_path)

@@ -1,0 +1,414 @@
+"""One rule per question for print, weights and a reader's model; words; which cells print fills."""
+
+import dataclasses
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from judged import DRAWS, changed
+from layerwise.engine.derivation import Derivation, derive, evidence_of
+from layerwise.engine.evidence import Evidence
+from layerwise.engine.measured import measured, tables_of_reader
+from layerwise.engine.published import NotMeasured, Published
+from layerwise.engine.questions.question import (
+    MEANINGS,
+    NO,
+    PUBLISHED,
+    TOO_FEW,
+    UNDECIDED,
+    WORDS,
+    YES,
+    Range,
+    word,
+)
+from layerwise.engine.questions.table import cells
+from layerwise.errors import LayerwiseError
+from layerwise.measuring.reduction import measure
+from layerwise.papers.across.analyses import TABLES
+from layerwise.papers.across.answers import answers, in_print, over_models
+from layerwise.papers.across.questions import QUESTIONS, documents
+from layerwise.papers.paper2.questions import mean_over
+from layerwise.papers.paper3.questions.gains import beyond_one, density_gain
+from layerwise.papers.paper3.rules.gain_files import Rows
+from layerwise.papers.shared.experiments import choices
+from layerwise.papers.shared.names.result_files import CHOICES_FILE, DATASET, PAPER1, SWEEP
+from layerwise.papers.shared.questions.choices import TEXTS, text
+from layerwise.papers.shared.rules.categories import decisive_category
+from layerwise.statistics.bootstrap import Draws
+from layerwise.statistics.estimates import Estimate
+from random_states import results_of, some_pairs, write_states
+
+FEW = Draws(150, 0.95, 42)
+NAMES = ("ground_truth_numeric", "words", "technology", "lifestyle", "business", "scientific_facts")
+Found = dict[tuple[str, str], dict[str, Any]]
+
+
+def answered(work: Derivation, question: str) -> Found:
+    """The answers to a question, by model and choice."""
+    found = cells(work.documents[question])
+    return {(model, choice): dict(answer) for model, choice, answer in found}
+
+
+@pytest.fixture(scope="module")
+def work(works: dict[str, Derivation]) -> Derivation:
+    return works["questions"]
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("numbers", "within", "expected"),
+    [
+        ((-0.85, -1.0, -0.2, 4, None), Range(below=0.0), TOO_FEW),
+        ((-0.85, -1.0, -0.2, 6, 0.36), Range(below=0.0), UNDECIDED),  # few resampled points mislead
+        ((-0.85, -1.0, -0.2, 6, 0.03), Range(below=0.0), YES),
+        ((-0.85, -1.0, 0.1, 6, None), Range(below=0.0), UNDECIDED),
+        ((0.85, 0.0, 1.0, 6, None), Range(below=0.0), NO),  # an end on the bound lies outside
+        ((-0.2, -0.3, 0.0, 230, None), Range(below=0.0), UNDECIDED),
+        ((-0.2, -math.inf, math.inf, 9, None), Range(below=0.0), UNDECIDED),
+        ((0.0, -0.01, 0.01, 5, None), Range(-0.015, 0.015), YES),
+        ((0.0, -0.4, 0.4, 5, None), Range(-0.015, 0.015), UNDECIDED),  # holding zero is no evidence
+        ((0.1, 0.015, 0.4, 5, None), Range(-0.015, 0.015), NO),
+    ],
+)
+def test_word(numbers: tuple[Any, ...], within: Range, expected: str) -> None:
+    value, low, high, n, p = numbers
+    assert word(Estimate(value, low, high, n, "pairs", p), within) == expected
+    assert set(MEANINGS) == set(WORDS)
+
+
+def test_every_question_and_choice_has_its_words() -> None:
+    for name, question in QUESTIONS.items():
+        assert name == question.name
+        assert question.says.endswith((".", "..."))
+        assert next(iter(question.choices)) == PUBLISHED or PUBLISHED not in question.choices
+        assert set(question.choices) <= set(TEXTS)
+        assert question.above < question.below
+    assert set(TEXTS) == {PUBLISHED, "penultimate"} | {
+        choice for question in QUESTIONS.values() for choice in question.choices
+    }
+    assert text("category_out/tech_philosophy") == "without one category: tech philosophy"
+    with pytest.raises(LayerwiseError, match=r"claims\.json .*, found 'nobody'; analyse and judge"):
+        text("nobody/tech_philosophy")
+
+
+# --- print ----------------------------------------------------------------------------------------
+
+
+def test_every_answer_has_an_interval_or_says_that_it_is_too_few(work: Derivation) -> None:
+    for name in work.documents:
+        for (model, choice), of in answered(work, name).items():
+            assert of["unit"]
+            if of["low"] is None:
+                assert of["word"] in (UNDECIDED, TOO_FEW), (name, model, choice)
+            else:
+                assert of["low"] <= of["value"] <= of["high"], (name, model, choice)
+            assert of["in_range"] or of["word"] != YES
+
+
+def test_every_answer_names_the_cells_that_it_rests_on(work: Derivation) -> None:
+    assert all(work.derived.values())
+    for name, document in work.documents.items():
+        n = sum(1 for _ in cells(document))
+        assert n == sum(place.startswith(f"{name}:") for place in work.derived)
+
+
+def test_both_passes_are_lost_in_two_of_five_leave_outs(work: Derivation) -> None:
+    found = answered(work, "calibration_effect")
+    lost = {
+        model: {choice.partition("/")[2]: round(of["value"], 2) for (m, choice), of in found.items()
+                if m == model and "/" in choice and not of["in_range"]}
+        for model in ("llama", "mistral")
+    }  # fmt: skip
+    assert lost["llama"] == {"business": -0.49, "scientific_facts": 0.37}
+    assert lost["mistral"] == {"tech_philosophy": 0.87, "lifestyle": 0.46}
+    assert {found[model, PUBLISHED]["in_range"] for model in lost} == {True}
+    assert {found[model, PUBLISHED]["word"] for model in lost} == {UNDECIDED}
+
+
+def test_a_leave_out_is_the_mean_of_the_other_categories(
+    work: Derivation, published: Published
+) -> None:
+    of = published.document(PAPER1["mistral"])
+    names = ("ground_truth_nonnumeric", "lifestyle", "business", "scientific_facts")
+    ua = [of[name]["uniformity_a"] - of[name]["uniformity_b"] for name in names]
+    found = answered(work, "calibration")["mistral", "category_out/tech_philosophy"]
+    assert (found["value"], found["n"]) == (pytest.approx(np.mean(ua)), 4)
+
+
+def test_seven_gains_cannot_be_told_from_one(work: Derivation) -> None:
+    found = answered(work, "damping")
+    undecided = {m for (m, c), of in found.items() if c == PUBLISHED and of["word"] == UNDECIDED}
+    assert undecided == {
+        *("pythia-1.4b", "pythia-6.9b", "opt-350m", "bloom-3b", "falcon-7b", "bloom-1b1"),
+        "bloom-1b7",
+    }
+
+
+def test_fishers_p_runs_over_every_way_to_count_them(work: Derivation) -> None:
+    """Of the hunt five of the other labs' models are undecided, none of EleutherAI's."""
+    found = answered(work, "heritage")["all models", PUBLISHED]
+    p = [stats.fisher_exact([[4, 1], [n, 11 - n]]).pvalue for n in range(6)]
+    assert found["value"] == pytest.approx(p[2])
+    assert (found["low"], found["high"]) == pytest.approx((min(p), max(p)))
+    assert found["word"] == UNDECIDED
+    everyone = answered(work, "heritage")["all models", "with_gpt2"]
+    assert everyone["value"] == pytest.approx(0.0375, abs=5e-5)
+    decided = answered(work, "heritage")["all models", "final_norm"]
+    assert decided["low"] == decided["value"] == decided["high"]
+
+
+def test_published_curves_tested_at_once(work: Derivation) -> None:
+    late = answered(work, "late_inversion")
+    words = {
+        model: of["word"] for (model, choice), of in late.items() if choice == "layers_at_once"
+    }
+    assert Counter(words.values()) == {YES: 5, UNDECIDED: 1}
+    found = answered(work, "category_inversion")["pythia-6p9b", "layers_at_once"]
+    assert found["word"] == UNDECIDED
+    # nine layers: half width z / sqrt(6 - 3) at the level of 0.05 / 9
+    assert np.arctanh(found["high"]) - np.arctanh(found["value"]) == pytest.approx(
+        stats.norm.isf(0.05 / 18) / np.sqrt(3)
+    )
+    without = answered(work, "category_inversion")[
+        "pythia-6p9b", "category_out/ground_truth_numeric"
+    ]
+    assert without["value"] == pytest.approx(-0.6043, abs=5e-5)
+    assert answered(work, "late_inversion")["pythia-6p9b", "without_last"]["word"] == UNDECIDED
+
+
+def test_norms_are_the_papers_mean_over_mean(work: Derivation, works: Any) -> None:
+    found = answered(work, "spectral_norms")
+    for name in ("pythia-410m", "pythia-160m", "opt-125m"):
+        printed = works["spectral_norms"].documents[name]["W_V_over_W_O"]
+        assert found[name, PUBLISHED]["value"] == pytest.approx(printed, rel=1e-6)
+    assert found["pythia-410m", PUBLISHED]["value"] == pytest.approx(6.89, abs=5e-3)
+    assert found["pythia-410m", "geometric"]["value"] == pytest.approx(3.73, abs=5e-3)
+
+
+def test_phase_means_are_those_of_the_phases(work: Derivation, works: Any) -> None:
+    for phase in ("early", "late"):
+        for (model, choice), of in answered(work, phase).items():
+            means = {PUBLISHED: "means", "by_depth": "means_by_depth"}.get(choice)
+            if means:
+                printed = works["phases"].documents[model][means][phase]
+                assert of["value"] == pytest.approx(printed, abs=1e-12)
+
+
+def test_print_fills_every_cell_that_needs_no_weights(work: Derivation) -> None:
+    """What is missing over print is named, with the place of ours that would have it."""
+    filled = sum(1 for name in work.documents for _ in cells(work.documents[name]))
+    assert filled > 500
+    assert all(cell.startswith("beyond/") for cell in work.missing.values())
+    needing = {key.split("/")[-1] for key in work.missing}
+    assert needing <= {
+        *("before_norm", "all_tokens", "last_token", "first_token", "clusters", "paired"),
+        "correct_slices",
+    }
+
+
+def test_a_gain_that_moves_moves_its_word_and_what_counts_it(published: Published) -> None:
+    cell = "/tested_results/8/all_layer_gains/30"  # of pythia-6.9b in the hunt
+    hunt = next(file for file in published.files() if "high_rho_hunt" in file)
+    assert published.document(hunt)["tested_results"][8]["model"].endswith("pythia-6.9b")
+    numbers = changed(published, {(hunt, cell): 1.5})
+    again = derive(documents, evidence_of(numbers, DRAWS, TABLES))
+    share = answered(again, "eleuther_damps")["all models", PUBLISHED]
+    assert (share["value"], share["word"]) == (0.6, UNDECIDED)  # of five models
+    assert answered(again, "heritage")["all models", PUBLISHED]["value"] > 0.05
+
+
+# --- weights --------------------------------------------------------------------------------------
+
+
+def test_measured_curves_fill_what_print_leaves_open(tmp_path: Path, published: Published) -> None:
+    pairs = some_pairs(categories=NAMES)
+    bins: dict[str, Any] = {"layer_step": 2, "k_values": (5,), "n_permutations": 1, "k_stable": 5}
+    values = measure(write_states(tmp_path / "states", hidden=8), pairs, **bins)
+    sizes = np.bincount(pairs.category_of_pair).tolist()
+    fragments = {
+        DATASET: {"": {name: {"n_pairs": n} for name, n in zip(NAMES, sizes, strict=True)}},
+        CHOICES_FILE: {"/gemma-2b": choices.document(values, FEW)},
+        "beyond/aniso": {"/gemma-2b": {"last_share_before_norm": 0.95}},
+    }
+    evidence = evidence_of(measured(published, fragments), FEW, TABLES)
+    found = answered(derive(documents, evidence), "late_inversion")
+    assert {choice for model, choice in found if model == "gemma-2b"} >= {
+        "before_norm", "all_tokens", "clusters",
+    }  # fmt: skip
+    metric = values.pair_metrics_all_tokens[-2:, 0]
+    r = [stats.pearsonr(x, values.preferences).statistic for x in metric]
+    assert found["gemma-2b", "all_tokens"]["value"] == pytest.approx(min(r))
+    assert found["gemma-2b", "clusters"]["n"] == len(NAMES)
+    none = {model for model, _ in found} - {"gemma-2b"}
+    assert none == set()  # nothing of print answers for a model that was not measured
+
+
+def test_every_definition_of_the_gain_is_a_choice(published: Published) -> None:
+    readings = {name: [1.2, 1.1, 1.3, 1.2, 1.15] for name in ("penultimate", "token")}
+    readings["sequence"] = [0.5, 0.6, 0.5, 0.55, 0.6]
+    entry = {"all_layer_gains": [1.0, 2.0, 1.1, 0.9], "residual_gain_all": readings["penultimate"]}
+    fragments = {
+        "beyond/sweep": {"/pythia-70m": {"gains": readings}},
+        SWEEP: {f"/models/0/{name}": value for name, value in entry.items()},
+    }
+    evidence = Evidence(measured(published, fragments), DRAWS)
+    question = QUESTIONS["damping"]
+    rules = question.rules(question.models(evidence)["pythia-70m"])
+    assert rules[PUBLISHED]()["word"] == rules["token"]()["word"] == NO
+    assert rules["sequence"]()["word"] == YES
+    with pytest.raises(LayerwiseError, match="was not measured"):
+        rules["last_block"]()
+
+
+SHIFTS = {
+    "legacy": {"W_V": 4.0, "W_O": 2.0, "L_star_full": 3, "L_star_full_guarded": 5},
+    "correct": {"W_V": 1.0, "W_O": 2.0, "L_star_full": 7, "L_star_full_guarded": 3},
+}
+
+
+def test_both_readings_of_the_critical_layer(published: Published) -> None:
+    fragments = {"beyond/spectral": {"/gpt2": SHIFTS}}
+    work = derive(documents, Evidence(measured(published, fragments), DRAWS))
+    found = answered(work, "critical_layer")
+    assert found["gpt2", "correct_slices"]["value"] == 4
+    assert found["gpt2", "without_nan"]["value"] == 2
+
+
+# --- a reader's model -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return dict(results_of(tmp_path_factory.mktemp("states"), NAMES))
+
+
+def test_a_reader_is_asked_the_same_questions(results: Any, published: Published) -> None:
+    rows = results["sensitivity"]["rows"]
+    assert json.loads(json.dumps(rows, allow_nan=False)) == rows
+    found = {
+        one.question.name: one for one in answers(results, in_print(Evidence(published, DRAWS)))
+    }
+    of_print = {"word_parity", "positive_before", "negative_after"}  # of the papers' own promises
+    of_pairs = [name for name, of in QUESTIONS.items() if of.paper < 3 and name not in of_print]
+    assert list(found) == [*of_pairs, "rise", "fall"]
+    late = results["pairs"]["results"]
+    r = {layer: late[layer]["centroid_asymmetry"]["r"] for layer in ("8", "10")}
+    assert found["late_inversion"].estimate.value == min(r.values())
+    assert {"clusters", "before_norm", "all_tokens"} <= set(found["late_inversion"].others)
+    assert found["category_inversion"].published["pythia-6p9b"] == pytest.approx(-0.874, abs=5e-4)
+    for one in found.values():
+        assert one.word == word(one.estimate, one.question.within)
+
+
+def test_old_result_files_are_refused() -> None:
+    old = {"sensitivity": {"rows": [{"claim": "bell", "choice": "before_norm"}]}}
+    with pytest.raises(LayerwiseError, match=r"sensitivity\.json: rows.*analyze. for this model"):
+        answers(old, {})
+
+
+def test_depth_and_gain_over_readers_models(published: Published, works: Any) -> None:
+    printed = in_print(Evidence(published, DRAWS))
+
+    def model(n_layers: int, gain: float) -> dict[str, Any]:
+        gains = [1.0] * (n_layers - 2) + [gain, 2 + n_layers / 10]
+        return {"gains": {"residual_gain_all": [gain] * 3, "all_layer_gains": gains}}
+
+    sizes = {6: 1.2, 12: 1.16, 16: 1.1, 24: 0.98, 32: 0.97}
+    models = {f"model {n}": model(n, gain) for n, gain in sizes.items()}
+    (asked,) = over_models(models, printed)
+    r = stats.pearsonr(list(sizes), list(sizes.values())).statistic
+    assert asked.estimate.value == pytest.approx(r)
+    assert (asked.word, asked.words["final_norm"]) == (YES, UNDECIDED)  # r of 1 has no interval
+    of_sweep = works["depth_gain"].documents["family"]["depth_gain"]["depth"]["r"]
+    assert asked.published == {"the papers' models": pytest.approx(of_sweep)}
+    assert over_models(dict(list(models.items())[:2]), printed) == []
+    assert over_models({"no gains": {}}, printed) == []
+
+
+def test_the_papers_models_beside_a_reader_are_the_printed_answers(
+    published: Published, work: Derivation
+) -> None:
+    printed = in_print(Evidence(published, DRAWS))
+    for name in QUESTIONS:
+        expected = {m: of["value"] for (m, c), of in answered(work, name).items() if c == PUBLISHED}
+        assert list(printed[name].values()) == list(expected.values())
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_tuned_gain_counts_towards_the_side_of_its_base(side: int) -> None:
+    """Of bases below 1 as well: none was published."""
+    gains = {"base": [1.2, 1.3], "instruct": [1.1, 1.3, 0.9]}
+    rows = [
+        {"Variant": variant, "Last_Gain": 1 + side * (gain - 1)}
+        for variant, of_prompts in gains.items()
+        for gain in of_prompts
+    ]
+    family = Rows(Evidence(tables_of_reader({"it": rows}), DRAWS)["it"])
+    expected = stats.ttest_1samp(np.array(gains["instruct"]) - 1, 0).confidence_interval()
+    estimate = beyond_one(family)
+    assert estimate.value == pytest.approx(0.1)
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(expected))
+
+
+@dataclasses.dataclass(frozen=True)
+class Surveyed:
+    """A model of some heads of width 20, whose gain has a narrow interval."""
+
+    entry: Any
+    gain: float
+
+    def reading(self, name: str) -> Estimate:
+        return Estimate(self.gain, self.gain - 0.01, self.gain + 0.01, 9, "prompts")
+
+
+def test_half_of_the_models_damp() -> None:
+    """Either constant guess is then right on half of them; the rule is held against expansion."""
+    dense, sparse = ({"n_heads": n, "d_model": 20 * n} for n in (4, 3))
+    groups = [(dense, 0.9)] * 3 + [(dense, 1.1)] + [(sparse, 1.1)] * 2
+    tables = tables_of_reader({str(n): shape for n, (shape, _) in enumerate(groups)})
+    evidence = Evidence(tables, DRAWS)
+    found = {str(n): Surveyed(evidence[str(n)], gain) for n, (_, gain) in enumerate(groups)}
+    estimate = density_gain(found)  # type: ignore[arg-type]
+    assert estimate.value == pytest.approx(5 / 6 - 3 / 6)
+    low, high = stats.binomtest(3, 4).proportion_ci()  # right where expansion is wrong: 3 of 4
+    assert (estimate.low, estimate.high) == pytest.approx(
+        ((2 * low - 1) * 4 / 6, (2 * high - 1) * 4 / 6)
+    )
+
+
+def test_a_question_is_frozen() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        QUESTIONS["late"].within = Range()  # type: ignore[misc]
+
+
+def test_the_category_that_makes_r_is_named():
+    """As in the trained model of `make real`: five points without a trend and one far from them."""
+    rng = np.random.default_rng(3)
+    points = {name: rng.uniform(-0.02, 0.02, 2).tolist() for name in "abcde"}
+
+    def validation(**more):
+        of = points | more
+        x, y = np.array(list(of.values())).T
+        return {
+            **{name: {"asymmetry": at[0], "output_preference": at[1]} for name, at in of.items()},
+            "_global_stats": {"ua_output_correlation": stats.pearsonr(x, y)[0]},
+        }
+
+    assert decisive_category(validation(far=[-0.3, -5.0])) == "far"
+    line = {name: [at[0], 2 * at[0]] for name, at in points.items()}
+    assert decisive_category(validation(**line)) is None
+
+
+def test_a_third_without_sampled_layers_is_not_measured() -> None:
+    """As of `--layers 4,5,6`, which has no layer in the first third of the depth."""
+    nothing: Any = None
+    with pytest.raises(NotMeasured, match="no sampled layer lies there"):
+        mean_over(nothing, [])

@@ -1,0 +1,221 @@
+"""The papers' sentences as data: printed tests, upstream's files; and what is claimed of us."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from claim_records import record
+from judged import analysed
+from layerwise.engine.claims import read_ledger
+from layerwise.engine.findings import findings
+from layerwise.engine.published import Published, read_published
+from layerwise.engine.tally import KINDS as TALLIED
+from layerwise.engine.tally import tally, tally_sentence
+from layerwise.engine.verdicts import VERDICTS
+from layerwise.errors import LayerwiseError
+from layerwise.papers.across.rules.printed_tests import KINDS, PRINTED, of_rank_sum
+
+
+@pytest.fixture(scope="module")
+def numbers(root):
+    return read_published(root / "published")
+
+
+def printed(kind, values, decimals, n, p):
+    """What the test gives in place of a printed p."""
+    cells = {(PRINTED, "/x/kind"): kind, (PRINTED, "/x/p"): p}
+    for name, column in (("values", values), ("decimals", decimals), ("n", n)):
+        cells |= {(PRINTED, f"/x/{name}/{row}"): value for row, value in enumerate(column)}
+    return analysed("printed_tests", Published(cells)).documents["tests"]["x"]["given"]
+
+
+# --- printed tests ------------------------------------------------------------------------------
+
+
+def test_the_kinds_of_tests_against_scipy():
+    rng = np.random.default_rng(7)
+    x, y = rng.normal(size=9), rng.normal(0.4, 1.3, size=6)
+    both = stats.pearsonr(x[:6], y)
+    assert math.isclose(KINDS["r"]([both.statistic], [6.0]), both.pvalue, rel_tol=1e-9)
+    assert math.isclose(KINDS["r_squared"]([both.statistic**2], [6.0]), both.pvalue, rel_tol=1e-9)
+    line = stats.linregress(x[:6], y)
+    assert math.isclose(KINDS["slope"]([line.slope, line.stderr], [6.0]), line.pvalue, rel_tol=1e-9)
+    two = stats.ttest_ind(x, y)
+    assert math.isclose(KINDS["t"]([two.statistic], [9.0, 6.0]), two.pvalue, rel_tol=1e-9)
+    means = [x.mean(), x.std(), y.mean(), y.std()]
+    assert math.isclose(KINDS["means"](means, [9.0, 6.0]), two.pvalue, rel_tol=1e-9)
+    pooled = math.sqrt((9 * x.var() + 6 * y.var()) / 13)
+    d = (x.mean() - y.mean()) / pooled
+    assert math.isclose(KINDS["d"]([d], [9.0, 6.0]), two.pvalue, rel_tol=1e-9)
+    one = stats.ttest_1samp(x, 0.5, alternative="less")
+    assert math.isclose(KINDS["t_less"]([one.statistic], [9.0]), one.pvalue, rel_tol=1e-9)
+    exact = stats.mannwhitneyu(x, y, method="exact")
+    assert math.isclose(of_rank_sum(exact.statistic, [9.0, 6.0]), exact.pvalue, rel_tol=1e-9)
+    table = stats.fisher_exact([[4, 1], [2, 9]]).pvalue
+    assert math.isclose(KINDS["fisher"]([80, 100 * 2 / 11], [5.0, 11.0]), table, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "decimals", "n", "p", "given"),
+    [
+        ("r", [-0.81], [2], [8], "p = 0.014", "p = 0.014"),  # -0.815 has 0.0137
+        ("r", [-0.81], [2], [8], "p = 0.018", "p = 0.014 or more"),
+        ("r", [-0.81], [2], [8], "p < 0.05", "p < 0.05"),
+        ("r", [-0.81], [2], [8], "p < 0.01", "p = 0.014 or more"),
+        ("r", [-0.17], [2], [230], "***", "**"),
+        ("r", [-0.17], [2], [230], "*", "*"),  # -0.165 has 0.012
+        ("r", [0.02], [2], [230], "(none)", "(none)"),
+        ("rank_sum", [12], [12], [3, 4], "p = 0.0571", "p = 0.0571"),
+        ("fisher", [80, 0], [12, 12], [5, 11], "p < 0.001", "p = 0.0027 or more"),
+    ],
+)
+def test_a_printed_p_stands_if_the_rounded_statistic_can_give_it(
+    kind, values, decimals, n, p, given
+):
+    assert printed(kind, values, decimals, n, p) == given
+
+
+def test_every_printed_test_is_a_claim_with_the_p_of_the_table(root, numbers):
+    claims = {
+        claim.id.partition(".test.")[2]: claim for claim in read_ledger(root / "claims", numbers)
+    }
+    tested = {key.split("/")[1] for key in numbers.keys(PRINTED)}
+    assert len(tested) > 50
+    for name in tested:
+        assert claims[name].printed == numbers[PRINTED, f"/{name}/p"], name
+    assert {name for name in claims if name} == tested
+
+
+# --- facts about upstream's files ---------------------------------------------------------------
+
+
+def test_what_is_counted_in_the_tree_is_there(numbers):
+    tree = analysed("sources", numbers).documents["tree"]
+    assert (tree["n_notebooks"], tree["n_figures"]) == (18, 9)
+    assert tree["archive_of_paper_1"] == tree["archive_of_paper_3"] == "no results"
+    more = dict(numbers.cells) | {("archive of Paper 1", "/files/10"): "results_llama.json"}
+    found = analysed("sources", Published(more)).documents["tree"]["archive_of_paper_1"]
+    assert found == "1 result files among 11"
+
+
+def test_a_sentence_falls_with_the_numbers_that_it_is_about(root, numbers):
+    """Once every size damps, what is said of the family stands."""
+    said = {one.id: one.printed for one in read_ledger(root / "claims", numbers)}
+    sweep = "paper3/Results/pythia_family_NO_FINAL_LN_20260105_174820.json"
+    halved = {
+        (file, key): value / 2 if file == sweep and "/residual_gain_all/" in key else value
+        for (file, key), value in numbers.cells.items()
+    }
+    for cells, stands in ((numbers.cells, False), (halved, True)):
+        family = analysed("depth_gain", Published(cells)).documents["family"]
+        assert (family["consistency"] == said["p3.motivation.consistent"]) == stands
+        assert (family["smallest_and_largest"] == said["p3.eli5.alike"]) == stands
+        assert (family["turned_prompts"] == said["p3.draft.robust"]) == stands
+
+
+def test_a_share_of_variance_is_that_of_the_squares(numbers):
+    """All of it where the formula meets every layer."""
+    file = "paper3/Results/l_star_cross_heritage_20260106_104357.json"
+    analysis = analysed("critical_layer", numbers).documents["argmax"]
+    rows = analysis["results"]
+    layers = np.array([row["L_star_empirical"] for row in rows])
+    said = np.array([row["L_star_predicted"] for row in rows])
+    missed = np.mean((layers - said) ** 2) / np.var(layers)
+    assert math.isclose(analysis["explained_pct"], 100 * (1 - missed))
+    for factor in (1, 2):
+        moved = {
+            (file, f"/results/{row}/L_star_empirical"): factor * float(one)
+            for row, one in enumerate(said)
+        }
+        found = analysed("critical_layer", Published(dict(numbers.cells) | moved))
+        argmax = found.documents["argmax"]
+        assert all(math.isclose(one, factor) for one in argmax["offset"].values())
+        assert math.isclose(argmax["explained_pct"], 100) == (factor == 1)
+
+
+def test_from_which_block_on_a_model_damps(numbers):
+    """A ratio of 1 or more in a late block moves it behind that block."""
+    file = "paper3/Results/beautiful_ones_analysis_20260105_164639.json"
+    found = analysed("sequence_gains", numbers).documents["per_head"]
+    assert found["pythia-6.9b"]["damps_from"] == 28
+    cells = dict(numbers.cells) | {(file, "/models/pythia-6.9b/layers/29/residual_ratio"): 1.0}
+    late = analysed("sequence_gains", Published(cells)).documents["per_head"]
+    assert late["pythia-6.9b"]["damps_from"] == 30
+    assert found["gpt-j-6b"]["expanding"] == "27 of 28"
+
+
+def test_the_interval_of_the_scaling_law_against_scipy(numbers):
+    family = analysed("mlp_scaling", numbers).documents["family"]
+    law = family["scaling_law"]
+    t = stats.t(df=family["n_models"] - 2)
+    low, high = family["interval_99"]
+    assert math.isclose(t.cdf((high - low) / 2 / law["exponent_std_err"]), 0.995)
+    assert math.isclose((low + high) / 2, law["exponent_alpha"])
+    assert low < family["interval"][0] < family["interval"][1] < high
+    assert abs(sum(family["residuals"].values())) < 1e-9  # of a line fitted with a constant
+
+
+# --- what is claimed of this work ---------------------------------------------------------------
+
+
+def test_every_verdict_is_of_one_kind():
+    listed = [verdict for verdicts in TALLIED.values() for verdict in verdicts]
+    assert sorted(listed) == sorted(VERDICTS)
+
+
+def test_the_tally_counts_every_claim_once():
+    verdicts = ["agrees", "agrees", "differs", "follows", "declared", "needs weights"]
+    kinds = tally([record(f"p1.{n}", verdict=word) for n, word in enumerate(verdicts)])
+    assert [kind.n for kind in kinds] == [3, 1, 1, 1]
+    assert tally_sentence(kinds) == (
+        "Of 6 claims, 3 are recomputed from lower-level values and compared (2 agree, 1 differ); "
+        "1 are roundings or copies of a stored number; "
+        "1 need the models' weights; 1 have no value to compare."
+    )
+
+
+# --- findings by weight -------------------------------------------------------------------------
+
+
+def test_findings_come_by_weight_and_slips_last():
+    records = [record(f"p1.{n}", verdict="differs") for n in range(3)]
+    entries = [
+        {"id": name, "weight": weight, "title": "It is so.", "claims": {"x": f"p1.{n}"}}
+        for n, (name, weight) in enumerate((("slip", "none"), ("two", 2), ("one", 1)))
+    ]
+    assert [one.id for one in findings(records, entries, [])] == ["one", "two", "slip"]
+
+
+@pytest.mark.parametrize("lacks", ["gives", "among", "tried"])
+def test_what_gives_a_value_says_among_which_alternatives(lacks):
+    entry = {"id": "f", "weight": 1, "title": "So.", "claims": {"x": "p1.0"}}
+    entry |= {"gives": "The mean.", "among": "means of other layers", "tried": 3}
+    records = [record("p1.0", verdict="differs")]
+    (found,) = findings(records, [entry], [])
+    assert found.gives == (
+        "The mean. Alternatives tried: 3 (means of other layers); a match found by a search is a "
+        "guess."
+    )
+    del entry[lacks]
+    with pytest.raises(LayerwiseError, match="`gives`, `among` and `tried` go together"):
+        findings(records, [entry], [])
+
+
+def test_no_row_is_answered_by_a_rule_that_was_fitted_to_it(root, numbers):
+    """The verdicts of table 2 have readings, and no statistic."""
+    ledger = read_ledger(root / "claims", numbers)
+    rows = [c for c in ledger if c.id.startswith("p2.table_phase.") and c.id.endswith(".verdict")]
+    assert len(rows) == 4
+    for claim in rows:
+        assert claim.statistic is None
+        assert len(claim.readings) == 4
+
+
+def test_models_that_invert_by_every_reading(numbers):
+    """By a negative late r alone all four do; by the printed means three."""
+    paper = analysed("phases", numbers).documents["paper"]
+    assert paper["inverted_models_by_any"] == "4/4"
+    assert paper["inverted_models_by_printed"] == "3/4"
+    assert paper["inverted_models_by_bound"] == "2/4"

@@ -1,0 +1,387 @@
+"""What is measured on one model, what measured it, and what happens where that fails."""
+
+import math
+import re
+import shutil
+from functools import cache, partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+import yaml
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from layerwise.engine.measured import (
+    Runs,
+    all_fragments,
+    is_random,
+    read_measurements,
+    write_fragments,
+)
+from layerwise.engine.origins import Origins
+from layerwise.engine.published import Published
+from layerwise.errors import LayerwiseError, TryAgainError
+from layerwise.files import read_json
+from layerwise.measuring import of_model
+from layerwise.measuring.of_model import Texts, measure_model
+from layerwise.models import load
+from layerwise.models.load import load_model
+from layerwise.models.projections import Weights
+from layerwise.models.registry import Model, read_models
+from layerwise.models.texts import read_pairs, read_prompts
+from layerwise.models.twins import build_twin
+from layerwise.papers.shared.names.result_files import SWEEP
+from layerwise.run.steps import measure, places
+from layerwise.shapes import read_choices
+
+ROOT = Path(__file__).resolve().parents[2]
+STAND_INS = ROOT / "code" / "layerwise" / "models" / "rehearsal"
+MODELS = read_models(ROOT / "models.yaml")
+SLUG = "gemma-2b"  # with an extraction of its name
+BINS = {"k_values": [10], "n_permutations": 5, "k_stable": 20}
+CHOICES = read_choices(ROOT / "params.yaml", "measure") | {
+    "device": "cpu", "replicates": 0, "control": 0, "bins": BINS,
+}  # fmt: skip
+DRAWS = {"n_resamples": 100, "level": 0.95, "seed": 42}
+
+
+@pytest.fixture(scope="module")
+def texts() -> Texts:
+    prompts = STAND_INS / "prompts.json"
+    return Texts(read_pairs(STAND_INS / "pairs.json"), read_prompts(prompts), read_json(prompts))
+
+
+@pytest.fixture(scope="module")
+def twin(texts: Texts, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("twin") / SLUG
+    return build_twin(MODELS[SLUG], [*texts.pairs.statements, *texts.prompts], folder)
+
+
+@pytest.fixture
+def step(twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The step, with a twin where the hub would give the model."""
+    loaded: list[str] = []
+
+    def load(model: Model, dtype: str, *, device: str, draw: int | None) -> Any:
+        loaded.append(dtype)
+        return load_model(twin, dtype, device)
+
+    monkeypatch.setattr(of_model, "load_registered", load)
+    monkeypatch.setattr(of_model, "fetch", lambda *of_model: None)
+    monkeypatch.setattr(measure.upstream, "verify_data", lambda folder: None)
+    data, params = tmp_path / "data", tmp_path / "params.yaml"
+    data.mkdir()
+    shutil.copy(STAND_INS / "pairs.json", data / "dataset.json")
+    shutil.copy(STAND_INS / "prompts.json", data / "prompts.json")
+    params.write_text(yaml.safe_dump({"measure": CHOICES, "analyse": DRAWS}))
+    places.run(tmp_path / "places.json", ROOT / "published")
+
+    def run(slug: str = SLUG, code: int = 0) -> str:
+        places = {"out": tmp_path / "models" / slug, "scratch": tmp_path / "scratch"}
+        kept = {"places": tmp_path / "places.json", "models": ROOT / "models.yaml"}
+        said, found = measure.run(slug, **places, data=data, params=params, **kept)
+        assert found == code
+        return said
+
+    return SimpleNamespace(run=run, loaded=loaded, folder=tmp_path)
+
+
+def test_a_killed_run_goes_on_from_its_hidden_states_and_says_what_measured_it(
+    step: Any, published: Published, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It loads the model once per dtype, and fills places of published files alone."""
+
+    def kill(name: str, subject: Any, **_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(of_model, "measure_experiment", kill)
+        with pytest.raises(KeyboardInterrupt):
+            step.run()
+    states = step.folder / "scratch" / SLUG / SLUG
+    before = {path: path.stat().st_mtime_ns for path in states.rglob("*.safetensors")}
+    assert before
+    assert not (step.folder / "models").exists()
+    step.loaded.clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(measure.shutil, "rmtree", lambda folder, **_: removed.append(folder))
+        removed: list[Path] = []
+        said = step.run()
+    assert step.folder / "scratch" / SLUG in removed
+    assert {path: path.stat().st_mtime_ns for path in states.rglob("*.safetensors")} == before
+    model = MODELS[SLUG]
+    assert said.startswith(f"gemma-2b: {1 + len(model.experiments)} runs in ")
+    assert step.loaded == list(model.dtypes)
+    found = read_measurements(step.folder / "models")
+    assert is_random(found)
+    assert found[SLUG]["absent"] == {}
+    runs = found[SLUG]["runs"]
+    assert set(runs) == {SLUG, *model.experiments}
+    for run in runs.values():
+        assert {"model", "revision", "torch", "transformers", "attention"} <= set(run)
+        assert run["device"].startswith("cpu")
+        assert run["dtype"] in model.dtypes
+    assert {"template", "tokens_per_batch"} <= set(runs[SLUG])
+    files = {file for file in all_fragments(found) if not file.startswith("beyond/")}
+    assert files <= {file for file, _ in published.cells}
+
+
+def test_a_model_that_is_left_out_says_why_and_nothing_is_loaded(step: Any) -> None:
+    step.run("bloom-1b1")  # nobody recorded a commit
+    found = read_measurements(step.folder / "models")["bloom-1b1"]
+    assert set(found["absent"]) == set(MODELS["bloom-1b1"].experiments)
+    assert {*found["absent"].values()} == {MODELS["bloom-1b1"].skipped}
+    assert step.loaded == []
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (LayerwiseError("it is gated: accept its licence"), "it is gated: accept its licence"),
+        (TryAgainError("the hub cannot be reached"), "the hub cannot be reached"),
+        (MemoryError("20 GiB"), "out of memory (20 GiB); measure it where there is more"),
+        (
+            torch.OutOfMemoryError("CUDA out of memory.\nTried"),
+            "out of memory (CUDA out of memory.)",
+        ),
+        (OSError(28, "No space left on device", "cache"), "cache: No space left on device; make"),
+        (KeyError("rope"), "it broke off (KeyError: 'rope'); the log has the place"),
+    ],
+)
+def test_a_model_that_cannot_be_loaded_says_why_and_its_stage_ends_well(
+    step: Any, monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
+) -> None:
+    """And so stops no other, whatever it was; no control takes its place."""
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(of_model, "load_registered", fail)
+    choices = {"measure": CHOICES | {"replicates": 2, "control": 2}, "analyse": DRAWS}
+    (step.folder / "params.yaml").write_text(yaml.safe_dump(choices))
+    said = step.run(code=1)  # DVC does not call it done
+    assert "0 runs" in said
+    assert f", aniso: {reason}" in said
+    assert said.count(reason) == 1
+    found = read_measurements(step.folder / "models")[SLUG]
+    assert set(found["absent"]) == {SLUG, *MODELS[SLUG].experiments}
+    assert found["control"] == []
+    of_16_bits = {n for n, dtype in MODELS[SLUG].experiments.items() if dtype != "float32"} | {SLUG}
+    assert [set(one["absent"]) for one in found["noise"]] == [of_16_bits] * 2
+
+
+def test_the_device_is_asked_for_first(step: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    (step.folder / "params.yaml").write_text(
+        yaml.safe_dump({"measure": CHOICES | {"device": "cuda"}})
+    )
+    with pytest.raises(LayerwiseError, match="need a CUDA device and none was found"):
+        step.run()
+
+
+@pytest.fixture
+def measured_with(
+    monkeypatch: pytest.MonkeyPatch, published: Published, texts: Texts, twin: Path, tmp_path: Path
+) -> Any:
+    """Measures as if experiments ran in two dtypes; one overflows, one breaks, one is infinite."""
+    half = dict.fromkeys(("sweep", "scaling", "bench", "clean"), "float16")
+    experiments = {**half, "hunt": "float32"}
+    model = MODELS[SLUG].model_copy(update={"extractions": {}, "experiments": experiments})
+
+    def fragments(name: str, subject: Any, **_: Any) -> dict[str, Any]:
+        if name == "scaling":
+            raise LayerwiseError("states overflow; try bfloat16")
+        if name == "bench":
+            raise RuntimeError("CUDA error: device-side assert triggered")
+        if name == "clean":
+            return {"file": {"/clean": {"gains": [1.0, math.nan, math.inf]}}}
+        return {"file": {f"/{name}": 1.5}}
+
+    def run(
+        refusal: dict[str, LayerwiseError],
+        loading: Any = None,
+        experiment: Any = fragments,
+        fresh: bool = True,
+    ) -> Runs:
+        def load(dtype: str) -> Any:
+            if dtype in refusal:
+                raise refusal[dtype]
+            return load_model(twin, dtype, "cpu")
+
+        monkeypatch.setattr(of_model, "measure_experiment", experiment)
+        scratch = tmp_path / str(len([*tmp_path.iterdir()])) if fresh else tmp_path / "0"
+        given = (model, loading or load, texts, published, scratch)
+        return measure_model(*given, choices=CHOICES, draws=DRAWS)
+
+    return run
+
+
+def test_a_run_that_fails_leaves_the_others_alone(measured_with: Any) -> None:
+    """And so does a dtype that does not fit."""
+    found = measured_with({})
+    assert found["absent"] == {
+        "scaling": "states overflow; try bfloat16",
+        "bench": "it broke off (RuntimeError: CUDA error: device-side assert triggered); "
+        "the log has the place",
+        "clean": "clean of gemma-2b in float16: numbers must be finite, file#/clean/gains/2 is "
+        "inf; give it another dtype under the model's name in models.yaml",
+    }
+    dtypes = {name: run["dtype"] for name, run in found["runs"].items()}
+    assert dtypes == {"sweep": "float16", "hunt": "float32"}
+    found = measured_with({"float32": LayerwiseError("it needs 80 GiB, 40 GiB are there")})
+    assert list(found["runs"]) == ["sweep"]
+    assert found["absent"]["hunt"] == "it needs 80 GiB, 40 GiB are there"
+
+
+def test_the_matrices_of_a_model_are_looked_up_once_per_dtype(
+    measured_with: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not for every experiment: each reads the headers of all files."""
+    looked_up: list[str] = []
+    weights_of = Weights.of
+
+    def of(checkpoint: Any) -> Any:
+        looked_up.append(checkpoint.dtype)
+        return weights_of(checkpoint)
+
+    monkeypatch.setattr(Weights, "of", of)
+    measured_with({})
+    assert looked_up == ["float16", "float32"]
+
+
+def test_a_run_that_is_done_is_not_computed_again_after_a_kill(
+    measured_with: Any, twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever the kill came; what failed is, and the record is the one of a single run."""
+    asked: list[str] = []
+    killed_at = ""
+    loading = cache(lambda dtype: load_model(twin, dtype, "cpu"))
+
+    def experiment(name: str, subject: Any, **_: Any) -> dict[str, Any]:
+        asked.append(name)
+        if name == killed_at:
+            raise KeyboardInterrupt
+        if name == fails_at:
+            raise LayerwiseError("states overflow")
+        return {"file": {f"/{name}": [1.5, math.nan, {"a": 1e-300}]}}
+
+    def measured(fresh: bool = False) -> Any:
+        asked.clear()
+        found = measured_with({}, loading, experiment, fresh)
+        path = tmp_path / f"{fresh}.json"
+        write_fragments(path, {**found})
+        return path.read_text()
+
+    fails_at = "scaling"
+    names = ["sweep", "scaling", "bench", "clean", "hunt"]
+    failed = measured()
+    assert asked == names
+    assert measured() == failed
+    assert asked == ["scaling"]
+    fails_at, killed_at = "", "scaling"
+    with pytest.raises(KeyboardInterrupt):
+        measured()
+    killed_at = ""
+    whole = measured()
+    assert asked == ["scaling"]
+    assert measured() == whole
+    assert asked == []
+    assert measured(fresh=True) == whole
+    assert asked == names
+    monkeypatch.setattr(of_model, "smi", lambda: ("another driver", []))
+    assert measured() == whole
+    assert asked == names
+    (tmp_path / "0" / "kept" / "bench.json").write_text('{"fingerpr')
+    assert measured() == whole
+    assert asked == ["bench"]
+
+
+def test_what_the_hub_refuses_is_asked_for_once(step: Any, monkeypatch: Any) -> None:
+    """Not once for every dtype; what was measured before is still there when it gives it."""
+    asked: list[str] = []
+
+    def fetch(name: str, commit: str, model: Model) -> None:
+        asked.append(name)
+        raise LayerwiseError("it is gated: accept its licence")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(of_model, "fetch", fetch)
+        assert step.run(code=1).count("it is gated") == 1
+    assert (len(asked), step.loaded) == (1, [])
+    found = read_measurements(step.folder / "models")[SLUG]
+    assert set(found["absent"]) == {SLUG, *MODELS[SLUG].experiments}
+
+
+@pytest.mark.parametrize("weights", ["stored", 0])
+@pytest.mark.parametrize("fails", ["", "in its runs", "once it is loaded"])
+def test_there_are_never_two_models_at_once(
+    weights: str | int, fails: str, measured_with: Any, twin: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where free memory is asked for, before a dtype is loaded, the last one's model is gone."""
+    there: list[StorageWeakRef] = []
+    ask, weights_of = load.free_bytes, Weights.of
+
+    def free_bytes(device: str) -> int:
+        free = ask(device)
+        assert [one for one in there if not one.expired()] == []
+        return free
+
+    def of(checkpoint: Any) -> Any:
+        there.extend(StorageWeakRef(one.untyped_storage()) for one in checkpoint.model.parameters())
+        if fails == "once it is loaded":
+            raise LayerwiseError("its files changed")
+        return weights_of(checkpoint)
+
+    def fragments(name: str, subject: Any, **_: Any) -> dict[str, Any]:
+        subject.trace("A text")
+        if fails:
+            raise LayerwiseError("states overflow")
+        return {"file": {f"/{name}": 1.5}}
+
+    monkeypatch.setattr(load, "free_bytes", free_bytes)
+    monkeypatch.setattr(Weights, "of", of)
+    loading = partial(load._load, twin, SLUG, "", device="cpu", weights=weights)
+    found = measured_with({}, loading, fragments)
+    assert len(there) > 20
+    assert {*found["runs"], *found["absent"]} == {"sweep", "scaling", "bench", "clean", "hunt"}
+    assert bool(found["runs"]) is not bool(fails)
+
+
+# --- origins ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cell", "model", "reason"),
+    [
+        (f"{SWEEP}#/models/7/rho", None, r"pythia-12b: Pythia sizes, MLP by size: too large\)$"),
+        (
+            None,
+            "Pythia-12B",
+            r"^no experiment measures it \(pythia-12b: Pythia sizes, MLP by size: too",
+        ),
+        (
+            "Results/results_llama.json#/x",
+            "llama",
+            r"not measured \(llama-3p1-8b: asymmetry: a gate\)",
+        ),
+        ("f.json#/twin/pythia-12b/base", None, r"\(pythia-12b: "),
+        (f"{SWEEP}#/models/0/rho", None, r"/models/0/rho was not measured$"),
+    ],
+)
+def test_a_cell_is_traced_to_its_run_or_to_why_there_is_none(
+    published: Published, cell: str | None, model: str | None, reason: str
+) -> None:
+    """Pythia-70M was measured, Pythia-12B does not fit."""
+    run = {"dtype": "float16", "device": "cuda", "fragments": {SWEEP: {"/models/0/rho": 1.0}}}
+    measurements = {
+        "pythia-70m": {"runs": {"sweep": run}, "absent": {}},
+        "pythia-12b": {"runs": {}, "absent": {"sweep": "too large", "scaling": "too large"}},
+        "llama-3p1-8b": {"runs": {}, "absent": {"p1_ua": "a gate"}},
+    }
+    origins = Origins(measurements, MODELS, published)
+    assert re.search(reason, origins.why_not(cell, model))
+    cells = [f"{SWEEP}#/models/0/rho/mean", f"{SWEEP}#/models/7/rho"]
+    assert origins.runs(cells) == ["pythia-70m/sweep"]
+    assert origins.settings("pythia-70m/sweep") == {"dtype": "float16", "device": "cuda"}

@@ -1,0 +1,79 @@
+"""Torch computes as it is told to, whatever a program or a variable turned on before."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+from torch.nn.functional import scaled_dot_product_attention
+
+from layerwise.errors import LayerwiseError
+from layerwise.models.kernels import FORCED, WORKSPACE, one_attention, require_exact, settings
+from layerwise.models.load import require_accelerator
+
+EXACT = {"float32": "highest", "tf32": False, "reduced_sums": False}
+CUDA = torch.device("cuda")
+
+
+def test_what_a_program_or_an_image_turned_on_is_off_again() -> None:
+    """In a process of its own: the variable is read when torch is imported."""
+    code = """if True:
+        import torch
+        from layerwise.models.kernels import require_exact, settings
+        before = settings(torch.device("cpu"))
+        torch.backends.cudnn.allow_tf32 = True
+        torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = True
+        require_exact("cpu")
+        print(before, settings(torch.device("cpu")), sep="\\n")
+    """
+    environment = os.environ | {"TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "1"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    before, after = map(eval, done.stdout.splitlines())
+    assert (before["float32"], before["tf32"]) == ("high", True)
+    assert after == EXACT | {"sdpa": ["flash", "math"]}
+
+
+def test_variables_that_cannot_be_undone_are_refused_on_a_gpu(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Before anything is loaded; a CPU knows none of them."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.delenv(WORKSPACE, raising=False)
+    for variable, wrong, right, words in (
+        (FORCED, "1", "0", "must be unset or 0, found '1': it makes NVIDIA's .*; unset it"),
+        (WORKSPACE, ":0:0", ":16:8", "must be :4096:8 or :16:8, .* found ':0:0'; unset it"),
+    ):
+        monkeypatch.setenv(variable, wrong)
+        require_exact("cpu")
+        require_accelerator("cpu")
+        with pytest.raises(LayerwiseError, match=f"^{variable} {words}"):
+            require_accelerator("cuda")
+        monkeypatch.setenv(variable, right)
+        require_accelerator("cuda")
+    monkeypatch.delenv(WORKSPACE)
+    require_accelerator("auto")
+    assert settings(CUDA) == EXACT | {"sdpa": ["math"], WORKSPACE: ":4096:8"}
+
+
+def test_a_gpu_has_one_attention_kernel_and_the_caller_his_own_again() -> None:
+    """Others are on outside of the block."""
+    with one_attention(CUDA):
+        assert not torch.backends.cuda.flash_sdp_enabled()
+    assert torch.backends.cuda.flash_sdp_enabled()
+    with one_attention(torch.device("cpu")):
+        assert torch.backends.cuda.flash_sdp_enabled()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_that_kernel_is_as_exact_as_its_output(dtype: torch.dtype) -> None:
+    """Scores that overflow in half precision do not in it, and its sums are float32's."""
+    draws = torch.Generator().manual_seed(0)
+    q, k, v = (torch.randn(1, 2, 12, 64, generator=draws).to(dtype) for _ in range(3))
+    q, k = q * 60, k * 60
+    with one_attention(CUDA):
+        found = scaled_dot_product_attention(q, k, v, is_causal=True)
+    exact = scaled_dot_product_attention(q.double(), k.double(), v.double(), is_causal=True)
+    error = (found.double() - exact).abs().max().item()
+    assert error <= 1.01 * torch.finfo(dtype).eps / 2 * v.abs().max().item() + 1e-4

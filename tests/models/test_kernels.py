@@ -1,0 +1,109 @@
+"""The published half is equal, byte for byte, whatever a processor's kernels add first.
+
+NumPy chooses loops, and its BLAS kernels, by the processor they meet; both can be told to take
+those of another. What is committed in `results/published` must not depend on that choice, nor on
+the last digits of what another Python or another C library computes.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tiny_checkpoints import contents
+
+OLDER_LOOPS = "X86_V4 AVX512_ICL AVX512_SPR"  # of numpy, for processors that have them
+SETTINGS = {
+    "haswell": {"OPENBLAS_CORETYPE": "Haswell"},
+    "zen": {"OPENBLAS_CORETYPE": "Zen", "NPY_DISABLE_CPU_FEATURES": OLDER_LOOPS},
+    "nehalem": {
+        "OPENBLAS_CORETYPE": "Nehalem",
+        "NPY_DISABLE_CPU_FEATURES": f"X86_V3 {OLDER_LOOPS}",
+    },
+    "two threads": {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"},
+}
+
+
+ANALYSE = """
+import sys
+from pathlib import Path
+out = Path(sys.argv[1])
+from layerwise.run.steps import analyse
+analyse.run("published", out / "statistics")
+"""
+# glibc 2.43 rounds these functions in another way than 2.36, and Python adds floats in another from
+# 3.12 on: here as if by one that rounds up, and by one that adds exactly.
+ELSEWHERE = f"""
+import builtins, math
+
+def up(function):
+    return lambda x: math.nextafter(function(x), math.inf)
+
+def added(values, /, start=0, plain=sum):
+    values = list(values)
+    exact = values and all(type(one) is float for one in values)
+    return start + math.fsum(values) if exact else plain(values, start)
+
+for name in ("acosh", "asinh", "atan", "atanh", "erf", "erfc"):
+    setattr(math, name, up(getattr(math, name)))
+builtins.sum = added
+{ANALYSE}
+"""
+# Of the many figures that one function draws, one for each question, two are enough.
+ALL = f"""{ANALYSE}
+from functools import partial
+from layerwise.present.figures import drawing, questions
+from layerwise.run.steps import draw, judge, page
+many = [curve.__name__ for curve in questions.CURVES[1:-1]]
+names = [name for name in drawing.FIGURES if name not in many]
+drawing.print_all = partial(drawing.print_all, names=names)
+judge.run("published", out / "statistics", out / "claims.json")
+draw.run("published", out / "statistics", out / "claims.json", out / "figures")
+page.run("published", out / "claims.json", out / "statistics", out / "figures", out / "page")
+"""
+
+
+def made(root: Path, out: Path, stages: str, **settings: str) -> dict[str, bytes]:
+    """What stages write in a process of their own; always at one place, which the page names."""
+    quiet = {"PYTHONWARNINGS": "ignore:.*NPY_DISABLE_CPU_FEATURES:ImportWarning"}
+    shutil.rmtree(out, ignore_errors=True)
+    subprocess.run(
+        [sys.executable, "-c", stages, out],
+        cwd=root,
+        env={**os.environ, "OMP_NUM_THREADS": "1", **quiet, **settings},
+        check=True,
+        capture_output=True,
+    )
+    return contents(out)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("kernels") / "out"
+
+
+@pytest.fixture(scope="module")
+def here(root: Path, place: Path) -> dict[str, bytes]:
+    return made(root, place, ALL)
+
+
+@pytest.mark.parametrize("kernels", SETTINGS)
+def test_what_is_published_does_not_depend_on_the_kernels(
+    kernels: str, here: dict[str, bytes], root: Path, place: Path
+) -> None:
+    """Statistics under all of them; verdicts, figures and page under the oldest too."""
+    stages = ALL if kernels == "nehalem" else ANALYSE
+    there = made(root, place, stages, **SETTINGS[kernels])
+    assert len(there) > 20
+    assert [name for name in there if there[name] != here[name]] == []
+
+
+def test_what_is_published_does_not_depend_on_the_python_or_its_library(
+    here: dict[str, bytes], root: Path, place: Path
+) -> None:
+    there = made(root, place, ELSEWHERE)
+    assert len(there) > 20
+    assert [name for name in there if there[name] != here[name]] == []

@@ -1,0 +1,368 @@
+"""A checkpoint is what its folder or the hub's commit holds, or is refused before it is built."""
+
+import json
+import os
+import pickle
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import huggingface_hub
+import numpy as np
+import pytest
+import safetensors.torch
+import torch
+
+from hostile import UNSEEN, is_unseen
+from layerwise.errors import LayerwiseError
+from layerwise.models import load as module
+from layerwise.models.checkpoint_config import check_declared
+from layerwise.models.checkpoint_folder import check_folder
+from layerwise.models.families import twin_of
+from layerwise.models.hub import fetch, look_up
+from layerwise.models.load import load_model, load_registered, require_accelerator
+from layerwise.models.projections import Weights
+from layerwise.models.registry import Model
+from layerwise.run import cli
+from layerwise.run.rehearsal.scratch import keep
+from tiny_checkpoints import twin_checkpoint, twin_folder, twinned_model
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
+Spoil = Callable[[Path], Any]
+
+
+@pytest.fixture
+def tiny() -> Path:
+    return twin_folder("gpt_neox")
+
+
+@pytest.fixture
+def copy(tiny: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(tiny, tmp_path / "folder" / "copy"))
+
+
+def registered(**changes: object) -> Model:
+    return twin_of(twinned_model()).model_copy(update=changes)
+
+
+# --- folders ------------------------------------------------------------------------------------
+
+
+def test_names_digest_and_dtype(tiny: Path, copy: Path) -> None:
+    one, two = load_model(tiny, device="cpu"), load_model(str(copy), "bfloat16", "cpu")
+    assert (one.name, one.display, one.family) == ("gpt_neox", "gpt_neox", "gpt_neox")
+    assert one.revision.startswith("sha256:")
+    assert one.revision == two.revision
+    assert {weight.dtype for weight in one.model.parameters()} == {torch.float32}
+    assert {weight.dtype for weight in two.model.parameters()} == {torch.bfloat16}
+    blob = bytearray((copy / WEIGHTS).read_bytes())
+    blob[-1] ^= 1
+    (copy / WEIGHTS).write_bytes(blob)
+    assert load_model(copy, device="cpu").revision != one.revision
+
+
+def gone(name: str) -> Spoil:
+    return lambda folder: (folder / name).unlink()
+
+
+def holds(name: str, content: bytes) -> Spoil:
+    return lambda folder: (folder / name).write_bytes(content)
+
+
+def says(name: str = "config.json", **changes: Any) -> Spoil:
+    """The same JSON file with some keys as given."""
+    return lambda folder: (folder / name).write_text(
+        json.dumps(json.loads((folder / name).read_text()) | changes)
+    )
+
+
+def leads_to(place: str) -> Spoil:
+    def spoil(folder: Path) -> None:
+        (folder / WEIGHTS).unlink()
+        (folder / WEIGHTS).symlink_to(place)
+
+    return spoil
+
+
+def in_shards(shard: object, **index: Any) -> Spoil:
+    """The weights in one shard, beside what else an index may name."""
+
+    def spoil(folder: Path) -> None:
+        whole = (folder / WEIGHTS).rename(folder / "a.safetensors")
+        for other in (folder / "pytorch_model.bin", folder.parent.parent / "x.safetensors"):
+            other.write_bytes(whole.read_bytes())
+        keys = ["gpt_neox.embed_in.weight", "embed_out.weight"]
+        document = {"metadata": {}, "weight_map": dict.fromkeys(keys, shard)} | index
+        (folder / INDEX).write_text(json.dumps(document))
+
+    return spoil
+
+
+def changed(change: Callable[[dict[str, torch.Tensor]], object]) -> Spoil:
+    """Other tensors in the file of weights."""
+
+    def spoil(folder: Path) -> None:
+        state = safetensors.torch.load_file(folder / WEIGHTS)
+        change(state)
+        safetensors.torch.save_file(state, folder / WEIGHTS)
+
+    return spoil
+
+
+NORM = "gpt_neox.final_layer_norm.bias"
+SHARD = r"a shard must be a \*\.safetensors file of the same folder, found .*; save the mod"
+NO_FILE = r"{} is missing or no file \(beside it: {}\); fetch the folder again"
+ODD_SHARDS = (
+    *("../../x.safetensors", "/etc/x.safetensors", "a\\b.safetensors", "pytorch_model.bin", ""),
+    *("a\nb.safetensors", "\x1b.safetensors", 7, None),
+)
+SPOILT: list[tuple[Spoil, str]] = [
+    (gone("config.json"), "has a config.json, this one has none; check the path"),
+    (gone("tokenizer.json"), "no tokenizer"),
+    (gone(WEIGHTS), NO_FILE.format(WEIGHTS, "none")),
+    (lambda f: (f / WEIGHTS).rename(f / "a.bin"), NO_FILE.format(WEIGHTS, "a.bin")),
+    (leads_to("/dev/null"), NO_FILE.format(WEIGHTS, "none")),
+    (leads_to("."), NO_FILE.format(WEIGHTS, "none")),
+    (leads_to("nothing"), NO_FILE.format(WEIGHTS, "none")),
+    (in_shards("model-2-of-2.safetensors"), r"model-2-of-2.safetensors is missing"),
+    *((in_shards(shard), SHARD) for shard in ODD_SHARDS),
+    (in_shards("", weight_map=[]), "names the file of every weight in `weight_map`, this one has"),
+    (in_shards("", weight_map={}), "names the file of every weight in `weight_map`, this one has"),
+    (holds(INDEX, b"[]"), ""),  # the whole file is there: nobody asks the index
+    (holds(WEIGHTS, b"version https://example/spec\n"), "not a safetensors file .*pointer to a f"),
+    (holds(WEIGHTS, b"\x80" * 100), "not a safetensors file .*; it may be cut off"),
+    (holds(WEIGHTS, pickle.dumps(7)), "not a safetensors file"),
+    (
+        changed(lambda state: state.update({"embed_out.weight": torch.zeros(9).char()})),
+        "embed_out.weight must be one of F64, F32, F16, BF16, found I8; weights are measure",
+    ),
+    (says(model_type="mamba"), "no known layout for the architecture 'mamba'; supported: apertus"),
+    (says(quantization_config={"bits": 4}), "has 'quantization_config' .*not quantised; use the"),
+    (says(attn_implementation="sdpa"), "kernel of attention is chosen here"),
+    (says(transformers_weights="a.bin"), r"weights come from model\.safetensors or the shards"),
+    (says(num_hidden_layers=4), "it declares 4 layers, the safetensors files hold weights of 3;"),
+    (says(hidden_size=32), r"it declares .* as \[\d+, 32\], model.safetensors holds .*; save"),
+    (
+        changed(lambda state: state.pop(NORM)),
+        f"it declares {NORM}, .* hold no weight for it .1 such parameters.; save config and",
+    ),
+    (
+        changed(lambda state: state.update(x=state.pop(NORM))),
+        "x in model.safetensors has no place in it .1 such tensors.; save config",
+    ),
+    (says(rope_parameters=7), "transformers does not take it .*; correct it"),
+    (says("tokenizer.json", model=None), "the tokenizer cannot be loaded .*; save it again"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "message"), SPOILT)
+def test_a_spoilt_folder_is_refused(
+    copy: Path, spoil: Spoil, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In words that no terminal takes for its own, and no pickle is read."""
+    monkeypatch.setattr(torch, "load", None)
+    spoil(copy)
+    if not message:
+        assert load_model(copy, device="cpu").n_layers == 3
+        return
+    with pytest.raises(LayerwiseError, match=message) as raised:
+        load_model(copy, device="cpu")
+    assert not any(map(is_unseen, str(raised.value)))
+
+
+@pytest.mark.parametrize("name", [*UNSEEN.values(), os.fsdecode(b"a\xff")], ids=ascii)
+def test_a_folder_has_a_printable_name(copy: Path, name: str) -> None:
+    """Results call the model by it."""
+    if name in (UNSEEN["NUL"], UNSEEN["half a pair"]):
+        return  # no file system has such a name
+    with pytest.raises(LayerwiseError, match="the folder of a checkpoint: a name must be printab"):
+        check_folder(copy.rename(copy.with_name(name)))
+
+
+def test_folder_dtype_and_revision_refused(tiny: Path, tmp_path: Path) -> None:
+    with pytest.raises(LayerwiseError, match="no such checkpoint folder"):
+        check_folder(tmp_path / "none")
+    with pytest.raises(LayerwiseError, match=r"dtype must be one of .*found 'int4'"):
+        load_model(tiny, "int4")
+    with pytest.raises(LayerwiseError, match="is a local folder and has no revision, found 'v1'"):
+        load_model(tiny, revision="v1")
+
+
+def test_links_and_shards_are_followed(tiny: Path, copy: Path, tmp_path: Path) -> None:
+    """The hub's own cache is made of links."""
+    in_shards("a.safetensors")(copy)
+    (copy / "a.safetensors").rename(tmp_path / "elsewhere")
+    (copy / "a.safetensors").symlink_to(tmp_path / "elsewhere")
+    loaded, whole = load_model(copy), load_model(tiny)
+    for one, two in zip(loaded.model.parameters(), whole.model.parameters(), strict=True):
+        assert torch.equal(one, two)
+
+
+def test_code_of_the_checkpoint_is_never_run(copy: Path) -> None:
+    """An unknown architecture with code of its own is refused, a known one needs none of it."""
+    remote = 'from pathlib import Path; Path(__file__).with_name("ran").touch()'
+    (copy / "theirs.py").write_text(remote)
+    says(auto_map={"AutoConfig": "theirs.A", "AutoModelForCausalLM": "theirs.B"})(copy)
+    assert load_model(copy, device="cpu").family == "gpt_neox"
+    says(model_type="theirs")(copy)
+    with pytest.raises(LayerwiseError, match=r"code of its own .*theirs\.B.*, which is never run;"):
+        load_model(copy, device="cpu")
+    assert not (copy / "ran").exists()
+
+
+def test_bos_is_told_from_a_word() -> None:
+    """A tokenizer that adds something else at the end does not add a BOS."""
+
+    def tokenizer(text: str, add_special_tokens: bool = True) -> SimpleNamespace:
+        return SimpleNamespace(input_ids=[7, 0] if add_special_tokens else [7])
+
+    tokenizer.bos_token_id = 0
+    assert not replace(twin_checkpoint("gpt_neox"), tokenizer=tokenizer).declaration.adds_bos
+
+
+# --- devices ------------------------------------------------------------------------------------
+
+
+def test_too_little_memory(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A byte less than parameters and buffers take."""
+    model = load_model(tiny, device="cpu").model
+    stored = sum(one.nbytes for one in (*model.parameters(), *model.buffers()))
+    monkeypatch.setattr(module, "free_bytes", lambda device: stored // 2 + 100)
+    load_model(tiny, "bfloat16", "cpu")
+    monkeypatch.setattr(module, "free_bytes", lambda device: stored - 1)
+    with pytest.raises(LayerwiseError, match=r"float32 needs 0.\d+ MiB on cpu, .* are there; us"):
+        load_model(tiny, device="cpu")
+
+
+def test_devices_refused(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    require_accelerator("cpu")
+    for device in (None, "auto", "cuda", "cuda:1"):
+        with pytest.raises(LayerwiseError, match="need a CUDA device and none was found"):
+            require_accelerator(device)
+    with pytest.raises(LayerwiseError, match=r"^cuda and auto need .* none was found; take cpu"):
+        load_model(tiny, device="cuda")
+    place = {"RANK": "0", "LOCAL_RANK": "0", "MASTER_ADDR": "here", "MASTER_PORT": "1"}
+    for name, value in {**place, "WORLD_SIZE": "4"}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(LayerwiseError, match=r"'auto' .* needs one process, found 4"):
+        load_model(tiny, device="auto")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    require_accelerator(None)
+    for n, there in ((1, "cuda:0 alone"), (2, "cuda:0 to cuda:1")):
+        monkeypatch.setattr(torch.cuda, "device_count", lambda n=n: n)
+        require_accelerator(f"cuda:{n - 1}")
+        with pytest.raises(LayerwiseError, match=rf"^cuda:{n} is not there: torch sees {there}; "):
+            require_accelerator(f"cuda:{n}")
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    monkeypatch.delenv("WORLD_SIZE")
+    with pytest.raises(LayerwiseError, match=r"^cuda:3 is not there"):
+        load_model(tiny)
+    assert module.default_device() == "cuda:3"
+
+
+# --- the registry and the hub -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("key", "wanted", "there"),
+    [("n_layers", 4, 3), ("head_size", 8, 4), ("kv_heads", 2, 4), ("adds_bos", True, False)],
+)
+def test_declared_shape_refused(key: str, wanted: object, there: object) -> None:
+    shape = registered().shape.model_copy(update={key: wanted})
+    with pytest.raises(LayerwiseError, match=f"declared {key} {wanted}, .* has {there}; correct"):
+        check_declared(
+            registered(shape=shape), twin_checkpoint("gpt_neox").model.config, adds_bos=False
+        )
+
+
+def test_registered_refused() -> None:
+    with pytest.raises(LayerwiseError, match=r"declared family gpt2, .* has gpt_neox"):
+        check_declared(registered(family="gpt2"), twin_checkpoint("gpt_neox").model.config)
+    with pytest.raises(LayerwiseError, match="no revision is recorded for org/small-gpt-neox"):
+        load_registered(registered(revision=None), "float32")
+
+
+@pytest.fixture
+def hub_cache(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache filled by commit: blobs, a snapshot of links, no refs/main; and no network."""
+    home = tmp_path / "hub" / "models--org--tiny"
+    keep(Path(shutil.copytree(tiny, home / "built")), home, COMMIT)
+    (home / "refs" / "main").unlink()
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    return tmp_path / "hub"
+
+
+def test_hub_offline_by_commit(hub_cache: Path, tiny: Path) -> None:
+    loaded = load_model("org/tiny", "float32", "cpu", revision=COMMIT)
+    assert (loaded.name, loaded.display, loaded.revision) == ("org/tiny", "tiny", COMMIT)
+    local = load_model(tiny, device="cpu")
+    for one, two in zip(loaded.model.parameters(), local.model.parameters(), strict=True):
+        assert torch.equal(one, two)
+    with pytest.raises(LayerwiseError, match="org/tiny at main is not in the local cache, and HF"):
+        load_model("org/tiny", device="cpu")
+
+
+def test_a_dry_run_takes_what_is_whole_in_the_cache(
+    hub_cache: Path, root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a commit or a branch, without the network."""
+    pairs = root / "examples" / "pairs.json"
+    dry = ["analyze", "--dry-run", "--model=org/tiny", f"--pairs={pairs}", "--out=out"]
+    assert cli.main([*dry, f"--revision={COMMIT}"]) == 0
+    assert "model    org/tiny: gpt_neox, 3 blocks, hidden size 16" in capsys.readouterr().out
+    for odd, message in (("main", f"org/tiny at main {ABSENT}"), ("../x", REVISION)):
+        assert cli.main([*dry, f"--revision={odd}"]) == 2
+        assert message.replace("/name", "/tiny") in capsys.readouterr().err
+
+
+def test_a_control_is_the_model_before_training(hub_cache: Path) -> None:
+    """Its shape, dtype and tokenizer; weights that are drawn, by number the same each time."""
+    model = registered(hub="org/tiny", revision=COMMIT)
+    trained, *controls = (
+        load_registered(model, "float16", device=device, draw=draw)
+        for device, draw in (("cpu", None), ("cpu", 0), ("auto", 0), ("cpu", 1))
+    )
+    matrices = [Weights.of(one).matrix(1, "W_O", "correct") for one in (trained, *controls)]
+    assert matrices[0].shape == matrices[1].shape
+    assert not np.isclose(matrices[0], matrices[1]).any(axis=1).all()
+    assert np.array_equal(matrices[1], matrices[2])
+    assert not np.isclose(matrices[1], matrices[3]).any(axis=1).all()
+    assert Weights.of(controls[0]).unembedding().shape == trained.head.weight.shape
+    for control in controls:
+        assert (control.display, control.has_random_weights) == ("Small", True)
+        assert control.model.dtype == torch.float16
+        assert control.tokenizer("a text").input_ids == trained.tokenizer("a text").input_ids
+
+
+REVISION = "org/name: a revision is a commit, tag or branch"
+ABSENT = "is not in the local cache, and HF_HUB_OFFLINE"
+
+
+NAME = "not a model id `organisation/name`"
+
+
+@pytest.mark.parametrize(
+    ("name", "revision", "message"),
+    [
+        *((odd, COMMIT, NAME) for odd in ("../x", "a/..", "../..", "/etc", "a/b/c")),
+        *((odd, COMMIT, NAME) for odd in ("a\nb", "a/b--c", "~/x")),
+        *(("org/name", odd, REVISION) for odd in ("../../x", "/etc/hostname", "refs/../../x")),
+        *(("org/name", odd, REVISION) for odd in ("a\\b", "a b", "a\nb", "", "a//b", ".")),
+        *(("org/name", fine, ABSENT) for fine in ("main", "refs/pr/7", "v1.0+b_2-c", COMMIT)),
+    ],
+)
+def test_a_model_id_and_a_revision_are_no_paths(
+    hub_cache: Path, name: str, revision: str, message: str
+) -> None:
+    """The hub's client joins them to the path of the cache; what is none gets to the cache."""
+    before = sorted(hub_cache.iterdir())
+    for ask in (fetch, lambda *of: look_up(registered(hub=of[0], revision=of[1]))):
+        with pytest.raises(LayerwiseError, match=message):
+            ask(name, revision)
+    assert sorted(hub_cache.iterdir()) == before

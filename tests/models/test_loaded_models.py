@@ -1,0 +1,258 @@
+"""A model in memory: it is measured as it is now, in our arithmetic, and given back whole."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+
+import layerwise
+from layerwise import LayerwiseError, Result
+from layerwise.files import read_json
+from layerwise.models.hidden_states import extract
+from layerwise.models.load import from_memory
+from layerwise.models.store import BEFORE_NORM
+from tiny_checkpoints import EXAMPLE, TEXTS, twin_folder
+
+FEW = {"pairs": EXAMPLE["pairs"], "without": ["spectral"]}
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    return transformers.AutoTokenizer.from_pretrained(twin_folder("llama"))
+
+
+@pytest.fixture
+def model() -> Any:
+    return transformers.AutoModelForCausalLM.from_pretrained(twin_folder("llama"))
+
+
+def curve(result: Result) -> Any:
+    """The numbers of every layer."""
+    return result.documents["layers"]["strategies"]
+
+
+class Adapter(torch.nn.Module):
+    """A low-rank term beside a projection, which can be switched off."""
+
+    def __init__(self, base: torch.nn.Module) -> None:
+        super().__init__()
+        self.base, self.enabled = base, True
+        generator = torch.Generator().manual_seed(0)
+        self.down = torch.nn.Parameter(torch.randn((4, base.in_features), generator=generator))
+        self.up = torch.nn.Parameter(torch.randn((base.out_features, 4), generator=generator))
+
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+        out: torch.Tensor = self.base(hidden)
+        return out + hidden @ self.down.T @ self.up.T if self.enabled else out
+
+
+def adapt(model: Any) -> None:
+    attention = model.model.layers[0].self_attn
+    attention.v_proj = Adapter(attention.v_proj)
+
+
+def steer(model: Any) -> None:
+    model.model.layers[0].register_forward_hook(lambda block, given, out: out + 1.0)
+
+
+def turn_rotary_buffer(model: Any) -> None:
+    model.model.rotary_emb.inv_freq *= 3
+
+
+def turn_rotary_base(model: Any) -> None:
+    rotary = model.model.rotary_emb
+    model.config.rope_parameters["rope_theta"] = 50.0
+    model.model.rotary_emb = type(rotary)(model.config)
+
+
+def widen_norms(model: Any) -> None:
+    for module in model.modules():
+        if hasattr(module, "variance_epsilon"):
+            module.variance_epsilon = 0.5
+
+
+def switch_adapter_off(model: Any) -> None:
+    model.model.layers[0].self_attn.v_proj.enabled = False
+
+
+def patch_method(model: Any) -> None:
+    mlp = model.model.layers[0].mlp
+    forward = mlp.forward
+    mlp.forward = lambda hidden: 3 * forward(hidden)
+
+
+@pytest.mark.parametrize(
+    ("prepare", "change"),
+    [
+        (None, steer),
+        (None, turn_rotary_buffer),
+        (None, turn_rotary_base),
+        (None, widen_norms),
+        (None, patch_method),
+        (adapt, switch_adapter_off),
+    ],
+)
+def test_a_changed_model_is_measured_anew_in_the_same_folder(
+    model: Any,
+    tokenizer: Any,
+    tmp_path: Path,
+    prepare: Callable[[Any], None] | None,
+    change: Callable[[Any], None],
+) -> None:
+    """None of these changes is part of the weights that a digest could cover."""
+
+    def states(folder: str) -> list[torch.Tensor]:
+        extracted = extract(from_memory(model, tokenizer), TEXTS, (), tmp_path / folder)
+        return [torch.from_numpy(extracted.pooled(layer)) for layer in (1, 2, 3)]
+
+    if prepare is not None:
+        prepare(model)
+    before = states("same")
+    change(model)
+    after, elsewhere = states("same"), states("other")
+    assert all(map(torch.equal, after, elsewhere))
+    assert not any(map(torch.equal, after, before))
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_steered_model_replaces_the_results_of_the_plain_one(
+    model: Any, tokenizer: Any, tmp_path: Path
+) -> None:
+    plain = layerwise.analyze(model, **FEW, tokenizer=tokenizer, out=tmp_path)
+    steer(model)
+    steered = layerwise.analyze(model, **FEW, tokenizer=tokenizer, out=tmp_path)
+    assert curve(steered) != curve(plain)
+    assert read_json(tmp_path / "layers.json")["strategies"] == curve(steered)
+
+
+# --- whatever the caller's program chose --------------------------------------------------------
+
+
+@contextlib.contextmanager
+def default_dtype() -> Iterator[None]:
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+CHOSEN = {
+    "autocast": lambda: torch.autocast("cpu", dtype=torch.bfloat16),
+    "default dtype": default_dtype,
+    "default device": lambda: torch.device("meta"),
+    "inference mode": torch.inference_mode,
+    "no grad": torch.no_grad,
+}
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("chosen", CHOSEN)
+@pytest.mark.parametrize("is_loaded", [True, False], ids=["loaded", "folder"])
+def test_the_callers_torch_changes_no_number_and_is_given_back(
+    model: Any, tokenizer: Any, chosen: str, is_loaded: bool
+) -> None:
+    given: dict[str, Any] = {"model": model, "tokenizer": tokenizer}
+    if not is_loaded:
+        given = {"model": twin_folder("llama")}
+    plain = layerwise.analyze(**given, pairs=EXAMPLE["pairs"])
+    model.train()
+    model.model.layers[1].eval()  # as of one who trains only some blocks
+    training = [module.training for module in model.modules()]
+    with CHOSEN[chosen]():
+        state = caller_state()
+        found = layerwise.analyze(**given, pairs=EXAMPLE["pairs"])
+        assert caller_state() == state
+    assert found.documents == plain.documents
+    assert [module.training for module in model.modules()] == training
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_callers_default_dtype_changes_no_noise() -> None:
+    """Of replicates, whose weights are disturbed as well: the files of the twin are in float32."""
+    given = {"model": twin_folder("llama"), **FEW, "dtype": "bfloat16", "replicates": 2}
+    plain = layerwise.analyze(**given)
+    with default_dtype():
+        found = layerwise.analyze(**given)
+    assert found.documents["replicates"] == plain.documents["replicates"]
+
+
+def test_the_callers_state_is_given_back_after_an_error(model: Any, tokenizer: Any) -> None:
+    model.train()
+    model.model.layers[1].mlp.forward = lambda hidden: hidden * float("nan")
+    with CHOSEN["autocast"](), pytest.raises(LayerwiseError, match="not finite"):
+        layerwise.analyze(model, **FEW, tokenizer=tokenizer)
+    assert all(module.training for module in model.modules())
+    assert not torch.is_autocast_enabled("cpu")
+
+
+def caller_state() -> list[Any]:
+    enabled = torch.is_autocast_enabled("cpu"), torch.is_grad_enabled()
+    return [*enabled, torch.get_default_dtype(), torch.get_default_device()]
+
+
+# --- models that are not what they seem ---------------------------------------------------------
+
+
+def quantize(model: Any) -> Any:
+    return torch.ao.quantization.quantize_dynamic(model, {torch.nn.Linear}, dtype=torch.qint8)
+
+
+def take_a_block_out(model: Any) -> Any:
+    del model.model.layers[1]
+    return model
+
+
+def declare_a_block_less(model: Any) -> Any:
+    model.config.num_hidden_layers -= 1
+    return model
+
+
+def hook_the_whole(model: Any) -> Any:
+    def push(whole: Any, given: Any, out: Any) -> Any:
+        out.logits = 2 * out.logits
+        return out
+
+    model.register_forward_hook(push)
+    return model
+
+
+@pytest.mark.filterwarnings("ignore:torch:UserWarning", "ignore::DeprecationWarning")
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (quantize, "must be a tensor, found .*quantised"),
+        (take_a_block_out, "the 3 blocks that its config declares, found 2"),
+        (declare_a_block_less, "the 2 blocks that its config declares, found 3"),
+        (hook_the_whole, "the logits that its base model and output embeddings give"),
+    ],
+)
+def test_a_model_that_is_more_or_less_than_its_parts_is_refused(
+    model: Any, tokenizer: Any, tmp_path: Path, change: Callable[[Any], Any], said: str
+) -> None:
+    with pytest.raises(LayerwiseError, match=said):
+        layerwise.analyze(change(model), **FEW, tokenizer=tokenizer, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_block_taken_out_and_declared_so_is_a_model(
+    model: Any, tokenizer: Any, tmp_path: Path
+) -> None:
+    """The layers below it are those of the whole model."""
+    whole = extract(from_memory(model, tokenizer), TEXTS, (), tmp_path / "whole")
+    del model.model.layers[2]
+    model.config.num_hidden_layers = 2
+    cut = extract(from_memory(model, tokenizer), TEXTS, (), tmp_path / "cut")
+    assert cut.n_layers == 2
+    for layer, same in ((1, 1), (BEFORE_NORM, 2)):
+        assert (cut.pooled(layer) == whole.pooled(same)).all()
+
+
+@pytest.mark.parametrize("tokenizer", [lambda text: [1, 2], None])
+def test_what_is_no_tokenizer_is_refused(model: Any, tokenizer: Any) -> None:
+    with pytest.raises(LayerwiseError, match="tokenizer of transformers beside it, found"):
+        layerwise.analyze(model, **FEW, tokenizer=tokenizer)

@@ -1,0 +1,142 @@
+"""Noise of the size of rounding: its law, where it is put, and that nothing of it stays."""
+
+import numpy as np
+import pytest
+import torch
+
+from layerwise.models.forward import forward
+from layerwise.models.load import Checkpoint, load_model
+from layerwise.models.replicates import disturbed
+from layerwise.models.rounding import Rounding, moved, rounds
+from tiny_checkpoints import TWIN_FAMILIES, twin_folder
+
+SIXTEEN = {"float16": torch.float16, "bfloat16": torch.bfloat16}
+TOKENS = torch.tensor([[3, 9, 4, 17, 8]])
+
+
+def in_16_bits(family: str = "gpt_neox", dtype: str = "float16") -> Checkpoint:
+    """A twin, stored in float32, loaded anew: a test may look into its weights."""
+    return load_model(twin_folder(family), dtype, "cpu")
+
+
+def states(checkpoint: Checkpoint) -> dict[object, torch.Tensor]:
+    found: dict[object, torch.Tensor] = {}
+    with torch.inference_mode():
+        forward(checkpoint, TOKENS, lambda layer, hidden: found.update({layer: hidden.clone()}))
+    return found
+
+
+# --- the law of one number ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", SIXTEEN)
+def test_a_rounding_error_is_replayed_with_its_variance(dtype: str) -> None:
+    """Against theory and real roundings: uniform over a step, a twelfth of its square."""
+    torch.manual_seed(0)
+    wide = 2 ** torch.empty(200_000).uniform_(-3, 3) * torch.tensor([-1.0, 1.0]).repeat(100_000)
+    numbers = wide.to(SIXTEEN[dtype])
+    step = (numbers.view(torch.int16) + 1).view(SIXTEEN[dtype]).float() - numbers.float()
+    noise = (moved(numbers, torch.rand(numbers.shape)).float() - numbers.float()) / step
+    rounding = (numbers.float() - wide) / step
+    # a step towards zero from a power of two is half as wide
+    assert set(noise.unique().tolist()) <= {-1.0, -0.5, 0.0, 1.0}
+    assert float(noise.var()) == pytest.approx(1 / 12, rel=0.05)
+    assert float(rounding.var()) == pytest.approx(float(noise.var()), rel=0.05)
+    assert abs(float(noise.mean())) < 0.005  # away from zero as often as towards it
+
+
+@pytest.mark.parametrize("dtype", SIXTEEN)
+def test_zero_and_what_has_no_neighbour_stay_degenerate(dtype: str) -> None:
+    largest = torch.finfo(SIXTEEN[dtype]).max
+    odd = torch.tensor([0.0, -0.0, largest, -largest, float("inf")], dtype=SIXTEEN[dtype])
+    for drawn in (0.0, 0.5, 0.999):
+        found = moved(odd, torch.full(odd.shape, drawn))
+        assert torch.equal(found[[0, 1, 4]], odd[[0, 1, 4]])
+        assert torch.isfinite(found[2:4]).all()
+
+
+def test_what_is_kept_in_float32_does_not_move() -> None:
+    wide = torch.randn(50)
+    assert torch.equal(Rounding(0)(wide), wide)
+    assert not rounds("float32")
+    assert all(map(rounds, SIXTEEN))
+
+
+# --- a replicate of a model ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", TWIN_FAMILIES)
+def test_every_layer_moves_by_what_16_bits_do_to_it(family: str) -> None:
+    """Between a tenth of the difference to float32 and ten times that, at every layer."""
+    exact = states(load_model(twin_folder(family), "float32", "cpu"))
+    checkpoint = in_16_bits(family)
+    as_it_is = states(checkpoint)
+    with disturbed(checkpoint, 0) as replicate:
+        noisy = states(replicate)
+    for layer, hidden in as_it_is.items():
+        off = float((hidden.float() - exact[layer]).norm())
+        by_noise = float((noisy[layer].float() - hidden.float()).norm())
+        assert off / 10 < by_noise < 10 * off, layer
+
+
+def test_a_replicate_depends_on_its_seed_and_text_alone() -> None:
+    """Not on the passes before it: a killed run goes on with the same noise."""
+    checkpoint = in_16_bits()
+    with disturbed(checkpoint, 3) as replicate:
+        first = states(replicate)
+        with torch.inference_mode():
+            forward(replicate, TOKENS[:, :3], lambda layer, hidden: None)
+        again = states(replicate)
+    with disturbed(checkpoint, 4) as other:
+        another = states(other)
+    for layer, hidden in first.items():
+        assert torch.equal(hidden, again[layer])
+    assert not torch.equal(first[2], another[2])
+
+
+def test_two_passes_of_a_replicate_carry_different_noise() -> None:
+    """The same states, as passes over two texts: equal noise would cancel in every difference."""
+    noise, ones = Rounding(3), torch.ones(4000, dtype=torch.float16)
+    drawn = []
+    for tokens in ([[5, 6]], [[5, 7]], [[5, 6]]):
+        noise.begin(None, (), {"input_ids": torch.tensor(tokens)})
+        drawn.append([noise(ones) - 1 for _ in range(2)])
+    (first, second), (other, _), (repeated, _) = drawn
+    assert torch.equal(first, repeated)
+    for different in (second, other):
+        moved_together = ((first != 0) & (first == different)).float().mean()
+        assert 0 < moved_together < 2 * (1 / 12) ** 2  # as often as chance has it, half of them
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_afterwards_the_model_is_as_it_was(fails: bool) -> None:
+    """Its weights were stored in float32 and rounded by loading, so they move too: and go back."""
+    checkpoint = in_16_bits("llama")
+    weights = {name: one.clone() for name, one in checkpoint.model.state_dict().items()}
+    before = states(checkpoint)
+    try:
+        with disturbed(checkpoint, 0) as replicate:
+            inside = replicate.model.state_dict()
+            changed = [name for name in weights if not torch.equal(weights[name], inside[name])]
+            assert len(changed) > len(weights) / 2
+            if fails:
+                raise RuntimeError
+    except RuntimeError:
+        assert fails
+    for name, one in checkpoint.model.state_dict().items():
+        assert torch.equal(one, weights[name]), name
+    after = states(checkpoint)
+    assert all(torch.equal(after[layer], before[layer]) for layer in before)
+    assert not any(module._forward_hooks for module in checkpoint.model.modules())
+
+
+def test_weights_that_the_file_holds_exactly_do_not_move(tmp_path) -> None:
+    saved = in_16_bits("llama")
+    saved.model.save_pretrained(tmp_path / "half")
+    saved.tokenizer.save_pretrained(tmp_path / "half")
+    checkpoint = load_model(tmp_path / "half", "float16", "cpu")
+    weights = {name: one.clone() for name, one in checkpoint.model.state_dict().items()}
+    with disturbed(checkpoint, 0) as replicate:
+        inside = replicate.model.state_dict()
+        assert all(torch.equal(weights[name], inside[name]) for name in weights)
+        assert np.isfinite(states(replicate)[1].float().numpy()).all()

@@ -1,0 +1,202 @@
+"""The tensors of a checkpoint are all of the declared model, and nothing else is stored."""
+
+import json
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import safetensors.torch
+import torch
+import transformers
+import yaml
+
+from layerwise.errors import LayerwiseError
+from layerwise.models.checkpoint_folder import Announced, Stored, stored_tensors
+from layerwise.models.checkpoint_weights import check_tensors
+from layerwise.models.load import load_model, load_shapes
+from tiny_checkpoints import TWIN_FAMILIES, twin_folder
+
+HERE = Path(__file__).parents[1]
+NAMES = yaml.safe_load((HERE / "real_tensors.yaml").read_text())
+CONFIGS = yaml.safe_load((HERE / "real_configs.yaml").read_text())
+REGISTERED = [config for config in CONFIGS["models"] if "slug" in config]
+N_BLOCKS = 2  # which stand for all: the names of every block are alike
+WEIGHTS = "model.safetensors"
+QUERY = "model.layers.0.self_attn.q_proj"
+Tensors = dict[str, torch.Tensor]
+Change = Callable[[Tensors], object]
+
+
+@pytest.fixture
+def llama(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(twin_folder("llama"), tmp_path / "llama"))
+
+
+def rewrite(folder: Path, change: Change) -> None:
+    tensors = safetensors.torch.load_file(folder / WEIGHTS)
+    change(tensors)
+    safetensors.torch.save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
+
+
+def add(**shapes: tuple[int, ...]) -> Callable[[Path], None]:
+    """More tensors in every block, by what follows `self_attn.`; `__` stands for a dot."""
+
+    def spoil(folder: Path) -> None:
+        more = {
+            f"model.layers.{block}.self_attn.{name.replace('__', '.')}": torch.ones(shape)
+            for block in range(3)
+            for name, shape in shapes.items()
+        }
+        rewrite(folder, lambda tensors: tensors.update(more))
+
+    return spoil
+
+
+def store_in_two_shards(folder: Path) -> None:
+    tensors = safetensors.torch.load_file(folder / WEIGHTS)
+    (folder / WEIGHTS).rename(folder / "a.safetensors")
+    other = {f"{QUERY}.weight": tensors[f"{QUERY}.weight"] * 2}
+    safetensors.torch.save_file(other, folder / "b.safetensors", metadata={"format": "pt"})
+    names = dict.fromkeys(tensors, "a.safetensors") | {"model.norm.weight": "b.safetensors"}
+    (folder / f"{WEIGHTS}.index.json").write_text(json.dumps({"weight_map": names}))
+
+
+def store_without_prefix(folder: Path) -> None:
+    def double(tensors: Tensors) -> None:
+        tensors[f"{QUERY}.weight".removeprefix("model.")] = tensors[f"{QUERY}.weight"] * 2
+
+    rewrite(folder, double)
+
+
+def put_adapter_beside(folder: Path) -> None:
+    (folder / "adapter_config.json").write_text('{"peft_type": "LORA"}')
+    safetensors.torch.save_file({"a": torch.ones(1)}, folder / "adapter_model.safetensors")
+
+
+CASES = {
+    "biases": add(q_proj__bias=(16,), k_proj__bias=(8,)),
+    "norms": add(q_norm__weight=(4,), k_norm__weight=(4,)),
+    "adapter unmerged": add(q_proj__lora_A__weight=(2, 16), q_proj__lora_B__weight=(16, 2)),
+    "scales": add(q_proj__weight_scale=(1,)),
+    "adapter beside": put_adapter_beside,
+    "two shards": store_in_two_shards,
+    "two prefixes": store_without_prefix,
+}
+
+
+@pytest.mark.parametrize("spoil", CASES.values(), ids=CASES)
+def test_run_and_dry_run_refuse_what_is_not_the_declared_model(
+    llama: Path, spoil: Callable[[Path], None]
+) -> None:
+    load_shapes(llama, device="cpu")
+    spoil(llama)
+    with pytest.raises(LayerwiseError) as dry:
+        load_shapes(llama, device="cpu")
+    with pytest.raises(LayerwiseError) as wet:
+        load_model(llama, device="cpu")
+    assert str(dry.value) == str(wet.value)
+
+
+def declared(config: dict[str, Any]) -> Any:
+    """The model of a public configuration, two blocks of it, as shapes."""
+    document = CONFIGS["of"].get(config.get("as"), {}) | config
+    said = {k: v for k, v in document.items() if k not in ("as", "slug", "auto_map", "model_type")}
+    for key in ("num_hidden_layers", "n_layer", "num_layers"):
+        said |= {key: N_BLOCKS} if key in said else {}
+    if "attention_types" in said:
+        said["attention_types"] = [[["global", "local"], 1]]
+    built = transformers.AutoConfig.for_model(document["model_type"], **said)
+    with torch.device("meta"):
+        return transformers.AutoModelForCausalLM.from_config(built)
+
+
+def names_of(layout: dict[str, Any], *, leftovers: bool) -> Iterator[str]:
+    inside = layout["block"] + (layout.get("leftovers", []) if leftovers else [])
+    blocks = [f"{layout['prefix']}.{block}.{name}" for block in range(N_BLOCKS) for name in inside]
+    for name in (*layout["outside"], *blocks):
+        if name.endswith("+"):
+            yield from (f"{name[:-1]}.weight", f"{name[:-1]}.bias")
+        else:
+            yield name
+
+
+@pytest.mark.parametrize("config", REGISTERED, ids=lambda config: config["slug"])
+def test_the_names_of_published_checkpoints_pass(config: dict[str, Any]) -> None:
+    """With the buffers of older files and without them."""
+    model = declared(config)
+    layout = NAMES.get(config["slug"]) or NAMES[model.config.model_type]
+    plain, older = (
+        [Announced(Path(WEIGHTS), name) for name in names_of(layout, leftovers=leftovers)]
+        for leftovers in (False, True)
+    )
+    check_tensors(Path(), model, plain)
+    check_tensors(Path(), model, older)
+    with pytest.raises(LayerwiseError, match="hold no weight for it"):
+        check_tensors(Path(), model, plain[:-1])
+
+
+@pytest.mark.parametrize("family", [*TWIN_FAMILIES, "gemma3_text"])
+def test_a_tensor_more_or_twice_is_refused(family: str) -> None:
+    """Any tensor, in the same file or in another shard, with the prefix or without it."""
+    if family == "gemma3_text":
+        sizes = {"vocab_size": 64, "hidden_size": 16, "intermediate_size": 32, "head_dim": 4}
+        sizes |= {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 1}
+        config = transformers.AutoConfig.for_model(family, **sizes)
+        tensors = None
+    else:
+        config = transformers.AutoConfig.from_pretrained(twin_folder(family))
+        tensors = stored_tensors(twin_folder(family))
+    with torch.device("meta"):
+        model = transformers.AutoModelForCausalLM.from_config(config)
+    tensors = tensors or [
+        Stored(Path(WEIGHTS), name, tuple(weight.shape))
+        for name, weight in model.named_parameters()
+    ]
+    check_tensors(Path(), model, tensors)
+    prefix = f"{model.base_model_prefix}."
+    for tensor in random.Random(family).sample(tensors, 8):
+        module = tensor.key.rpartition(".")[0]
+        more = [
+            tensor._replace(file=Path("b.safetensors")),
+            *(tensor._replace(key=f"{module}.{end}") for end in ("lora_A", "weight_scale", "x")),
+        ]
+        if tensor.key.startswith(prefix):
+            more.append(tensor._replace(key=tensor.key.removeprefix(prefix)))
+        for extra in more:
+            with pytest.raises(LayerwiseError, match=r"has no place in it|twice"):
+                check_tensors(Path(), model, [*tensors, extra])
+
+
+LEFTOVERS = {
+    "gpt_neox": {"attention.bias": (1, 1, 9, 9), "attention.rotary_emb.inv_freq": (2,)},
+    "gpt_neo": {"attn.attention.bias": (1, 1, 9, 9), "attn.attention.masked_bias": ()},
+    "gpt2": {"attn.bias": (1, 1, 9, 9), "attn.masked_bias": ()},
+    "llama": {"self_attn.rotary_emb.inv_freq": (2,), "self_attn.position_ids": (1, 9)},
+}
+
+
+@pytest.mark.parametrize("family", LEFTOVERS)
+def test_buffers_of_older_checkpoints_pass(family: str, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(twin_folder(family), tmp_path / family))
+
+    def leave(tensors: Tensors) -> None:
+        numbered = next(name for name in tensors if ".0." in name)
+        block = numbered.partition(".0.")[0]
+        for end, shape in LEFTOVERS[family].items():
+            tensors[f"{block}.0.{end}"] = torch.ones(shape)
+
+    rewrite(folder, leave)
+    load_shapes(folder, device="cpu")
+    load_model(folder, device="cpu")
+
+
+def test_a_bias_is_a_mask_by_its_axes_alone() -> None:
+    model = declared(next(config for config in REGISTERED if config["slug"] == "gpt2"))
+    names = names_of(NAMES["gpt2"], leftovers=False)
+    tensors = [Announced(Path(WEIGHTS), name) for name in names]
+    check_tensors(Path(), model, [*tensors, Stored(Path(WEIGHTS), "h.0.attn.bias", (1, 1, 9, 9))])
+    with pytest.raises(LayerwiseError, match=r"h\.0\.attn\.bias .*has no place"):
+        check_tensors(Path(), model, [*tensors, Stored(Path(WEIGHTS), "h.0.attn.bias", (768,))])

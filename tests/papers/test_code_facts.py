@@ -1,0 +1,338 @@
+"""What claims say of upstream's code, held against its notebooks and scripts (parsed, never run).
+
+The notebooks are in no folder of ours: a checkout of upstream at the pinned commit, named by
+LAYERWISE_MIRROR, is needed for the tests that read them.
+"""
+
+import ast
+import json
+import re
+import tarfile
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from layerwise.engine.claims import read_ledger
+from layerwise.engine.published import read_published
+from layerwise.papers.shared.names.result_files import FIGURE_1
+
+NOTEBOOKS = "paper3/notebooks/"
+EXTENDED = "extended_results/"
+
+
+class Fact(NamedTuple):
+    """An expression that stands in a file of upstream's, or does not."""
+
+    claims: str  # a pattern of ids
+    file: str
+    expression: str
+    stands: bool = True
+
+
+FACTS = [
+    # Paper 1
+    *(
+        Fact("p1.finding1.gemma_ci_excl", "Uniformity_Asymmetry_Validation.ipynb", said, stands)
+        for said, stands in (
+            ("bootstrap_ci(neutral_asymmetries)", True),
+            ("bootstrap_ci(asymmetry)", False),
+        )
+    ),
+    Fact("p1.disc.business.resamples", "Uniformity_Asymmetry_Validation.ipynb", "u_a - u_b"),
+    Fact(
+        "p1.finding1.lifestyle_ci_zero",
+        "Uniformity_Asymmetry_Validation.ipynb",
+        "bootstrap_ci(neutral_asymmetries)",
+    ),
+    Fact(
+        "p1.finding1.lifestyle_ci_zero",
+        "Uniformity_Asymmetry_Validation.ipynb",
+        "bootstrap_ci(asymmetry)",
+        stands=False,
+    ),
+    Fact("p3.draft.paper1_turns", "uniformity_asymmetry_clean.py", "outputs.hidden_states[-1]"),
+    # Paper 2
+    *(
+        Fact("p2.method.pooling", f"{EXTENDED}{name}.ipynb", "layer_hidden[0, 1:, :].mean(dim=0)")
+        for name in (
+            "Option_B_Pair_Level",
+            "Llama3_Cross_Model_Validation",
+            "Llama3_Instruct_Template_Comparison",
+            "Layer_Analysis_Validation",
+        )
+    ),
+    Fact("p2.notebook.nb000.bins", f"{EXTENDED}Option_A_More_Bins.ipynb", "[10, 15, 20, 25, 30]"),
+    Fact(
+        "p2.notebook.gemma.step",
+        f"{EXTENDED}Gemma_Cross_Model_Validation.ipynb",
+        "range(0, N_LAYERS + 1, max(1, N_LAYERS // 8))",
+    ),
+    # Paper 3: the block of a gain, and the tokens that it is taken of
+    Fact(
+        "p3.notebook.sweep.block",
+        f"{NOTEBOOKS}Pythia_Family_Residual_Gain_Sweep.ipynb",
+        "layer_gains[-2]",
+    ),
+    Fact(
+        "p3.notebook.hunt.block",
+        f"{NOTEBOOKS}High_Rho_Model_Hunt_NO_FINAL_LN.ipynb",
+        "layer_gains[-2]",
+    ),
+    Fact(
+        "p3.notebook.clean.block",
+        f"{NOTEBOOKS}Clean_Residual_Gain_NO_FINAL_LN.ipynb",
+        "layer_gains[-2]",
+    ),
+    Fact(
+        "p3.draft.tokens",
+        f"{NOTEBOOKS}Pythia_Family_Residual_Gain_Sweep.ipynb",
+        "torch.norm(h[:, -1, :].float(), dim=-1)",
+    ),
+    Fact(
+        "p3.draft.tokens",
+        f"{NOTEBOOKS}High_Rho_Model_Hunt_NO_FINAL_LN.ipynb",
+        "hidden_states[i][:, -1, :].float()",
+    ),
+    *(
+        Fact("p3.draft.tokens", f"{NOTEBOOKS}{name}.ipynb", "torch.norm(hidden_state[0, -1])")
+        for name in ("Grand_Unified_Thermodynamic_Benchmark", "Twin_Test_Base_vs_Instruct")
+    ),
+    *(
+        Fact("p3.page.*.one_measure", f"{NOTEBOOKS}{name}.ipynb", expression, stands)
+        for name, is_of_tokens in (
+            ("LLaMA2_vs_LLaMA3_Long_Context_Test", True),
+            ("4Model_Cross_Architecture_Validation", False),
+        )
+        for expression, stands in (
+            ("hs.float().norm(dim=-1).mean()", is_of_tokens),
+            ("hidden.float().norm()", not is_of_tokens),
+        )
+    ),
+    *(
+        Fact("p3.page.*.front", f"{NOTEBOOKS}{name}.ipynb", expression, stands)
+        for name, expression, stands in (
+            (
+                "Mistral_Paradox_Investigation",
+                "layer.register_forward_hook(self._make_hook(i))",
+                True,
+            ),
+            ("Mistral_Paradox_Investigation", "self._make_embedding_hook()", False),
+            ("4Model_Cross_Architecture_Validation", "self._make_embedding_hook()", True),
+        )
+    ),
+    Fact(
+        "p3.page.llama.first_test",
+        f"{NOTEBOOKS}4Model_Cross_Architecture_Validation.ipynb",
+        "'The capital of France is'",
+    ),
+    Fact(
+        "p3.page.*.gemma_gain",
+        f"{NOTEBOOKS}Hypothesis_Tests_LLaMA_Anomaly.ipynb",
+        "{'hf_name': 'google/gemma-2-9b', 'vocab_size': 256000, 'context_length': 8192,"
+        " 'training_tokens': '8T', 'last_gain': 2.85, 'behavior': 'EXPANDS'}",
+    ),
+    Fact(
+        "p3.draft.heads.contribution",
+        f"{NOTEBOOKS}Beautiful_Ones_Per_Head_Analysis.ipynb",
+        "norm_after / (norm_before + 1e-10)",
+    ),
+    # matrices and spectra
+    Fact(
+        "p3.methods.per_head",
+        f"{NOTEBOOKS}Restriction_Map_Spectral_Analysis_v2.ipynb",
+        "torch.linalg.svdvals(W)",
+    ),
+    Fact(
+        "p3.methods.per_head",
+        f"{NOTEBOOKS}Restriction_Map_Spectral_Analysis_v2.ipynb",
+        "n_heads",
+        stands=False,
+    ),
+    Fact(
+        "p3.fig3.caption.clusters",
+        f"{NOTEBOOKS}Restriction_Map_Spectral_Analysis_v2.ipynb",
+        "qkv[2 * hidden_size:, :]",
+    ),
+    Fact(
+        "p3.draft.aniso.measure",
+        f"{NOTEBOOKS}Anisotropy_Profile_Pythia.ipynb",
+        "eigenvalues[0] / total_var",
+    ),
+    Fact("p3.draft.aniso.rank", f"{NOTEBOOKS}Anisotropy_Profile_Pythia.ipynb", "np.exp(entropy)"),
+    # which notebook writes what: a part of the name of its result file
+    *(
+        Fact(f"p3.map.{item}", f"{NOTEBOOKS}{name}.ipynb", repr(text), stands)
+        for item, name, text, stands in (
+            ("fig1", "Scaling_Law_Multi_Pythia", "scaling_law_multi_pythia_results.json", True),
+            ("fig2", "Grand_Unified_Thermodynamic_Benchmark", "EleutherAI/gpt-neo-1.3B", False),
+            ("heritage", "Grand_Unified_Thermodynamic_Benchmark", "EleutherAI/gpt-j-6B", False),
+            ("fig2", "High_Rho_Model_Hunt_NO_FINAL_LN", "EleutherAI/gpt-neo-1.3B", True),
+            ("heritage", "High_Rho_Model_Hunt_NO_FINAL_LN", "EleutherAI/gpt-j-6B", True),
+            ("benchmark", "Grand_Unified_Thermodynamic_Benchmark", "facebook/opt-1.3b", False),
+            ("benchmark", "4Model_Cross_Architecture_Validation", "facebook/opt-1.3b", False),
+            ("benchmark", "High_Rho_Model_Hunt_NO_FINAL_LN", "facebook/opt-1.3b", True),
+            ("fig3", "Restriction_Maps_Extraction", "facebook/opt-125m", False),
+            ("figA5", "Restriction_Maps_Extraction", "facebook/opt-125m", False),
+            ("fig3", "Restriction_Map_Spectral_Analysis_v2", "facebook/opt-125m", True),
+            ("figA5", "Restriction_Map_Spectral_Analysis_v2", "facebook/opt-125m", True),
+            ("figA2", "L_Star_Cross_Heritage_SignChange", "l_star_sign_change_", True),
+            ("figA2", "L_Star_Cross_Heritage_Validation", "l_star_cross_heritage_", True),
+            ("H4", "H4_v2_Extended_Models", "H4_v2_extended_", True),
+        )
+    ),
+    Fact(
+        "p3.map.figA1",
+        f"{NOTEBOOKS}Clean_Residual_Gain_NO_FINAL_LN.ipynb",
+        "torch.linalg.svdvals(W)",
+        stands=False,
+    ),
+    Fact(
+        "p3.report.entropy",
+        f"{NOTEBOOKS}Grand_Unified_Thermodynamic_Benchmark.ipynb",
+        "entropy(probs)",
+    ),
+    *(
+        Fact(
+            "p3.submission.*.families",
+            f"{NOTEBOOKS}h4_validation_v2.py",
+            f"{{'lab': '{lab}', 'behavior': 'EXPAND', 'gain': {gain}, 'layers': 12}}",
+        )
+        for lab, gain in (("Meta", 1.263), ("OpenAI", 1.05))
+    ),
+    Fact(
+        "p3.map.figA4",
+        f"{NOTEBOOKS}Input_Dependency_Thermodynamics.ipynb",
+        "'meta-llama/Llama-3.1-8B'",
+    ),
+]
+# Claims that name a notebook or a script, and what denies them is no expression of its code.
+OF_OTHER_KINDS = {
+    "p1.appendix.annotations": "the statements' file; `description` holds the letters of script",
+    "p2.method.centroid_follows": "a text cell, below",
+    "p2.front.pythia_notebook": "the result file of the notebook",
+    "p2.notebook.nb003.models": "the names of its result files",
+    "p3.lstar.definition": "a text cell, below",
+    "p3.readme.hashseed": "what no notebook holds, below",
+    "p3.submission.*.hashseed": "what no notebook holds, below",
+}
+CITES_CODE = re.compile(r"notebook|\.py\b|\bcode\b|script")
+
+
+def cells(content: bytes, kind: str) -> list[str]:
+    found = json.loads(content)["cells"]
+    return ["".join(cell["source"]) for cell in found if cell["cell_type"] == kind]
+
+
+def code_of(path: Path) -> list[str]:
+    """A script as it is; the code cells of a notebook without IPython's own lines."""
+    if path.suffix == ".py":
+        return [path.read_text(encoding="utf-8")]
+    blank = re.compile(r"^(\s*)[!%].*$", re.MULTILINE)
+    return [blank.sub(r"\1pass", cell) for cell in cells(path.read_bytes(), "code")]
+
+
+def expressions(sources: list[str]) -> set[str]:
+    """Every expression of some code, each in the one way in which `ast.unparse` writes it."""
+    return {
+        ast.unparse(node)
+        for source in sources
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.expr)
+    }
+
+
+def as_written(expression: str) -> str:
+    return ast.unparse(ast.parse(expression, mode="eval").body)
+
+
+@pytest.fixture(scope="module")
+def ledger(root):
+    return read_ledger(root / "claims", read_published(root / "published"))
+
+
+def test_an_expression_is_found_however_it_is_laid_out():
+    found = expressions(["x = {'a': 2.85,  # why\n 'b': h[ :, -1, : ].float()}"])
+    assert as_written("h[:,-1,:].float()") in found
+    assert as_written("{'a':2.85, 'b': h[:, -1, :].float()}") in found
+    assert as_written("h[:, -2, :]") not in found
+
+
+def test_ipython_lines_are_no_code(tmp_path):
+    cell = {"cell_type": "code", "source": ["if fresh:\n", "    !pip install x\n", "y = 1 + 1\n"]}
+    text = {"cell_type": "markdown", "source": "2 + 2"}
+    path = tmp_path / "a.ipynb"
+    path.write_text(json.dumps({"cells": [cell, text]}))
+    assert as_written("1 + 1") in (found := expressions(code_of(path)))
+    assert as_written("2 + 2") not in found
+
+
+def test_every_claim_that_cites_code_is_held_against_it(ledger):
+    """Or says of what else it is; and nothing is listed that no claim has."""
+    patterns = [*(fact.claims for fact in FACTS), *OF_OTHER_KINDS]
+    cited = [
+        claim.id
+        for claim in ledger
+        # a place of a result file that is quoted with what stands there is no code
+        if any(CITES_CODE.search(said) and not said.startswith("/") for said in claim.against)
+    ]
+    assert len(cited) > 20
+    assert [id for id in cited if not any(fnmatch(id, pattern) for pattern in patterns)] == []
+    ids = [claim.id for claim in ledger]
+    assert [one for one in patterns if not any(fnmatch(id, one) for id in ids)] == []
+
+
+@pytest.mark.parametrize("file", sorted({fact.file for fact in FACTS}))
+def test_what_is_said_of_code_against_upstream(upstream_code, file):
+    found = expressions(code_of(upstream_code / file))
+    for fact in FACTS:
+        if fact.file == file:
+            assert (as_written(fact.expression) in found) == fact.stands, fact
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        (f"{EXTENDED}Option_B_Pair_Level.ipynb", "NEW METRIC"),  # p2.method.centroid_follows
+        (f"{NOTEBOOKS}L_Star_Cross_Heritage_SignChange.ipynb", "correct definition"),
+    ],
+)
+def test_what_is_said_of_text_cells_against_upstream(upstream_code, file, said):
+    assert said in "\n".join(cells((upstream_code / file).read_bytes(), "markdown"))
+
+
+def test_the_bars_of_figure_1_against_upstream(upstream_code, root):
+    """p1.fig1.bars: rows where a column through a bar differs from one beside its group."""
+    (archive,) = upstream_code.glob("uniformity_asymmetry_FINAL_DOI_*.tar.gz")
+    with tarfile.open(archive) as files:
+        (name,) = (one for one in files.getnames() if "figure1_uniformity_asymmetry" in one)
+        picture = np.asarray(Image.open(files.extractfile(name)).convert("RGB"), dtype=int)
+    figure = read_published(root / "published").document(FIGURE_1)
+    zero, top = figure["rows"]["zero"], figure["rows"]["tick"]
+    ticks = picture[:, 216].max(axis=1) < 80  # marks left of the axis, three rows wide
+    for row in (zero, top):
+        assert ticks[row - 2 : row + 3].tolist() == [False, True, True, True, False]
+    first, group, width, beside = 399, 603.5, 120.8, 32  # columns of pixels
+    for number, (category, ends) in enumerate(figure["ends"].items()):
+        left = first + number * group
+        free = left - beside if number < 4 else left + 4 * width + beside
+        for at, (model, end) in enumerate(ends.items()):
+            column = picture[:, int(left + width * (at + 0.5))]
+            differs = np.abs(column - picture[:, int(free)]).max(axis=1) > 12
+            outward = 1 if end > zero else -1
+            # but for the line at zero, three rows wide, and a frame that the legend draws over both
+            inside = differs[range(zero + 2 * outward, end + outward, outward)]
+            assert inside[-1], (category, model)
+            assert np.count_nonzero(~inside) <= 12, (category, model)
+            assert not differs[range(end + outward, end + 6 * outward, outward)].any()
+
+
+def test_no_notebook_seeds_the_hash_against_upstream(upstream_code):
+    """p3.readme.hashseed, at the pinned commit."""
+    notebooks = list(upstream_code.rglob("*.ipynb"))
+    assert len(notebooks) > 40
+    for path in notebooks:
+        assert "PYTHONHASHSEED" not in "\n".join(cells(path.read_bytes(), "code")), path

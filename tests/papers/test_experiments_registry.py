@@ -1,0 +1,142 @@
+"""All experiments: whom they refuse, and that they fill the lowest level and nothing else."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy
+
+from judged import DRAWS
+from layerwise.engine.derivation import evidence_of
+from layerwise.engine.evidence import Evidence
+from layerwise.engine.experiment import Experiment, Subject
+from layerwise.engine.measured import is_identity, measured, merge
+from layerwise.engine.published import Published
+from layerwise.errors import LayerwiseError
+from layerwise.models.registry import Model
+from layerwise.papers.across.analyses import TABLES, analyse
+from layerwise.papers.paper3.experiments.table import EXPERIMENTS, measure_experiment
+from layerwise.papers.shared.names.result_files import BEYOND, SWEEP
+from stand_ins import MODELS, found
+from tiny_checkpoints import PROMPTS, PUBLISHED
+
+
+class Read(Exception):
+    """Something of the model was looked at."""
+
+
+class Guarded:
+    """Stands for weights, and tells when they are used."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise Read
+
+
+def read(text: str, **_: bool) -> Any:
+    raise Read
+
+
+def measure(study: str, model: Model, published: Published) -> None:
+    subject = Subject(model, read, Guarded(), PROMPTS, published)
+    measure_experiment(study, subject)
+
+
+@pytest.mark.parametrize("study", EXPERIMENTS)
+def test_models_of_the_registry_are_measured_and_all_others_refused(
+    study: str, published: Published
+) -> None:
+    ours = [slug for slug, model in MODELS.items() if study in model.experiments]
+    for model in MODELS.values():
+        if model.slug in ours:
+            with pytest.raises(Read):
+                measure(study, model, published)
+            continue
+        with pytest.raises(LayerwiseError) as error:
+            measure(study, model, published)
+        assert re.search(
+            r"one entry of '[\w/]*' must be about|was published for|ask for the prompts {}, by",
+            str(error.value),
+        )
+        assert re.search(
+            rf"take .* out of .*\b{model.slug}'s|the model's experiments", str(error.value)
+        )
+
+
+def test_a_number_without_a_place_refused(published: Published) -> None:
+    misspelt = Experiment(SWEEP, "models", lambda *_: {"n_heads": 4, "all_layer_gain": [1.0]})
+    subject = Subject(MODELS["pythia-70m"], read, Guarded(), PROMPTS, published)
+    message = "must have a place in it, found none at /models/0/all_layer_gain; correct the name"
+    with pytest.raises(LayerwiseError, match=message):
+        misspelt.fragments("sweep", subject)
+
+
+# --- the lowest level ---------------------------------------------------------------------------
+
+# What no experiment measures: the packed bytes, and what rests on extractions of the pairs.
+ELSEWHERE = {
+    "critical_layer": "calibration:",
+    "sheaf_trace": (
+        "Mistral",
+        "layers:",
+        "pythia-1.4b-layers:",
+        "gemma-2b",
+        "pythia-1b",
+        "pythia-2.8b",
+        "pythia-6.9b",
+    ),
+    "spectral_norms": "study:/prediction",
+    "anisotropy": "pythia-6p9b:",
+    # of layers that a twin does not have, and a test that no experiment repeats; and of Mistral's
+    # matrices and logits
+    "sequence_gains": ("norms:", "per_head:", "tuning:", "typed:/references"),
+    "unembedding": ("study:/mistral_unembedding", "pages:/mistral-7b/"),
+}
+OF_TRACES = (
+    *("anisotropy", "critical_layer", "crowding", "depth_gain", "lab_heritage", "mlp_scaling"),
+    *("sequence_gains", "sheaf_trace", "spectral_norms", "thermodynamic_benchmark", "twins"),
+    "unembedding",
+)
+# Of these experiments the files have no conclusions; they hold a copy, as text, of what stands in
+# the rows, or what no weights give.
+NUMBERS_ALONE = ("spectral", "h4", "lstar", "opt")
+NO_NUMBERS = ("summary", "models_tested", "timestamp")
+
+
+@pytest.fixture(scope="module")
+def evidence() -> Evidence:
+    """The published files with the numbers of twins in their places."""
+    texts = {"prompts.json": {"/anisotropy/n_prompts": 3}}
+    parts = [found(name, slug) for slug, model in MODELS.items() for name in model.experiments]
+    return evidence_of(measured(PUBLISHED, merge([texts, *parts])), DRAWS, TABLES)
+
+
+@pytest.mark.parametrize("analysis", OF_TRACES)
+def test_every_statistic_of_the_experiments_is_measured(analysis: str, evidence: Evidence) -> None:
+    wanted, there = (analyse(analysis, of) for of in (Evidence(PUBLISHED, DRAWS), evidence))
+    known = [f"{key}/" for key in (*there.derived, *there.undefined)]
+    elsewhere = ELSEWHERE.get(analysis, ())
+    lost = [key for key in wanted.derived if not any(f"{key}/".startswith(of) for of in known)]
+    assert [key for key in lost if not key.startswith(elsewhere)] == []
+
+
+def test_interval_of_a_measured_gain_is_students_over_its_prompts(evidence: Evidence) -> None:
+    drawn = analyse("lab_heritage", evidence).documents["hunt"]["drawn"]
+    gains = found("hunt", "opt-125m")[f"{BEYOND}hunt"]["/opt-125m"]["gains"]["penultimate"]
+    spread = scipy.stats.t(len(gains) - 1, np.mean(gains), scipy.stats.sem(gains))
+    assert drawn["models"]["opt-125m"]["interval"] == pytest.approx(spread.interval(0.95))
+    assert drawn["n_prompts"] == len(gains)
+
+
+def test_what_is_filled_and_what_is_derived_are_disjoint_and_cover(evidence: Evidence) -> None:
+    cells = evidence.cells
+    filled = set(cells.cells) - cells.unmeasured - cells.kept
+    assert not filled & evidence.rules.keys()
+    ours = {one.file for name in NUMBERS_ALONE for one in EXPERIMENTS[name]}
+    missing = {
+        (file, key)
+        for file, key in cells.unmeasured
+        if file in ours and (file, key) not in evidence.rules and not is_identity(key)
+        if not any(name in key for name in NO_NUMBERS)
+    }
+    assert not missing

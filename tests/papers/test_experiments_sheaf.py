@@ -1,0 +1,287 @@
+"""Experiments on twins, against plain passes of transformers and loops over their own weights."""
+
+from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from judged import analysed
+from layerwise.engine.experiment import Subject
+from layerwise.engine.measured import measured
+from layerwise.measures import sheaf
+from layerwise.measures.anisotropy import anisotropy
+from layerwise.measures.traces import Trace
+from layerwise.papers.paper3.experiments import attention_sheaf, matrices, streams
+from layerwise.papers.paper3.experiments.table import measure_experiment
+from layerwise.papers.shared.names.matrices import SLICINGS
+from layerwise.papers.shared.names.result_files import MAPS
+from stand_ins import MODELS, checkpoint, family_of, found, of_texts, passed, subject, w_v
+from tiny_checkpoints import PROMPTS, PUBLISHED
+
+DRAWS = {"n_resamples": 100, "level": 0.95, "seed": 42}
+
+
+def maps(slug: str, dtype: str, text: str) -> list[np.ndarray]:
+    return [of[0].double().numpy() for of in passed(slug, dtype, text, maps=True).attentions]
+
+
+def per_head(slug: str, dtype: str, block: int, slicing: str) -> list[np.ndarray]:
+    """One slice per query head."""
+    config, matrix = checkpoint(slug, dtype).model.config, w_v(slug, dtype, block, slicing)
+    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    own = [matrix[i : i + size] for i in range(0, len(matrix), size)]
+    shared = config.num_attention_heads // len(own)
+    return [head for head in own for _ in range(shared)]
+
+
+def off_diagonal(a: np.ndarray) -> float:
+    return sum(a[i, j] for i, j in np.ndindex(a.shape) if i != j)
+
+
+def looped_traces(slug: str, dtype: str, slicing: str) -> dict[str, np.ndarray]:
+    """Both traces of the trace scripts, means over the texts."""
+    found: dict[str, list[list[float]]] = {"full": [], "multihead": []}
+    for text in PROMPTS["sheaf_trace"]["prompts"]:
+        blocks = [
+            (heads, [np.sum(v**2) for v in per_head(slug, dtype, block, slicing)])
+            for block, heads in enumerate(maps(slug, dtype, text))
+        ]
+        found["full"].append([off_diagonal(heads.mean(axis=0)) * w[0] for heads, w in blocks])
+        found["multihead"].append([np.dot(list(map(off_diagonal, of)), w) for of, w in blocks])
+    return {name: np.mean(of, axis=0) for name, of in found.items()}
+
+
+second_script = partial(
+    of_texts, attention_sheaf.second_script, dtype="float32", texts="sheaf_trace"
+)
+
+
+@pytest.mark.parametrize("slug", ["pythia-160m", "opt-125m", "gpt2"])
+def test_traces_and_layers_of_the_second_script_against_a_loop(slug: str) -> None:
+    """In the file by the legacy slices; the layers beyond it are those of their slices."""
+    row = second_script(slug=slug)
+    for slicing in SLICINGS:
+        for name, series in looped_traces(slug, "float32", slicing).items():
+            if slicing == "legacy":
+                np.testing.assert_allclose(row[f"traces_{name}"], series, rtol=1e-5)
+            layers, steepest = row["beyond"][slicing], np.argmax(np.abs(np.gradient(series)))
+            assert layers[f"L_star_{name}"] == layers[f"L_star_{name}_guarded"] == steepest
+
+
+def test_gaps_of_the_second_script_against_a_loop() -> None:
+    row, found = second_script(slug="gpt2"), []
+    for text in PROMPTS["sheaf_trace"]["prompts"]:
+        for block, heads in enumerate(maps("gpt2", "float32", text)):
+            a, w = heads.mean(axis=0), per_head("gpt2", "float32", block, "legacy")[0]
+            graph = np.linalg.eigvalsh(np.diag(a.sum(axis=1)) - a + 1e-10 * np.eye(len(a)))
+            gram = np.linalg.eigvalsh((w.T @ w)[:50, :50] + 1e-10 * np.eye(min(50, w.shape[1])))
+            products = np.sort([g * v for g in graph[:5] for v in gram[:5]])
+            found.append((graph[1], products[1], products[1] - products[0]))
+    graph, lambda_2, gaps = np.reshape(found, (-1, 3, 3)).mean(axis=0).T  # of three blocks
+    np.testing.assert_allclose(row["graph_lambda_2"], graph, atol=1e-6)
+    np.testing.assert_allclose(row["lambda_2"], lambda_2, atol=1e-12)
+    np.testing.assert_allclose(row["spectral_gaps"], gaps, atol=1e-12)
+
+
+@pytest.mark.parametrize("slug", ["pythia-160m", "gpt2"])
+def test_first_script_looks_at_head_0_six_tokens_and_a_corner(slug: str) -> None:
+    row = of_texts(attention_sheaf.first_script, slug, "float32", "sheaf_trace")
+    found = []
+    for text in PROMPTS["sheaf_trace"]["prompts"]:
+        for block, heads in enumerate(maps(slug, "float32", text)):
+            kept = np.linspace(0, heads.shape[-1] - 1, min(6, heads.shape[-1]), dtype=int)
+            w = w_v(slug, "float32", block, "legacy")[:16, :16].astype(np.float32)
+            found.append(sheaf.laplacian_spectrum(heads[0][np.ix_(kept, kept)], w))
+    for name, key in (("traces", "trace"), ("lambda_2", "lambda_2")):
+        means = np.reshape([getattr(one, key) for one in found], (-1, 3)).mean(axis=0)
+        np.testing.assert_allclose(row[name], means, rtol=1e-6, atol=1e-13)
+
+
+@pytest.mark.parametrize("slug", ["mistral-7b", "gemma-2b"])
+def test_the_packed_run_fills_nothing_and_repeats_shared_heads(slug: str) -> None:
+    parts = found("h4ext", slug, "float16")
+    assert list(parts) == ["beyond/h4ext"]  # nothing in the place of the packed bytes
+    expected = looped_traces(slug, "float16", "correct")["multihead"]
+    layer = np.argmax(np.abs(np.gradient(expected)))
+    assert parts["beyond/h4ext"][f"/{slug}"]["correct"]["L_star_multihead"] == layer
+    norms = attention_sheaf.squared_norms(subject(slug, "float16"), "correct")[0]
+    heads = per_head(slug, "float16", 0, "correct")
+    np.testing.assert_allclose(norms, [np.sum(v**2) for v in heads], rtol=1e-3)
+
+
+def fake(states: list[np.ndarray], n_heads: int = 2, slug: str = "pythia-160m") -> Subject:
+    """A model of 2-row heads, the identity as W_V, whose attention is given."""
+    width = 2 * n_heads
+    weights = SimpleNamespace(
+        n_layers=len(states),
+        n_heads=n_heads,
+        kv_heads=n_heads,
+        head_size=2,
+        hidden_size=width,
+        matrix=lambda block, name, slicing: (1 + block) * np.eye(width, dtype=np.float32),
+    )
+    empty = np.zeros((len(states[0][0]), width), np.float32)
+    trace = Trace(
+        dtype="float16",
+        tokens=np.arange(len(empty)),
+        embedding=empty,
+        states=(empty,) * (len(states) + 1),
+        before_norm=empty,
+        logits=np.zeros(3, np.float32),
+        attention=tuple(states),
+    )
+    return Subject(MODELS[slug], lambda text, **_: trace, weights, PROMPTS, PUBLISHED)
+
+
+def test_places_that_share_texts_run_them_once() -> None:
+    one, seen = subject("pythia-160m", "float16"), []
+
+    def trace(text: str, **options: bool) -> Trace:
+        seen.append(text)
+        return one.trace(text, **options)
+
+    measure_experiment("lstar", replace(one, trace=trace))
+    assert seen == PROMPTS["l_star"]["prompts"]
+
+
+def excess_maps(excess: list[float]) -> list[np.ndarray]:
+    """Attention of one block each, whose entries sum to 3 + excess."""
+    blocks = []
+    for value in excess:
+        one = np.tril(np.ones((3, 3))) / np.arange(1, 4)[:, None]
+        one[2, 0] += value
+        blocks.append(np.stack([one, one]).astype(np.float32))
+    return blocks
+
+
+def test_l_star_by_hand_with_nan_layers() -> None:
+    # t = |excess| |W_V|^2 with |W_V|^2 = 4 (1 + block)^2
+    sizes = [4 * (1 + block) ** 2 for block in range(6)]
+    t = [1.0, 3.0, 2.0, 2.0, np.nan, np.nan]
+    one = fake(excess_maps([-a / b for a, b in zip(t, sizes, strict=True)]))
+    argmax = attention_sheaf.cross_heritage(one, ["a", "b"])
+    assert (argmax["L_star_empirical"], argmax["L_star_std"]) == (4, 0)  # the first NaN step
+    assert (argmax["L"], argmax["H"]) == (6, 2)
+    signs = attention_sheaf.sign_changes(one, ["a", "b"])
+    assert (signs["individual_L_stars"], signs["detection_method"]) == ([1, 1], "sign_change")
+    assert signs["beyond"]["legacy"]["argmax"] == 4
+    assert signs["beyond"]["legacy"]["argmax_guarded"] == 1
+
+
+def test_attention_of_nan_alone_has_no_guarded_layer() -> None:
+    one = fake(excess_maps([np.nan] * 4))
+    assert attention_sheaf.cross_heritage(one, ["a"])["L_star_empirical"] == 1
+    beyond = attention_sheaf.sign_changes(one, ["a"])["beyond"]["legacy"]
+    assert beyond["argmax_guarded"] is None
+    assert beyond["coded_argmax_guarded"] is None
+
+
+def turn_of_three(t: list[float]) -> int:
+    """The sign-change rule where there are three layers."""
+    steps = np.diff(t)
+    if (steps[0] > 0 and steps[1] < 0) or np.argmax(t) == 1:
+        return 1
+    return int(np.flatnonzero(np.abs(steps) >= np.max(np.abs(steps)) / 2)[-1]) + 1
+
+
+@pytest.mark.parametrize("slug", ["pythia-160m", "opt-350m", "bloom-560m"])
+def test_l_star_against_a_loop(slug: str) -> None:
+    layers, signs = [], []
+    for text in PROMPTS["l_star"]["prompts"]:
+        t = [
+            abs(heads.mean(axis=0).sum() - len(heads[0]))
+            * np.sum(w_v(slug, "float16", block, "legacy") ** 2)
+            for block, heads in enumerate(maps(slug, "float16", text))
+        ]
+        layers.append(int(np.argmax(np.abs(np.diff(t)))) + 1)
+        signs.append(t)
+    row = of_texts(attention_sheaf.cross_heritage, slug, "float16", "l_star")
+    assert (row["L_star_empirical"], row["L_star_std"]) == (np.mean(layers), np.std(layers))
+    by_sign = of_texts(attention_sheaf.sign_changes, slug, "float16", "l_star")
+    assert by_sign["individual_L_stars"] == [turn_of_three(t) for t in signs]
+
+
+@pytest.mark.parametrize("slug", ["pythia-160m", "gpt-neo-125m", "gpt2", "bloom-560m"])
+def test_spectral_norms_against_a_decomposition(slug: str) -> None:
+    row = matrices.projections(subject(slug, "float32"), None)
+    for slicing in SLICINGS:
+        s = [np.linalg.svd(w_v(slug, "float32", b, slicing), compute_uv=False) for b in range(3)]
+        norms = [v[0] for v in s]
+        assert row["beyond"][slicing]["W_V"] == pytest.approx(np.mean(norms), rel=1e-6)
+        if slicing == "legacy":
+            ranks = [np.exp(-np.sum(p * np.log(p))) for p in (v / v.sum() for v in s)]
+            frobenius = [np.sqrt(np.sum(v**2)) for v in s]
+            np.testing.assert_allclose(row["W_V_spectral_norm"], norms, rtol=1e-6)
+            np.testing.assert_allclose(row["W_V_effective_rank"], ranks, rtol=1e-6)
+            np.testing.assert_allclose(row["W_V_frobenius_norm"], frobenius, rtol=1e-6)
+    legacy, correct = (row["beyond"][slicing] for slicing in SLICINGS)
+    assert (legacy["W_V"] == correct["W_V"]) is (family_of(slug) not in ("gpt_neox", "bloom"))
+    assert legacy["W_O"] == correct["W_O"]
+
+
+def test_restriction_maps_against_one_matrix_per_pair() -> None:
+    slug, text = "pythia-1p4b", PROMPTS["restriction_maps"]["prompts"]
+    row = attention_sheaf.restriction_maps(subject(slug, "float16"), text)
+    for block, heads in enumerate(maps(slug, "float16", text)):
+        a, w = heads[0], w_v(slug, "float16", block, "legacy")
+        top = np.linalg.norm(w, ord=2)
+        norms = [
+            np.linalg.norm(np.sqrt(a[i, j] + 1e-10) * w, ord=2)
+            for i, j in np.ndindex(a.shape)
+            if a[i, j] > 1e-8
+        ]
+        ratio, mean, norm, entropy = (row["restriction_maps"][name][block] for name in (
+            "contraction_ratios", "mean_op_norms", "W_V_op_norms", "attention_entropies"
+        ))  # fmt: skip
+        p = (a + 1e-10) / (a + 1e-10).sum(axis=1, keepdims=True)
+        entropies = -np.sum(p * np.log(p), axis=1)
+        near = partial(pytest.approx, rel=1e-6)
+        assert (norm, mean) == (near(top), near(np.mean(norms)))
+        assert (ratio, entropy) == (near(np.mean(norms) / top), near(np.mean(entropies)))
+    assert row["seq_len"] == len(maps(slug, "float16", text)[0][0])
+
+
+def test_restriction_maps_with_nan_layers() -> None:
+    blocks = excess_maps([0.0, 0.0, 0.0, 0.0])
+    for block, weight in enumerate((0.3, 0.2, 0.4)):  # ratios fall, then rise
+        blocks[block][0] = np.eye(3) * weight
+    blocks[3][:] = np.nan
+    row = attention_sheaf.restriction_maps(fake(blocks), "a")
+    ratios = row["restriction_maps"]["contraction_ratios"]
+    assert ratios[:3] == pytest.approx([0.3**0.5, 0.2**0.5, 0.4**0.5], rel=1e-6)
+    assert np.isnan(ratios[3])
+    assert row["sheaf_laplacian"]["lambda_1"][3] == 0
+    assert np.isnan(row["sheaf_laplacian"]["spectral_gaps"][3])
+    fragments = {MAPS: {f"/{part}": row[part] for part in ("restriction_maps", "n_layers")}}
+    maps_of = analysed("sheaf_trace", measured(PUBLISHED, fragments), **DRAWS).documents[
+        "pythia-1.4b"
+    ]
+    assert maps_of["restriction_maps"] == {"L_star_min_contraction": 3, "L_star_inflection": 2}
+    assert maps_of["validation"] == {
+        "contraction_before_Lstar": True,
+        "expansion_after_Lstar": False,  # a mean with a NaN is not larger
+    }
+    assert maps_of["nan_layers"] == 1
+
+
+@pytest.mark.parametrize("slug", ["pythia-6p9b", "gemma-2b"])
+def test_anisotropy_of_all_tokens_of_all_texts(slug: str) -> None:
+    texts = PROMPTS["anisotropy"]["prompts"]
+    row = streams.profile(subject(slug, "float16"), texts)
+    passes = [passed(slug, "float16", text, maps=True).hidden_states for text in texts]
+    states = [np.concatenate([of[layer][0].float().numpy() for of in passes]) for layer in range(4)]
+    want = list(map(anisotropy, states))
+    for name, key in {
+        "intrinsic_dim_ratio": "first_pc_share",
+        "effective_rank": "effective_rank",
+        "avg_cos_sim": "mean_cosine_to_mean",
+    }.items():
+        np.testing.assert_allclose(row[name], [getattr(one, key) for one in want], rtol=1e-3)
+    if slug == "gemma-2b":
+        norms = [np.linalg.norm(x, axis=1) for x in states]
+        np.testing.assert_allclose(
+            row["norm_cv"], [np.std(n) / np.mean(n) for n in norms], atol=1e-3
+        )
+    assert row["beyond"]["last_share_before_norm"] != want[-1].first_pc_share

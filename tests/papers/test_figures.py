@@ -1,0 +1,427 @@
+"""Figures: what is drawn and said is what the statistics, claims and published tables hold."""
+
+import re
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from test_texts import refused
+
+from claim_records import judged, note_statistics, record
+from judged import analysed
+from layerwise.engine.measured import measured
+from layerwise.engine.published import Published
+from layerwise.engine.tally import ALIKE
+from layerwise.engine.verdicts import VERDICTS
+from layerwise.errors import LayerwiseError
+from layerwise.files import read_json, write_json
+from layerwise.papers.across.analyses import TABLES
+from layerwise.papers.across.figures.drawing import FIGURES, READS, Drawn, draw, draw_all
+from layerwise.papers.across.rules.drawn import of_model
+from layerwise.papers.shared.names import result_files as files
+from layerwise.present.figures import INDEX, style
+from layerwise.present.figures.numbers import OWN, NothingToDraw, Numbers, read_numbers
+from layerwise.present.figures.printed import inlined
+from layerwise.run.steps import draw as stage
+
+MODELS = Path(__file__).resolve().parents[2] / "models.yaml"
+ALL_BUT_TWO = [
+    name for name in FIGURES if name not in ("anisotropy_spectra", "question_critical_layer")
+]
+REPORTED = [  # verdicts on two papers, one of them of a list
+    record(f"p{paper}.{number}", paper=paper, where=where, verdict=verdict, published=printed,
+           recomputed=again, file=None)
+    for number, (paper, where, verdict, printed, again) in enumerate((
+        (1, "abstract", "agrees", 1.0, 1.0),
+        (1, "abstract", "differs", 2.0, 3.0),
+        (1, "section 2", "agrees", [1.0, 4.0], [1.001, 4.0]),
+        (2, "section 4", "needs weights", 5.0, None),
+        (2, "section 4", "differs", "Yes", "No"),
+    ))
+]  # fmt: skip
+Points = set[tuple[float, float]]
+
+
+@pytest.fixture(scope="module")
+def statistics(results: Path) -> Path:
+    return results / "published" / "statistics"
+
+
+@pytest.fixture(scope="module")
+def claims(tmp_path_factory: pytest.TempPathFactory, statistics: Path) -> Path:
+    """A few claims, as if they were judged by the published statistics."""
+    file = tmp_path_factory.mktemp("judged") / "claims.json"
+    write_json(file, judged(REPORTED))
+    note_statistics(file, statistics)
+    return file
+
+
+@pytest.fixture(scope="module")
+def numbers(statistics: Path, claims: Path) -> Numbers:
+    return read_numbers("published", statistics, claims, MODELS)
+
+
+@pytest.fixture(scope="module")
+def drawn(numbers: Numbers) -> dict[str, Drawn]:
+    return {one.name: one for one in draw_all(numbers)}
+
+
+def test_figures_use_no_private_word(drawn: dict[str, Drawn]) -> None:
+    for name, one in drawn.items():
+        texts = [one.title, one.caption, one.note, words(one.figure) if one.figure else ""]
+        assert refused(" ".join(texts)) == [], name
+
+
+def words(figure: Figure) -> str:
+    return " ".join(text.get_text() for text in figure.findobj(match=Text)).replace("\n", " ")
+
+
+def rounded(points: Iterable[Any]) -> Points:
+    return {(round(float(x), 9), round(float(y), 9)) for x, y in points}
+
+
+def points(where: Any, colour: str | None = None) -> Points:
+    """Every point of every line, and the ends of every bar."""
+    found: list[Any] = []
+    for panel in where.axes if isinstance(where, Figure) else [where]:
+        bars = [c for c in panel.collections if isinstance(c, LineCollection)]
+        lines = [(line.get_color(), line.get_xydata()) for line in panel.lines]
+        lines += [(bar.get_color()[0], end) for bar in bars for end in bar.get_segments()]
+        found += [e for of, es in lines for e in es if colour is None or to_hex(of) == colour]
+    return rounded(found)
+
+
+def by_model(published: Published, file: str, place: str) -> dict[str, dict[str, Any]]:
+    """Rows of a published file, by the model's short name."""
+    return {row["model"].split("/")[-1]: row for row in published.document(file)[place]}
+
+
+# --- all of them --------------------------------------------------------------------------------
+
+
+def test_published_numbers_give_every_figure_but_two(drawn: dict[str, Drawn]) -> None:
+    assert [name for name, one in drawn.items() if one.figure] == ALL_BUT_TWO
+    unanswered = drawn["question_critical_layer"]
+    assert unanswered.reason == "no number that answers it was published"
+    left_out = drawn["anisotropy_spectra"]
+    assert left_out.reason == "anisotropy of Pythia-6.9B, Gemma-2B: spectra not published"
+    assert {analysis for reads in READS.values() for analysis in reads} <= {*TABLES, "claims"}
+    assert left_out.caption.endswith("The notebook plotted but did not save them.")
+
+
+@pytest.mark.parametrize("name", ALL_BUT_TWO)
+def test_every_figure_fits_a_page_and_says_its_message(drawn: dict[str, Drawn], name: str) -> None:
+    figure, text = drawn[name].figure, words(drawn[name].figure)
+    assert drawn[name].title == figure.get_suptitle().replace("\n", " ")
+    assert re.search(r"\d", drawn[name].title)  # computed from the numbers
+    assert style.SOURCES["published"] in text
+    assert style.RANDOM not in text
+    assert "n = " in text or "of 16 prompts" in text
+    assert not re.search(r"Results/|\.json|\.csv", text)
+    assert (figure.get_figwidth(), figure.get_figheight() <= style.TALLEST) == (style.WIDTH, True)
+    texts = [t for t in figure.findobj(match=Text) if t.get_text() and t.get_visible()]
+    assert min(t.get_fontsize() for t in texts) >= 8
+    figure.draw_without_rendering()
+    ends = [(box.x0, box.x1) for box in (t.get_window_extent() for t in texts)]
+    assert min(ends)[0] > -1  # none is cut
+    assert max(right for _, right in ends) < figure.bbox.width + 1
+    beside = [(axes.yaxis.label.get_window_extent(), axes.bbox) for axes in figure.axes]
+    assert all(label.y0 > of.y0 - 12 and label.y1 < of.y1 + 12 for label, of in beside)
+
+
+def test_random_weights_are_marked_over_the_whole_figure(numbers: Numbers) -> None:
+    figure = draw("layers", replace(numbers, source="measured", random_weights=True)).figure
+    assert f"{style.SOURCES['measured']} - {style.RANDOM}" in words(figure)
+    (mark,) = [text for text in figure.texts if text.get_text() == "RANDOM"]
+    assert (mark.get_position(), mark.get_zorder()) == ((0.5, 0.5), 1000)
+
+
+def test_what_was_not_measured_is_left_out_with_the_reason(published: Published) -> None:
+    """Gains of three sizes: a figure of these three, and a reason for each of the others."""
+    gains = {f"/models/{n}/residual_gain_all": [0.9 + n / 10, 1.1, 1.3 - n / 10] for n in range(3)}
+    layers = {f"/models/{n}/all_layer_gains": [1.0] * (6 + 6 * n) for n in range(3)}
+    found = analysed(
+        "depth_gain", measured(published, {files.SWEEP: gains | layers}), n_resamples=10
+    )
+    drawn = {d.name: d for d in draw_all(Numbers("measured", {"depth_gain": found.documents}, {}))}
+    assert [name for name, one in drawn.items() if one.figure] == ["depth_gain"]
+    text = words(drawn["depth_gain"].figure)
+    for said in ("n = 3 sizes", "n = 3 prompts each", "Not measured: 1B, 1.4B"):
+        assert said in text
+    assert drawn["overview"].reason == "the papers' claims: not judged here"
+    assert drawn["bins"].reason == (
+        "bins of any model: bootstrap results, original results, comparison new sig layers, k bins "
+        "not measured"
+    )
+
+
+def test_numbers_refused(tmp_path: Path, numbers: Numbers) -> None:
+    with pytest.raises(LayerwiseError, match=r"there are no statistics \(\*\.json\) here; analyse"):
+        read_numbers("published", tmp_path, tmp_path, MODELS)
+    with pytest.raises(NothingToDraw, match=r"bins of Pythia-6\.9B: a b not published"):
+        numbers.document("bins", "pythia-6p9b", "a/b", "k_bins")
+    name = numbers.names["llama-3p1-8b-instruct-template"]
+    assert (name, "summary" in numbers.names) == ("Llama-3.1-8B-Instruct, template", False)
+
+
+def test_the_stage_writes_all_figures_or_nothing(
+    statistics: Path, claims: Path, tmp_path: Path
+) -> None:
+    few, out = tmp_path / "few", tmp_path / "figures"
+    bins, gains = (read_json(statistics / f"{n}.json") for n in ("bins", "depth_gain"))
+    write_json(few / "bins.json", bins)
+    write_json(few / "depth_gain.json", gains)
+    few_claims = tmp_path / "few.json"
+    shutil.copy(claims, few_claims)
+    note_statistics(few_claims, few)
+    said = stage.run("published", few, few_claims, out, MODELS)
+    assert said.startswith(f"4 figures in {out}\n  without question_word_parity: no number")
+    index = read_json(out / INDEX)
+    found = {entry["name"]: entry for entry in index["figures"] if entry["left_out"] is None}
+    assert list(found) == ["overview", "agreement", "bins", "depth_gain"]
+    assert found["bins"]["title"].startswith("Over 20 random bins the interval of r excludes zero")
+    assert index["random_weights"] is False
+    del bins["documents"]["pythia-6p9b"]["bootstrap_results"]["0"]["r"]
+    write_json(few / "bins.json", bins)
+    write_json(tmp_path / "claims.json", judged(REPORTED))
+    note_statistics(tmp_path / "claims.json", few)
+    with pytest.raises(KeyError, match="r"):
+        stage.run("published", few, tmp_path / "claims.json", out, MODELS)
+    for kind in ("svg", "pdf"):
+        assert {path.stem for path in out.glob(f"*.{kind}")} == set(found)
+
+
+def test_save_gives_the_same_bytes_and_an_svg_that_follows_its_page(
+    numbers: Numbers, tmp_path: Path
+) -> None:
+    for folder in ("one", "two"):
+        (one := draw("layers", numbers).printed).save(tmp_path / folder)
+    alone = one.svg
+    for path in (tmp_path / "one").iterdir():
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+        assert not re.search(rb"CreationDate|matplotlib\.org", path.read_bytes())
+    assert "prefers-color-scheme:dark" in alone
+    inside = inlined(alone)
+    assert not re.search(r"style|#000000|#ffffff|xlink|\.\d{4}", inside)  # policies forbid styles
+    assert 'fill="currentColor"' in inside
+    ids, used = (
+        set(re.findall(found, inside)) for found in (r'id="([^"]+)"', r'(?:href="|url\()#([\w-]+)')
+    )
+    assert ids == used == {f"layers-{number}" for number in range(len(ids))}  # no other figure's
+    assert not re.search(r'<path d="[^"]*" fill="none" />', inside)  # nothing would be painted
+    elements = [*ElementTree.fromstring(inside).iter()]
+    drawn = {element.get("id"): element.attrib for element in elements}
+    for mark in (element for element in elements if element.tag.endswith("}use")):
+        assert {"stroke", "stroke-width"}.isdisjoint(
+            drawn[mark.attrib["href"][1:]].keys() & mark.keys()
+        )
+    assert len(inside) < 20_000
+    # the PDF is as wide, and without message and footer
+    ((width, height),) = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", one.pdf)
+    whole = draw("layers", numbers).figure.get_figheight()
+    assert float(width) == pytest.approx(72 * style.WIDTH)
+    assert 72 * (whole - 1) < float(height) < 72 * (whole - 0.3)
+    assert one.title in inside.replace("</tspan>", "")
+    assert one.note.startswith("Bars: 95% intervals")
+
+
+# --- against the published tables ---------------------------------------------------------------
+
+
+def curve(rows: Mapping[str, Any], low: str = "ci_lo", high: str = "ci_hi") -> Points:
+    """r and the ends of its interval at every layer."""
+    return {(int(n), row[key]) for n, row in rows.items() for key in ("r", low, high)}
+
+
+def test_the_points_are_those_of_the_tables(
+    drawn: dict[str, Drawn], numbers: Numbers, published: Published
+) -> None:
+    of, ends = published.document, ("ci_lower", "ci_upper")
+    pairs, llama = of(files.PAIRS)["results"], of(files.LLAMA)["pair_level_results"]
+    centroid = [{n: row["centroid_asymmetry"] for n, row in of.items()} for of in (pairs, llama)]
+    sizes = by_model(published, files.SWEEP, "models")
+    keys = ("n_layers", "residual_gain_mean")
+    gains = {name: [size[key] for key in keys] for name, size in sizes.items()}
+    intervals = numbers.statistics["depth_gain"]["family"]["drawn"]["interval"]
+    norms = by_model(published, files.SPECTRAL, "results").values()
+    profiles = [row["W_V_spectral_norm"] for row in norms]
+    found = by_model(published, files.CROSS, "results").values()
+    late = np.mean([centroid[0][n]["r"] for n in ("24", "28", "32")])
+    shown: list[tuple[str, int, Any]] = [
+        ("layer_curves", 0, curve(centroid[0], *ends)),
+        ("layer_curves", 1, curve(centroid[1], *ends)),
+        ("layer_curves", 2, curve(of(files.APERTUS)["results"])),
+        ("layer_curves", 3, curve(of(files.GEMMA)["results"])),
+        *(("template_comparison", 0, curve(of(files.TEMPLATE)[f"results_{how}_template"]))
+          for how in ("with", "without")),
+        ("depth_gain", 0, gains.values()),
+        ("depth_gain", 0, [(gains[name][0], end) for name, ends in intervals.items()
+                           for end in ends]),
+        ("spectral_norms", 0, [(r["W_V_mean_spectral"], r["W_O_mean_spectral"]) for r in norms]),
+        ("spectral_norms", 1,
+         [((n + 1) / len(of_one), norm) for of_one in profiles for n, norm in enumerate(of_one)]),
+        *(("critical_layer", 0,
+           [(100 * row[key] / row["L"], place) for place, row in enumerate(found)])
+          for key in ("L_star_empirical", "L_star_predicted")),
+        ("anisotropy", 0, enumerate(of(files.ANISOTROPY)["intrinsic_dim_ratio"])),
+    ]  # fmt: skip
+    for name, panel, expected in shown:
+        assert rounded(expected) <= points(drawn[name].figure.axes[panel]), (name, panel)
+    red: list[tuple[str, Any]] = [
+        ("layer_curves", [(24, late), (32, late)]),
+        ("depth_gain", [gains["pythia-1b"][:2]]),
+    ]
+    for name, expected in red:
+        assert rounded(expected) <= points(drawn[name].figure.axes[0], style.RED.lower()), name
+    assert drawn["layer_curves"].title.endswith("in Pythia-6.9B it is +0.004")
+
+
+def test_asymmetries_are_those_of_the_table(drawn: dict[str, Drawn], published: Published) -> None:
+    (axes,) = drawn["asymmetry_by_category"].figure.axes
+    shown = [label.get_text().split(",")[0] for label in axes.get_yticklabels()]
+    assert shown[0] == "numeric facts"
+    for line, model in zip(axes.lines, ("gemma", "llama", "mistral", "apertus"), strict=False):
+        (file,) = [f for f in published.files() if f.startswith(f"Results/results_{model}_2025")]
+        document = published.document(file)
+        expected = [document[name]["asymmetry"] for name in document if not name.startswith("_")]
+        assert list(line.get_xdata()) == expected
+    assert drawn["asymmetry_by_category"].title.startswith("On lifestyle 2 of 4 models lie")
+
+
+def test_the_size_over_the_bound_is_marked(drawn: dict[str, Drawn], published: Published) -> None:
+    left, right = drawn["depth_gain"].figure.axes
+    sizes = by_model(published, files.SWEEP, "models")
+    assert {depth for depth, _ in points(left, style.RED.lower())} == {16}
+    assert drawn["depth_gain"].title.endswith("10^(1/L): 1B")
+    # the printed -0.81 is the correlation with the density of heads, not with depth
+    text = words(drawn["depth_gain"].figure)
+    assert "r(depth, mean gain) = −0.878, p = 0.004, 95% interval −0.98 to −0.46." in text
+    assert "Over the 16 models of the survey r = −0.277" in text
+    assert "r(head density, mean gain) = −0.812, p = 0.014." in text
+    outside = [one for of in sizes.values() for one in of["residual_gain_all"]
+               if not 0.82 <= one <= 1.38]  # fmt: skip
+    assert right.get_title() == f"single prompts: {len(outside)} outside the paper's axis"
+    labels = [label.get_text() for label in right.get_xticklabels()]
+    for place, (label, column) in enumerate(zip(labels, right.lines, strict=False)):
+        assert list(column.get_ydata()) == sizes[f"pythia-{label.lower()}"]["residual_gain_all"]
+        assert np.abs(column.get_xdata() - place).max() <= 0.2
+
+
+def test_lab_heritage_draws_every_model_and_the_shares_in_print(
+    numbers: Numbers, published: Published
+) -> None:
+    shares = {"p3.heritage.eleuther_dampen": 80, "p3.heritage.others_expand": 100}
+    claims = [{**REPORTED[0], "id": name, "published": of} for name, of in shares.items()]
+    one = draw("lab_heritage", replace(numbers, claims=claims))
+    left, right = one.figure.axes
+    hunt = by_model(published, files.HUNT, "tested_results")
+    below = [of for of in hunt.values() if of["gain_no_ln_mean"] < 1]
+    rows = [label.get_text() for label in left.get_yticklabels()]
+    assert sorted(rows)[:2] == ["BLOOM-1B1 (BigScience)", "BLOOM-1B7 (BigScience)"]
+    gains = {x for x, _ in points(left)}
+    assert gains >= {round(of["gain_no_ln_mean"], 9) for of in hunt.values()}
+    assert {(80.0, -0.22), (100.0, 0.78)} <= points(right, style.RED.lower())
+    by_group = [sum(of["lab"] == "EleutherAI" for of in below), len(below)]
+    assert one.title.startswith(
+        f"Mean gain is below 1 in {by_group[0]} of 5 models of EleutherAI and "
+        f"{by_group[1] - by_group[0]} of 11 models of other labs; Fisher's p = 0.036 (0.003 to"
+    )
+
+
+def test_leaving_a_category_out_changes_r(drawn: dict[str, Drawn], numbers: Numbers) -> None:
+    document = numbers.statistics["validation"]["pythia-6p9b"]
+    kept = [of for name, of in document.items() if name[0] != "_" and "_numeric" not in name]
+    r = np.corrcoef(*[[of[key] for of in kept] for key in ("asymmetry", "output_preference")])[0, 1]
+    _, right, *_ = drawn["validation"].figure.axes
+    assert round(r, 9) in {x for x, _ in points(right, style.RED.lower())}
+    assert drawn["validation"].title == (
+        "r over the categories is −0.87 [−0.99, −0.21] in Pythia-6.9B, and "
+        f"{style.signed(r, 2)} [−0.97, +0.60] without numeric facts"
+    )
+
+
+# --- the claims ---------------------------------------------------------------------------------
+
+
+def test_overview_counts_every_claim_once(drawn: dict[str, Drawn]) -> None:
+    abstract, rest = drawn["overview"].figure.axes
+    assert (abstract.get_title(), rest.get_title()) == ("abstract", "rest of the paper")
+    labels = [label.get_text() for label in rest.get_yticklabels()]
+    assert labels == ["Paper 1, n = 1", "Paper 2, n = 2"]
+    widths = {group.get_label(): [bar.get_width() for bar in group] for group in rest.containers}
+    assert widths == {"agrees": [1, 0], "differs": [0, 1], "needs the weights": [0, 1]}
+    assert [text.get_text() for text in abstract.texts] == ["1 differs", ""]
+    assert drawn["overview"].title == (
+        "Of 5 claims 4 can be compared: 2 of these differ or are contradicted, 1 in the abstracts"
+    )
+
+
+def test_every_verdict_of_the_ledger_has_a_colour(numbers: Numbers) -> None:
+    told = [word for words in ALIKE.values() for word in words]
+    assert sorted(told) == sorted(VERDICTS)
+    records = [{**REPORTED[0], "verdict": word} for word in VERDICTS]
+    figure = draw("overview", replace(numbers, claims=records)).figure
+    (legend,) = [legend for sub in figure.subfigs for legend in sub.legends]
+    assert {text.get_text() for text in legend.get_texts()} == set(ALIKE)
+    colours = {to_hex(patch.get_facecolor()) for patch in legend.get_patches()}
+    assert len(colours) == len(ALIKE)
+
+
+def test_agreement_draws_what_is_not_equal(numbers: Numbers) -> None:
+    tiny = record("p2.tiny", paper=2, where="section 4", published=1.0, recomputed=1 + 1e-14)
+    one = draw("agreement", replace(numbers, claims=[*REPORTED, tiny]))
+    (axes,) = one.figure.axes
+    drawn = sorted(float(f"{x:.3g}") for line in axes.lines[:-1] for x, _ in line.get_xydata())
+    assert drawn == [1e-6, 0.001, 0.501]  # the rounding of the arithmetic at the edge
+    assert set(axes.lines[-1].get_xdata()) == {0.1}
+    assert axes.get_yticklabels()[1].get_text() == "Paper 1, rest of the paper (n = 2, 1 equal)"
+    assert one.title == (
+        "4 of 5 numbers agree with the printed ones; 1 do not, 1 of them by more than 10%"
+    )
+
+
+def test_a_specification_curve_holds_every_estimate_and_how_it_was_asked() -> None:
+    def answer(value: float, word: str) -> dict[str, Any]:
+        return {"value": value, "low": value - 0.2, "high": value + 0.2, "n": 9, "word": word}
+
+    open_ended = answer(0.4, "too few") | {"low": None, "high": None}
+    models = {
+        "a": {"published": answer(-0.5, "yes"), "without_last": answer(0.1, "undecided")},
+        "b": {"published": answer(0.3, "no"), "category_out": {"x": open_ended}},
+    }
+    statistics = {"questions": {"late_inversion": {"models": models}}}
+    one = draw("question_late_inversion", Numbers(OWN, statistics, {}))
+    above, below = one.figure.axes
+    assert points(above) >= {(0.0, -0.5), (1.0, 0.1), (2.0, 0.3), (3.0, 0.4)}
+    assert points(above) >= {(0.0, -0.7), (0.0, -0.3), (2.0, 0.5)}  # ends of intervals
+    assert points(below) == {(0.0, 0.0), (1.0, 2.0), (2.0, 0.0), (3.0, 1.0)}
+    rows = [label.get_text() for label in below.get_yticklabels()]
+    assert rows[:2] == ["as the papers did", "without one category"]
+    assert one.title.endswith(
+        "As the papers asked: 1 yes, 1 no; under other choices: 1 undecided, 1 too few"
+    )
+    assert "95% interval" in one.caption
+
+
+def test_a_sweep_over_k_and_spectra_are_drawn_where_they_were_kept(numbers: Numbers) -> None:
+    bins = numbers.statistics["bins"]["pythia-6p9b"]
+    k = {str(n): {"r_mean": n / 10, "r_std": 0.1, "p_mean": 0.5} for n in (0, 4)}
+    anisotropy = {"spectra": {"0": [3.0, 2.0, 1.0], "2": [9.0, 0.9, 0.1]}, "n_prompts": 16,
+                  "L_star_anisotropy": 2, "intrinsic_dim_ratio": [0.1, 0.2, 0.9]}  # fmt: skip
+    kept = of_model({"bins": {**bins, "results_by_k": {"10": k}}, "anisotropy": anisotropy})
+    made_up = Numbers(OWN, {name: {"m": of} for name, of in kept.items()}, {"m": "M"})
+    *_, sweep = draw("bins", made_up).figure.axes
+    assert {(0.0, 0.0), (4.0, 0.4)} <= points(sweep)
+    spectra = draw("anisotropy_spectra", made_up)
+    (axes,) = spectra.figure.axes
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), [3 / 6, 2 / 6, 1 / 6])
+    assert spectra.title.endswith("weighs most at layer 2: 0.900 of the sum")

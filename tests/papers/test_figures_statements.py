@@ -1,0 +1,239 @@
+"""What figures state: every count, mean and list against the published tables, by a plain loop."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from judged import analysed
+from layerwise.engine.measured import measured
+from layerwise.engine.published import Published
+from layerwise.engine.questions.table import as_many_by_chance, words, words_of_others
+from layerwise.files import read_json
+from layerwise.papers.across.figures.drawing import draw
+from layerwise.papers.across.rules import drawn
+from layerwise.papers.shared.names import result_files as files
+from layerwise.papers.shared.names.models import SLUG
+from layerwise.present.figures.numbers import OWN, Numbers
+
+
+@pytest.fixture(scope="module")
+def stated(results: Path) -> Any:
+    """The statistics of print, {analysis: {document: ...}}."""
+    folder = results / "published" / "statistics"
+    return {path.stem: read_json(path)["documents"] for path in folder.glob("*.json")}
+
+
+def short(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+# --- of print -----------------------------------------------------------------------------------
+
+
+def test_counts_of_layers_are_those_of_the_tables(stated: Any, published: Published) -> None:
+    of = published.document
+    tests = of(files.BOOTSTRAP)["layer_results"].values()
+    clear = [row for row in tests if row["ci_lower"] > 0 or row["ci_upper"] < 0]
+    assert stated["category_bootstrap"][SLUG]["drawn"]["n_excluding_zero"] == len(clear) > 0
+    layers = of(files.PAIRS)["results"]
+    turning = [m for m in layers["0"] if layers["0"][m]["r"] * layers["32"][m]["r"] < 0]
+    assert stated["pairs"][SLUG]["drawn"]["turning"] == turning
+    assert 0 < len(turning) < len(layers["0"])
+    ends = {"first": layers["0"], "last": layers["32"]}
+    clear = [m for m in turning if all(of[m]["ci_lower"] * of[m]["ci_upper"] > 0
+                                       for of in ends.values())]  # fmt: skip
+    assert stated["pairs"][SLUG]["drawn"]["turning_clearly"] == clear
+    for how in ("with", "without"):
+        high = [row["ci_hi"] for row in of(files.TEMPLATE)[f"results_{how}_template"].values()]
+        n_below = stated["cross_model"]["llama-3p1-8b-instruct"]["drawn"]["n_below_zero"]
+        assert n_below[how] == np.sum(np.array(high) < 0) > 0
+    for slug, file in files.PROFILES.items():
+        shares = of(file)["intrinsic_dim_ratio"]
+        peak = int(np.argmax(shares))
+        behind = [n for n, share in enumerate(shares) if n > peak and share < max(shares) / 2]
+        rise = max(range(1, len(shares)), key=lambda n: shares[n] - shares[n - 1])
+        found = stated["anisotropy"][slug]["drawn"]
+        assert found["half_layer"] == behind[0]
+        assert found["steepest_rise"] == [rise, shares[rise] - shares[rise - 1]]
+
+
+def test_counts_of_models_are_those_of_the_tables(stated: Any, published: Published) -> None:
+    of = published.document
+    ua = [
+        {name: one["uniformity_a"] - one["uniformity_b"] for name, one in of(file).items()
+         if not name.startswith("_")}
+        for file in files.PAPER1.values()
+    ]  # fmt: skip
+    assert stated["calibration"]["models"]["drawn"] == {
+        "n_models": 4,
+        "n_within": sum(abs(one["lifestyle"]) < 0.015 for one in ua),
+        "n_negative": sum(one["ground_truth_numeric"] < 0 for one in ua),
+    }
+    curves = [
+        [model["layer_results"][str(layer)]["correlation"]
+         for layer in sorted(map(int, model["layer_results"]))]
+        for model in of(files.SCALING)["models"].values()
+    ]  # fmt: skip
+    # Fisher's z of r over six categories has the standard error 1/sqrt(3)
+    ends = [np.tanh(np.arctanh(r)[:, None] + [-1.959964 / 3**0.5, 1.959964 / 3**0.5])
+            for r in curves]  # fmt: skip
+    found = stated["scaling"]["family"]["drawn"]
+    for of_model, wanted in zip(found.pop("intervals").values(), ends, strict=True):
+        np.testing.assert_allclose(list(of_model.values()), wanted, rtol=1e-5)
+    assert found == {
+        "n_models": len(curves),
+        "n_negative_at_end": sum(r[-1] < 0 for r in curves),
+        "n_with_positive": sum(max(r) > 0 for r in curves),
+        "n_clear_at_end": sum(of[-1, 1] < 0 for of in ends),
+        "n_clear_positive": sum(of[:, 0].max() > 0 for of in ends),
+    }
+    norms = [
+        [np.mean(row[f"{matrix}_spectral_norm"]) for matrix in ("W_V", "W_O")]
+        for row in of(files.SPECTRAL)["results"]
+    ]
+    larger = sum(value > output for value, output in norms)
+    assert stated["spectral_norms"]["study"]["drawn"] == {"n_models": 7, "n_value_larger": larger}
+    late = [one["means"]["late"] for slug, one in stated["phases"].items()
+            if slug != "paper" and "instruct" not in slug]  # fmt: skip
+    assert stated["phases"]["paper"]["drawn"] == {
+        "n_models": len(late),
+        "n_negative_late": sum(mean < 0 for mean in late),
+    }
+
+
+def test_labs_have_the_shares_of_their_models(stated: Any, published: Published) -> None:
+    hunt = {short(row["model"]): row for row in published.document(files.HUNT)["tested_results"]}
+    found = stated["lab_heritage"]["hunt"]["drawn"]
+    assert found["models"].keys() == hunt.keys()
+    for name, row in hunt.items():
+        # Student's of five prompts, whose deviation is over n
+        half = 2.776445 * row["gain_no_ln_std"] / 2
+        wanted = row["gain_no_ln_mean"] - half, row["gain_no_ln_mean"] + half
+        np.testing.assert_allclose(found["models"][name]["interval"], wanted, rtol=1e-6)
+    for name, of in found["shares"].items():
+        gains = [row["gain_no_ln_mean"] for row in hunt.values()
+                 if (row["lab"] == "EleutherAI") == (name == "EleutherAI")]  # fmt: skip
+        below = sum(gain < 1 for gain in gains)
+        as_claimed = below if name == "EleutherAI" else len(gains) - below
+        assert (of["n"], of["below"]) == (len(gains), below)
+        assert of["value"] == pytest.approx(100 * as_claimed / len(gains))
+        assert 0 < of["low"] < of["value"] < of["high"] < 100
+
+
+def test_an_interval_of_a_mean_gain_is_students(stated: Any, published: Published) -> None:
+    for row in published.document(files.SWEEP)["models"]:
+        gains = np.array(row["residual_gain_all"])
+        half = 2.063899 * gains.std(ddof=1) / np.sqrt(len(gains))
+        wanted = gains.mean() - half, gains.mean() + half
+        found = stated["depth_gain"]["family"]["drawn"]["interval"][row["model"]]
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+def test_of_a_measurement_the_models_that_it_reached_are_counted(published: Published) -> None:
+    """Two sizes over the bound and one under it: named without the five that are not there."""
+    gains = {f"/models/{n}/residual_gain_all": [one] * 3 for n, one in enumerate((2.0, 1.0, 3.0))}
+    layers = {f"/models/{n}/all_layer_gains": [1.0] * 12 for n in range(3)}
+    found = analysed("depth_gain", measured(published, {files.SWEEP: gains | layers}))
+    names = [row["model"] for row in published.document(files.SWEEP)["models"]]
+    assert found.documents["family"]["drawn"]["above_bound"] == [names[0], names[2]]
+    assert "above" not in found.documents["family"].get("bound", {})  # a claim is about all eight
+    two = {file: {"/lifestyle/uniformity_a": 0.51, "/lifestyle/uniformity_b": 0.5,
+                  "/ground_truth_numeric/uniformity_a": 0.4,
+                  "/ground_truth_numeric/uniformity_b": 0.6}
+           for file in list(files.PAPER1.values())[:2]}  # fmt: skip
+    found = analysed("calibration", measured(published, two))
+    assert found.documents["models"]["drawn"] == {"n_models": 2, "n_within": 2, "n_negative": 2}
+
+
+# --- of readers' models -------------------------------------------------------------------------
+
+
+def gains_of(*second_last: float) -> dict[str, Any]:
+    return {"residual_gain_all": list(second_last), "all_layer_gains": [1.0] * 10}
+
+
+def test_a_result_file_is_stated_beside_its_own_keys() -> None:
+    validation = {
+        name: {"n_pairs": 9, "uniformity_a": ua, "uniformity_b": 0.0, "output_preference": nats}
+        for name, ua, nats in (("a", 0.1, 1.0), ("b/~c", 0.2, 0.5), ("d", 0.4, 0.7), ("e", 0.3, 0))
+    } | {"_global_stats": {"ua_output_correlation": -0.5}}
+    anisotropy = {"intrinsic_dim_ratio": [0.2, 0.9, 0.5, 0.4]}
+    results = {"validation": validation, "anisotropy": anisotropy, "gains": gains_of(1.0)}
+    found = drawn.of_model(results)
+    assert {name: of.keys() - results[name].keys() for name, of in found.items()} == {
+        "validation": {"_without_one", "_interval"},
+        "anisotropy": {"drawn"},
+        "gains": set(),
+    }
+    assert results["anisotropy"] == {"intrinsic_dim_ratio": [0.2, 0.9, 0.5, 0.4]}  # as it was
+    assert found["anisotropy"]["drawn"].keys() == {"half_layer", "steepest_rise"}  # no spectra
+    others = [(0.1, 1.0), (0.4, 0.7), (0.3, 0)]
+    np.testing.assert_allclose(
+        found["validation"]["_without_one"]["b/~c"]["r"], np.corrcoef(np.transpose(others))[0, 1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("shares", "half", "said"),
+    [
+        ([0.2, 0.9, 0.5, 0.4, 0.3], 3, "falls below half of its peak at layer 3"),
+        ([0.2, 0.9, 0.5, 0.4], 3, "only at the last, after the final norm (0.500 to 0.400)"),
+        ([0.2, 0.9, 0.5, 0.6], None, "stays above half of its peak"),
+        ([0.2, 0.4, 0.9], None, "stays above half of its peak"),
+    ],
+)
+def test_a_share_falls_to_half_or_does_not(
+    shares: list[float], half: int | None, said: str
+) -> None:
+    document = {"intrinsic_dim_ratio": shares, "n_layers": len(shares) - 1, "n_prompts": 9}
+    document["L_star_anisotropy"] = shares.index(0.9)
+    found = drawn.of_model({"anisotropy": document})
+    assert found["anisotropy"]["drawn"]["half_layer"] == half
+    one = draw("anisotropy", Numbers(OWN, {"anisotropy": {"m": found["anisotropy"]}}, {"m": "M"}))
+    assert one.title.endswith(said), one.reason
+
+
+def test_spectra_that_were_measured_are_shares_of_their_sum(published: Published) -> None:
+    shares = {"/intrinsic_dim_ratio": [0.1] * 33, "/spectra": {"0": [3.0, 1.0], "32": [9.0, 1.0]}}
+    numbers = measured(published, {files.ANISOTROPY: shares})
+    found = analysed("anisotropy", numbers).documents[SLUG]
+    assert found["drawn"]["spectra"] == {"0": [0.75, 0.25], "32": [0.9, 0.1]}
+
+
+def test_several_models_are_stated_without_those_that_lack_a_number() -> None:
+    bound = 10 ** (1 / 10)
+    several: dict[str, dict[str, Any]] = {
+        "under": {"gains": gains_of(bound - 0.1, bound)},
+        "a/b~": {"gains": gains_of(bound, bound + 0.1)},
+        "old": {"gains": {"residual_gain_all": [1.0]}},
+        "none": {},
+    }
+    (gains,) = drawn.over_models(several).values()
+    assert gains["above_bound"] == ["a/b~"]
+    assert gains["bound"] == {"under": bound, "a/b~": bound}
+    np.testing.assert_allclose(gains["range"], [bound - 0.05, bound + 0.05])
+    assert drawn.over_models({"old": several["old"]}) == {}
+
+
+# --- of questions -------------------------------------------------------------------------------
+
+
+def asked(*answers: str, other: str) -> dict[str, Any]:
+    return {"models": {
+        str(n): {"published": {"word": word}, "category_out": {"x": {"word": other}}}
+        for n, word in enumerate(answers)
+    }}  # fmt: skip
+
+
+def test_words_are_counted_by_choice_and_draws_that_give_as_many() -> None:
+    weights = asked("yes", "yes", "no", other="undecided")
+    assert words(weights) == {
+        "published": {"yes": 2, "no": 1},
+        "category_out": {"undecided": 3},
+    }
+    assert words_of_others(weights) == {"undecided": 3}
+    draws = [asked("yes", "no", "no", other="yes"), asked("yes", "no", "yes", other="no")]
+    assert as_many_by_chance(weights, draws) == {"as the papers did": {"draws": 2, "yes": 1}}
+    assert as_many_by_chance(weights, []) == {}

@@ -1,0 +1,73 @@
+import json
+
+import pytest
+
+from layerwise.errors import LayerwiseError
+from layerwise.papers.fetching.notebooks import (
+    NotebookPrompts,
+    literal_in_notebook,
+    prompts_document,
+)
+
+
+def notebook(*cells: str | list[str]) -> bytes:
+    return json.dumps({"cells": [{"cell_type": "code", "source": cell} for cell in cells]}).encode()
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ('P = ["one", "two"]',),
+        (["import torch\n", "P = [\n", '    "one",  # why\n', '    "t" "wo",\n', "]\n"],),
+        ('!pip install -q x\n%matplotlib inline\nP: list[str] = ["one", "two"]\nprint(P)',),
+        ('Q = P = ("one", "two")',),
+        ("%%bash\nfor x in *; do echo; done", "P = [x for x in y]", "P = ['one', 'two']"),
+        ("Q = ['no']", "P = ['one', 'two']", "P = ['one', 'two']"),
+        ("open('ran', 'w')\nP = ['one', 'two']",),
+    ],
+)
+def test_literal(cells: tuple[str | list[str], ...], tmp_path, monkeypatch) -> None:
+    """What is no other literal is passed over, and no code is run."""
+    monkeypatch.chdir(tmp_path)
+    assert list(literal_in_notebook(notebook(*cells), "P")) == ["one", "two"]
+    assert list(tmp_path.iterdir()) == []
+
+
+NONE = "no code cell assigns a literal to P"
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (("Q = ['one']",), NONE),
+        (("P = f()",), NONE),
+        (("P: list[str]",), NONE),
+        (("P[0] = 'one'",), NONE),
+        (("def f():\n    P = ['one']",), NONE),
+        (("P = ['one']", "P = ['two']"), "P is assigned 2 different literals"),
+    ],
+)
+def test_literal_refused(cells: tuple[str, ...], message: str) -> None:
+    with pytest.raises(LayerwiseError, match=message):
+        literal_in_notebook(notebook(*cells), "P")
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"cells": [{}]}', b"\xff\xfe"])
+def test_no_notebook(content: bytes) -> None:
+    with pytest.raises(LayerwiseError, match=r"a\.ipynb: not a Jupyter notebook"):
+        literal_in_notebook(content, "P", "a.ipynb")
+
+
+def test_document_is_canonical() -> None:
+    sets = [
+        NotebookPrompts("b", "b.ipynb", "1" * 64, "P"),
+        NotebookPrompts("a", "a", "2" * 64, "Q"),
+    ]
+    cells = {"b": "P = ['Grüße']", "a": "Q = {'z': 1, 'y': 2}"}
+    content = prompts_document(sets, lambda entry: notebook(cells[entry.study]))
+    assert content.decode() == (
+        '{\n "a": {\n  "notebook": "a",\n  "notebook_sha256": "' + "2" * 64 + '",\n'
+        '  "prompts": {\n   "y": 2,\n   "z": 1\n  },\n  "variable": "Q"\n },\n'
+        ' "b": {\n  "notebook": "b.ipynb",\n  "notebook_sha256": "' + "1" * 64 + '",\n'
+        '  "prompts": [\n   "Grüße"\n  ],\n  "variable": "P"\n }\n}'
+    )

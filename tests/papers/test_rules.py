@@ -1,0 +1,109 @@
+"""How rules are written: a statistic rests on what its rule read, so a rule reads all of it."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from layerwise.engine.derivation import Document, all_of, any_of, count, derive
+from layerwise.engine.evidence import Evidence
+from layerwise.engine.measured import tables_of_reader
+from layerwise.errors import LayerwiseError
+from layerwise.statistics.bootstrap import Draws
+
+CODE = Path(__file__).parents[2] / "code" / "layerwise"
+# Rules and questions; what runs rules is none.
+FOLDERS = (
+    "papers/*/rules",
+    "papers/paper*",
+    "papers/*/questions",
+    "papers/across",
+    "engine/questions",
+)
+INSTEAD = {
+    "any": "`any` stops at the first that is true; `any_of` reads all of them",
+    "next": "of nothing `next` without a default raises what no rule is asked for",
+    "all": "`all` stops at the first that is false; `all_of` reads all of them",
+    "len": "what a length is taken of looks superfluous, and reads what the count rests on; "
+    "`count(entries, of)` says so (or `sum` of a condition; a set's length needs its members)",
+}
+# How many members these have does not hang on what they are; of a set it does.
+COUNTED = (ast.ListComp, ast.DictComp, ast.GeneratorExp)
+
+
+def careless(source: str) -> list[str]:
+    """The calls by which a rule may say less than it rests on: line, call, what to take instead."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+            continue
+        name = node.func.id
+        counted = name == "len" and isinstance(node.args[0], COUNTED)
+        if name in ("any", "all") or counted or (name == "next" and len(node.args) == 1):
+            found.append(f"line {node.lineno}: {ast.unparse(node)}: {INSTEAD[name]}")
+    return found
+
+
+def test_rules_count_and_ask_by_helpers_that_read_everything() -> None:
+    modules = [path for folder in FOLDERS for path in CODE.glob(f"{folder}/*.py")]
+    assert len(modules) > 30
+    found = {path.name: careless(path.read_text()) for path in modules}
+    assert {name: calls for name, calls in found.items() if calls} == {}
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("lambda f: any(damps(m) for m in f.models)", "`any_of` reads all"),
+        ("lambda f: all(map(damps, f.models))", "`all_of` reads all"),
+        ("lambda f: len([gain(m) for m in f.models])", "`count(entries, of)` says so"),
+        ("lambda f: len({m.lab: gain(m) for m in f.models})", "`count(entries, of)` says so"),
+        ("lambda f: len({damps(m) for m in f.models}) == 1", None),
+        ("lambda f: sum(damps(m) for m in f.models)", None),
+        ("lambda f: len(f.models)", None),
+        ("lambda f: next(m for m in f.models if damps(m))", "`next` without a default"),
+        ("lambda f: next((m for m in f.models if damps(m)), None)", None),
+    ],
+)
+def test_which_calls_are_careless(rule: str, said: str | None) -> None:
+    found = careless(rule)
+    assert (not found) if said is None else (len(found) == 1 and said in found[0])
+
+
+# --- the helpers ----------------------------------------------------------------------------------
+
+MODELS = [
+    {"model": "a", "lab": "one", "gain": 0.5},
+    {"model": "b", "lab": "one", "gain": 1.5},
+    {"model": "c", "lab": "two", "gain": 0.9},
+]
+EVERY_GAIN = [f"gains#/models/{n}/gain" for n in range(len(MODELS))]
+
+
+@pytest.mark.parametrize(
+    ("rule", "value"),
+    [
+        (lambda f: count(f.models, lambda m: m.gain), 3),
+        (lambda f: count(f.models, lambda m: m.gain, named=lambda m: m.lab), 2),
+        (lambda f: count(m.gain for m in f.models), 3),
+        (lambda f: any_of(m.gain < 1 for m in f.models), True),
+        (lambda f: any_of(m.gain > 2 for m in f.models), False),
+        (lambda f: all_of(m.gain > 1 for m in f.models), False),
+        (lambda f: all_of(m.gain < 2 for m in f.models), True),
+    ],
+)
+def test_what_the_helpers_say_rests_on_every_entry(rule, value) -> None:
+    evidence = Evidence(tables_of_reader({"gains": {"models": MODELS}}), Draws(100, 0.95, 42))
+    found = derive({"it": Document("gains", {"": {"statistic": rule}})}, evidence)
+    assert found.documents["it"]["statistic"] == value
+    assert found.derived == {"it:/statistic": EVERY_GAIN}
+
+
+def test_names_are_not_counted_for_numbers() -> None:
+    """Of a list that lacks a number, or an object, an entry would give names."""
+    evidence = Evidence(
+        tables_of_reader({"gains": {"of": {"a": 1.0, "b": 2.0}}}), Draws(100, 0.95, 42)
+    )
+    with pytest.raises(LayerwiseError, match="gains: nothing stands at /of/0; there are a, b"):
+        count(evidence["gains"]["of"])
+    assert count(evidence["gains"]["of"].values()) == 2

@@ -1,0 +1,84 @@
+"""Every kind of page breaks none of axe's rules, in light and dark, on a phone and a screen."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import layerwise
+from browser import Browser, browser, missing
+from claim_records import folders, headline, record
+from layerwise.run.steps import page as stage
+from tiny_checkpoints import EXAMPLE, twin_folder
+
+KINDS = ("published", "random weights", "own model", "several models")
+SCHEMES, WIDTHS = ("light", "dark"), (390, 1280)
+
+
+@pytest.fixture(scope="module")
+def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    if reason := missing():
+        pytest.skip(reason)
+    with browser(tmp_path_factory.mktemp("profile")) as window:
+        yield window
+
+
+@pytest.fixture(scope="module")
+def pages(root: Path, once: Any, results: Path, analyzed: Any) -> dict[str, Path]:
+    """A page of every kind. The papers' figures are stand-ins; those of a reader's are drawn."""
+
+    def make(folder: Path) -> dict[str, Path]:
+        judged = results / "published"
+        made = folders(folder / "published", root, [])
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(root)
+            patch.setattr("layerwise.reader.of_checkpoint.N_RESAMPLES", 200)
+            stage.run(
+                "published", judged / "claims.json", judged / "statistics", made.figures, made.out
+            )
+            part = {"claim": "p2.a", "verdict": "differs", "concludes": True}
+            of_random = folders(
+                folder / "random",
+                root,
+                [record("p2.a", verdict="differs", inputs=["beyond/ours#/x"])],
+                "measured",
+                random_weights=True,
+                headlines=[headline("p2.r", "does not follow", parts=[part])],
+            )
+            stage.run("measured", **vars(of_random))
+            other = layerwise.analyze(twin_folder("gpt2"), **EXAMPLE, without=["spectral"])
+            layerwise.compare([analyzed, other], folder / "several")
+        written = (
+            made.out / "index.html",
+            of_random.out / "index.html",
+            analyzed.folder / "index.html",
+            folder / "several" / "scaling.html",
+        )
+        return dict(zip(KINDS, written, strict=True))
+
+    return once("kinds_of_pages", make)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_page_is_accessible(
+    window: Browser, pages: dict[str, Path], kind: str, scheme: str, width: int
+) -> None:
+    window.scheme(scheme)
+    window.size(width, 900)
+    window.open(pages[kind].as_uri())
+    assert window.violations() == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_panel_of_a_claim_is_accessible(
+    window: Browser, pages: dict[str, Path], scheme: str
+) -> None:
+    window.scheme(scheme)
+    window.size(390, 900)
+    window.open("about:blank")
+    window.open(f"{pages['published'].as_uri()}#p2.abstract.n_models")
+    assert window.run("return document.querySelector('dialog').open")
+    assert window.violations("dialog") == []

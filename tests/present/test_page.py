@@ -1,0 +1,560 @@
+"""Judged claims as people read them: page and terminal, which hostile texts cannot command."""
+
+import json
+import math
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from test_texts import CURVED
+
+from claim_records import SVG, folders, headline, hostile_claims, judged, note_statistics, record
+from hostile import BIDI, TEXTS, UNSEEN, is_unseen
+from layerwise.engine.findings import relative_difference
+from layerwise.engine.headlines import read_headlines
+from layerwise.engine.records import hashes_judged_from, read_judged
+from layerwise.engine.records import judged as judged_claims
+from layerwise.engine.sentences import Said
+from layerwise.engine.verdicts import AS_RANDOM, VERDICTS
+from layerwise.engine.words import display_names, in_words, named
+from layerwise.errors import LayerwiseError
+from layerwise.files import revealed, write_json
+from layerwise.home import REPOSITORY
+from layerwise.models.registry import read_models
+from layerwise.papers.across.questions import QUESTIONS
+from layerwise.papers.shared.names.result_files import LAYERS
+from layerwise.present.choices import claimed_under, rows
+from layerwise.present.html import packed, prose
+from layerwise.present.page import beside, by_weight
+from layerwise.present.pictures import Picture
+from layerwise.present.records import entries, readable, view
+from layerwise.present.values import short_text, value_text, with_signs
+from layerwise.run import cli
+from layerwise.run.steps import page as stage
+from parsed_page import Page, unpacked
+
+
+def built(made: Any, source: str = "published") -> str:
+    stage.run(source, **vars(made))
+    return (made.out / "index.html").read_bytes().decode("utf-8")
+
+
+# --- values and records -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("published", "recomputed", "gap"),
+    [
+        (2.0, 1.5, 0.25),
+        (-2, -3, 0.5),
+        ([1.0, 4.0], [1.0, 5.0], 0.25),
+        (0, 0, 0.0),
+        (0.0, 0.1, math.inf),
+        ([1], [1, 2], math.inf),
+        ("Pass", "Fail", None),
+        (True, False, None),
+        (None, 1.0, None),
+        ([], [], None),
+    ],
+)
+def test_relative_difference(published: Any, recomputed: Any, gap: float | None) -> None:
+    assert relative_difference(published, recomputed) == gap
+
+
+def test_shown_and_brief_by_kind() -> None:
+    assert [value_text(value) for value in (None, True, "NOW")] == ["–", "yes", "NOW"]
+    assert (value_text(0.25, 3), value_text(30, 0), value_text([8, 12])) == ("0.250", "30", "8, 12")
+    assert value_text(math.nan) == "NaN"  # which notebooks saved
+    assert short_text(0.34569159857148496, "full") == "0.345692"
+    assert short_text(0.977, 3) == "0.977"
+    assert short_text([0.5] * 33, "full") == "0.5, 0.5, 0.5, 0.5, 0.5, 0.5, … (33 values)"
+
+
+def test_view_shows_more_digits_only_of_what_differs() -> None:
+    close = {"published": 0.118, "recomputed": 0.11749110743}
+    one = view(record("p3.a", where="Paper 3, appendix C", **close))
+    assert (one["recomputed"], one["recomputed_full"]) == ("0.117", "0.11749110743")
+    assert "published_full" not in one
+    assert one["place"] == "Paper 3, appendix C"  # the paper is named once
+    one = view(record("p2.a", where="table 2", verdict="differs", **close))
+    assert (one["recomputed"], one["place"]) == ("0.11749", "Paper 2, table 2")
+    assert json.dumps(view(record("p2.a", published=0.0, recomputed=1.0)), allow_nan=False)
+
+
+@given(st.floats(-1e6, 1e6), st.integers(-4, 4))
+def test_a_number_is_shown_to_its_printed_digit(value, decimals):
+    """To tens and hundreds too, where print rounds so far: `decimals` -1 and -2."""
+    shown, unit = float(value_text(value, decimals)), 10.0**-decimals
+    assert abs(shown - value) <= 0.5 * unit * (1 + 1e-9)
+    assert math.isclose(shown / unit, round(shown / unit), abs_tol=1e-6)
+    assert value_text([value, 300], decimals) == f"{value_text(value, decimals)}, 300"
+
+
+def test_a_claim_that_print_rounds_to_hundreds_is_shown():
+    hundreds = {"published": 300, "recomputed": 337.74, "decimals": -2}
+    one = view(record("p3.a", **hundreds))
+    assert (one["published"], one["recomputed"], one["recomputed_full"]) == ("300", "300", "337.74")
+    assert view(record("p3.a", verdict="differs", **hundreds))["recomputed"] == "337.74"
+    assert f"{Said(record('p3.a', published=300.0, decimals=-2)).printed}" == "300"
+
+
+def test_beside_a_figure_stand_the_claims_that_central_claims_rest_on() -> None:
+    views = {
+        name: {"id": name, "analysis": analysis}
+        for name, analysis in (("p2.a", "layers"), ("p2.b", "layers"), ("p2.c", "pairs"))
+    }
+    views["p2.no.rule"] = {"id": "p2.no.rule"}
+    parts = [
+        *({"claim": name, "concludes": name == "p2.b"} for name in ("p2.a", "p2.b", "p2.no.rule")),
+        {"question": "late", "word": "yes"},
+    ]
+    found = beside({"headlines": [headline("p2.h", parts=parts)] * 2}, views)
+    assert found == {"layers": [views["p2.b"], views["p2.a"]]}  # what states it first, each once
+
+
+def test_a_list_is_shown_entry_by_entry() -> None:
+    printed, found = [[0.25, 0.5]] * 5, [[0.123456, -0.5]] * 5
+    assert entries(printed, found) == [("0.25 to 0.5", "0.1235 to -0.5")] * 5
+    assert entries([1, 2], [1, 3]) == entries(1.0, 2.0) == entries([1] * 5, [1] * 6) == []
+    one = {"weight": 1, "claims": ["p2.a", "p2.b"], "printed": "", "recomputed": ""}
+    agrees, differs = (
+        record(name, verdict=verdict, published=printed, recomputed=found)
+        for name, verdict in (("p2.a", "agrees"), ("p2.b", "differs"))
+    )
+    both = {"p2.a": {}, "p2.b": {}}
+    assert by_weight([one], [agrees, differs], both)[1][0]["listed"] == entries(printed, found)
+    assert by_weight([one], [agrees, agrees | {"id": "p2.b"}], both)[1][0]["listed"] == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (
+            "-0.5, (-.3) [-1 to -2]; r = -0.874",
+            "\u22120.5, (\u2212.3) [\u22121 to \u22122]; r = \u22120.874",
+        ),
+        ("p >= 0.05, p <= 1", "p ≥ 0.05, p ≤ 1"),
+        ("layers 4-8, L4-8, opt-125m, 2026-01-02, 1e-05, 10*-3, a-1", None),
+    ],
+)
+def test_a_hyphen_before_a_number_is_a_minus(typed: str, said: str | None) -> None:
+    assert with_signs(typed) == (said or typed)
+
+
+def test_formulas_of_a_sentence_are_set_and_nothing_else() -> None:
+    assert prose("W_V and W_O; 10^(1/L), 10^12, eps^2") == (
+        "W<sub>V</sub> and W<sub>O</sub>; 10<sup>1/L</sup>, 10<sup>12</sup>, eps<sup>2</sup>"
+    )
+    assert prose("<b>10^(<i>)</b>") == "&lt;b&gt;10^(&lt;i&gt;)&lt;/b&gt;"
+
+
+def test_models_and_categories_have_the_names_that_readers_know(root: Path) -> None:
+    names = display_names(read_models(root / "models.yaml"))
+    for key, display in {
+        **{"pythia-6p9b": "Pythia-6.9B", "gpt-j-6B": "GPT-J-6B", "llama": "Llama-3.1-8B"},
+        **{"llama-3p1-8b-instruct-template": "Llama-3.1-8B-Instruct, template"},
+        **{"pythia-6p9b < gemma-7b": "Pythia-6.9B < Gemma-7B", "GPT-4": "GPT-4", "": ""},
+    }.items():
+        assert named(key, names) == display
+    said = "gt_numeric of opt-2.7b and gpt-j-6B, mean_pooled, not W_V or well-known"
+    shown = "numeric facts of OPT-2.7B and GPT-J-6B, mean over the tokens, not W_V or well-known"
+    code = "google/gemma-2b at /a/gemma-2b/b, gemma-7b-it/c"
+    assert in_words(f"{said}; {code}", names) == f"{shown}; {code}"
+
+
+def test_what_people_read_of_a_claim_has_names_and_what_programs_read_has_keys(root: Path) -> None:
+    names = display_names(read_models(root / "models.yaml"))
+    reading = {
+        "text": "of gt_numeric",
+        "value": "opt-2.7b",
+        "gives": False,
+        "inputs": ["a#/opt-2.7b"],
+    }
+    key = {
+        "id": "p1.opt-2.7b",
+        "model": "opt-2.7b",
+        "cause": "as in gpt-j-6B",
+        "readings": [reading],
+    }
+    (told,) = readable([record("p1") | key], names)
+    assert told == record("p1") | {
+        **{"id": "p1.opt-2.7b", "model": "OPT-2.7B", "cause": "as in GPT-J-6B"},
+        "readings": [reading | {"text": "of numeric facts", "value": "OPT-2.7B"}],
+    }
+
+
+READING = {"text": "cut off", "value": None, "gives": False, "inputs": []}
+ORIGIN = record("p2.a")["provenance"]
+PART = {"claim": "p2.b", "verdict": "agrees", "concludes": True}
+FACT = {"id": "p2.fact", "paper": 2, "title": "It falls.", "weight": 1, "headline": None}
+FACT |= {"caveat": False, "claims": [], "places": ["abstract"], "printed": "1", "recomputed": "2"}
+FACT |= {"gives": "", "follows": ""}
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        (judged([record("p2.a", verdict="maybe")]),
+         r"claims\.0\.verdict: must be .*, found 'maybe'; judge the l"),
+        (judged([record("p2.a") | {"provenance": {}}]),
+         r"claims\.0\.provenance\.file: missing; judge the ledger again"),
+        (judged([], headlines=[headline("p2.h", parts=[PART | {"claim": ["p2.a"]}])]),
+         r"headlines: 0\.parts\.0\.\w+\.claim: must be a valid string, found \['p2"),
+        (judged([], "measured"), r"of source 'published' .* for 'measured'; give"),
+        (judged([record("p2.a")] * 2), r"claim 'p2\.a' is there 2 times"),
+        (judged([record("p2.b")], headlines=[headline("p2.h", parts=[{"claim": "p2.b"}])]),
+         r"headlines: 0\.parts\.0\.\w+\.\w+: missing; judge the ledger again"),
+        (judged([], headlines=[headline("p2.h", parts=[PART])]),
+         r"headlines\.0\.parts\.0\.claim: must be in the list of claims, found 'p2\.b'; judge"),
+        (judged([], findings=[FACT | {"claims": ["p2.b"]}]),
+         r"findings\.0\.claims: must be in the list of claims, found 'p2\.b'; judge"),
+        (judged([], findings=[FACT | {"headline": "p2.h"}]),
+         r"findings\.0\.headline: must be in the list of headlines, found 'p2\.h'; judge"),
+        (judged([record("p2.a", inputs=["f.json#/a"])]),
+         r"claims\.0: inputs: must be in the list of files, found 'f\.json'; judge"),
+        (judged([record("p2.a", readings=[READING | {"inputs": ["f.json#/a"]}])]),
+         r"claims\.0: inputs: must be in the list of files, found 'f\.json'; judge"),
+        (judged([record("p2.a") | {"provenance": ORIGIN | {"runs": ["gpt2/sweep"]}}]),
+         r"claims\.0\.provenance\.runs: must be in the list of runs, found 'gpt2/sweep'; judge"),
+        (judged([]) | {"statistics": {"x" * 9999: ""}},
+         r"statistics\.x{50,100}: must match pattern .*; judge the ledger again"),
+        (judged([record("p2.a")]) | {"counts": {"paper2": {"differs": 1}}},
+         r"counts: must be those of its claims, they are not; judge the ledger again"),
+        (judged([record("p2.a", decimals=-400)]), r"decimals.*: must be greater than or equal to"),
+        (judged([record("p2.a", noise={"replicates": 0})]), r"noise\.replicates: must be greater"),
+        (judged([record("p2.a", control={"draws": 1})]), r"control\.give: missing; judge"),
+        (judged([], headlines=[headline("p2.h", "fine")]), r"0\.grade: must be .*, found 'fine'"),
+        (judged([], headlines=[headline("p2.h", paper=4)]), r"0\.paper: must be 1, .*, found 4"),
+        (judged([], headlines=[headline("p2.h", choices={"published": "no"})]),
+         r"headline p2\.h: .* the grade is 'does not follow', found 'stands'; judge"),
+        (judged([], headlines=[headline("p2.h", as_random="no")]),
+         r"0\.as_random: must be a valid boolean, found 'no'"),
+        (judged([], headlines=[headline("p2.h", choices={"published": "maybe"})]),
+         r"0\.choices\.published: must be 'yes', .*, found 'maybe'"),
+    ],
+)  # fmt: skip
+def test_judged_refused(tmp_path: Path, document: dict[str, Any], message: str) -> None:
+    write_json(tmp_path / "claims.json", document)
+    with pytest.raises(LayerwiseError, match=rf"claims\.json: .*{message}"):
+        read_judged(tmp_path / "claims.json", "published")
+
+
+@pytest.fixture
+def judged_repository(tmp_path: Path) -> Path:
+    """A repository with a ledger, a published table, and what was judged from them."""
+    for mark in (*REPOSITORY, "claims/paper1/a.yaml", "published/paper1.csv"):
+        (tmp_path / mark).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / mark).write_text("as it was")
+    behind = hashes_judged_from(tmp_path / "claims", tmp_path / "published")
+    write_json(tmp_path / "results/published/claims.json", judged([], judged_from=behind))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "file", [None, "claims/paper1/a.yaml", "published/paper1.csv", "claims/paper2/new.yaml"]
+)
+def test_claims_judged_from_other_files_say_so(
+    judged_repository: Path, capsys: pytest.CaptureFixture[str], file: str | None
+) -> None:
+    if file is not None:
+        (judged_repository / file).parent.mkdir(exist_ok=True)
+        (judged_repository / file).write_text("changed")
+    results = judged_repository / "results"
+    judged_claims("published", results)
+    said = capsys.readouterr().err
+    assert (file or "") in said
+    assert bool(said) == (file is not None)
+    (results / "published" / "statistics").mkdir()
+    path = results / "published" / "claims.json"
+    if file is None:
+        read_judged(path, "published", results / "published" / "statistics")
+    else:
+        with pytest.raises(LayerwiseError, match=rf"judged from other files \({file}\)"):
+            read_judged(path, "published", results / "published" / "statistics")
+
+
+def test_outside_a_repository_no_file_is_compared(
+    judged_repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A wheel brings the judged claims, and of what they follow from some files only."""
+    (judged_repository / "dvc.yaml").unlink()
+    (judged_repository / "claims/paper1/a.yaml").unlink()
+    judged_claims("published", judged_repository / "results")
+    assert capsys.readouterr().err == ""
+
+
+def test_svg_refused() -> None:
+    assert 'aria-label="&lt;About&gt; it"' in Picture("a", "a", "<About> it", SVG).inline
+    for broken in ("", "<html>", SVG[:-3]):
+        with pytest.raises(LayerwiseError, match="figure a: expected a whole SVG"):
+            _ = Picture("a", "a", "", broken).inline
+
+
+def test_a_question_says_what_other_choices_answer_and_who_asks_it(root: Path) -> None:
+    late = headline("p2.late", asked=["late_inversion"])
+    both = [late, late | {"id": "p2.gemma"}, headline("p2.other", asked=["early"])]
+    answers = {"published": {"word": "yes"}, "category_out": {"gt_numeric": {"word": "no"}}}
+    answers |= {"by_depth": {"word": "yes"}}
+    documents = {"late_inversion": {"models": {"pythia-6p9b": answers}}, "early": {}}
+    (row,) = rows(documents, both, display_names(read_models(root / "models.yaml")), [])
+    assert [one["id"] for one in row["headlines"]] == ["p2.late", "p2.gemma"]
+    assert row["asked"]["words"] == [{"word": "yes", "n": 1, "models": "Pythia-6.9B"}]
+    without = {"word": "no", "n": 1, "models": "Pythia-6.9B without numeric facts"}
+    assert row["others"]["without one category"]["words"] == [without]
+    assert (len(row["others"]), row["unlike"]) == (2, 1)
+    asked = {ask["question"] for one in read_headlines(root / "claims") for ask in one["asks"]}
+    assert asked <= set(QUESTIONS)
+
+
+# --- the page -----------------------------------------------------------------------------------
+
+
+def test_the_choices_under_which_a_claim_holds_are_named_and_counted():
+    answers = {
+        "published": "undecided",
+        "spearman": "yes",
+        "model_out/a": "yes",
+        "model_out/b": "no",
+    }
+    assert claimed_under(answers) == (
+        "Its questions are answered yes under: ranks instead of values; "
+        "without one model (1 of 2). "
+        "Not under: as the papers did."
+    )
+    assert claimed_under({"published": "yes"}).endswith("yes under: as the papers did.")
+    assert claimed_under({"published": "no", "spearman": "too few"}) == (
+        "Its questions are answered yes under none of these: as the papers did. "
+        "Too few units under: ranks instead of values."
+    )
+    assert claimed_under({}) == ""
+
+
+def test_page_holds_claims_counts_and_evidence(tmp_path: Path, root: Path) -> None:
+    inputs = [f"{LAYERS}#/x/1", f"{LAYERS}#/x/2"]
+    records = [
+        record("p2.a", inputs=inputs),
+        record("p2.b", inputs=inputs[1:], verdict="differs", cause="printed otherwise"),
+        record("p3.c", statistic=None, recomputed=None, verdict="not checkable", file="Paper 3"),
+    ]
+    made = folders(tmp_path, root, records)
+    page = Page(text := built(made))
+    assert [claim["id"] for claim in page.data["claims"]] == ["p2.a", "p2.b", "p3.c"]
+    cells = [{"file": LAYERS, "key": f"/x/{n}", "value": f"{n}.5"} for n in (1, 2)]
+    assert page.data["cells"] == cells
+    assert page.data["claims"][1]["inputs"] == [1]
+    assert page.data["files"] == {LAYERS: "a" * 64}
+    assert re.fullmatch("[0-9a-f]{64}", page.data["statistics"]["layers.json"])
+    assert "bins (none published)" in "".join(page.words)  # the figure that is not there
+    labels = {value for name, value in page.values if name == "aria-label"}
+    assert {"Paper 2, differs: 1 claims", "Paper 3, not checkable: 1 claims"} <= labels
+    assert built(made) == text
+    said = [*page.words, *(value for _, value in page.values)]
+    said.append((root / "report/templates/page.js").read_text(encoding="utf-8"))
+    assert [one for one in said if CURVED.search(one)] == []  # curved quotes are the PDF's
+
+
+def test_page_of_random_weights_says_that_it_means_nothing(tmp_path: Path, root: Path) -> None:
+    records = [record("p2.a", verdict="differs", recomputed=0.9, inputs=["beyond/ours#/x"])]
+    for random_weights in (True, False):
+        folder = tmp_path / str(random_weights)
+        made = folders(folder, root, records, "measured", random_weights=random_weights)
+        page = Page(built(made, "measured"))
+        assert ("These numbers mean nothing." in "".join(page.words)) == random_weights
+        assert page.values.count(("data-word", "RANDOM")) == 12 * random_weights
+
+
+def test_page_of_measurements_names_what_measured_each(tmp_path: Path, root: Path) -> None:
+    one = record("p2.a", verdict="reproduced", inputs=["beyond/ours#/x"])
+    one["provenance"]["runs"] = ["pythia-70m/sweep"]
+    made = folders(tmp_path, root, [one], "measured")
+    document = json.loads(made.claims.read_text())
+    how = {"dtype": "float16", "device": "H100", "driver": "580.65", "versions": {"torch": "2.13"}}
+    how |= {"model": "EleutherAI/pythia-70m", "revision": "a39f36b1", "hub": None}
+    failed = {"gpt2": {"reasons": {"sweep": "out of memory", "h4": "out of memory"}, "claims": 7}}
+    document |= {"runs": {"pythia-70m/sweep": how}, "inputs": {"measured.json": "c" * 64}}
+    document |= {"failed": failed, "left_out": {}}
+    made.claims.write_text(json.dumps(document))
+    page = Page(built(made, "measured"))
+    assert page.data["claims"][0]["runs"] == ["pythia-70m/sweep"]
+    assert page.data["runs"]["pythia-70m/sweep"].startswith("dtype float16, device H100, driver 58")
+    said = {"H100", "580.65", "EleutherAI/pythia-70m a39f36b1 float16: Pythia sizes", "c" * 64}
+    assert {*said, "GPT-2, 7 claims", "Pythia sizes, sheaf trace: out of memory"} <= set(page.words)
+    assert page.data["cells"][0] == {"file": "beyond/ours", "key": "/x", "value": "–"}
+
+
+def test_page_says_what_random_weights_and_rounding_give(tmp_path: Path, root: Path) -> None:
+    """How many draws and replicates, and what they give."""
+    beside = {
+        "control": {"draws": 3, "give": 1, "values": ["STRONG", "WEAK", None]},
+        "noise": {"same": 4, "replicates": 5},
+    }
+    word = record("p2.a", verdict=AS_RANDOM, published="STRONG", recomputed="STRONG", **beside)
+    number = record("p2.b", verdict="reproduced", noise={"band": 0.0123, "replicates": 5})
+    page = Page(built(folders(tmp_path, root, [word, number], "measured"), "measured"))
+    first, second = page.data["claims"]
+    assert first["control"] == "1 of 3 draws give it: STRONG, WEAK, -"
+    assert first["noise"] == "4 of 5 replicates give the same"
+    assert "control" not in second
+    assert second["noise"].startswith("0.0123 either way")
+
+
+def test_page_counts_the_draws_that_answer_a_question(tmp_path: Path, root: Path) -> None:
+    """In at least as many models as the papers' own."""
+    made = folders(tmp_path, root, [record("p2.a")], "measured")
+    path = made.statistics / "questions.json"
+    draws = (made.statistics / "control" / str(number) / path.name for number in range(3))
+    for place, models in zip((path, *draws), (2, 2, 1, 3), strict=True):
+        answers = {f"gpt{n}": {"all_tokens": {"word": "yes"}} for n in range(models)}
+        write_json(place, {"documents": {"sign_change": {"models": answers}}})
+    note_statistics(made.claims, made.statistics)
+    said = "".join(Page(built(made, "measured")).words)
+    assert "(in 2 of 3 draws of random weights as many models answer yes)" in said
+
+
+def test_the_published_page_weighs_less_than_two_megabytes(root: Path) -> None:
+    """As the run that is recorded wrote it."""
+    recorded = yaml.safe_load((root / "dvc.lock").read_text())["stages"]["page@published"]
+    assert recorded["outs"][0]["size"] < 2_000_000
+
+
+def test_page_has_a_colour_for_every_verdict(root: Path) -> None:
+    style = (root / "report" / "templates" / "page.css").read_text()
+    assert [word for word in VERDICTS if f".{re.sub('[, ]+', '-', word)}" not in style] == []
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [
+        ("claims.json", '{"source": [', r"claims\.json: not valid JSON at line 1"),
+        ("claims.json", None, r"claims\.json: the ledger was not judged for"),
+        ("figures/pairs.svg", None, r"pairs\.svg: this figure is missing; draw the figures"),
+        ("figures/figures.json", None, r"there are no figures \(figures\.json\) here"),
+        ("published/paper2.csv", "file,key,value\n", r"claim p2\.a: .*no number '/x/1'"),
+        ("templates/page.js", "write('</p>')", r"page\.js: an inlined file must not hold '</'"),
+        ("templates/page.css", None, r"there is no page\.css"),
+        ("templates/index.html.j2", "{{ nothing }}", r"index\.html\.j2: unknown name: 'nothing'"),
+        ("templates/index.html.j2", "\n{% if %}", r"index\.html\.j2, line 2: "),
+        ("templates/index.html.j2", None, r"there is no template index\.html\.j2"),
+    ],
+)
+def test_page_refused(
+    tmp_path: Path, root: Path, file: str, text: str | None, message: str
+) -> None:
+    made = folders(tmp_path, root, [record("p2.a", inputs=[f"{LAYERS}#/x/1"])])
+    made.templates = Path(shutil.copytree(made.templates, tmp_path / "templates"))
+    (tmp_path / file).unlink()
+    if text is not None:
+        (tmp_path / file).write_text(text)
+    with pytest.raises(LayerwiseError, match=message):
+        stage.run("published", **vars(made))
+    assert not made.out.exists()
+
+
+# --- hostile texts: all are shown, none is obeyed -----------------------------------------------
+
+
+def part(number: int, text: str) -> dict[str, Any]:
+    """Of a central claim: one of the hostile claims."""
+    return {"claim": f"p2.{number}.{text}", "verdict": "differs", "concludes": True}
+
+
+def page_of(folder: Path, root: Path, texts: tuple[str, ...]) -> str:
+    headlines = [
+        headline(
+            f"p2.{text}",
+            "does not follow",
+            says=text,
+            where=text,
+            reason=text,
+            short=text,
+            parts=[part(number, text)],
+        )
+        for number, text in enumerate(texts)
+    ]
+    return built(folders(folder, root, hostile_claims(texts), headlines=headlines))
+
+
+def test_a_page_of_hostile_texts_has_the_elements_of_a_harmless_one(
+    tmp_path: Path, root: Path
+) -> None:
+    text = page_of(tmp_path / "hostile", root, TEXTS)
+    assert {hex(ord(character)) for character in text if is_unseen(character)} == {"0xa"}
+    hostile = Page(text)
+    plain = tuple(f"text {number}" for number in range(len(TEXTS)))
+    harmless = Page(page_of(tmp_path / "harmless", root, plain))
+    assert hostile.parts == harmless.parts
+    assert hostile.scripts[1] == harmless.scripts[1]
+    assert all(link.startswith(("#", "data:", "https://doi.org/10.")) for link in hostile.links)
+    assert not [name for name, _ in hostile.values if name == "style" or name.startswith("on")]
+    (policy,) = [value for name, value in hostile.values if value.startswith("default-src")]
+    assert "default-src 'none'; img-src data:; base-uri" in policy
+    assert "unsafe" not in policy
+    shown = "".join(hostile.words)
+    seen = [revealed(text, keep="\n") for text in TEXTS]
+    assert [text for text in seen if text not in shown] == []
+    data = hostile.data
+    assert [claim["quantity"] for claim in data["claims"][::2]] == seen
+    texts = [one for claim in data["claims"] for one in claim.values() if isinstance(one, str)]
+    texts += [*data["files"], *map(str, data["search"])]
+    assert {one for text in texts for one in text if is_unseen(one)} == {"\n"}
+
+
+@given(st.text(st.characters()))
+def test_packed_json_stays_the_same_json(text: str) -> None:
+    inside = packed({text: [text]})
+    assert unpacked(inside) == {text: [text]}
+    assert re.fullmatch(r"[A-Za-z0-9+/]+=*", inside)  # nothing that an element could end with
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    (tmp_path / "published").mkdir()
+    document = json.dumps(judged(hostile_claims(TEXTS)))
+    (tmp_path / "published" / "claims.json").write_text(document)
+    return tmp_path
+
+
+def said(capsys: Any, results: Path, *arguments: str) -> tuple[int, str, str]:
+    code = cli.main([*arguments, "--results", str(results)])
+    return code, *capsys.readouterr()
+
+
+def test_no_text_commands_the_terminal(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    records = hostile_claims(TEXTS)
+    code, listed, _ = said(capsys, results, "claims")
+    code_json, as_json, _ = said(capsys, results, "claims", "--json")
+    assert (code, code_json) == (0, 0)
+    assert json.loads(as_json) == records  # for programs: the very texts
+    told = [said(capsys, results, "trace", entry["id"])[1] for entry in records[::2]]
+    assert len({text.count("\n") for text in told}) == 1
+    for text in (listed, as_json, *told):
+        assert {character for character in text if is_unseen(character)} == {"\n"}
+
+
+@pytest.mark.parametrize("kind", UNSEEN)
+def test_an_error_message_does_not_command_the_terminal(
+    results: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    text = UNSEEN[kind].replace("\n", "")
+    code, _, err = said(capsys, results / text.replace("\0", ""), "trace", text)
+    assert code == 2
+    assert {character for character in err if is_unseen(character)} == {"\n"}
+
+
+@pytest.mark.parametrize(
+    ("text", "keep", "seen"),
+    [
+        ("a\u202eb\x1b[1m\x7f\nc", "", "a\\u202eb\\u001b[1m\\u007f\\nc"),
+        ("a\nb\tc", "\n\t", "a\nb\tc"),
+        ("\U000e0001\ud800", "", "\\udb40\\udc01\\ud800"),
+        ("λ ≤ 3 – it’s, \u00a0 \u2009 spaces", "", "λ ≤ 3 – it’s, \u00a0 \u2009 spaces"),
+        (BIDI, "", "".join(f"\\u{ord(character):04x}" for character in BIDI)),
+    ],
+)
+def test_what_is_not_seen_is_written_as_in_json(text: str, keep: str, seen: str) -> None:
+    assert revealed(text, keep=keep) == seen

@@ -1,0 +1,447 @@
+"""The page in a browser: filters, sort, links to a claim, keyboard, phone, print."""
+
+import base64
+import contextlib
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from browser import Browser, browser, missing
+from claim_records import folders, headline, hostile_claims, record
+from hostile import TEXTS
+from layerwise.engine.findings import origin
+from layerwise.files import revealed
+from layerwise.papers.shared.names.result_files import LAYERS
+from layerwise.present.figures.style import WIDTH
+from layerwise.present.search import found as searched
+from layerwise.run.steps import page as stage
+
+N = 2500
+VERDICT_CYCLE = ("agrees", "agrees", "follows", "differs", "needs weights")
+DRAWN = "return document.querySelectorAll('tr.claim').length"
+STATUS = "return document.querySelector('.status').textContent"
+IDS = "return [...document.querySelectorAll('tr.claim')].slice(0, 5).map(row => row.dataset.claim)"
+ROW = "tr.claim"
+OPEN = """
+const panel = document.querySelector("dialog");
+return [panel.open, panel.querySelector("h2")?.textContent ?? null];
+"""
+SETTLED = "requestAnimationFrame(() => requestAnimationFrame(arguments[0]))"
+HEIGHT = "return document.documentElement.scrollHeight"
+FOCUSED = "return document.activeElement.closest('tr')?.dataset.claim"
+CHOOSE = """
+const select = document.querySelector(`.filters [name=${arguments[0]}]`);
+select.value = arguments[1];
+select.dispatchEvent(new Event("input", { bubbles: true }));
+"""
+
+
+@functools.cache
+def made_up() -> list[dict[str, Any]]:
+    """Claims of three papers; the last one has an id that addresses escape."""
+    records = []
+    for number in range(N - 4):
+        paper = 1 + number % 3
+        analysis = ("layers", "pairs")[number % 2]
+        records.append(
+            record(
+                f"p{paper}.table_{number % 7}.row.{number}",
+                where=(f"Paper {paper}, table {number % 7}", "notebook 002")[number % 2],
+                quantity=f"quantity {number} of {'even' if number % 2 == 0 else 'odd'} kind",
+                model=f"model-{number % 11}" if number % 13 else None,
+                published=(N - number) / 1000,
+                recomputed=number / 1000 if number % 5 != 4 else None,
+                verdict=VERDICT_CYCLE[number % 5],
+                statistic=f"{analysis}:m:/n/{number}",
+                inputs=[f"{LAYERS}#/x/{number % 40}", f"{LAYERS}#/x/{(number + 1) % 40}"],
+                cause="a known cause" if number % 5 == 3 else None,
+            )
+        )
+    printed = [
+        record("p2.printed.r", quantity="r over the pairs", where="table 3", published=-0.874),
+        record("p2.printed.p", quantity="p of r", where="table 1", published="p < 0.001"),
+        record("p2.printed.figure", quantity="slope", where="figure 1, box", published=0.8741),
+    ]
+    last = record("p3.last%", published="word", recomputed="other", where="Paper 3, section 9")
+    return [*records, *printed, last]
+
+
+def central() -> dict[str, Any]:
+    """A central claim that rests on one of them."""
+    part = {"claim": "p1.table_3.row.3", "verdict": "differs", "concludes": True}
+    return headline("p1.folded", "does not follow", parts=[part])
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory, root: Path) -> dict[str, str]:
+    """Addresses of a page per source; what is measured is of random weights."""
+    addresses = {}
+    for source in ("published", "measured"):
+        base = tmp_path_factory.mktemp(source)
+        random = source == "measured"
+        made = folders(base, root, made_up(), source, random_weights=random, headlines=[central()])
+        stage.run(source, **vars(made))
+        addresses[source] = (made.out / "index.html").as_uri()
+    return addresses
+
+
+@pytest.fixture(scope="module")
+def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    reason = missing()
+    if reason:
+        pytest.skip(reason)
+    with browser(tmp_path_factory.mktemp("profile")) as window:
+        yield window
+
+
+@contextlib.contextmanager
+def opened(window: Browser, address: str) -> Iterator[Browser]:
+    """A page, freshly opened; afterwards nothing was said or asked for."""
+    window.open("about:blank")
+    window.size(1200, 900)
+    window.console()
+    window.requests()
+    window.open(address)
+    yield window
+    assert window.console() == []
+    asked = {asked.partition("#")[0] for asked in window.requests()}
+    assert {asked for asked in asked if not asked.startswith("data:")} == {address}
+
+
+@pytest.fixture
+def page(window: Browser, pages: dict[str, str]) -> Iterator[Browser]:
+    with opened(window, pages["published"]) as page:
+        yield page
+
+
+def test_rows_are_drawn_as_needed(page: Browser) -> None:
+    assert page.run(STATUS) == f"{N} claims"
+    assert page.run(DRAWN) == 60
+    page.run("document.getElementById('provenance').scrollIntoView()")
+    assert page.run(DRAWN) == 60  # who jumps past the table gets there
+    page.run("document.getElementById('more').click()")
+    assert page.run(DRAWN) == 120
+    assert page.run(FOCUSED) == made_up()[60]["id"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "select"),
+    [
+        ("link", "paper=3&verdict=follows", lambda r: (r["paper"], r["verdict"]) == (3, "follows")),
+        ("link", "analysis=pairs", lambda r: r["provenance"]["statistic"].startswith("pairs")),
+        ("paper", "2", lambda r: r["paper"] == 2),
+        ("place", "Paper 3, table 4", lambda r: r["where"] == "Paper 3, table 4"),
+        ("verdict", "needs weights", lambda r: r["verdict"] == "needs weights"),
+        ("model", "model-10", lambda r: r["model"] == "model-10"),
+        ("origin", "paper text", lambda r: origin(r) == "paper text"),
+        ("origin", f"file:{LAYERS}", lambda r: True),
+        ("analysis", "pairs", lambda r: r["provenance"]["statistic"].startswith("pairs")),
+    ],
+)
+def test_filter(page: Browser, field: str, value: str, select: Any) -> None:
+    if field == "link":  # of a count or a figure
+        page.click(f"a[href='#claims?{value}']")
+    else:
+        page.run(CHOOSE, field, value)
+    expected = [entry["id"] for entry in made_up() if select(entry)]
+    assert page.run(STATUS).split()[0] == str(len(expected))
+    assert page.run(IDS) == expected[:5]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("r = -0.874", {"p2.printed.r"}),
+        ("r = −0.874***", {"p2.printed.r"}),
+        ("p<0.001", {"p2.printed.p"}),
+        ("Fig. 1", {"p2.printed.figure"}),
+        ("table 3 printed", {"p2.printed.r"}),
+        ("QUANTITY 2404 even", {"p2.table_3.row.2404"}),
+        ("QUANTITY 2404 even no-such-word", set()),
+    ],
+)
+def test_search_finds_what_is_printed(page: Browser, query: str, found: set[str]) -> None:
+    page.type("[name=words]", query)
+    assert set(page.run(IDS)) == found
+    assert page.run(STATUS) == f"{len(found)} of {N} claims"
+    page.click("button[type=reset]")
+    assert page.run(STATUS) == f"{N} claims"
+
+
+@pytest.mark.parametrize("query", ["kind", "notebook", "quantity 24"])
+def test_search_orders_as_the_terminal_does(page: Browser, query: str) -> None:
+    page.type("[name=words]", query)
+    assert page.run(IDS) == [one["id"] for one in searched(made_up(), query)][:5]
+
+
+def test_filters_stand_in_the_address(page: Browser, pages: dict[str, str]) -> None:
+    page.run(CHOOSE, "paper", "1")
+    page.run(CHOOSE, "verdict", "needs weights")
+    page.run(CHOOSE, "order", "published down")
+    page.type("[name=words]", "odd")
+    state = [page.run(STATUS), page.run(IDS), page.run("return location.hash")]
+    expected = [
+        entry["id"]
+        for entry in made_up()
+        if (entry["paper"], entry["verdict"]) == (1, "needs weights") and "odd" in entry["quantity"]
+    ]
+    assert state[:2] == [f"{len(expected)} of {N} claims", expected[:5]]
+    assert state[2] == "#claims?words=odd&paper=1&verdict=needs+weights&order=published+down"
+    page.open("about:blank")
+    page.open(pages["published"] + state[2])
+    assert [page.run(STATUS), page.run(IDS), page.run("return location.hash")] == state
+
+
+def test_sort_by_head_and_by_list(page: Browser) -> None:
+    order = "return document.querySelector('th[data-key=published]').ariaSort"
+    numbers = [entry for entry in made_up() if not isinstance(entry["published"], str)]
+    rising = sorted(numbers, key=lambda entry: entry["published"])  # words come after numbers
+    for said, found in (("none", made_up()), ("ascending", rising), ("descending", made_up())):
+        assert page.run(order) == said
+        assert page.run(IDS) == [entry["id"] for entry in found[:5]]
+        page.click("th[data-key=published] button")
+    assert page.run(order) == "none"
+    page.run(CHOOSE, "order", "verdict")
+    assert page.run("return document.querySelector('th[data-key=verdict]').ariaSort") == "ascending"
+    words = "return [...document.querySelectorAll('tr.claim .verdict')].map(e => e.textContent)"
+    assert set(page.run(words)) == {"agrees"}
+
+
+def test_what_is_missing_sorts_last_both_ways(page: Browser) -> None:
+    page.run(CHOOSE, "model", "model-1")
+    cells = "[...document.querySelectorAll('td[data-key=recomputed]')].map(e => e.textContent)"
+    for order in ("recomputed", "recomputed down"):
+        page.run(CHOOSE, "order", order)
+        while page.run("return !document.getElementById('more').hidden"):
+            page.run("document.getElementById('more').click()")
+        values = page.run(f"return {cells}")
+        assert "–" not in values[: values.index("–")]
+        assert set(values[values.index("–") :]) == {"–"}
+
+
+def test_a_claim_opens_alone_to_its_provenance(page: Browser) -> None:
+    height = page.run(HEIGHT)
+    page.click(f"{ROW} a")
+    assert page.run(OPEN) == [True, "quantity 0 of even kind"]
+    about = page.run("return document.querySelector('dialog').innerText")
+    for part in (
+        *(LAYERS, "/strategies/layer_8/p_value", "layers:m:/n/0", "/x/0\t0.5", "/x/1\t1.5"),
+        *("sha256 " + "a" * 64, "half a unit of the last printed digit, 0.0005"),
+        *("p1.table_0.row.0", "layerwise trace p1.table_0.row.0 --source published"),
+    ):
+        assert part in about
+    assert page.run("return location.hash") == "#p1.table_0.row.0"
+    page.click("dialog .close")
+    page.run_later(SETTLED)
+    assert page.run(OPEN) == [False, None]
+    assert page.run("return location.hash") == ""
+    assert page.run(FOCUSED) == "p1.table_0.row.0"
+    assert page.run(HEIGHT) == height
+
+
+def test_keyboard_alone(page: Browser) -> None:
+    page.press("Tab")
+    skip = page.run("return document.activeElement.className")
+    assert skip == "skip"
+    page.press("Enter")
+    page.press("Tab")
+    searched = "return [document.activeElement.name, document.activeElement.value]"
+    assert page.run(searched) == ["words", ""]
+    page.press(*"24/04", "Escape")
+    assert page.run(searched) == ["words", ""]
+    page.run("document.activeElement.blur()")
+    page.press(*"/2404")  # the slash leads to the search, and is no part of it
+    assert page.run(searched) == ["words", "2404"]
+    page.press(*["Tab"] * 17)
+    assert page.run(FOCUSED) == "p2.table_3.row.2404"
+    width = "return parseFloat(getComputedStyle(document.activeElement).outlineWidth)"
+    assert page.run(width) >= 2
+    page.press("Enter")
+    page.run_later(SETTLED)
+    assert page.run(OPEN) == [True, "quantity 2404 of even kind"]
+    page.press("Tab")
+    assert page.run("return document.activeElement.className") == "close"
+    page.press("Escape")
+    page.run_later(SETTLED)
+    assert page.run(OPEN) == [False, None]
+    assert page.run(FOCUSED) == "p2.table_3.row.2404"
+
+
+@pytest.mark.parametrize("how", ["address", "hashchange"])
+@pytest.mark.parametrize("width", [390, 1200])
+def test_a_link_opens_one_claim_and_draws_no_row(
+    page: Browser, pages: dict[str, str], how: str, width: int
+) -> None:
+    claim = "p2.table_3.row.2404"
+    page.size(width, 800)
+    before = [page.run(HEIGHT), page.run(DRAWN), page.run(STATUS)]
+    if how == "address":
+        page.open("about:blank")
+        page.open(f"{pages['published']}#{claim}")
+    else:
+        page.run_later(
+            "addEventListener('hashchange', () => arguments[1]()); location.hash = arguments[0]",
+            claim,
+        )
+    assert page.run(OPEN) == [True, "quantity 2404 of even kind"]
+    assert [page.run(HEIGHT), page.run(DRAWN), page.run(STATUS)] == before
+    box = page.run("return document.querySelector('dialog').getBoundingClientRect().toJSON()")
+    assert box["left"] >= 0 <= box["top"]
+    assert (box["right"], box["bottom"]) <= (width, 800)
+    page.run("location.hash = '#provenance'")  # the panel is not in the way
+    page.run_later(SETTLED)
+    assert page.run(OPEN) == [False, None]
+
+
+def test_link_followed_again_opens_again(page: Browser) -> None:
+    page.click("#headlines .behind summary")
+    for _ in range(2):
+        page.click("#headlines a[href='#p1.table_3.row.3']")
+        page.run_later(SETTLED)
+        assert page.run(OPEN) == [True, "quantity 3 of odd kind"]
+        page.press("Escape")
+        page.run_later(SETTLED)
+        assert page.run(OPEN) == [False, None]
+
+
+def test_a_link_into_a_fold_opens_it(page: Browser) -> None:
+    is_open = "return document.querySelector('#headlines .behind').open"
+    assert page.run(is_open) is False
+    page.run("location.hash = '#headline-p1.folded'")
+    page.run_later(SETTLED)
+    assert page.run(is_open) is True
+
+
+def test_the_claims_of_central_claims_are_found_by_that(page: Browser) -> None:
+    page.type("[name=words]", "central claim r falls")
+    assert page.run(IDS) == ["p1.table_3.row.3"]
+
+
+def test_link_to_an_odd_or_unknown_claim(page: Browser, pages: dict[str, str]) -> None:
+    for written in ("p3.last%25", "p3.last%"):
+        page.open("about:blank")
+        page.open(f"{pages['published']}#{written}")
+        assert page.run(OPEN) == [True, "two-sided p of r"]
+    page.open("about:blank")
+    page.open(f"{pages['published']}#p9.nothing")
+    assert page.run(STATUS) == "No claim is named p9.nothing."
+
+
+@pytest.mark.parametrize("source", ["published", "measured"])
+def test_no_sideways_scroll(window: Browser, pages: dict[str, str], source: str) -> None:
+    window.size(320, 800)
+    window.open("about:blank")
+    window.open(f"{pages[source]}#p3.last%25")
+    wide = "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    display = "return getComputedStyle(document.querySelector('tr.claim')).display"
+    for width in (320, 390, 800):
+        window.size(width, 800)
+        content, visible = window.run(wide)
+        assert content <= visible <= width
+        assert window.run(display) == ("table-row" if width == 800 else "grid")
+    marks = "[...document.querySelectorAll('.watermark')].map(mark => getComputedStyle(mark))"
+    fixed = window.run(f"return {marks}.map(style => style.position)")
+    assert fixed == ["fixed"] * (source == "measured")  # random weights are marked
+
+
+@pytest.mark.parametrize("width", [720, 768, 1024, 1280])
+def test_no_head_of_the_table_is_broken(page: Browser, width: int) -> None:
+    page.size(width, 800)
+    heads = "[...document.querySelectorAll('.claims thead button')]"
+    lines = f"return {heads}.map(e => e.offsetHeight / parseFloat(getComputedStyle(e).lineHeight))"
+    assert max(page.run(lines)) < 1.5
+
+
+def test_print_is_short(page: Browser) -> None:
+    pdf = base64.b64decode(page.devtools("Page.printToPDF")["data"])
+    assert pdf.startswith(b"%PDF")
+    assert pdf.count(b"/Type /Page\n") < 10
+
+
+def test_letters_of_printed_figures_have_seven_points(page: Browser) -> None:
+    """Those of 8 points are drawn for the text width of the paper."""
+    page.size(round(190 / 25.4 * 96), 900)  # letter or A4 without its margins
+    page.devtools("Emulation.setEmulatedMedia", media="print")
+    widths = page.run(
+        "return [...document.querySelectorAll('figure svg')]"
+        ".map((drawn) => drawn.getBoundingClientRect().width)"
+    )
+    page.devtools("Emulation.setEmulatedMedia", media="")
+    assert len(widths) > 1
+    assert min(widths) / 96 >= WIDTH * 7 / 8
+
+
+def test_colours_follow_the_reader(page: Browser) -> None:
+    shade = "return getComputedStyle(document.body).backgroundColor"
+    seen = set()
+    for scheme in ("light", "dark"):
+        page.scheme(scheme)
+        seen.add(page.run(shade))
+    page.scheme("")
+    assert len(seen) == 2
+
+
+def test_a_browser_that_cannot_unpack_the_claims_says_so(
+    window: Browser, pages: dict[str, str]
+) -> None:
+    source = "delete window.DecompressionStream"
+    added = window.devtools("Page.addScriptToEvaluateOnNewDocument", source=source)
+    with opened(window, pages["published"]) as page:
+        assert "needs a browser of 2023" in page.run(STATUS)
+    window.devtools("Page.removeScriptToEvaluateOnNewDocument", **added)
+
+
+def test_policy_stops_requests_and_foreign_scripts(window: Browser, pages: dict[str, str]) -> None:
+    window.open(pages["published"])
+    blocked = window.run_later(
+        """
+        const [done] = [...arguments].slice(-1);
+        const seen = [];
+        document.addEventListener("securitypolicyviolation", (event) => {
+          seen.push(event.effectiveDirective);
+          if (seen.length === 3) done(seen.sort());
+        });
+        new Image().src = "http://127.0.0.1:9/x.png";
+        const script = document.createElement("script");
+        script.textContent = "window.foreign = true";
+        document.body.append(script);
+        fetch("http://127.0.0.1:9/").catch(() => {});
+        """
+    )
+    assert blocked == ["connect-src", "img-src", "script-src-elem"]
+    assert window.run("return window.foreign") is None
+
+
+UNFOLD = """
+document.getElementById("more").click();
+const titles = [];
+for (const link of document.querySelectorAll("tr.claim a")) {
+  location.hash = link.hash;
+  dispatchEvent(new HashChangeEvent("hashchange"));
+  titles.push(document.querySelector("dialog h2").textContent);
+}
+return titles.length
+"""
+
+
+def test_nothing_of_a_hostile_page_runs(window: Browser, tmp_path: Path, root: Path) -> None:
+    """A dialog would stop the driver; a refused script would be told on the console."""
+    parts = [
+        {"claim": f"p2.{n}.{text}", "verdict": "differs", "concludes": True}
+        for n, text in enumerate(TEXTS)
+    ]
+    headlines = [
+        headline(f"p2.{part['claim']}", "does not follow", says=part["claim"], parts=[part])
+        for part in parts
+    ]
+    made = folders(tmp_path, root, hostile_claims(TEXTS), headlines=headlines)
+    stage.run("published", **vars(made))
+    small = "return [...document.querySelectorAll('tr.claim small')].map(s => s.textContent)"
+    with opened(window, (made.out / "index.html").as_uri()) as page:
+        assert page.run(UNFOLD) == page.run(DRAWN) == 2 * len(TEXTS)
+        ids = [f"p2.{n}.{revealed(text, keep=chr(10))}" for n, text in enumerate(TEXTS)]
+        assert page.run(small)[::2] == ids
+        assert page.run("return document.querySelectorAll('script, iframe, object').length") == 2

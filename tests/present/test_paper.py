@@ -1,0 +1,425 @@
+"""The paper, from templates to PDF: every number a claim's, and no text that commands LaTeX."""
+
+import contextlib
+import re
+import shutil
+import subprocess
+import zlib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claim_records import folders, headline, judged, note_statistics, record
+from hostile import TEX, UNSEEN, is_unseen
+from layerwise.engine.headlines import GRADES
+from layerwise.errors import LayerwiseError
+from layerwise.files import read_json, write_json
+from layerwise.present.latex import escape, latex_value, number, prose, render, short
+from layerwise.present.paper import (
+    DOCUMENTS,
+    REPORT,
+    by_cause,
+    cited,
+    smaller,
+    weighty,
+    write_source,
+)
+from layerwise.present.pictures import Figures
+from layerwise.present.typed_numbers import refuse_typed_numbers, unbacked_digits
+from layerwise.present.typeset import NoLatexError, build_pdf
+from layerwise.run.steps import paper as stage
+from layerwise.shapes import SECTIONS, read_choices, read_yaml
+
+needs_latex = pytest.mark.skipif(
+    shutil.which("latexmk") is None, reason="latexmk is missing: apt-get install latexmk"
+)
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        (escape("a_b & 50% #1 {x} $5"), r"a\_b \& 50\% \#1 \{x\} \$5"),
+        (escape("a\\b~c^d"), r"a\textbackslash{}b\textasciitilde{}c\textasciicircum{}d"),
+        (escape("λ ≤ 3 – it’s"), r"\ensuremath{\lambda} \ensuremath{\le} 3 -- it's"),
+        (
+            prose("W_V, 10^(1/L) >= 1; L* and L/2"),
+            r"\ensuremath{W_{V}}, \ensuremath{10^{1/L}} "
+            r"\ensuremath{\ge } 1; \ensuremath{L^{*}} and \ensuremath{L/2}",
+        ),
+        (
+            prose("r = -0.17, not 'r' of Paper-2"),
+            r"\ensuremath{r} = \ensuremath{-0.17}, not `r' of "
+            "Paper-2",
+        ),
+        (
+            prose("Llama's layers 24-32, |d| < 2"),
+            r"Llama's layers 24--32, \ensuremath{|d|} "
+            r"\ensuremath{<} 2",
+        ),
+        (number(0.12345, 3), r"\num{0.123}"),
+        (number(0.12345, 3, sign=True), r"\num{+0.123}"),
+        (number(-0.0001, 3, sign=True), r"\num{0.000}"),
+        (number(3.9e-32), r"\num{3.9e-32}"),
+        (latex_value(None), "--"),
+        (latex_value(False), "no"),
+        (latex_value("NOW_SIGNIFICANT"), r"NOW\_SIGNIFICANT"),
+        (latex_value(0.25, 1), r"\num{0.2}"),
+        (latex_value(0.25, "full"), r"\num{0.25}"),
+        (latex_value(7, 4), r"\num{7}"),
+        (latex_value([8, 12]), r"\num{8}, \num{12}"),
+        (short([0.123456789, -2], "full"), r"0.123457, \ensuremath{-2}"),
+        (short(None, 2), "--"),
+    ],
+)
+def test_texts_and_numbers(found: str, wanted: str) -> None:
+    assert found == wanted
+
+
+@pytest.mark.parametrize(
+    ("call", "value", "message"),
+    [
+        (escape, "語", "printable ASCII or a known sign, found '語'"),
+        *((escape, text, "printable ASCII or a known sign") for text in UNSEEN.values()),
+        *((number, value, "a number in the paper must be finite")
+          for value in (float("nan"), float("inf"), True, "1", None)),
+    ],
+)  # fmt: skip
+def test_texts_and_numbers_refused(call: Any, value: Any, message: str) -> None:
+    with pytest.raises(LayerwiseError, match=message) as raised:
+        call(value)
+    assert not [character for character in str(raised.value) if is_unseen(character)]
+
+
+# --- templates ----------------------------------------------------------------------------------
+
+
+def filled(folder: Path, template: str, **context: Any) -> str:
+    (folder / "t.tex.j2").write_text(template)
+    return render(folder, "t.tex.j2", {"claims": [record("p1.r", recomputed=0.5)]} | context)
+
+
+def test_render_keeps_latex_and_fills_the_rest(tmp_path: Path) -> None:
+    text = filled(
+        tmp_path,
+        "{\\bf %d} \\#{gone}\\BLOCK{for n in ns}\\VAR{n|escape};\\BLOCK{endfor}"
+        " \\VAR{recomputed('p1.r', 2)} \\VAR{printed('p1.r')} \\VAR{has('p1.r')}\n",
+        ns=["a_b", "c"],
+    )
+    assert text == "{\\bf %d} a\\_b;c; \\num{0.50} \\num{0.345} True\n"
+
+
+def test_a_number_without_a_claim_refused(tmp_path: Path) -> None:
+    with pytest.raises(LayerwiseError, match="there is none with the id 'b'"):
+        filled(tmp_path, r"\VAR{printed('b')}")
+
+
+def test_unbacked_digits_are_those_of_the_prose_alone() -> None:
+    spared = [
+        r"\VAR{printed('p2.x.L4', 3)}",
+        r"\BLOCK{set x = {'a': {'b': 1}}}",
+        "\\#{ 12\n }",
+        r"\cref{tab:12} \label{eq:1} \citep{who2023}",
+        "half of none % 12",
+        r"x^\fixed{2}",
+    ]
+    prose = "\n".join([*spared, "we find r = 0.87 here % 3"])
+    for head, line in (("", 8), ("\\pt{11}\n\\begin{document}\n", 10)):
+        assert unbacked_digits(head + prose) == [f"line {line}: we find r = 0.87 here"]
+
+
+# --- the paper ---------------------------------------------------------------------------------
+
+ROOT = Path(__file__).resolve().parents[2]
+TEMPLATES = ROOT / "paper"
+PARAMS = {name: read_choices(ROOT / "params.yaml", name) for name in SECTIONS}
+ANSWERS = {"published": {"word": "yes"}, "all_tokens": {"word": "no"}}
+QUESTIONS = {"late_inversion": {"models": {"a": ANSWERS, "b": {"published": {"word": "no"}}}}}
+ASKED = ("p1.setup.n_pairs", "p2.abstract.late_range_weak")  # claims that the prose quotes
+
+
+def reported(*, source: str = "published", text: str = "50 % & more") -> dict[str, Any]:
+    """Judged claims with one that differs, and a headline of each grade."""
+    records = [record(name, published=-0.17, decimals=2) for name in ASKED]
+    records[1] |= {"verdict": "differs", "recomputed": 0.0041, "cause": text, "quantity": text}
+    words = enumerate(GRADES)
+    graded = [
+        headline(f"p2.{n}", word, says=f"{text} {word}!", reason=f"because {text}")
+        for n, word in words
+    ]
+    return judged(records, source, headlines=graded)
+
+
+def written(out: Path, random_weights: bool = False, **changes: Any) -> dict[str, str]:
+    """Report and supplement as LaTeX."""
+    source = "measured" if random_weights else "published"
+    drawn = Figures([], {"bins": "none_published"}, random_weights)
+    filled = reported(source=source, **changes)
+    about: Any = ROOT / "CITATION.cff", {}
+    write_source(filled, QUESTIONS, out, drawn, TEMPLATES, PARAMS, *about, out / "tex")
+    return {name: (out / "tex" / f"{name}.tex").read_text() for name in DOCUMENTS.values()}
+
+
+def test_every_headline_stands_with_its_grade_and_reason(tmp_path: Path) -> None:
+    report = written(tmp_path)["report"]
+    assert "cannot draw: bins (none published)." in report
+    assert r"Of 5 central claims 1 stands, 1 depends on a choice," in report
+    assert " & 1 yes, 1 no & 1 no " in report
+    for word in GRADES:
+        assert report.count(rf"50 \% \& more {word}!") == 2  # in the table, and with its reason
+        said = "is undecided" if word == "undecided" else word
+        assert f"}}{{{said}}} (1 of 1 as printed). because 50" in report
+
+
+def test_what_differs_is_in_the_supplement_with_both_values(tmp_path: Path) -> None:
+    supplement = written(tmp_path)["supplement"]
+    (row,) = [line for line in supplement.split("\n") if "differs}" in line]
+    assert r"& \ensuremath{-0.17} & 0.0041 & " in row
+    assert r"50 \% \& more" in row
+    assert "p1.setup" not in supplement
+
+
+def test_the_title_page_has_authors_version_and_address(tmp_path: Path) -> None:
+    text = written(tmp_path)["report"]
+    about = read_yaml(ROOT / "CITATION.cff")
+    assert about["authors"][0]["name"] in text
+    assert f"Version {about['version']}, \\today" in text
+    citation = tmp_path / "CITATION.cff"
+    citation.write_text(
+        "authors: [{given-names: A., family-names: Bee}, {name: C}]\nversion: 9.9\n"
+        "repository-code: https://example.org/x_y\n"
+    )
+    with pytest.raises(LayerwiseError, match="version"):  # a number, where YAML wants quotes
+        cited(citation)
+    citation.write_text(citation.read_text().replace("9.9", "'9.9'"))
+    address = "https://example.org/x_y"
+    assert cited(citation) == {"authors": "A. Bee, C", "version": "9.9", "address": address}
+
+
+def test_claims_of_one_cause_stand_together() -> None:
+    causes = {"p1.a": "x", "p1.b": None, "p1.c": "y", "p1.d": "x", "p1.e": "z", "p1.f": "z"}
+    groups = by_cause([record(name, cause=cause) for name, cause in causes.items()])
+    found = [(group["cause"], [one["id"] for one in group["records"]]) for group in groups]
+    assert found == [("x", ["p1.a", "p1.d"]), ("z", ["p1.e", "p1.f"]), ("", ["p1.b", "p1.c"])]
+
+
+def test_findings_stand_by_weight() -> None:
+    told = [
+        {"id": n, "weight": weight, "paper": paper, "headline": headline}
+        for n, (weight, paper, headline) in enumerate(
+            [(1, 2, "p2.late"), ("none", 1, None), (2, 1, None), (1, 3, None), (2, 3, "p3.x")]
+        )
+    ]
+    assert {key: [one["id"] for one in some] for key, some in weighty(told).items()} == {
+        "p2.late": [0], 3: [3],
+    }  # fmt: skip
+    assert {key: [one["id"] for one in some] for key, some in smaller(told).items()} == {
+        1: [2, 1], 3: [4],
+    }  # fmt: skip
+
+
+def test_only_random_weights_are_watermarked(tmp_path: Path) -> None:
+    for random_weights in (False, True):
+        tex = written(tmp_path, random_weights=random_weights)
+        for text in tex.values():
+            assert (r"\usepackage{draftwatermark}" in text) == random_weights
+        assert ("the numbers mean nothing" in tex["report"]) == random_weights
+
+
+@needs_latex
+def test_both_build_without_undefined_references_the_same_each_time(tmp_path: Path) -> None:
+    for place in (tmp_path / "one", tmp_path / "two"):
+        written(place, random_weights=True)
+    first = [build_pdf(tmp_path / "one" / "tex", name) for name in DOCUMENTS.values()]
+    assert all(pdf.read_bytes().startswith(b"%PDF-") for pdf in first)
+    held = [line for pdf in first for line in inflated(pdf.read_bytes())]
+    assert any("/Subtype/Type1" in line.replace(" ", "") for line in held)
+    assert not any("/Subtype/Type3" in line.replace(" ", "") for line in held)  # no bitmaps
+    again = build_pdf(tmp_path / "two" / "tex", REPORT)  # all that is dated is in both
+    whole = (tmp_path / "one" / "tex" / again.name).read_bytes()
+    assert inflated(again.read_bytes()) == inflated(whole)
+
+
+FONT = ("%!PS", "%!FontType")
+
+
+def inflated(pdf: bytes) -> list[str]:
+    """What the compressed streams of a PDF hold, line by line; of fonts TeX decides the bytes."""
+    lines = []
+    for stream in re.findall(rb"stream\r?\n(.*?)endstream", pdf, re.DOTALL):
+        with contextlib.suppress(zlib.error):
+            text = zlib.decompressobj().decompress(stream).decode("latin-1")
+            lines += [] if text.startswith(FONT) else text.split("\n")
+    return lines
+
+
+def test_a_typed_number_stops_the_paper(tmp_path: Path) -> None:
+    shutil.copytree(
+        TEMPLATES, tmp_path / "paper", ignore=shutil.ignore_patterns("*.pdf", "generated")
+    )
+    refuse_typed_numbers(tmp_path / "paper")
+    (tmp_path / "paper/templates/limits.tex.j2").write_text("first\nwe find r = 0.87 here\n")
+    drawn = Figures([], {}, random_weights=False)
+    with pytest.raises(LayerwiseError, match=r"line 2: we find r = 0\.87 here: a number in"):
+        write_source(
+            reported(), QUESTIONS, tmp_path, drawn, tmp_path / "paper", PARAMS,
+            ROOT / "CITATION.cff", {}, tmp_path / "t",
+        )  # fmt: skip
+    assert not (tmp_path / "t").exists()
+
+
+def test_the_stage_writes_a_folder_of_latex(tmp_path: Path, root: Path) -> None:
+    made = folders(tmp_path, root, reported()["claims"], headlines=reported()["headlines"])
+    for name in ("layers", "pairs"):
+        (made.figures / f"{name}.pdf").write_bytes(b"%PDF")
+    write_json(made.statistics / "questions.json", {"documents": QUESTIONS})
+    note_statistics(made.claims, made.statistics)
+    out = tmp_path / "tex"
+    said = stage.run("published", made.claims, made.statistics, made.figures, out, TEMPLATES)
+    assert said == f"report, supplement and 2 figures in {out}"
+    found = sorted(path.relative_to(out).as_posix() for path in out.rglob("*.*"))
+    assert found == ["figures/layers.pdf", "figures/pairs.pdf", "report.tex", "supplement.tex"]
+    assert read_json(made.claims)["headlines"]
+
+
+# --- hostile texts ------------------------------------------------------------------------------
+
+# What plain text may turn into: signs by name, and signs behind a backslash.
+SIGNS = {
+    *(r"\textbackslash", r"\textasciitilde", r"\textasciicircum", r"\ensuremath", r"\dots"),
+    *(r"\pm", r"\times", r"\le", r"\ge", r"\approx", r"\to", r"\lambda", r"\rho", r"\Delta"),
+    *(r"\{", r"\}", r"\$", r"\&", r"\#", r"\_", r"\%", r"\'", r"\""),
+}
+
+
+def tokens(tex: str) -> list[str]:
+    """Control sequences and single characters, read as TeX does with its usual categories."""
+    return re.findall(r"\\(?:[A-Za-z]+|.)|.", tex, re.DOTALL)
+
+
+def depth(tex: str) -> int:
+    """Groups still open at the end.
+
+    Raises:
+        AssertionError: if more are closed than were opened.
+    """
+    level = 0
+    for token in tokens(tex):
+        level += (token == "{") - (token == "}")
+        assert level >= 0
+    return level
+
+
+@given(st.text(st.sampled_from([*"\\{}$&#_%~^<>|'\"`-?!ab1 –—−’…±×≤≥≈→λρΔéöüä"])))
+def test_escaped_text_is_made_of_signs_only(text: str) -> None:
+    escaped = escape(text)
+    assert {token for token in tokens(escaped) if token[0] == "\\"} <= SIGNS
+    assert not {"$", "&", "#", "_", "%", "~", "^"} & set(tokens(escaped))
+    assert depth(escaped) == 0
+
+
+def test_hostile_texts_bring_no_command_into_the_paper(tmp_path: Path) -> None:
+    plain = " ".join(f"text {chr(97 + n)}" for n in range(len(TEX)))
+    hostile, harmless = (
+        "".join(written(tmp_path / name, text=text).values())
+        for name, text in (("hostile", " ".join(TEX)), ("harmless", plain))
+    )
+    counts = [Counter(tokens(tex)) for tex in (hostile, harmless)]
+    more = {token for token in counts[0] - counts[1] if token[0] == "\\"}
+    assert more <= {*SIGNS, r"\allowbreak"}
+    for special in ("$", "&", "#", "~", "^", "_", "%"):
+        assert counts[0][special] == counts[1][special], special
+    assert depth(hostile) == depth(harmless)
+    assert hostile.count("\n") == harmless.count("\n")
+
+
+# --- LaTeX itself -------------------------------------------------------------------------------
+
+
+def document(folder: Path, body: str, packages: str = "") -> Path:
+    head = rf"\pdftrailerid{{}}\documentclass{{article}}{packages}\begin{{document}}"
+    folder.mkdir(exist_ok=True)
+    (folder / "main.tex").write_text(rf"{head}{body}\end{{document}}")
+    return folder
+
+
+@needs_latex
+def test_build_pdf_publishes_only_the_pdf_with_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    body = r"\today \ifnum\month=1 \ifnum\day=7 \else\notthefixedday\fi\else\notthefixedday\fi"
+    body += "".join(rf"\par \texttt{{{escape(text)}}}" for text in TEX)  # as they stand
+    built = []
+    for name in ("one", "two"):
+        folder = document(tmp_path / name, body)
+        built.append(build_pdf(folder, "main").read_bytes())
+        assert sorted(path.name for path in folder.iterdir()) == ["main.pdf", "main.tex"]
+    assert built[0][:5] == b"%PDF-"
+    assert built[0] == built[1]
+
+
+def tex_live() -> int:
+    """The year of what is installed; 0 where nothing is."""
+    if shutil.which("pdftex") is None:
+        return 0
+    said = subprocess.run(
+        ["pdftex", "--version"], capture_output=True, text=True, check=True
+    ).stdout
+    found = re.search(r"TeX Live (\d+)", said)
+    return int(found[1]) if found else 0
+
+
+READING = (  # a file elsewhere
+    (r"\input{%s}", "LaTeX stopped: ! LaTeX Error: File `/"),
+    (r"\newread\r\openin\r=%s \ifeof\r\errmessage{closed to me}\fi", "closed to me"),
+)
+
+
+@needs_latex
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (r"a \nosuchcommand b", r"LaTeX stopped: .*main\.tex:1: Undefined control sequence"),
+        (r"see \ref{nowhere}", r"Reference `nowhere' on page 1 undefined.*; correct the label"),
+        (r"\input{nosuch}", "LaTeX stopped"),
+        # it runs no command and writes no file elsewhere, where a text came in unescaped
+        (r"\newwrite\w\immediate\openout\w=%s.out x", "LaTeX stopped: .*can't write on file"),
+        (
+            r"\immediate\write18{touch %s.out}\input{|touch %s.out}x",
+            r"(?i)LaTeX stopped: .*file `\"?\|touch",
+        ),
+        *(READING if tex_live() < 2026 else ()),  # from then on it reads everywhere
+    ],
+)
+def test_build_pdf_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, message: str
+) -> None:
+    """Even where the machine allows what a document may not do."""
+    for name, value in {"shell_escape": "t", "openin_any": "a", "openout_any": "a"}.items():
+        monkeypatch.setenv(name, value)
+    secret = tmp_path / "secret.tex"
+    secret.write_text("secret")
+    folder = document(tmp_path / "paper", body.replace("%s", str(secret)))
+    with pytest.raises(LayerwiseError, match=message) as error:
+        build_pdf(folder, "main")
+    assert type(error.value) is LayerwiseError
+    found = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*"))
+    assert found == ["paper/main.tex", "secret.tex"]
+
+
+@needs_latex
+def test_what_is_not_there_is_named_with_its_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = document(tmp_path, "x", r"\usepackage{nosuch}")
+    with pytest.raises(NoLatexError, match="install it: apt-get"):
+        build_pdf(folder, "main")
+    with pytest.raises(LayerwiseError, match=r"there is no other\.tex here; render the report"):
+        build_pdf(folder, "other")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(NoLatexError, match=r"no latexmk and no pdflatex .*apt-get install texlive"):
+        build_pdf(folder, "main")

@@ -1,0 +1,127 @@
+"""A dry run refuses what the run refuses, in the same words; both ask for all the room."""
+
+import shutil
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import layerwise
+from fuzz import refusal
+from layerwise.files import locked
+from layerwise.folders import STATES
+from layerwise.reader.checked import check_model, require_room_for
+from layerwise.reader.plan import plan_each
+from layerwise.reader.request import requested
+from tiny_checkpoints import EXAMPLE, contents, twin_folder
+
+TWIN = str(twin_folder("gpt_neox"))
+TEXTS = [str(EXAMPLE[name]) for name in ("pairs", "prompts")]
+AGAIN: dict[str, Any] = {"dtype": "bfloat16", "replicates": 2, "control": 2}
+ASKED: dict[str, Any] = {
+    **{"revision": None, "device": None, "layers": None, "seed": 42, "limit": None},
+    **{"without": ["spectral"], "chat_template": False, **AGAIN},
+}
+
+
+def a_file_as_parent(base: Path) -> Path:
+    (base / "file").write_text("mine")
+    return base / "file" / "out"
+
+
+def a_name_that_is_too_long(base: Path) -> Path:
+    return base / ("x" * 300)
+
+
+def no_place_for_files(base: Path) -> Path:
+    return Path("/proc/nothing")
+
+
+def a_link_to_nowhere(base: Path) -> Path:
+    (base / "out").symlink_to("nowhere")
+    return base / "out"
+
+
+def link(name: str, target: str) -> Callable[[Path], Path]:
+    def made(base: Path) -> Path:
+        place = base / "out" / name
+        place.parent.mkdir(parents=True)
+        (base / "elsewhere").mkdir()
+        (base / "out" / "validation.json").write_text("{}")  # of an earlier run
+        place.symlink_to(base / target)
+        return base / "out"
+
+    made.__name__ = f"{name} -> {target}"
+    return made
+
+
+OF_STATES = [STATES, f"{STATES}.partial", f"{STATES}.lock", f"{STATES}_again"]
+LINKS = [
+    link(name, to) for name in (*OF_STATES, f"{STATES}_again/noise_0") for to in ("elsewhere", "no")
+]
+PLACES = [a_file_as_parent, a_name_that_is_too_long, no_place_for_files, a_link_to_nowhere, *LINKS]
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
+def test_a_place_that_the_run_refuses_before_a_pass_the_dry_run_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: Callable[[Path], Path]
+) -> None:
+    monkeypatch.delattr("layerwise.models.hidden_states.forward")
+    out = place(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    run = refusal(lambda: layerwise.analyze(TWIN, *TEXTS, out=out, **ASKED))
+    dry = refusal(lambda: plan_each([TWIN], *TEXTS, ASKED | {"out": out}))
+    assert run is not None
+    assert str(dry) == str(run)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_link_among_states_that_nobody_reads_stops_neither(tmp_path: Path) -> None:
+    asked = ASKED | {"out": tmp_path / "out", "dtype": None, "control": 0}
+    first = layerwise.analyze(TWIN, *TEXTS, **asked)
+    (tmp_path / "out" / STATES / "mine").symlink_to("nowhere")
+    assert "nothing was computed" in plan_each([TWIN], *TEXTS, asked)
+    assert layerwise.analyze(TWIN, *TEXTS, **asked).documents == first.documents
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_room_that_is_asked_for_is_that_of_all_that_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With replicates and control; and no more of it once they are there."""
+    out = tmp_path / "out"
+    asked = ASKED | {"out": out}
+    checked = check_model(TWIN, requested(TWIN, *TEXTS, asked))
+    assert checked.times == 5
+    assert not out.exists()
+    one_byte_less = SimpleNamespace(free=checked.written - 1)
+    with monkeypatch.context() as patch:
+        patch.delattr("layerwise.models.hidden_states.forward")
+        patch.setattr(shutil, "disk_usage", lambda _: one_byte_less)
+        for refused in (
+            refusal(lambda: plan_each([TWIN], *TEXTS, asked)),
+            refusal(lambda: layerwise.analyze(TWIN, *TEXTS, **asked)),
+        ):
+            assert "more on this disk" in str(refused)
+    assert not out.exists()
+    layerwise.analyze(TWIN, *TEXTS, **asked)
+    sizes = {name: len(content) for name, content in contents(out).items()}
+    states = sum(size for name, size in sizes.items() if name.startswith(STATES))
+    assert 0.8 * checked.times * checked.states < states <= checked.times * checked.states
+    assert sum(sizes.values()) <= checked.written
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: one_byte_less)
+    require_room_for([checked])  # what is there is not written again
+
+
+def test_a_folder_that_another_run_writes_to_is_refused(tmp_path: Path) -> None:
+    out, asked = tmp_path / "out", ASKED | {"out": tmp_path / "out"}
+    with locked(out / STATES), ThreadPoolExecutor(1) as another:
+        for do in (
+            lambda: layerwise.analyze(TWIN, *TEXTS, **asked),
+            lambda: plan_each([TWIN], *TEXTS, asked),
+        ):
+            assert "one run at a time writes there" in str(another.submit(refusal, do).result())

@@ -1,0 +1,406 @@
+"""Readers' own models: no word without a test, every number a file's, names only text."""
+
+import copy
+import csv
+import io
+import itertools
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from matplotlib import cbook
+from matplotlib.text import Text
+from test_paper import document, needs_latex
+from test_texts import CURVED
+
+from hostile import MARKUP, TEX
+from layerwise.engine.evidence import Evidence
+from layerwise.engine.measured import tables_of_reader
+from layerwise.engine.published import Published
+from layerwise.engine.questions.answers import Answer
+from layerwise.measuring.reduction import measure
+from layerwise.models.texts import read_pairs, read_prompts
+from layerwise.papers.across.analyses import OF_READER, of_reader
+from layerwise.papers.across.figures.drawing import draw, draw_all
+from layerwise.papers.across.rules import depth_curves
+from layerwise.papers.across.rules.drawn import of_model
+from layerwise.papers.paper2.figures.categories import MOST_NAMED
+from layerwise.present.figures import style
+from layerwise.present.figures.numbers import OWN, Numbers
+from layerwise.present.tables import Table
+from layerwise.present.typeset import build_pdf
+from layerwise.reader.analyze import analyze
+from layerwise.reader.page import figures, page, sections
+from layerwise.reader.page.cautions import cautions
+from layerwise.reader.result import Result
+from layerwise.statistics.bootstrap import mean_interval, share_of_two_points
+from layerwise.statistics.correlation import MIN_POINTS
+from layerwise.statistics.estimates import Estimate
+from parsed_page import Page
+from random_states import DRAWS, FEW, numbers_of, results_of, some_pairs, write_states
+from tiny_checkpoints import EXAMPLE, twin_folder
+
+CHECKPOINT = twin_folder("gpt_neox", 5)
+FIGURES = [*figures.OF_ONE]
+NAMES = [section.name for section in sections.SECTIONS]
+HOSTILE = (MARKUP[0], MARKUP[6], TEX[0], TEX[5], "$x^2$ & $\\frac{$", "größe 語 \u2588")
+
+
+# --- a whole run --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def out(analyzed: Result) -> Path:
+    assert analyzed.folder is not None
+    return analyzed.folder
+
+
+def cells_of(text: str, section: str) -> list[str]:
+    (part,) = re.findall(rf'<section id="{section}".*?</section>', text, re.DOTALL)
+    return re.findall("<td[^>]*>([^<]*)</td>", part.replace("\u2212", "-"))
+
+
+def leaves(document: Any) -> Iterator[float]:
+    """Every number of a JSON document, and the mean of every list of numbers."""
+    below = list(document.values()) if isinstance(document, dict) else document
+    numbers = [one for one in below if type(one) in (int, float)]
+    yield from numbers
+    if numbers and isinstance(document, list):
+        yield float(np.mean(numbers))
+    for one in below:
+        if isinstance(one, dict | list):
+            yield from leaves(one)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_number_of_a_table_is_in_the_json_file_beside_it(out: Path, name: str) -> None:
+    document = json.loads((out / f"{name}.json").read_text())
+    cells = cells_of((out / "index.html").read_text(), name)
+    numbers = [cell for cell in cells if re.fullmatch(r"-?\d+(\.\d+)?", cell)]
+    assert len(numbers) >= 8
+    layers = {str(layer) for layer in range(6)}  # row headings
+    known = list(leaves(document))
+    for number in numbers:
+        places = len(number.partition(".")[2])
+        shown = {f"{value:.{places}f}" for value in known}
+        assert number in shown | {one.removeprefix("-") for one in shown if not float(one)} | layers
+
+
+def test_the_page_asks_for_nothing_and_links_what_is_there(out: Path) -> None:
+    text = (out / "index.html").read_text()
+    found = Page(text)
+    files = {one for one in found.links if not one.startswith(("#", "data:"))}
+    written = [*out.glob("tables*"), *(out / "tables").iterdir()]
+    names = {path.relative_to(out).as_posix() for path in written if path.is_file()}
+    assert names | {f"{name}.json" for name in NAMES} <= files
+    assert all((out / one).is_file() and ".." not in one for one in files)
+    assert any(one.startswith("default-src 'none'; img-src data:; ") for _, one in found.values)
+    assert found.scripts == []
+    assert set(Counter(one for name, one in found.values if name == "id").values()) == {1}
+    assert text.count('<svg role="img"') == len(FIGURES)
+    kinds = Counter(path.suffix for path in (out / "figures").iterdir())
+    assert kinds == dict.fromkeys((".pdf", ".svg"), len(FIGURES))
+    order = re.findall(r'<section id="(\w+)"', text)
+    assert order == ["answers", "figures", *NAMES, "data"]
+    words = "\n".join(found.words)
+    assert not CURVED.search(words)
+    index = json.loads((out / "hidden_states" / "index.json").read_text())
+    measured = [str(index[key]) for key in ("model", "revision", "dtype", "device", "torch")]
+    told = [*measured, "weather: 6; kitchen: 6; travel: 6", "0, 4, 5", "There are 3 categories"]
+    assert [one for one in told if one not in words] == []
+
+
+def test_intervals_are_those_of_the_papers_level_seed_and_resamples(analyzed: Result) -> None:
+    document = analyzed.documents["validation"]
+    asymmetries = [of["asymmetry"] for name, of in document.items() if name[0] != "_"]
+    expected = mean_interval(np.array(asymmetries), n_resamples=10_000, level=0.95, seed=42)
+    assert document["_global_stats"]["bootstrap_95ci"] == pytest.approx(expected)
+
+
+def test_gains_and_norms_against_transformers(analyzed: Result) -> None:
+    """Of the states that it returns, and of the slices that the model computes with."""
+    found, norms = (analyzed.documents[name] for name in ("gains", "spectral"))
+    model = transformers.AutoModelForCausalLM.from_pretrained(CHECKPOINT, use_safetensors=True)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(CHECKPOINT)
+    ratios = []
+    for text in read_prompts(EXAMPLE["prompts"]):
+        with torch.no_grad():
+            states = model(**tokenizer(text, return_tensors="pt"), output_hidden_states=True)
+        lengths = [float(state[0, -1].norm()) for state in states.hidden_states]
+        ratios.append([after / before for before, after in itertools.pairwise(lengths)])
+    assert found["residual_gain_all"] == pytest.approx([row[-2] for row in ratios], rel=1e-5)
+    assert found["gain_with_ln_mean"] == pytest.approx(np.mean([r[-1] for r in ratios]), rel=1e-5)
+    assert found["all_layer_gains"] == pytest.approx(np.mean(ratios, axis=0), rel=1e-5)
+    assert found["all_layer_gains_std"] == pytest.approx(np.std(ratios, axis=0), rel=1e-4)
+    assert (found["n_heads"], found["d_model"], found["rho"]) == (4, 16, 1.0)
+    for block, layer in enumerate(model.gpt_neox.layers):
+        fused = layer.attention.query_key_value.weight.detach().numpy().reshape(4, 3, 4, 16)
+        expected = np.linalg.norm(fused[:, 2].reshape(16, 16), 2)
+        assert norms["W_V_spectral_norm"][block] == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_model_without_known_slices_is_told_so(out: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "falcon"
+    shutil.copytree(CHECKPOINT, folder, ignore=shutil.ignore_patterns("*.safetensors"))
+    sizes = {"hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 4}
+    vocabulary = json.loads((CHECKPOINT / "config.json").read_text())["vocab_size"]
+    newer = {"vocab_size": vocabulary, "new_decoder_architecture": True, "num_kv_heads": 2}
+    shaped = transformers.FalconConfig(**sizes, **newer)
+    transformers.AutoModelForCausalLM.from_config(shaped).save_pretrained(folder)
+    shutil.copytree(out, tmp_path / "out", ignore=shutil.ignore_patterns("hidden_states"))
+    said = analyze(folder, **EXAMPLE, out=tmp_path / "out").summary
+    assert "no spectral.json: falcon is known with one head of keys and values" in said
+    assert not (tmp_path / "out" / "spectral.json").exists()  # of the earlier run
+    page_of = Page((tmp_path / "out" / "index.html").read_text())
+    assert "There is no spectral.json: falcon is known" in "".join(page_of.words)
+    assert "spectral.json" not in page_of.links
+    assert "gains.json" in page_of.links
+
+
+def test_a_section_per_result_document_and_their_titles_are_told_apart() -> None:
+    """But for the answers, which the page begins with."""
+    assert [name for name in OF_READER if name != "sensitivity"] == NAMES
+    for said in ("title", "question"):
+        texts = [getattr(section, said) for section in sections.SECTIONS]
+        assert len(set(texts)) == len(texts)
+    assert all(section.question.endswith((".", "?")) for section in sections.SECTIONS)
+
+
+def test_the_table_of_claims_has_the_words_of_the_answers(analyzed: Result) -> None:
+    """Those of the result file, by the rule that knew p; an estimate alone does not say p."""
+    rows = analyzed.documents["sensitivity"]["rows"]
+    own = [row for row in analyzed.tables["claims"].records if row["outcome"] is not None]
+    assert [row["outcome"] for row in own] == [row["word"] for row in rows]
+    (first, *_) = analyzed._page.answers
+    certain = Estimate(0.9, 0.8, 1.0, 6, "categories")
+    asked = Answer(first.question, certain, {"spearman": certain}, {}, {"spearman": "no"}, "yes")
+    assert [row["outcome"] for row in page.claims([asked]).records] == ["yes", "no"]
+
+
+@pytest.mark.parametrize(("low", "high"), [(-0.4, 0.3), (0.0, 9.3), (-3e-3, -1e-3), (5.0, 7000.0)])
+def test_the_axis_of_a_strip_has_round_numbers_apart(low: float, high: float) -> None:
+    width, _ = page.STRIP
+    found = page.ticks(low, high, lambda at: width * (at - low) / (high - low))
+    places = [place for place, _ in found]
+    assert len(found) >= 2
+    assert all(after - before >= 44 for before, after in itertools.pairwise(places))
+    for place, number in found:
+        at = float(number.replace("\u2212", "-"))
+        assert place == pytest.approx(width * (at - low) / (high - low))
+        assert low <= at <= high
+        assert len(number.strip("\u22120.")) <= 1 + number.count("5")  # one digit, or a half
+
+
+@pytest.mark.parametrize(
+    ("same", "n", "said"),
+    [
+        (1, 1, "the same answer"),
+        (0, 1, "another answer"),
+        (7, 7, "the same answer under all 7"),
+        (2, 7, "another answer under 5 of 7"),
+    ],
+)
+def test_other_choices_in_plain_words(same: int, n: int, said: str) -> None:
+    assert page.same_elsewhere(same, n) == said
+
+
+# --- hostile names ------------------------------------------------------------------------------
+
+
+MODEL = '<b>$m$</b> \\input{x} % "'
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return results_of(tmp_path_factory.mktemp("hostile"), HOSTILE)
+
+
+@needs_latex
+def test_the_tables_are_typeset_with_the_packages_they_name(tmp_path: Path) -> None:
+    names = ("<script>", *HOSTILE[1:5], "größe")  # pdfLaTeX has no 語
+    found = results_of(tmp_path, names)
+    row = next(iter(found["pairs"]["results"].values()))
+    found["pairs"]["results"] = {str(layer): row for layer in range(30)}
+    tex = page.tex(page.Own(MODEL, [("model", MODEL)], [], {}, sections.sections_of(found)))
+    (packages,) = re.findall(r"% The preamble needs: (\\usepackage\{[a-z,]+\})", tex)
+    assert r"\begin{longtable}" in tex  # of 150 rows
+    (tmp_path / "tables.tex").write_text(tex)
+    folder = document(tmp_path, r"\input{tables}", packages)
+    assert build_pdf(folder, "main").read_bytes().startswith(b"%PDF")
+
+
+def test_hostile_names_are_words_in_figures(results: Any, tmp_path: Path) -> None:
+    numbers = figures.numbers_of({MODEL: results})
+    drawn = {one.name: one.figure for one in draw_all(numbers, FIGURES) if one.figure}
+    assert list(drawn) == FIGURES[:-2]  # no weights were measured
+    assert cbook.is_math_text("$x$")
+    for name, figure in drawn.items():
+        texts = [text for text in figure.findobj(Text) if text.get_text()]
+        mine = [text for text in texts if any(word in text.get_text() for word in ("$", "input"))]
+        assert mine or name in ("anisotropy_spectra",), name
+        assert not any(cbook.is_math_text(text.get_text()) for text in mine)
+        assert any(text.get_text().endswith("measured from its weights") for text in texts)
+        style.as_files(figure, name)  # a glyph that is missing would be a warning
+
+
+def test_labels_are_short_drawable_and_one_for_each_name() -> None:
+    long = ["a" * 40 + "b", "a" * 40 + "c", "_hidden", "語", "plain"]
+    labels = figures.labels(long)
+    assert len(set(labels.values())) == len(long)
+    assert labels[long[1]] == "a" * 25 + "… (2)"
+    assert (labels["_hidden"], labels["語"], labels["plain"]) == ("hidden", "□", "plain")
+
+
+# --- what has no value --------------------------------------------------------------------------
+
+
+def test_a_reading_without_r_says_why(results: Any) -> None:
+    document = copy.deepcopy(results["layers"])
+    document["strategies"]["first_token"] |= {"correlation": None, "p_value": None}
+    (table,) = sections.layers(document)
+    assert ["first token", None, None] in table.rows
+    assert table.notes[0].startswith("No r for the first token: it has the same state")
+    assert len(table.notes) == len(sections.layers(results["layers"])[0].notes) + 1
+    section = sections.Section("layers", "t", "q", sections.layers)
+    own = page.Own("m", [], [], {}, {section: [table]})
+    cells = cells_of(page.html(own, []), "layers")
+    assert cells[(at := cells.index("first token")) + 1 : at + 3] == ["–", "–"]
+    assert "first token & -- & --" in page.tex(own)
+    assert "first token,,\n" in table.csv
+
+
+def test_placeholders_of_the_bins_are_not_shown_as_numbers(results: Any) -> None:
+    document = copy.deepcopy(results["bins"])
+    assert all(row[1] is not None for row in sections.bins(document)[0].rows)
+    document["bootstrap_results"]["4"] |= {"n_bins": 2, "r": 0.0, "ci_lower": -1.0}
+    document["results_by_k"]["10"]["8"] |= {"n_valid": 0, "r_mean": 0.0}
+    stable, sweep, _ = sections.bins(document)
+    assert stable.rows[1][:6] == [4, None, None, None, None, None]
+    assert "fewer than 3 bins hold two pairs (layer 4)" in stable.notes[0]
+    assert sweep.rows[2] == [8, None]
+    assert sweep.notes[0].startswith("No value for k = 10: no binning")
+
+
+@pytest.mark.parametrize(
+    ("peak", "known"), [(0, (False, True)), (5, (True, True)), (10, (True, False))]
+)
+def test_a_slope_of_one_layer_is_none(results: Any, peak: int, known: tuple[bool, bool]) -> None:
+    bell, _ = sections.anisotropy({**results["anisotropy"], "L_star_anisotropy": peak})
+    slopes = [value for what, value in bell.rows if str(what).startswith("slope")]
+    assert tuple(slope is not None for slope in slopes) == known
+    assert sum("No slope" in note for note in bell.notes) == 2 - sum(known)
+    assert "says nothing of a model of 10 blocks" in bell.notes[-1]
+
+
+def test_a_row_per_pair_and_no_statement_in_any_file(out: Path) -> None:
+    table = (out / "tables" / "by-pair.csv").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(io.StringIO(table)))
+    assert [row["pair"] for row in rows] == [str(n) for n in range(6)] * 3
+    nll = [[float(row[f"NLL {side} (nats)"]) for side in "AB"] for row in rows]
+    preferences = [float(row["preference (nats)"]) for row in rows]
+    assert preferences == pytest.approx([b - a for a, b in nll], abs=1e-12)
+    document = json.loads((out / "pairs.json").read_text())["results"]["5"]["within_pair_sim"]
+    similarity = [float(row["within pair sim (layer 5)"]) for row in rows]
+    assert np.corrcoef(similarity, preferences)[0, 1] == pytest.approx(document["r"])
+    written = [path.read_bytes() for path in out.rglob("*") if path.is_file()]
+    texts = [*read_pairs(EXAMPLE["pairs"]).statements, *read_prompts(EXAMPLE["prompts"])]
+    assert not [text for text in texts for one in written if text.encode() in one]
+
+
+def test_csv_has_every_digit_and_the_page_those_that_count() -> None:
+    values = [1 / 3, None, True, 0.012345, -123456.7, 0.0, 7]
+    table = Table("t", "", {'x,"y"\n': None, "b": 2}, [[value, 1 / 3] for value in values])
+    rows = list(csv.reader(io.StringIO(table.csv)))
+    assert rows[0] == ['x,"y"\n', "b"]
+    assert [row[0] for row in rows[1:]] == ["" if value is None else str(value) for value in values]
+    assert rows[1][1] == repr(1 / 3)
+    shown = ["0.3333", "–", "yes", "0.01235", "-123457", "0.000", "7"]
+    assert table.texts == [[text, "0.33"] for text in shown]
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 6])
+def test_share_of_resamples_of_two_points_by_counting(n: int) -> None:
+    every = list(itertools.product(range(n), repeat=n))
+    counted = sum(len(set(one)) <= 2 for one in every) / len(every)
+    assert share_of_two_points(n) == pytest.approx(counted)
+
+
+THREE = "There are 3 categories: 77.8% of their resamples"
+ONE_POINT = r"Up to 1[01]\d\d of 10000 resamples of the categories"  # 3 / 27 of them
+BINS = "{used} of 20 random bins hold two pairs or more"
+WHOLE_RANGE = "Under 100 of 10000 resamples of the random bins have an r"
+TOKENS = "24 tokens together, a state has 24 dimensions: no effective rank can exceed 23"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "n_tokens", "expected"),
+    [
+        ((40,) * 6, 1000, []),
+        ((30, 4, 30), 24, [THREE, r": b \(4\). The", ONE_POINT, BINS, TOKENS]),
+        ((4,) * 6, 1000, [r": a \(4\), b \(4\), ", BINS]),
+        ((2, 2, 2), 1000, [THREE, r": a \(2\)", ONE_POINT, BINS, WHOLE_RANGE]),
+    ],
+)
+def test_each_shortage_gives_its_warning(
+    tmp_path: Path, sizes: tuple[int, ...], n_tokens: int, expected: list[str]
+) -> None:
+    pairs = some_pairs(sizes=sizes, categories="abcdef"[: len(sizes)])
+    values = measure(write_states(tmp_path / "s", n_pairs=sum(sizes)), pairs, **FEW)
+    drawn, used = numbers_of(values), int(np.isfinite(values.stable_preference).sum())
+    said = cautions(values, pairs, drawn, n_tokens, DRAWS)
+    assert len(said) == len(expected)
+    for one, of in zip(said, expected, strict=True):
+        assert re.search(of.format(used=used), one)
+    if used < MIN_POINTS:  # the whole range in the file, nothing on the page
+        document = of_reader(tables_of_reader(drawn.files), DRAWS)["bins"]
+        assert {row["ci_lower"] for row in document["bootstrap_results"].values()} == {-1.0}
+        assert {row[1] for row in sections.bins(document)[0].rows} == {None}
+
+
+def test_many_categories_stay_apart_and_fit(tmp_path: Path) -> None:
+    of_all = {"mean_asymmetry": 0.1, "mean_output_preference": 0.1, "bootstrap_95ci": [0.0, 0.2],
+              "ua_output_correlation": -0.9}  # fmt: skip
+    for n in (8, MOST_NAMED + 1):
+        document = {
+            f"c {i}": {"uniformity_a": i / 9, "uniformity_b": 0.0, "asymmetry": i / 9,
+                       "output_preference": -i / 9}
+            for i in range(n)
+        }  # fmt: skip
+        stated = of_model({"validation": {**document, "_global_stats": of_all}})["validation"]
+        figure = draw("validation", Numbers(OWN, {"validation": {"m": stated}}, {"m": "m"})).figure
+        assert figure is not None
+        scatter, without = figure.axes
+        rows = [label.get_text() for label in without.get_yticklabels()]
+        assert len(rows) == len(set(rows)) == min(n, MOST_NAMED)
+        named = [line for line in scatter.lines if line.get_label() in rows]
+        assert len({(line.get_marker(), line.get_color()) for line in named}) == len(rows)
+        style.as_files(figure, "validation")
+
+
+def test_the_papers_curves_lie_behind_an_own_one_and_only_there(
+    results: Any, published: Published
+) -> None:
+    curves = depth_curves.published(Evidence(published, DRAWS))
+    pairs = {"m": {"pairs": results["pairs"]}}
+    for beside in (curves, {}):
+        drawn = draw("pairs", figures.numbers_of(pairs, beside=beside))
+        assert drawn.figure is not None
+        first, last = drawn.figure.axes[0], drawn.figure.axes[4]
+        named = {text.get_text() for text in first.texts}
+        assert named == set(beside.get("centroid_asymmetry", {}))
+        heights = sorted(text.get_position()[1] for text in first.texts)
+        assert all(np.diff(heights) * first.bbox.height > 0.99 * 10 * drawn.figure.dpi / 72)
+        grey = [line for line in last.lines if line.get_alpha() == 0.5]
+        assert len(grey) == len(beside.get("margin_asymmetry", {}))
+        for line in grey:  # Pythia-6.9B's last layer stands at this model's last
+            expected = {(10 * x, y) for x, y in curves["margin_asymmetry"]["Pythia-6.9B"]}
+            assert {tuple(at) for at in line.get_xydata().tolist()} == expected

@@ -1,0 +1,371 @@
+"""A reader's own pairs and prompts: every form gives the same, every mistake has place and fix."""
+
+import csv
+import io
+import json
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hostile import FLOOD, UNSEEN, is_unseen
+from layerwise.errors import LayerwiseError
+from layerwise.files import LONGEST_NAME, require_name
+from layerwise.models.texts import place_of, read_pairs, read_prompts
+from layerwise.reader.page.cautions import _of_categories, of_tokens
+from layerwise.statistics.bootstrap import Draws
+
+MEGABYTE = 1_000_000
+GOOD = {name: {"pairs": [[f"{name} a", f"{name} b"]] * 2} for name in ("z", "a", "m")}
+
+
+def written(folder: Path, name: str, document: Any) -> Path:
+    """A file; what is no text as JSON, in ASCII: half of a surrogate pair is an escape."""
+    path = folder / name
+    path.write_text(document if isinstance(document, str) else json.dumps(document), "utf-8")
+    return path
+
+
+# --- every form ---------------------------------------------------------------------------------
+
+ROWS = [
+    {"category": category, "a": a, "b": b, "source": "other columns are allowed"}
+    for category, a, b in (
+        ("z", "one, two", 'three "four"'), ("a", "5\n6", "7\u20288"), ("z", "語", "padded "),
+        ("m", "9", "10"), ("a", "11", "12"), ("m", "13", "14"), ("a", "15", "16"),
+    )
+]  # fmt: skip
+
+
+class Frame(SimpleNamespace):
+    """As much of a data frame as is asked of one."""
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self.rows[0])
+
+    def to_dict(self, orient: str) -> list[dict[str, Any]]:
+        assert orient == "records"
+        return self.rows
+
+
+def as_csv(rows: list[dict[str, Any]]) -> str:
+    out = io.StringIO()
+    table = csv.DictWriter(out, list(rows[0]))
+    table.writeheader()
+    table.writerows(rows)
+    return out.getvalue()
+
+
+def as_lines(rows: list[Any]) -> str:
+    return "\n\n".join(json.dumps(row) for row in rows) + "\n"
+
+
+def as_document(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    names = dict.fromkeys(row["category"] for row in rows)
+    of = {name: [(r["a"], r["b"]) for r in rows if r["category"] == name] for name in names}
+    return {name: {"pairs": pairs, "more": "keys are allowed"} for name, pairs in of.items()}
+
+
+def forms(folder: Path, rows: list[dict[str, Any]], document: Any) -> dict[str, Any]:
+    return {
+        "json": written(folder, "own.json", document),
+        "text": str(written(folder, "own.json", document)),
+        "csv": written(folder, "own.csv", as_csv(rows)),
+        "jsonl": written(folder, "own.jsonl", as_lines(rows)),
+        "document": document,
+        "frame": Frame(rows=rows),
+    }
+
+
+def test_every_form_of_the_same_pairs_is_the_same(tmp_path: Path) -> None:
+    found = {name: read_pairs(of) for name, of in forms(tmp_path, ROWS, as_document(ROWS)).items()}
+    for pairs in found.values():
+        assert pairs.categories == ("z", "a", "m")  # in the order in which they come
+        assert pairs.category_of_pair.tolist() == [0, 0, 1, 1, 1, 2, 2]
+        assert pairs.side_a == ("one, two", "語", "5\n6", "11", "15", "9", "13")
+        assert pairs.statements == (
+            *pairs.side_a, 'three "four"', "padded ", "7\u20288", "12", "16", "10", "14"
+        )  # fmt: skip
+        assert len(pairs) == 7
+    places = {name: place_of(pairs, 7 + 2).partition("own")[2] for name, pairs in found.items()}
+    assert places["json"] == places["text"] == ".json: category 'a', pair 0, side B"
+    assert places["csv"] == ".csv, line 4, side B"  # where its second line ends
+    assert places["jsonl"] == ".jsonl, line 3, side B"
+    assert place_of(found["document"], 9) == "pairs: category 'a', pair 0, side B"
+    assert place_of(found["frame"], 9) == "row 1, side B"
+
+
+def test_every_form_of_the_same_prompts_is_the_same(tmp_path: Path) -> None:
+    texts = ["z, a", "a\nb", "z, a"]
+    for of in forms(tmp_path, [{"prompt": text} for text in texts], texts).values():
+        assert read_prompts(of) == tuple(texts)
+    studies = {"anisotropy": {"prompts": ["a"]}, "twin": {"prompts": ["b", "c"]}}
+    assert read_prompts(studies) == ("a",)
+    assert read_prompts(written(tmp_path, "prompts.json", studies), "twin") == ("b", "c")
+
+
+def test_papers_are_fetched_and_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def fetch(folder: Path) -> None:
+        asked.append(folder)
+        folder.mkdir(exist_ok=True)
+        written(folder, "dataset.json", GOOD)
+        written(folder, "prompts.json", {"anisotropy": {"prompts": ["theirs"]}})
+
+    place = tmp_path / "data"
+    monkeypatch.setattr("layerwise.papers.fetching.upstream.papers_folder", lambda: place)
+    monkeypatch.setattr("layerwise.papers.fetching.upstream.fetch", fetch)
+    assert read_pairs("papers").categories == ("z", "a", "m")
+    assert read_prompts("papers") == ("theirs",)
+    assert asked == [place] * 2
+    with pytest.raises(LayerwiseError, match="papers: no such file"):
+        read_pairs(Path("papers"))
+
+
+def test_a_table_of_tabs_and_blanks_behind_separators(tmp_path: Path) -> None:
+    """As spreadsheets and people write them: quotes behind a blank are quotes."""
+    rows = [["category", "a", "b"]]
+    rows += [[name, f"{name}, {n}", f'"{name} \t {n}"'] for name in "xyz" for n in "12"]
+    tabs = written(tmp_path, "own.tsv", "\n".join("\t".join(row) for row in rows))
+    quoted = [[cell if '"' in cell else f'"{cell}"' for cell in row] for row in rows]
+    commas = written(tmp_path, "own.csv", "\n".join(",  ".join(row) for row in quoted))
+    assert read_pairs(tabs).side_a == ("x, 1", "x, 2", "y, 1", "y, 2", "z, 1", "z, 2")
+    for read in (read_pairs(tabs), read_pairs(commas)):
+        assert read.side_b[0] == "x \t 1"
+        assert read.statements == read_pairs(tabs).statements
+
+
+# --- texts that are not what they seem ----------------------------------------------------------
+
+LOOK_ALIKES = [
+    ("x", "x "),
+    ("caf\u00e9", "cafe\u0301"),
+    ("Weather", "weather"),
+    ("\u2660", "\u2660\ufe0e"),
+    ("x", "x\u3164"),
+    ("\uff41", "a"),
+    ("a  b", "a b"),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), LOOK_ALIKES)
+@pytest.mark.parametrize("as_rows", [True, False])
+def test_categories_that_read_alike_are_refused(
+    tmp_path: Path, first: str, second: str, as_rows: bool
+) -> None:
+    names = [first, second, "m", "n"]
+    document = {name: {"pairs": [[f"{n} {k}", f"{n} {k} b"] for k in "12"]}
+                for n, name in enumerate(names)}  # fmt: skip
+    if as_rows:
+        rows = [
+            {"category": name, "a": a, "b": b}
+            for name, category in document.items()
+            for a, b in category["pairs"]
+        ]
+        given: Any = written(tmp_path, "own.jsonl", "\n".join(map(json.dumps, rows)))
+    else:
+        given = document
+    with pytest.raises(LayerwiseError):
+        read_pairs(given)
+
+
+def test_different_pairs_are_counted_once_and_equal_sides_not_at_all() -> None:
+    pairs = read_pairs(
+        {
+            "x": {"pairs": [["a", "b"]] * 3},
+            "y": {"pairs": [["a", "b"], ["b", "a"], ["caf\u00e9", "cafe\u0301"], ["c", "c "]]},
+            "z": {"pairs": [["a", "b"], ["a", "c"]]},
+        }
+    )
+    assert pairs.different() == [1, 2, 2]
+    said = " ".join(_of_categories(pairs, Draws(100, 0.95, 42)))
+    assert "x (1 of 3), y (2 of 4)." in said
+    assert "x (1), y (2), z (2)." in said
+
+
+def test_many_repeated_pairs_do_not_make_a_category_large() -> None:
+    pairs = read_pairs(
+        {
+            name: {"pairs": [[f"{name} {n % 3}", f"not {name} {n % 3}"] for n in range(30)]}
+            for name in "xyzuvw"
+        }
+    )
+    (repeated, few) = _of_categories(pairs, Draws(100, 0.95, 42))
+    assert "x (3 of 30)" in repeated
+    assert "x (3)" in few
+
+
+def test_what_the_tokenizer_does_to_texts_is_said() -> None:
+    pairs = read_pairs(
+        {name: {"pairs": [[f"{name} a", f"{name} b"], ["c", "d"]]} for name in "xyz"}
+    )
+    apart = [[1, n] for n in range(2, 14)]
+    assert of_tokens(pairs, apart, 0, (["<s>"], [])) == []
+    (unknown,) = of_tokens(pairs, [[1, 0, n] for n in range(2, 14)], 0, ([], []))
+    assert "33.3%" in unknown
+    assert of_tokens(pairs, [[1, 0, n] for n in range(2, 14)], None, ([], [])) == []
+    (alike,) = of_tokens(pairs, [*apart[:6], *apart[:2], *apart[8:]], 0, ([], []))
+    assert " 2 of 6 pairs " in alike
+    for around in ([], ["</s>"]), (["<s>", "<s>"], []):
+        (said,) = of_tokens(pairs, apart, 0, around)
+        assert all(token in said for tokens in around for token in tokens)
+
+
+# --- every mistake ------------------------------------------------------------------------------
+
+HEAD = "category,a,b\n"
+PAIR_MISTAKES: list[tuple[str, Any, str]] = [
+    ("json", [["a", "b"]], "expected an object of categories, found list; the shape is {"),
+    ("json", "text", r"not valid JSON at line 1, column 1 .*; the file may be cut off"),
+    ("json", {"a": GOOD["a"], "z": GOOD["z"]}, "needs at least 3 of them, found 2; add categories"),
+    ("json", {"pairs": GOOD}, "'pairs' must be .* \"pairs\", found the keys 'z', 'a', 'm'; the sh"),
+    ("json", {**GOOD, "_x": GOOD["a"]}, "must not begin with an underscore, .*found '_x'; rename"),
+    ("json", {**GOOD, "x": [["a", "b"]]}, "'x' must be an object with a list .*, found list; the"),
+    ("json", {**GOOD, "x": {"pairs": [["a", "b"]]}}, "'x' needs at least 2 pairs, found 1; add p"),
+    ("json", {**GOOD, "x": {"pairs": [["a", "b"], ["c"]]}}, "'x', pair 1: a pair is two strings"),
+    ("json", {**GOOD, "x": {"pairs": [["a", 1], ["c", "d"]]}}, "pair 0, side B: must be a non-em"),
+    ("json", {**GOOD, "x": {"pairs": [["a", "b"], [" \n", "c"]]}}, "pair 1, side A: must be a no"),
+    ("json", dict.fromkeys("abc", GOOD["a"]), "all categories hold the same statements; use stat"),
+    (
+        "json",
+        {n: {"pairs": [[n, n], ["x", "x"]]} for n in "abc"},
+        "both sides of every category ho",
+    ),
+    ("csv", "", "line 1: must name category, a, b, 'category' is missing, found nothing; name it"),
+    ("csv", "category;a;b\n", "line 1: must name .* found 'category;a;b'"),
+    ("csv", HEAD + "x,one\n", r"line 2: the header has 3 columns, this row 2; put a text with com"),
+    ("csv", HEAD + '\nx,"one\n', r"line 3: not valid CSV \(unexpected end of data\); write it"),
+    ("csv", HEAD + "x,a,b\nx,,b\n", "line 3, column a: must be a non-empty string, found ''"),
+    ("csv", "a,category,a,b,b\n", "line 1: a column must be there once, 2 are called 'a'; rename"),
+    ("txt", "x", "names end in .json, .csv, .tsv, .jsonl, found '.txt'; save"),
+    ("jsonl", '{"category": "x"}', "line 1: must name .* 'a' is missing, found 'category'; name"),
+    ("jsonl", '{"a": 1, "a"', "line 1: not valid JSON at line 1, column 13"),
+]
+PROMPT_MISTAKES: list[tuple[str, Any, str]] = [
+    ("json", [], "expected a list with at least one prompt, found an empty one; write the prom"),
+    ("json", "7", "expected a list with at least one prompt, found int; write the prompts as a l"),
+    ("json", '"a"', "expected a list .*, found str; write the prompts as a list of strings"),
+    ("json", {}, r"found the keys \(none\); write the prompts as one list"),
+    ("json", {"anisotropy": ["a"]}, "found the keys 'anisotropy'; write the prompts as one list"),
+    ("json", ["a", "b", "  "], r"prompt 2: must be a non-empty string, found '  '"),
+    ("json", {"twin": {"prompts": ["a"]}}, r"'anisotropy': .*found the keys 'twin'"),
+    ("json", {"anisotropy": {"prompts": {"group": ["a"]}}}, "expected a list with at least one"),
+    ("csv", "text\na\n", "line 1: must name prompt, 'prompt' is missing, found 'text'"),
+    ("csv", "prompt,prompt\na,b\n", "line 1: a column must be there once, 2 are called 'prompt'"),
+]
+
+
+@pytest.mark.parametrize(
+    ("read", "suffix", "document", "message"),
+    [
+        *((read_pairs, *of) for of in PAIR_MISTAKES),
+        *((read_prompts, *of) for of in PROMPT_MISTAKES),
+    ],
+)
+def test_refused(tmp_path: Path, read: Any, suffix: str, document: Any, message: str) -> None:
+    with pytest.raises(LayerwiseError, match=rf"own\.{suffix}[:,] .*{message}"):
+        read(written(tmp_path, f"own.{suffix}", document))
+
+
+class Polars(Frame):
+    """A data frame that gives its rows in another way."""
+
+    def to_dict(self, *, as_series: bool = True) -> Any:
+        return as_series
+
+
+def test_what_is_given_in_memory_refused() -> None:
+    """Names that become one, and a data frame without rows."""
+    named = dict(zip((1.0, "1.0", 2), GOOD.values(), strict=True))
+    with pytest.raises(LayerwiseError, match=r"named once, two are called '1\.0' in a table; ren"):
+        read_pairs(named)
+    with pytest.raises(LayerwiseError, match=r"asked for by to_dict\(.records.\), which fails"):
+        read_pairs(Polars(rows=ROWS))
+
+
+def test_a_frame_refused() -> None:
+    frame = Frame(rows=[{"category": "x", "a": "y", "b": float("nan")}])
+    with pytest.raises(LayerwiseError, match="row 0, column b: must be a non-empty string, found"):
+        read_pairs(frame)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        *((name, "a name must not be empty, found .*; give") for name in ("", "\t\n", "\u3000")),
+        *((name, f"a name has at most {LONGEST_NAME} characters, found {len(name)} .*; shorten it")
+          for name in ("x" * MEGABYTE, FLOOD, "x" * (LONGEST_NAME + 1))),
+        *((name, r"a name must be printable, character \d+ of .* is U\+[0-9A-F]{4}")
+          for name in UNSEEN.values()),
+    ],
+)  # fmt: skip
+def test_a_category_that_cannot_stand_in_a_table_is_refused(name: str, message: str) -> None:
+    with pytest.raises(LayerwiseError, match=rf"pairs: category 3: {message}") as raised:
+        read_pairs({**GOOD, name: GOOD["a"]})
+    assert len(str(raised.value)) < 300
+    assert not [character for character in str(raised.value) if is_unseen(character)]
+
+
+@given(st.text(min_size=1, max_size=LONGEST_NAME))
+def test_a_name_is_taken_if_and_only_if_it_is_printable(name: str) -> None:
+    if name.isprintable() and name.strip():
+        require_name("here", name)
+    else:
+        with pytest.raises(LayerwiseError, match=r"here: a name must (be printable|not be empty)"):
+            require_name("here", name)
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1))
+def test_a_statement_and_a_prompt_may_hold_any_other_text(text: str) -> None:
+    text = f"a{text}"  # not only spaces
+    document = {**GOOD, "x": {"pairs": [[text, "b"], ["c", text]]}}
+    with tempfile.TemporaryDirectory() as folder:
+        pairs = read_pairs(written(Path(folder), "own.json", document))
+        assert (pairs.side_a[-2:], pairs.side_b[-2:]) == ((text, "c"), ("b", text))
+        assert read_prompts(written(Path(folder), "own.jsonl", as_lines([{"prompt": text}]))) == (
+            text,
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a\0b", r"character 1 is U\+0000, which ends a text in many programs; remove it"),
+        ("ab\udfff", "character 2 is half of a surrogate pair, which is no text; correct the esc"),
+    ],
+)
+def test_what_is_no_text_is_refused(text: str, message: str) -> None:
+    with pytest.raises(LayerwiseError, match=f"category 'x', pair 1, side B: {message}"):
+        read_pairs({**GOOD, "x": {"pairs": [["a", "b"], ["c", text]]}})
+    with pytest.raises(LayerwiseError, match=f"prompt 1: {message}"):
+        read_prompts(["a", text])
+
+
+# --- ours and the papers' -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("folder", "sizes", "n_prompts"),
+    [("code/layerwise/models/rehearsal", [12] * 6, 16), ("examples", [6] * 3, 8)],
+)
+def test_ours_are_complete_and_hold_nothing_published(
+    root: Path, mirror: Path, folder: str, sizes: list[int], n_prompts: int
+) -> None:
+    pairs, prompts = (read_pairs(root / folder / "pairs.json"),
+                      read_prompts(root / folder / "prompts.json"))  # fmt: skip
+    assert np.bincount(pairs.category_of_pair).tolist() == sizes
+    assert len({*pairs.statements, *prompts}) == 2 * sum(sizes) + n_prompts
+    of_the_papers = read_pairs(mirror / "dataset.json")
+    assert np.bincount(of_the_papers.category_of_pair).tolist() == [30, 20, 50, 50, 50, 30]
+    assert len(read_prompts(mirror / "prompts.json")) == 16
+    published = {text.lower() for text in of_the_papers.statements}
+    assert not published & {text.lower() for text in (*pairs.statements, *prompts)}
+    theirs = (mirror / "prompts.json").read_text("utf-8").lower()
+    assert not [one for one in prompts if one.lower() in theirs]

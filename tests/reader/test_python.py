@@ -1,0 +1,845 @@
+"""The Python interface: the same as the command line, from files or from memory."""
+
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+import fuzz_python
+import layerwise
+from fuzz import refusal
+from layerwise import LayerwiseError, Result, Table
+from layerwise.files import locked, read_json
+from layerwise.folders import FILES, FOLDERS
+from layerwise.models.load import load_shapes
+from layerwise.models.store import BEFORE_NORM, open_states
+from layerwise.models.texts import read_pairs
+from layerwise.models.token_ids import DATE, check_texts
+from layerwise.models.twins import CHAT_TEMPLATE
+from layerwise.reader import request
+from layerwise.reader.page.figures import ACROSS
+from layerwise.reader.plan import plan_each
+from layerwise.reader.run_record import RECORD
+from parsed_page import Page
+from tiny_checkpoints import EXAMPLE, twin_folder
+
+TWO = [["The river rises", "The river falls"], ["An owl", "An owl sat there"]]
+OTHERS = [["Prices fell", "Prices rose again"], ["Water boils", "Water boils at 100 degrees"]]
+
+
+def loaded(family: str = "gpt_neox", **options: Any) -> tuple[Any, Any]:
+    folder = twin_folder(family)
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, **options)
+    return model, transformers.AutoTokenizer.from_pretrained(folder)
+
+
+def numbers(documents: Any) -> dict[str, Any]:
+    """The documents without the record of the run, which names the weights by their hash."""
+    return {
+        name: {key: part for key, part in document.items() if key != RECORD}
+        for name, document in documents.items()
+    }
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_loaded_model_gives_what_its_folder_gives() -> None:
+    """One whose output embeddings are its input embeddings, in the mode of training."""
+    model, tokenizer = loaded("gpt2")
+    model.train()
+    of_folder = layerwise.analyze(twin_folder("gpt2"), **EXAMPLE)
+    found = layerwise.analyze(model, **EXAMPLE, tokenizer=tokenizer)
+    assert numbers(found.documents) == numbers(of_folder.documents)
+    assert list(found.models) == list(of_folder.models)
+    assert found.cautions[0] == "Random weights: the numbers mean nothing."
+    assert model.training
+    with torch.no_grad():
+        model.get_input_embeddings().weight[3] += 1
+    changed = layerwise.analyze(model, **EXAMPLE, tokenizer=tokenizer, without=["spectral"])
+    revisions = {one.settings["revision"] for one in (of_folder, found, changed)}
+    assert len(revisions) == 3
+
+
+def test_texts_from_memory_and_no_prompts(analyzed: Result) -> None:
+    documents = {name: read_json(path) for name, path in EXAMPLE.items()}
+    model = twin_folder("gpt_neox", 5)
+    found = layerwise.analyze(model, **documents)
+    assert (found.folder, numbers(found.documents)) == (None, numbers(analyzed.documents))
+    assert found.summary.splitlines()[-1].endswith("spectral.json, saved nowhere yet")
+    without = layerwise.analyze(model, documents["pairs"])
+    left = {"anisotropy", "gains"}
+    assert set(without.absent) == left
+    assert set(without.documents) == set(analyzed.documents) - left
+    assert numbers(without.documents)["pairs"] == numbers(analyzed.documents)["pairs"]
+
+
+@pytest.mark.usefixtures("quick")
+def test_an_empty_path_is_the_folder_one_is_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pairs = EXAMPLE["pairs"]
+    layerwise.analyze(twin_folder("gpt_neox"), pairs, out="", without=["spectral"])
+    assert (tmp_path / "index.html").is_file()
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_notebook_shows_the_outcome_first_and_names_as_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("layerwise.present.tables.SHOWN", 4)
+    pairs = read_json(EXAMPLE["pairs"])
+    pairs["<b>x</b>"] = pairs.pop("kitchen")
+    found = layerwise.analyze(twin_folder("gpt_neox"), pairs, without=["spectral"])
+    shown = found.tables["categories"]._repr_html_()
+    assert "<b>" not in shown
+    assert "<td>&lt;b&gt;x&lt;/b&gt;</td>" in shown
+    parts = ("Random w", "<table>", "questions that the papers", "<td>too few</td>", "</table>",
+             "There are 3 categories")  # fmt: skip
+    places = [found._repr_html_().find(of) for of in parts]
+    assert places == sorted(places)
+    assert places[0] > 0
+    assert "... and 6 rows more." in found.tables["pairs"]._repr_html_()
+
+
+def test_tables_are_records_and_pandas_is_no_dependency(
+    analyzed: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, rows = analyzed.tables["intervals"], analyzed.documents["category_bootstrap"]
+    found = [(record["layer"], record["r"]) for record in table.records]
+    assert found == [(int(layer), of["r"]) for layer, of in rows["layer_results"].items()]
+    assert analyzed.figures["layers"].figure.axes
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(LayerwiseError, match=r"needs pandas, .*; `pip install pandas`, or use `.r"):
+        table.to_pandas()
+    pandas = SimpleNamespace(DataFrame=lambda rows, columns: (rows, columns))
+    monkeypatch.setitem(sys.modules, "pandas", pandas)
+    assert table.to_pandas() == (table.records, list(table.columns))
+
+
+def test_what_is_printed_are_the_answers(analyzed: Result) -> None:
+    """As the page has them: the numbers, the words, and how many other choices agree."""
+    table = analyzed.answers
+    of_page = {one.question.says: one for one in analyzed._page.answers}
+    assert len(table) == len(of_page) > 10
+    for record in table.records:
+        one = of_page[str(record["question"])]
+        assert (record["answer"], record["value"], record["n"]) == (
+            one.word,
+            one.estimate.value,
+            one.estimate.n,
+        )
+        same = sum(word == one.word for word in one.words.values())
+        assert (record["same"], record["of"]) == (same, len(one.words))
+    said = " ".join(str(analyzed).split())
+    order = [analyzed._page.display, analyzed.cautions[0], table.caption, *analyzed.cautions[1:]]
+    places = [said.find(text) for text in order]
+    assert places == sorted(places)
+    assert places[0] == 0
+    assert repr(analyzed) == str(analyzed)
+    assert max(map(len, str(analyzed).splitlines())) <= 100
+    assert analyzed.summary.startswith(str(analyzed))
+
+
+def test_names_are_those_of_the_field(analyzed: Result) -> None:
+    public = {name for name in dir(analyzed) if not name.startswith("_")}
+    tables = {"answers", "claims", "categories", "layers", "intervals", "pairs", "by_pair"}
+    assert public == tables | {
+        "documents", "models", "folder", "settings", "cautions", "absent", "tables", "figures",
+        "frame", "summary", "said", "save",
+    }  # fmt: skip
+    for name in tables - {"answers"}:
+        assert getattr(analyzed, name) is analyzed.tables[name.replace("_", "-")]
+    assert analyzed.settings["seed"] == "42"
+    for wrong in ("layer", ["layers"], np.zeros(2)):
+        with pytest.raises(LayerwiseError, match=r"name: must be one of answers, claims, .*found "):
+            analyzed.frame(wrong)
+
+
+def test_a_table_is_printed_as_one(analyzed: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    head, line, first, *_ = str(analyzed.categories).splitlines()[-5:]
+    assert head.split()[:2] == ["category", "pairs"]
+    assert set(line) == {"─"}
+    assert first.split() == analyzed.categories.texts[0]
+    monkeypatch.setattr("layerwise.present.tables.SHOWN", 2)
+    assert (
+        str(analyzed.by_pair).splitlines()[-1] == f"... and {len(analyzed.by_pair) - 2} rows more."
+    )
+
+
+def test_a_spreadsheet_gets_no_formula() -> None:
+    texts = ["=1+1", "@SUM(A1)", "+x", "-x", " =1", "\t=1", "-0.5", "+1e3", "a=b", "\u22120.5", ""]
+    table = Table("t", "", {"=head": None, "n": 2}, [[text, -0.5] for text in texts])
+    head, *rows = csv.reader(io.StringIO(table.csv))
+    assert head == ["'=head", "n"]
+    assert [row[1] for row in rows] == ["-0.5"] * len(texts)
+    assert [row[0] for row in rows] == [f"'{text}" for text in texts[:6]] + texts[6:]
+
+
+@pytest.mark.usefixtures("quick")
+def test_models_compare_as_results_or_folders(analyzed: Result, tmp_path: Path) -> None:
+    other = layerwise.analyze(twin_folder("gpt2"), **EXAMPLE, without=["spectral"])
+    found = layerwise.compare([analyzed, other])
+    assert list(found.models) == ["gpt_neox", "gpt2"]
+    folders = [analyzed.save(tmp_path / "a").folder, other.save(tmp_path / "b").folder]
+    saved = layerwise.compare(folders, tmp_path / "out")
+    assert saved.documents == found.documents
+    written = read_json(tmp_path / "out" / "scaling.json")
+    assert written["models"] == found.documents["scaling"]["models"]
+    page = Page((tmp_path / "out" / "scaling.html").read_text())
+    answers = [one for of in found._page.asked.values() for one in of]
+    words, asked = [one.word for one in answers], {one.question.name for one in answers}
+    said = "".join(page.words)
+    assert f"2 models, {len(asked)} questions of the papers: " in said
+    for word, count in Counter(words).items():
+        assert f"{count} times {word}" in said
+    graded = [name for name, value in page.values if name == "class" and value.startswith("grade ")]
+    assert len(graded) == len(words) + len(found._page.answers)
+    (few,) = found._page.cautions  # the second drew fewer; their curves differ
+    assert "resamples" in few
+    links = [one for one in page.links if not one.startswith(("#", "data:"))]
+    assert {"scaling.json", "scaling/tables/peaks.csv", "scaling/tables.tex"} <= set(links)
+    assert all((tmp_path / "out" / one).is_file() for one in links)
+    assert sum(of == ("role", "img") for of in page.values) == len(ACROSS)
+    tests = list(analyzed.documents["category_bootstrap"]["layer_results"].values())
+    assert saved.tables["peaks"].records[0]["low"] == tests[-1]["ci_lower"]
+    assert found._repr_html_().index("<table>") > 0
+    with pytest.raises(LayerwiseError, match="gpt2: two of the models are named 'gpt2'; name each"):
+        layerwise.compare([other, other])
+    shutil.copytree(folders[1], tmp_path / "later")
+    of_one = layerwise.compare([folders[1], tmp_path / "later"])
+    assert list(of_one.models) == ["gpt2", "gpt2 (later)"]  # two checkpoints of a model
+    (caution,) = of_one.cautions
+    assert caution.startswith("gpt2 and gpt2 (later) have the same curves")
+    (tmp_path / "later" / "gains.json").write_text('{"n_layers": 5}')
+    with pytest.raises(
+        LayerwiseError, match=r"gains\.json: .* record of its run .*; run `layerwise ana"
+    ):
+        layerwise.compare([folders[0], tmp_path / "later"], tmp_path / "neither")
+    assert not (tmp_path / "neither").exists()
+
+
+@pytest.fixture
+def folders(analyzed: Result, tmp_path: Path) -> list[Path]:
+    """The result files of one model, and the same as another's."""
+    found = []
+    for name in ("one", "other"):
+        left = shutil.ignore_patterns("*.safetensors", "figures", "tables*")
+        found.append(Path(shutil.copytree(analyzed.folder, tmp_path / name, ignore=left)))
+    return found
+
+
+def test_a_result_of_several_models_is_not_one_of_them(folders: list[Path]) -> None:
+    several = layerwise.compare(folders)
+    for given in ([several, folders[0]], [folders[0], several], [several, several]):
+        with pytest.raises(LayerwiseError, match="results of one model each, found one of 2"):
+            layerwise.compare(given)
+
+
+@pytest.mark.parametrize(
+    ("said", "is_random"),
+    [({}, True), ({"random_weights": False}, False)],
+)
+def test_random_weights_are_those_of_the_results(
+    folders: list[Path], said: dict[str, Any], is_random: bool
+) -> None:
+    for folder in folders:
+        for file in folder.glob("*.json"):
+            document = read_json(file)
+            file.write_text(json.dumps(document | {RECORD: document[RECORD] | said}))
+    assert layerwise.compare(folders)._page.random_weights is is_random
+
+
+def test_a_fault_of_ours_is_not_said_to_be_one_of_files(
+    folders: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> None:
+        raise KeyError("x")
+
+    monkeypatch.setattr("layerwise.reader.compare.page_of", broken)
+    with pytest.raises(KeyError):
+        layerwise.compare(folders)
+
+
+def test_what_writes_results_waits_for_no_other_and_spoils_none(
+    analyzed: Result, folders: list[Path], given: dict[str, Any], tmp_path: Path
+) -> None:
+    """Whoever writes holds the lock of a run."""
+    out = tmp_path / "out"
+    with locked(out / "hidden_states"), ThreadPoolExecutor(1) as another:
+        for write in (
+            lambda: analyzed.save(out),
+            lambda: layerwise.measure(**given, out=out),
+            lambda: layerwise.compare(folders, out),
+        ):
+            assert "one run at a time writes there" in str(another.submit(refusal, write).result())
+        assert [path.name for path in out.iterdir()] == ["hidden_states.lock"]
+    layerwise.compare(folders, out)
+
+
+# --- options: what is measured is what was asked for --------------------------------------------
+
+
+def chatty(folder: Path) -> Path:
+    """A twin whose tokenizer has a chat template."""
+    made = Path(shutil.copytree(twin_folder("llama"), folder))
+    (made / "chat_template.jinja").write_text(CHAT_TEMPLATE)
+    return made
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_limit_is_the_same_as_fewer_pairs(tmp_path: Path) -> None:
+    """The first of each category; the result and its page say so, and only where it left out."""
+    pairs, quick = read_json(EXAMPLE["pairs"]), {"without": ["spectral"]}
+    few = {name: {"pairs": of["pairs"][:3]} for name, of in pairs.items()}
+    by_hand, found, every = (
+        layerwise.analyze(twin_folder("gpt_neox"), given, **quick, limit=limit)
+        for given, limit in ((few, None), (pairs, 3), (pairs, 99))
+    )
+    assert found.documents["validation"][RECORD]["limit"] == 3
+    assert numbers(found.documents) == numbers(by_hand.documents)
+    (said,) = set(found.cautions) - set(by_hand.cautions)
+    assert said.startswith("A first look: 9 of 18 pairs, the first 3 of each category (--limit).")
+    assert said in (found.save(tmp_path).folder / "index.html").read_text()
+    assert every.documents["validation"][RECORD]["limit"] is None
+    assert not [caution for caution in every.cautions if "--limit" in caution]
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_chat_template_is_the_same_as_statements_that_stand_in_it(tmp_path: Path) -> None:
+    """Of a tokenizer that adds a BOS, as Llama's does: two of them, as in Paper 2."""
+    pairs, model = read_json(EXAMPLE["pairs"]), chatty(tmp_path / "chatty")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(model)
+
+    def wrapped(text: str) -> str:
+        message = [{"role": "user", "content": text}]
+        return str(tokenizer.apply_chat_template(message, tokenize=False, date_string=DATE))
+
+    by_hand = {
+        name: {"pairs": [[*map(wrapped, pair)] for pair in of["pairs"]]}
+        for name, of in pairs.items()
+    }
+    quick = {"prompts": EXAMPLE["prompts"], "without": ["spectral"]}
+    expected = layerwise.analyze(model, by_hand, **quick)
+    found = layerwise.analyze(model, pairs, **quick, chat_template=True)
+    assert found.documents["validation"][RECORD]["template"] == "own"
+    assert numbers(found.documents) == numbers(expected.documents)
+    plain = layerwise.analyze(model, pairs, **quick)
+    assert numbers(found.documents) != numbers(plain.documents)
+    assert found.settings["chat template"].startswith("the model's own")
+    (said,) = set(found.cautions) - set(expected.cautions)
+    assert "two BOS tokens, the template's and the tokenizer's" in said
+    (unused,) = set(expected.cautions) - set(found.cautions)
+    assert "(--chat-template gives them in it)" in unused
+
+
+def test_options_refused(tmp_path: Path) -> None:
+    plain, pairs = twin_folder("llama"), EXAMPLE["pairs"]
+    for wrong, message in (
+        ({"limit": 1}, "analyze: limit: must be greater than or equal to 2, found 1"),
+        ({"limit": "x"}, "analyze: limit: must be a valid integer.*, found 'x'"),
+        ({"chat_template": "llama"}, "analyze: chat_template: must be a valid boolean.*'llama'"),
+        ({"chat_template": True}, r"--chat-template \(chat_template=True\) needs a tokenizer with"),
+    ):
+        with pytest.raises(LayerwiseError, match=message):
+            layerwise.analyze(plain, pairs, out=tmp_path / "out", **wrong)
+    assert not (tmp_path / "out").exists()
+
+
+CHOICES: dict[str, Any] = {
+    **{"out": None, "revision": None, "dtype": None, "device": None, "layers": None, "seed": 42},
+    **{"without": [], "limit": None, "chat_template": False, "replicates": 0, "control": 0},
+}
+
+
+@pytest.mark.parametrize("more", [{}, {"limit": 2}, {"chat_template": True}])
+def test_a_dry_run_plans_the_texts_that_will_be_run(tmp_path: Path, more: dict[str, Any]) -> None:
+    asked = CHOICES | {"out": tmp_path / "out", "without": ["spectral", "gains"]}
+    model = chatty(tmp_path / "chatty")
+    planned = plan_each([str(model)], str(EXAMPLE["pairs"]), None, asked | more)
+    (pairs,) = re.findall("^pairs +(.*)$", planned, re.M)
+    found = layerwise.analyze(model, EXAMPLE["pairs"], **asked | more)
+    n = sum(found.categories.records[row]["pairs"] for row in range(3))
+    assert pairs.startswith(str(n) if n == 18 else f"{n} of 18")
+    states = found.folder / "hidden_states"
+    tokens = sum(
+        len(ids)
+        for ids in check_texts(
+            load_shapes(model)[0].declaration,
+            {"statements": read_pairs(EXAMPLE["pairs"]).first(more.get("limit", 99)).statements},
+            read_json(states / "index.json")["template"],
+        )["statements"]
+    )
+    assert f"{tokens:,} tokens" in pairs
+
+
+@pytest.mark.usefixtures("quick")
+def test_several_models_are_each_analysed_and_compared(tmp_path: Path) -> None:
+    models, quick = [twin_folder(name) for name in ("gpt_neox", "gpt2")], {"without": ["spectral"]}
+    found = layerwise.analyze(models, EXAMPLE["pairs"], **quick, limit=3, out=tmp_path)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert {"gpt_neox", "gpt2", "scaling.json", "scaling.html", "scaling"} == left
+    each = [layerwise.analyze(model, EXAMPLE["pairs"], **quick, limit=3) for model in models]
+    assert found.documents == layerwise.compare(each).documents
+    written = read_json(tmp_path / "gpt2" / "pairs.json")
+    assert written["results"] == each[1].documents["pairs"]["results"]
+    assert found.cautions == [
+        f"{name}: only the first 3 pairs of each category." for name in ("gpt_neox", "gpt2")
+    ]
+    in_memory = layerwise.analyze(models, EXAMPLE["pairs"], **quick, limit=3)
+    assert (in_memory.documents, in_memory.folder) == (found.documents, None)
+
+
+def test_the_texts_of_several_models_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    models, given = [str(twin_folder(name)) for name in ("gpt_neox", "gpt2")], []
+    for name in ("read_pairs", "read_prompts"):
+        read = getattr(request, name)
+        patched = lambda of, read=read: given.append(of) or read(of)  # noqa: E731
+        monkeypatch.setattr(request, name, patched)
+    planned = plan_each(models, EXAMPLE["pairs"], EXAMPLE["prompts"], CHOICES)
+    assert planned.count("nothing was computed") == 2
+    assert given == [EXAMPLE["pairs"], EXAMPLE["prompts"]]
+
+
+LONG = {name: {"pairs": [[f"An owl {name}", "A cat"], ["a " * 3000, "A bee"]]} for name in "xyz"}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "more", "message"),
+    [
+        (EXAMPLE["pairs"], {"layers": [5]}, "from 0 to n_layers = 3, found 5"),
+        (LONG, {}, "pair 1, side A: .*at most|pair 1, side A: .*positions"),
+        (EXAMPLE["pairs"], {"chat_template": True}, "needs a tokenizer with"),
+        (EXAMPLE["pairs"], {"control": 1}, "more on this disk"),
+    ],
+)
+def test_all_of_several_models_are_checked_before_one_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pairs: Any, more: dict[str, Any], message: str
+) -> None:
+    """By what only the second shows, and by the room of both; a dry run says the same."""
+    one, other = twin_folder("gpt_neox", 5), twin_folder("gpt2")
+    if "chat_template" in more:
+        one = chatty(tmp_path / "chatty")
+    elif pairs is LONG:  # gpt_neox takes any number of tokens
+        one = twin_folder("bloom")
+    monkeypatch.delattr("layerwise.models.hidden_states.forward")
+    enough_for_one = SimpleNamespace(free=6 * 2**20)  # of which a page takes 4
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: enough_for_one)
+    asked = CHOICES | more | {"out": tmp_path / "out"}
+    with pytest.raises(LayerwiseError, match=message) as run:
+        layerwise.analyze([one, other], pairs, **asked)
+    with pytest.raises(LayerwiseError) as dry:
+        plan_each([str(one), str(other)], pairs, None, asked)
+    assert str(dry.value) == str(run.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_several_models_refused(tmp_path: Path) -> None:
+    """All are looked at before the first is run."""
+    one, other = twin_folder("gpt_neox"), twin_folder("gpt2")
+    broken = Path(shutil.copytree(other, tmp_path / "broken"))
+    (broken / "config.json").write_text("{")
+    same = Path(shutil.copytree(other, tmp_path / "more" / "gpt2"))
+    scaling = Path(shutil.copytree(other, tmp_path / "more" / "scaling"))
+    for given, more, message in (
+        ([one], {}, "several models are two at least, found 1"),
+        (
+            [one, torch.nn.Linear(2, 2)],
+            {},
+            "each is a folder or a hub id, found Linear; analyze lo",
+        ),
+        ([one, other], {"revision": "main"}, "a revision is of one model, found 2 models"),
+        ([one, other], {"tokenizer": "x"}, "a tokenizer is of one loaded model"),
+        ([other, same], {}, "two of the models are called 'gpt2', which names the folder of each"),
+        ([one, scaling], {}, "found 'scaling', which is that of the comparison; rename"),
+        ([one, broken], {}, "broken/config.json: not valid JSON"),
+    ):
+        with pytest.raises(LayerwiseError, match=message):
+            layerwise.analyze(given, EXAMPLE["pairs"], out=tmp_path / "out", **more)
+    assert not (tmp_path / "out").exists()
+
+
+# --- arrays that one has already ----------------------------------------------------------------
+
+STATES: dict[str, tuple[Any, str]] = {
+    "before_norm": (BEFORE_NORM, "mean"),
+    "last_token": (5, "last"),
+    "first_token": (5, "first"),
+}
+
+
+@pytest.fixture(scope="module")
+def given(analyzed: Result) -> dict[str, Any]:
+    """What `analyze` measured on the twin of five blocks, as arrays."""
+    assert analyzed.folder is not None
+    kept = open_states(analyzed.folder / "hidden_states")
+    by_layer = {
+        name: np.stack([kept.pooled(layer, pooling) for layer in range(6)])
+        for name, pooling in (("hidden_states", "mean"), ("all_tokens", "mean_all"))
+    }
+    others = {name: kept.pooled(*place) for name, place in STATES.items()}
+    return {**by_layer, **others, "nll": kept.nll, "pairs": EXAMPLE["pairs"]}
+
+
+def test_arrays_give_what_the_model_gives(analyzed: Result, given: dict[str, Any]) -> None:
+    """Every document of pairs and layers, every answer; a dictionary of tensors is as good."""
+    found = layerwise.measure(**given, name=analyzed._page.display)
+    left = {"anisotropy", "gains", "spectral"}
+    assert set(found.absent) == left
+    assert set(found.documents) == set(analyzed.documents) - left
+    for name in set(found.documents) - {"sensitivity"}:
+        assert numbers(found.documents)[name] == numbers(analyzed.documents)[name], name
+    rows = {one["question"]: one for one in analyzed.answers.records}
+    assert len(found.answers) == 8
+    assert found.answers.records == [rows[str(one["question"])] for one in found.answers.records]
+    by_layer = {n: torch.from_numpy(given["hidden_states"][n]) for n in (0, 4, 5)}
+    again = layerwise.measure(**given | {"hidden_states": by_layer}, name=analyzed._page.display)
+    assert numbers(again.documents) == numbers(found.documents)
+
+
+@pytest.mark.usefixtures("quick")
+def test_what_was_not_given_is_left_out(given: dict[str, Any], tmp_path: Path) -> None:
+    """And the rest stays as it was; the page is written without it."""
+    whole = layerwise.measure(**given)
+    few = {name: given[name] for name in ("hidden_states", "nll", "pairs")}
+    found = layerwise.measure(**few, out=tmp_path)
+    sensitivity = found.documents["sensitivity"]
+    assert (sensitivity["before_norm"], sensitivity["all_tokens"]) == (None, None)
+    readings = [row[0] for row in found.layers.rows]
+    assert readings == ["mean over tokens", "layer 0", "layer 4", "layer 5"]
+    answers = {one["question"]: one for one in whole.answers.records}
+    for one in found.answers.records:
+        more = answers[one["question"]]
+        assert [one[name] for name in ("answer", "value", "low")] == [
+            more[name] for name in ("answer", "value", "low")
+        ]
+        assert one["of"] <= more["of"]
+    assert found.answers.records != whole.answers.records
+    assert "index.html" in {path.name for path in tmp_path.iterdir()}
+    assert numbers(found.documents)["pairs"] == numbers(whole.documents)["pairs"]
+
+
+NO_TORCH = """
+import sys
+import numpy as np
+import layerwise
+rng = np.random.default_rng(0)
+pairs = {name: {"pairs": [[f"{name}{n}", f"not {name}{n}"] for n in range(4)]} for name in "xyz"}
+found = layerwise.measure(rng.normal(size=(5, 24, 8)), rng.gamma(4.0, size=24), pairs)
+assert found.answers.rows
+assert not {"torch", "transformers"} & set(sys.modules), "imported"
+"""
+
+
+def test_arrays_need_no_torch() -> None:
+    done = subprocess.run([sys.executable, "-c", NO_TORCH], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def changed_at(array: Any, place: Any, value: float) -> Any:
+    other = np.array(array)
+    other[place] = value
+    return other
+
+
+WRONG_ARRAYS: list[tuple[str, Any, str]] = [
+    (
+        "hidden_states",
+        lambda a: a[0],
+        r"axes are \(layer, statement, hidden\), found .* \(36, 16\)",
+    ),
+    (
+        "hidden_states",
+        lambda a: a[:, :-2],
+        r"layer 0: must have the shape \(36, hidden\), .*\(34, 16",
+    ),
+    (
+        "hidden_states",
+        lambda a: {0: a[0], 5: a[5, :, :8]},
+        r"layer 5: must .* \(36, 16\), .*\(36, 8",
+    ),
+    ("hidden_states", lambda a: {"0": a[0]}, "keys of a dictionary are layers, .*found '0'"),
+    ("hidden_states", lambda a: {}, "keys of a dictionary are layers, .*found none"),
+    (
+        "hidden_states",
+        lambda a: changed_at(a, (4, 7), np.nan),
+        "layer 4: .*statement 7 is not fini",
+    ),
+    ("hidden_states", lambda a: changed_at(a, (0, 3), 0), "layer 0: .*statement 3 is all zero"),
+    ("hidden_states", lambda a: "text", "must be an array of real numbers on the CPU, found str"),
+    ("hidden_states", lambda a: torch.zeros(2, requires_grad=True), "on the CPU, found Tensor .*g"),
+    ("before_norm", lambda a: a[:, :3], r"before_norm: must have the shape \(36, 16\)"),
+    ("nll", lambda a: a[:5], r"nll: must have the shape \(36,\), .*\(5,\)"),
+    (
+        "nll",
+        lambda a: -a,
+        "nll: a mean NLL is a finite number of float32 and not n.*, statement 0 has -",
+    ),
+    ("nll", lambda a: a * 1e300, "is a finite number of float32"),
+    ("nll", lambda a: a * 1e-320, "is a finite number of float32"),
+    ("nll", lambda a: a + 1j, r"nll: must be an array of real numbers .*\(of dtype complex128\)"),
+    ("hidden_states", lambda a: a + 1j, "must be an array of real numbers .*complex64"),
+    ("hidden_states", lambda a: a.astype(object), "must be an array of real numbers .*object"),
+    ("hidden_states", lambda a: a.astype(str), "must be an array of real numbers .*<U"),
+    ("hidden_states", lambda a: a > 0, "must be an array of real numbers .*bool"),
+    ("hidden_states", lambda a: a.astype(float) * 1e300, "statement 0 is not finite in float32"),
+    ("hidden_states", lambda a: a * 1e-30, "at least 1e-05 long, that of statement 0 is .*e-"),
+    ("hidden_states", lambda a: a.astype(float) * 1e-320, "statement 0 is all zero in float32"),
+    ("hidden_states", lambda a: a[:0], "n_layers .*, which is 1 or more .* found 0 as the last"),
+    ("hidden_states", lambda a: a[:1], "n_layers .*, which is 1 or more .* found 0 as the last"),
+    ("hidden_states", lambda a: a[:, :0], r"must have the shape \(36, hidden\), .*\(0, 16\)"),
+    ("hidden_states", lambda a: a[..., :0], r"must have the shape \(36, hidden\), .*\(36, 0\)"),
+    ("hidden_states", lambda a: {10**9: a[0]}, "whole numbers from 0 to 10000, found 1000000000"),
+    ("hidden_states", lambda a: dict.fromkeys(range(6)), "layer 0: must be .*found NoneType"),
+    ("hidden_states", lambda _: None, "hidden_states: must be an array .*found NoneType"),
+    ("all_tokens", lambda a: np.concatenate([a, a]), "5 as the last of hidden_states, 11 as the l"),
+    ("all_tokens", lambda a: a[:, :5], r"all_tokens: layer 0: must have the shape \(36, 16\)"),
+    ("all_tokens", lambda a: {1: a[1]}, "all_tokens: layers 0, 4, 5 are asked for, there is no 0"),
+    ("layers", lambda _: [9], "from 0 to n_layers = 5, found 9"),
+    ("layers", lambda _: [-1], "from 0 to n_layers = 5, found -1"),
+    ("layers", lambda _: 4, "measure: layers: must be a valid list, found 4"),
+    ("layers", lambda _: "abc", "measure: layers: must be a valid list, found 'abc'"),
+    ("layers", lambda _: [True], "measure: layers.0: must be a valid integer, found True"),
+    ("seed", lambda _: True, "measure: seed: must be a valid integer, found True"),
+    ("name", lambda _: 7, "measure: name: must be a valid string, found 7"),
+    ("out", lambda _: 5, "measure: out: must be a path, found 5"),
+    ("out", lambda _: "/dev/null", "--out must be a folder, found a file"),
+    ("seed", lambda _: -1, "measure: seed: must be greater than or equal to 0, found -1"),
+    ("name", lambda _: "", "a name must not be empty"),
+]
+
+
+@pytest.mark.parametrize(("argument", "change", "message"), WRONG_ARRAYS)
+def test_arrays_refused_before_anything_is_computed(
+    given: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    argument: str,
+    change: Any,
+    message: str,
+) -> None:
+    monkeypatch.delattr("layerwise.reader.arrays.reduced")
+    wrong = {"out": tmp_path / "out", argument: change(given.get(argument))}
+    with pytest.raises(LayerwiseError, match=message):
+        layerwise.measure(**given | wrong)
+    assert not (tmp_path / "out").exists()
+
+
+def test_numbers_without_a_correlation_leave_nothing(given: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(LayerwiseError, match="preferences that vary"):
+        layerwise.measure(**given | {"nll": np.ones_like(given["nll"])}, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_numbers_of_numpy_and_layers_in_any_order_are_the_same(given: dict[str, Any]) -> None:
+    plain = layerwise.measure(**given, layers=[0, 5], seed=3)
+    for layers in (np.array([5, 0]), (np.int64(0), 5, 5), {0, 5}):
+        found = layerwise.measure(**given, layers=layers, seed=np.int64(3))
+        assert found.documents == plain.documents
+    for given_as in (given["hidden_states"].astype(np.float64), given["hidden_states"].tolist()):
+        found = layerwise.measure(**given | {"hidden_states": given_as}, layers=[0, 5], seed=3)
+        assert found.documents == plain.documents
+
+
+def test_layers_that_a_dictionary_lacks_refused(given: dict[str, Any]) -> None:
+    by_layer = {n: given["hidden_states"][n] for n in (0, 4, 5)}
+    with pytest.raises(LayerwiseError, match="layers 0, 2 are asked for, there is no 2; give it"):
+        layerwise.measure(**given | {"hidden_states": by_layer}, layers=[0, 2])
+
+
+# --- what is refused, and when ------------------------------------------------------------------
+
+LAZY = """
+import sys
+import layerwise
+assert not {{"numpy", "torch", "typer"}} & set(sys.modules)
+assert {{"analyze", "Result"}} <= set(dir(layerwise))
+try:
+    layerwise.analyze({model!r}, {pairs!r}, {prompts!r}, out={out!r})
+except layerwise.LayerwiseError as error:
+    print(error)
+assert not {{"torch", "transformers", "matplotlib", "scipy"}} & set(sys.modules)
+"""
+MISTAKES = [
+    ("pairs", '{"pairs": {}}', "category 'pairs' must be an object with a list \"pairs\", found"),
+    ("prompts", "[]", "prompts.json: expected a list with at least one prompt"),
+    ("config.json", "{", "config.json: not valid JSON"),
+    ("config.json", '{"model_type": "no"}', "no known layout for the architecture 'no'"),
+    ("model.safetensors", "cut off", "model.safetensors: not a safetensors file"),
+    ("tokenizer.json", None, "no tokenizer ("),
+    ("out", "a file", "--out must be a folder, found a file; choose another place"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "message"), MISTAKES)
+def test_inputs_are_checked_before_torch_is_imported(
+    tmp_path: Path, name: str, text: str | None, message: str
+) -> None:
+    given = {key: tmp_path / f"{key}.json" for key in EXAMPLE} | {"out": tmp_path / "out"}
+    for key, path in EXAMPLE.items():
+        shutil.copy(path, given[key])
+    given["model"] = shutil.copytree(twin_folder("gpt_neox"), tmp_path / "model")
+    place = given.get(name, given["model"] / name)
+    place.unlink(missing_ok=True)
+    if text is not None:
+        place.write_text(text)
+    code = LAZY.format(**{key: str(path) for key, path in given.items()})
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert message in done.stdout
+
+
+def test_what_is_no_model_is_refused() -> None:
+    model, tokenizer = loaded()
+    for given, of, message in (
+        (torch.nn.Linear(2, 2), tokenizer, r"a causal language model of .*, found Linear \(None\)"),
+        (model, None, "needs its tokenizer of transformers beside it, found .*: give tokenizer="),
+        (None, None, "a model must be a folder, a hub id, or a causal .*, found NoneType"),
+        (loaded()[0].double(), tokenizer, "dtype must be one of .*, found 'float64'"),
+    ):
+        with pytest.raises(LayerwiseError, match=message):
+            layerwise.analyze(given, **EXAMPLE, tokenizer=of)
+    with pytest.raises(LayerwiseError, match="a loaded model has its revision, dtype and device"):
+        layerwise.analyze(model, **EXAMPLE, tokenizer=tokenizer, dtype="float16")
+    for wrong, message in (
+        ({"without": ["all"]}, "without.0: must be 'gains' or 'spectral', found 'all'"),
+        ({"seed": -1}, "seed: must be greater than or equal to 0, found -1"),
+        ({"device": "tpu"}, r"device: must match pattern '.cpu|auto|cuda.*, found 'tpu'"),
+    ):
+        with pytest.raises(LayerwiseError, match=f"analyze: {message}"):
+            layerwise.analyze("nothing is loaded", **EXAMPLE, **wrong)
+    with pytest.raises(AttributeError, match="no attribute 'analyse'"):
+        layerwise.analyse  # noqa: B018
+
+
+def without_weights() -> dict[str, Any]:
+    model, tokenizer = loaded()
+    return {"model": model.to("meta"), "tokenizer": tokenizer}
+
+
+def of_two_dtypes() -> dict[str, Any]:
+    model, tokenizer = loaded()
+    model.get_input_embeddings().half()
+    return {"model": model, "tokenizer": tokenizer}
+
+
+WRONG = [
+    (
+        lambda: layerwise.analyze("m", EXAMPLE["pairs"], np.array(["a", "b"])),
+        "expected a list with at least one prompt, found ndarray",
+    ),
+    (lambda: layerwise.compare(None), "compares results of `analyze` or their folders, found None"),
+    (lambda: layerwise.compare("folder"), "at least two models, found 1; name the --out folders"),
+    (lambda: layerwise.compare([5, 6]), "compares results .*, found int; name the --out folders"),
+    (
+        lambda: layerwise.compare(["a", "b"], out=5),
+        "compare: out: must be a path, found 5; corr",
+    ),
+    (
+        lambda: layerwise.claims(results=5),
+        "claims: results: must be a path, found 5; correct it",
+    ),
+    *(
+        (lambda limit=limit: layerwise.claims(limit=limit), f"claims: limit: must be {rule}")
+        for limit, rule in (
+            ("3", "a valid integer, found '3'"),
+            (True, "a valid integer, found True"),
+            (2.5, "a valid integer, found 2.5"),
+            (-1, "greater than or equal to 1, found -1"),
+        )
+    ),
+    (lambda: layerwise.claims(search=7), "claims: search: must be a valid string, found 7"),
+    (lambda: layerwise.claims(paper=True), "claims: paper: must be a valid integer, found True"),
+    *(
+        (lambda wrong=wrong: layerwise.analyze("m", **EXAMPLE, **wrong), f"analyze: {message}")
+        for wrong, message in (
+            ({"seed": True}, "seed: must be a valid integer, found True"),
+            ({"limit": "3"}, "limit: must be a valid integer, found '3'"),
+            ({"layers": [True]}, "layers.0: must be a valid integer, found True"),
+            ({"chat_template": "yes"}, "chat_template: must be a valid boolean, found 'yes'"),
+            ({"revision": b"x"}, "revision: must be a valid string, found b'x'"),
+        )
+    ),
+    (
+        lambda: layerwise.claims(analysis=[]),
+        r"analysis: must be a valid string, found \[\]; correct",
+    ),
+    (lambda: layerwise.analyze("m", **EXAMPLE, out="\0"), "out: a path holds no U\\+0000, found"),
+    (lambda: layerwise.analyze("m", **EXAMPLE, out="\ud800"), "out: a path holds no half of a cha"),
+    (lambda: layerwise.compare(["a", "b"], "\ud800"), "out: a path holds no half of a character"),
+    (
+        lambda: layerwise.analyze("m", **EXAMPLE, out="x" * 300),
+        "File name too long; name a shorter",
+    ),
+    (lambda: layerwise.analyze("m", **EXAMPLE, out="/proc/x/y"), "(No such file|denied).*; "),
+    (
+        lambda: layerwise.analyze("m", **EXAMPLE, tokenizer=len),
+        "its own tokenizer, found another one",
+    ),
+    (
+        lambda: layerwise.analyze(**EXAMPLE, **without_weights()),
+        "some on the device meta; load it w",
+    ),
+    (
+        lambda: layerwise.analyze(**EXAMPLE, **of_two_dtypes()),
+        "found 'float16, float32'; convert the",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), WRONG)
+def test_every_wrong_argument_is_an_error_of_ours(call: Any, message: str) -> None:
+    with pytest.raises(LayerwiseError, match=message):
+        call()
+
+
+def test_every_public_parameter_is_tried_with_wrong_values() -> None:
+    """A new function, method or parameter needs a value in the generator."""
+    tried = {name: sorted(of) for name, of in fuzz_python.right(Path(), Path()).items()}
+    assert tried == {name: sorted(of) for name, of in fuzz_python.parameters().items()}
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("layers", [[3], [0], [1, 3]])
+def test_few_layers_and_a_category_that_stands_there_twice_give_a_page(
+    tmp_path: Path, layers: list[int]
+) -> None:
+    """Over two points r is 1 or -1 in every resample: such an interval has no width."""
+    pairs = {name: {"pairs": of} for name, of in zip("abc", [TWO, OTHERS, OTHERS], strict=True)}
+    patch = pytest.MonkeyPatch()
+    patch.setattr("layerwise.reader.page.figures.OF_ONE", ("pairs", "layers"))
+    with patch.context():
+        found = layerwise.analyze(twin_folder("gpt_neox"), pairs, out=tmp_path, layers=layers)
+    patch.undo()
+    assert (tmp_path / "index.html").is_file()
+    assert (tmp_path / "figures" / "pairs.pdf").is_file()
+    assert {path.name for path in tmp_path.iterdir()} <= {*FILES, *FOLDERS}
+    assert found.documents["bins"]["results_by_k"]
+
+
+def test_every_result_has_a_place_that_is_looked_at_first(analyzed: Result) -> None:
+    assert {one.name for one in analyzed.folder.iterdir()} <= {*FILES, *FOLDERS}
+
+
+def test_an_error_names_what_was_given(tmp_path: Path) -> None:
+    pairs = read_json(EXAMPLE["pairs"])
+    pairs["kitchen"]["pairs"][2][1] = "a"
+    (tmp_path / "mine.json").write_text(json.dumps(pairs))
+    for given, place in ((pairs, "pairs"), (tmp_path / "mine.json", "mine.json")):
+        with pytest.raises(
+            LayerwiseError,
+            match=f"{place}: category 'kitchen', pair 2, side B: .*at least 2 tokens",
+        ):
+            layerwise.analyze(twin_folder("gpt_neox"), given)

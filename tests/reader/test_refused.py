@@ -1,0 +1,193 @@
+"""What the operating system refuses is a sentence: the place, its words, the fix; nothing stays."""
+
+import contextlib
+import os
+import re
+import resource
+import subprocess
+
+import pytest
+
+from claim_records import folders, record
+from hostile import as_nobody
+from layerwise import analyze
+from layerwise.engine.records import read_judged
+from layerwise.errors import LayerwiseError
+from layerwise.files import read_text, sha256_of, write_json
+from layerwise.models.checkpoint_folder import check_folder
+from layerwise.models.load import load_model
+from layerwise.models.store import open_states
+from layerwise.papers.fetching import upstream
+from layerwise.papers.fetching.mirrors import Pin, open_mirror
+from layerwise.papers.shared.names.result_files import LAYERS
+from layerwise.present.pictures import read_figures
+from layerwise.reader.compare import compare
+from layerwise.reader.results_folder import check_results_folder
+from layerwise.run.steps import page, paper, sentences
+from tiny_checkpoints import EXAMPLE, twin_folder
+
+
+@contextlib.contextmanager
+def full_disk(out):
+    """No file grows beyond a few bytes: the disk is as good as full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20, before[1]))
+    try:
+        yield out
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@contextlib.contextmanager
+def read_only(out):
+    out.parent.chmod(0o555)
+    with as_nobody():
+        yield out
+    out.parent.chmod(0o755)
+
+
+@contextlib.contextmanager
+def over_long(out):
+    yield out / ("x" * 300)
+
+
+@contextlib.contextmanager
+def link_loop(out):
+    (out.parent / "loop").symlink_to("loop")
+    yield out.parent / "loop" / "x"
+
+
+@contextlib.contextmanager
+def file_there(out):
+    (out.parent / "file").write_text("mine")
+    yield out.parent / "file" / "x"
+
+
+PLACES = {
+    full_disk: "make room",
+    read_only: "make it readable, and its folder writable",
+    over_long: "name a shorter path",
+    link_loop: "a link",
+    file_there: "move it away",
+}
+
+
+@pytest.fixture(scope="module")
+def curves(tmp_path_factory, published):
+    """Two folders of `layerwise analyze`, as far as `scaling` reads them."""
+    base = tmp_path_factory.mktemp("curves")
+    for name in ("one", "two"):
+        document = {**published.document(LAYERS), "n_layers": 32, "model_display": name}
+        write_json(base / name / "layers.json", document)
+    return [base / "one", base / "two"]
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
+@pytest.mark.parametrize("command", ["page", "paper", "scaling", "fetch"])
+def test_what_the_system_refuses_is_a_sentence_and_leaves_nothing(
+    command, place, curves, root, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(root)
+    made = folders(tmp_path / "made", root, [record("p2.a")])
+    for name in ("layers", "pairs"):
+        (made.figures / f"{name}.pdf").write_bytes(b"%PDF" * 100)
+    few = {"claims": made.claims, "statistics": made.statistics, "figures": made.figures}
+    (mirror := tmp_path / "mirror").mkdir()
+    for name in upstream.DATA_FILES:
+        (mirror / name).write_text("[1, 2, 3, 4, 5, 6, 7, 8, 9]")
+    pins = dict.fromkeys(upstream.DATA_FILES, Pin(sha256_of(mirror / name)))
+    monkeypatch.setattr(upstream, "read_registry", lambda folder: upstream.Registry(pins, ()))
+    commands = {
+        "page": lambda out: page.run("published", **few, out=out),
+        "paper": lambda out: paper.run("published", **few, out=out),
+        "scaling": lambda out: compare(curves, out),
+        "fetch": lambda out: upstream.fetch(out, mirror),
+    }
+    (base := tmp_path / "base").mkdir()
+    with pytest.raises(SystemExit) as ended, place(base / "out") as out, sentences("it"):
+        commands[command](out)
+    if place is read_only:
+        base.chmod(0o755)
+    err = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert PLACES[place] in err
+    assert err.startswith("it: ")
+    assert err.count("\n") == 1
+    left = {path.name for path in base.rglob("*")}
+    assert left <= {"loop", "file", "out"}  # a folder that was made for it may stay, empty
+
+
+READERS = {
+    "a text": read_text,
+    "a model": load_model,
+    "a checkpoint": check_folder,
+    "hidden states": open_states,
+    "results": check_results_folder,
+    "figures": read_figures,
+    "a mirror": lambda place: open_mirror(str(place)),
+    "claims": lambda place: read_judged(place, "published"),
+}
+
+
+@pytest.mark.parametrize("what", READERS)
+def test_what_nobody_may_look_for_is_not_called_missing(what, tmp_path):
+    """Python's own `exists` says no there from 3.14 on, as where nothing is."""
+    (shut := tmp_path / "shut").mkdir(mode=0)
+    with as_nobody(), pytest.raises(PermissionError):
+        READERS[what](shut / "x")
+    shut.chmod(0o755)
+
+
+ANALYZE = "layerwise analyze --model={model} --prompts={prompts} --out=x --pairs="
+ASCII = {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "line", "message"),
+    [
+        ({}, "layerwise models >/dev/full", "No space left on device; make room"),
+        (ASCII, "layerwise claims --help", ""),
+        (ASCII, "layerwise models", ""),
+        ({"SOURCE_DATE_EPOCH": "abc"}, "layerwise scaling {0} {1} --out x", "must be a whole num"),
+        ({}, "ulimit -f 1; layerwise scaling {0} {1} --out x", "File too large; make room, or"),
+        ({}, ANALYZE + "/dev/zero", "a device or a pipe"),
+        (
+            {},
+            "ulimit -v 1900000; " + ANALYZE + "{pairs}",
+            r"of addresses or more, this shell allows",
+        ),
+        ({"WORLD_SIZE": "2"}, ANALYZE + "{pairs}", "and no RANK nor LOCAL_RANK nor MASTER_ADDR"),
+        ({}, ANALYZE + "pipe", "a device or a pipe"),
+    ],
+)
+def test_the_terminal_the_environment_a_full_disk_and_endless_files(
+    environment, line, message, curves, root, tmp_path
+):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "models.yaml").symlink_to(root / "models.yaml")
+    texts = {name: root / "examples" / f"{name}.json" for name in ("pairs", "prompts")}
+    done = subprocess.run(
+        line.format(*curves, model=twin_folder("gpt_neox"), **texts), shell=True, cwd=tmp_path,
+        env={**os.environ, "HF_HUB_OFFLINE": "1", **environment},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == (2 if message else 0), done.stderr
+    assert message in done.stderr
+    assert done.stderr.count("\n") == bool(message), done.stderr
+    assert list(tmp_path.glob("x/*.json")) == []  # states of batches that are done may stay
+
+
+def test_a_disk_that_is_full_when_states_are_written(tmp_path, capsys):
+    with pytest.raises(SystemExit) as ended, sentences("it"), full_disk(tmp_path / "x") as out:
+        analyze(twin_folder("gpt_neox"), **EXAMPLE, out=out)
+    said = capsys.readouterr().err.splitlines()
+    assert ended.value.code == 2
+    assert re.fullmatch("it: .*hidden_states.*: File too large; make room, or name .*", said[-1])
+    assert list(tmp_path.glob("x/*.json")) == []
+
+
+def test_a_number_of_processes_that_is_none_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "x")
+    with pytest.raises(LayerwiseError, match="variable WORLD_SIZE must be a whole number"):
+        analyze(twin_folder("gpt_neox"), **EXAMPLE, out=tmp_path / "x")
+    assert not list(tmp_path.glob("x/*.json"))

@@ -1,0 +1,52 @@
+"""No name leads out of its folder: paths of a mirror, of models, and their slugs."""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from hostile import PATHS
+from layerwise.errors import LayerwiseError
+from layerwise.models.registry import read_models
+from layerwise.papers.fetching import upstream
+from layerwise.papers.fetching.mirrors import Pin, read
+from layerwise.run.steps import measure
+
+
+def test_links_are_read_and_not_written_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link in a mirror brings pinned bytes or none; where a file will be, it is replaced."""
+    for folder, content in (("mirror", b"[1]"), ("data", b"mine")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / f"of-{folder}").write_bytes(content)
+        for name in upstream.DATA_FILES:
+            (tmp_path / folder / name).symlink_to(tmp_path / f"of-{folder}")
+    pin = Pin(hashlib.sha256(b"[1]").hexdigest(), 3)
+    pins = upstream.Registry(dict.fromkeys(upstream.DATA_FILES, pin), ())
+    monkeypatch.setattr(upstream, "read_registry", lambda folder: pins)
+    upstream.fetch(tmp_path / "data", tmp_path / "mirror")
+    assert (tmp_path / "of-data").read_bytes() == b"mine"
+    assert not any(path.is_symlink() for path in (tmp_path / "data").iterdir())
+    (tmp_path / "mirror" / "null").symlink_to("/dev/null")
+    with pytest.raises(LayerwiseError, match="has no file null"):
+        read(tmp_path / "mirror", "null", pin, retries=0)
+
+
+@pytest.mark.parametrize("name", ["../../x", "/etc/x", "\x1b[2J"])
+def test_a_name_that_no_table_has_is_refused(tmp_path: Path, root: Path, name: str) -> None:
+    """It is looked up before it could become a path or a module."""
+    with pytest.raises(LayerwiseError, match=re.escape(repr(name))):
+        measure.run(name, tmp_path / "out", models=root / "models.yaml", data=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("slug", [*PATHS, "a.b", "A", "-a", "a\n"])
+def test_a_slug_is_no_path(tmp_path: Path, slug: str) -> None:
+    (tmp_path / "models.yaml").write_text(json.dumps({"models": {slug: {}}}))
+    with pytest.raises(
+        LayerwiseError, match="must have lower-case letters, digits and hyphens onl"
+    ):
+        read_models(tmp_path / "models.yaml")

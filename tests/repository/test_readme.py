@@ -1,0 +1,333 @@
+"""The README and the pages: their commands run, and what they show is the output of today."""
+
+import ast
+import itertools
+import json
+import os
+import re
+import runpy
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+import yaml
+
+from layerwise.engine.evidence import Evidence
+from layerwise.engine.records import read_judged
+from layerwise.models.registry import read_models
+from layerwise.models.texts import read_pairs, read_prompts
+from layerwise.papers.across.figures.drawing import draw
+from layerwise.papers.shared.names.result_files import HUNT
+from layerwise.papers.shared.questions.choices import TEXTS
+from layerwise.present.figures.numbers import read_numbers
+from layerwise.present.figures.style import as_files
+from layerwise.present.run_summary import summary
+from layerwise.run.cli import app, main
+from layerwise.run.rehearsal.scratch import place
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = (
+    "README.md",
+    "docs/own-model.md",
+    "docs/weights.md",
+    "docs/docker.md",
+    "docs/extending.md",
+    "docs/clusters.md",
+)
+
+
+def blocks(text: str) -> list[tuple[str, str, str]]:
+    """Fenced blocks as (language, text, the output that the page shows right under it, or "")."""
+    fence = r"^```(\w+)\n(.*?)^```\n(?:\n```\n(.*?)^```$)?"
+    return re.findall(fence, text, re.MULTILINE | re.DOTALL)
+
+
+def commands(text: str, *languages: str) -> list[list[str]]:
+    """What shell blocks ask of `make` and `layerwise`: `sh` runs anywhere, `bash` where it can."""
+    shell = "\n".join(body for language, body, _ in blocks(text) if language in languages)
+    lines = shell.replace("\\\n", " ").splitlines()
+    ours = [line for line in lines if line.startswith(("make ", "layerwise "))]
+    return [shlex.split(line, comments=True) for line in ours]
+
+
+# --- what it shows is so ------------------------------------------------------------------------
+
+
+def test_the_table_of_verdicts_is_the_output_now(results: Path) -> None:
+    document = read_judged(results / "published" / "claims.json", "published")
+    shown = summary(document, results.parent).strip("\n")
+    *table, nothing, answer = shown.splitlines()
+    assert nothing == ""
+    assert f"```\n{chr(10).join(table)}\n```" in README
+    assert README.index(f"**{answer}**") < README.index("make reproduce") < len(README) / 4
+
+
+# DVC's own use of pygtrie
+@pytest.mark.filterwarnings("ignore:_NoneStep.value:DeprecationWarning")
+def test_generated_pages_are_those_of_today(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")  # as Python does for a script
+    claims = json.loads((results / "published" / "claims.json").read_text())
+    for name, argument in (("claims", claims), ("architecture", ROOT), ("pipeline", ROOT)):
+        script = runpy.run_path(str(ROOT / "docs" / f"{name}.py"))
+        page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+        assert page == script["page"](argument), "run `make docs`"
+        if name == "claims":
+            assert script["with_headlines"](README, claims) == README
+            answers = (ROOT / "docs" / "answers.md").read_text(encoding="utf-8")
+            assert answers == script["answers"](claims), "run `make docs`"
+
+
+def test_the_answers_name_every_choice_and_claims_beside_the_papers(results: Path) -> None:
+    """The report sends its readers there for the choices; a notebook's claim is no paper's."""
+    claims = json.loads((results / "published" / "claims.json").read_text())
+    page = (ROOT / "docs" / "answers.md").read_text(encoding="utf-8")
+    for headline in claims["headlines"]:
+        part = page.partition(f"### {headline['short']}\n")[2].partition("\n### ")[0]
+        named = {TEXTS[choice.partition("/")[0]] for choice in headline["choices"]}
+        assert named
+        assert [choice for choice in named if choice not in part] == [], headline["id"]
+        (row,) = [line for line in README.splitlines() if f"| {headline['short']} |" in line]
+        assert row.startswith(f"| {headline['paper']} |") != headline["where"].startswith(
+            "notebook"
+        )
+
+
+def test_the_figure_of_the_answer_is_that_of_today(results: Path) -> None:
+    source = results / "published"
+    numbers = read_numbers(
+        "published", source / "statistics", source / "claims.json", ROOT / "models.yaml"
+    )
+    figure = draw("overview", numbers).figure
+    assert figure is not None
+    _, drawn = as_files(figure, "overview")
+    assert drawn == (ROOT / "docs" / "overview.svg").read_text(encoding="utf-8"), "run `make docs`"
+
+
+# --- what it names is there ---------------------------------------------------------------------
+
+
+def parsed(words: list[str]) -> Any:
+    """The reader's verb that a command calls, its options read."""
+    verb = typer.main.get_command(app).commands[words[1]]  # type: ignore[attr-defined]
+    return verb.make_context(words[1], words[2:])
+
+
+def test_commands_parse_and_targets_exist() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    found = set()
+    for page in PAGES:
+        for words in commands((ROOT / page).read_text(encoding="utf-8"), "sh", "bash"):
+            if words[0] == "layerwise":
+                found.add(parsed(words).command.name)
+            if words[0] == "make":
+                assert words[1] in targets, f"{page}: {words}"
+                found.add(words[1])
+    assert {"analyze", "scaling", "trace", "reproduce", "rehearse", "reproduce-full"} <= found
+    with pytest.raises(Exception, match="No such option"):
+        parsed(["layerwise", "claims", "--verdicts", "differs"])
+
+
+def test_stages_that_dvc_is_asked_for_exist() -> None:
+    """A word in capitals stands for the reader's own."""
+    written = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        for named in re.findall(r"\bdvc repro (\w[\w@.-]*)", page.read_text(encoding="utf-8")):
+            stage, _, item = named.partition("@")
+            assert stage in written, f"{page.name}: {named}"
+            known = written[stage].get("foreach", ())
+            assert not item or item.isupper() or isinstance(known, str) or item in known, named
+
+
+def test_every_module_that_a_package_names_is_there(root):
+    """And every package of the map is a folder or a module."""
+    code = root / "code" / "layerwise"
+    architecture = runpy.run_path(str(root / "docs" / "architecture.py"))
+    named = 0
+    for package in architecture["packages"](code):
+        folder = code / package
+        assert folder.is_dir() or folder.with_suffix(".py").is_file(), package
+        text = (folder / "__init__.py").read_text() if folder.is_dir() else '""""""'
+        documented = ast.get_docstring(ast.parse(text)) or ""
+        for names in re.findall(r"^((?:\w+, )*\w+) {2,}\S", documented, re.MULTILINE):
+            for name in names.split(", "):
+                there = (folder / f"{name}.py").is_file() or (folder / name).is_dir()
+                assert there, (package, name)
+                named += 1
+    assert named > 40
+
+
+def test_the_page_of_the_python_interface_is_that_of_today(root):
+    """Made without the shape checks of the tests, which wrap every function."""
+    script = "import runpy; print(runpy.run_path('docs/api.py')['page'](), end='')"
+    command = [sys.executable, "-c", script]
+    made = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
+    assert (root / "docs" / "api.md").read_text(encoding="utf-8") == made, "run `make docs`"
+
+
+def test_the_verbs_that_texts_name_exist(root):
+    pages = [root / "README.md", *(root / "docs").glob("*.md"), *(root / "code").rglob("*.py")]
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    named = set(re.findall(r"`layerwise ([a-z]+)", text))
+    assert {"analyze", "trace"} < named <= set(typer.main.get_command(app).commands)
+
+
+# What other programs say, and names that are no quotations.
+FOREIGN = {
+    "THESE PACKAGES DO NOT MATCH THE HASHES",  # pip
+    "externally-managed-environment",  # pip
+    "Unable to acquire lock",
+    "Unable to read RWLock-file",  # DVC
+    "is not a git repository",  # DVC
+    "dvc.lock",
+}
+
+
+def said(root):
+    """Every text that the project can print: strings of its code, and its shell scripts."""
+    texts = [path.read_text() for path in (root / "requirements/setup.sh", root / "Makefile")]
+    texts.append((root / "docker" / "entrypoint.sh").read_text())
+    for path in (*(root / "code").rglob("*.py"), *(root / "archive").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.JoinedStr):
+                parts = [n.value if isinstance(n, ast.Constant) else "{}" for n in node.values]
+                texts.append("".join(map(str, parts)))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                texts.append(node.value)
+    return "\n".join(texts)
+
+
+def test_troubleshooting_quotes_what_is_really_said(root):
+    page = (root / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|]+) \|[^|]+\|[^|]+\|$", page, re.M)
+    quoted = {phrase for row in rows for phrase in re.findall(r"`([^`]+)`", row)}
+    printable = said(root)
+    assert len(quoted) > 20
+    assert "the moon is not a repository" not in printable
+    assert {phrase for phrase in quoted - FOREIGN if phrase not in printable} == set()
+
+
+def test_the_glossary_counts_heads_as_the_papers_do(root, published):
+    """32 heads of width 128: the density that the hunt's file has for them."""
+    text = " ".join((root / "docs" / "glossary.md").read_text().split())
+    heads, width, density = re.search(
+        r"(\d+) heads of width (\d+) have a density of ([\d.]+\d)", text
+    ).groups()
+    found = {
+        (m.n_heads, m.d_head): m.rho for m in Evidence(published, draws=None)[HUNT].tested_results
+    }
+    assert found[int(heads), int(width)] == float(density)
+
+
+def test_clusters_names_stages_and_as_many_tasks_as_models(root):
+    """What its blocks call exists: modules, arguments; one task of the array per model."""
+    text = (root / "docs" / "clusters.md").read_text()
+    stages = yaml.safe_load((root / "dvc.yaml").read_text())["stages"]
+    models = read_models(root / "models.yaml")
+    assert int(re.search(r"--array=0-(\d+)%", text)[1]) == len(models) - 1
+    (task,) = re.findall(r"^python -m layerwise\.run\.steps\.(measure .*)$", text, re.MULTILINE)
+    assert task.replace('"', "").replace("$slug", "${key}") in stages["measure"]["do"]["cmd"]
+    (block,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    fetched = []
+    imports = block.replace("import fetch", "import fetch as _")
+    exec(imports, {"fetch": lambda *given: fetched.append(given[2].slug)})
+    assert fetched == [model.slug for model in models.values() if not model.skipped]
+
+
+# --- the studies of examples/ run as they are written, on twins at the pinned commits ------------
+
+
+@pytest.mark.docs
+def test_every_study_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs, prompts = (ROOT / "examples" / name for name in ("framings.csv", "prompts.json"))
+    texts = [*read_pairs(pairs).statements, *read_prompts(prompts)]
+    models = read_models(ROOT / "models.yaml").values()
+    known = {(model.hub, model.revision): model for model in models}
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
+    for _, verb, *arguments in commands(page, "sh"):
+        if verb == "analyze":
+            given = dict(itertools.pairwise(arguments))
+            place(known[given["--model"], given["--revision"]], texts, tmp_path / "hub")
+        assert main([verb, *arguments]) == 0, capsys.readouterr().err
+    named = re.findall(r"`(out/[^`]*html)`", page)
+    assert len(named) == 2
+    assert all(Path(name).stat().st_size > 10_000 for name in named)
+
+
+# --- every block that is marked `sh` runs, in a copy of the repository without git ---------------
+
+NOT_COPIED = shutil.ignore_patterns(
+    ".git", ".venv*", "__pycache__", ".*_cache", ".hypothesis", "results", "data", "dist", "out",
+    "site", "work", "cache", "tmp", ".dvc-site", "config.local", "published.pdf", "*.part",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def copy(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The repository after `make reproduce`, as far as the commands need it."""
+    folder = tmp_path_factory.mktemp("copy") / "layerwise"
+    shutil.copytree(ROOT, folder, ignore=NOT_COPIED)
+    (folder / ".dvc" / "config.local").write_text("[core]\n    no_scm = true\n")
+    shutil.copytree(results, folder / "results")
+    return folder
+
+
+def run(command: str, folder: Path) -> str:
+    """What a command prints, in the environment that activates .venv."""
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(folder / "code"),
+        "DVC_NO_ANALYTICS": "1",
+        "HF_HUB_OFFLINE": "1",
+        "COLUMNS": "100",  # as in a terminal of that width
+    }
+    shell = ["bash", "-euo", "pipefail", "-c", command]
+    done = subprocess.run(
+        shell, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.mark.docs
+@pytest.mark.parametrize(
+    ("notebook", "page"),
+    [("own_model", "notebook/index.html"), ("steering", "steering/scaling.html")],
+)
+def test_the_notebook_runs(notebook: str, page: str, copy: Path) -> None:
+    run("python -m layerwise.models.twins pythia-70m out/tiny", copy)
+    cells = json.loads((ROOT / "examples" / f"{notebook}.ipynb").read_text())["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert len(code) > 3
+    script = "\n".join(code)
+    run(f"cd examples && python -c {shlex.quote(script)}", copy)
+    assert (copy / "out" / page).is_file()
+
+
+@pytest.mark.docs
+@pytest.mark.parametrize("page", PAGES)
+def test_blocks_that_run_anywhere_run(page: str, copy: Path) -> None:
+    for language, block, output in blocks((ROOT / page).read_text(encoding="utf-8")):
+        if language != "sh":
+            continue
+        if block.startswith("make "):  # the main job and the tests themselves
+            for line in block.splitlines():
+                run(f"make --dry-run {line.split('#')[0].removeprefix('make ')}", copy)
+            continue
+        said = run(block, copy)
+        if output and "claims, source" not in output:
+            assert said == output
+    with pytest.raises(AssertionError, match="no claim"):
+        run("layerwise trace p9.nothing", copy)

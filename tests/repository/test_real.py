@@ -1,0 +1,253 @@
+"""The comparison of `make real`: what moved is named, and what a processor does is not."""
+
+import copy
+import itertools
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.text import Text
+
+from layerwise.engine.evidence import Evidence
+from layerwise.errors import LayerwiseError
+from layerwise.papers.across.answers import answers, in_print
+from layerwise.papers.across.figures.drawing import draw, draw_all
+from layerwise.papers.across.rules import depth_curves
+from layerwise.papers.shared.rules.categories import decisive_category, without_a_category
+from layerwise.present.figures import style
+from layerwise.reader.page import figures, sections
+from layerwise.reader.page.cautions import of_documents
+from layerwise.reader.page.page import answer
+from random_states import DRAWS
+from real import checkpoint
+from real.comparison import BANDS, Leaf, band_of, differences, leaves
+
+REAL = Path(__file__).parents[1] / "real"
+RECORDED = json.loads((REAL / "recorded.json").read_text())
+
+
+def changed(place: str, value: Leaf) -> dict[str, Any]:
+    """The recorded documents with one value put in the place of another."""
+    found: Any = copy.deepcopy(RECORDED)
+    node, *names = found, *place.strip("/").split("/")
+    for name in names[:-1]:
+        node = node[int(name)] if isinstance(node, list) else node[name]
+    last = int(names[-1]) if isinstance(node, list) else names[-1]
+    node[last] = value
+    return found
+
+
+def test_nothing_differs_from_itself() -> None:
+    assert differences(RECORDED, copy.deepcopy(RECORDED)) == []
+    assert len(dict(leaves(RECORDED))) > 2500
+
+
+@pytest.mark.parametrize("document", RECORDED)
+def test_any_number_that_moves_is_named_and_nothing_else(document: str) -> None:
+    """By more than its band; by less it is no difference."""
+    places = [place for place in dict(leaves(RECORDED)) if place.startswith(f"/{document}/")]
+    before = dict(leaves(RECORDED))
+    for place in random.Random(0).sample(places, 12):
+        value = before[place]
+        if isinstance(value, float):
+            band = band_of(place, value)
+            slack = max(band.relative * abs(value), band.absolute)
+            near, far = value + 0.9 * slack, value + 1.2 * slack
+            assert differences(RECORDED, changed(place, near)) == []
+        else:
+            far = f"{value}, moved"
+        (said,) = differences(RECORDED, changed(place, far))
+        assert said.startswith(f"{place}: {far!r}, recorded {value!r}, band ")
+
+
+@pytest.mark.parametrize(
+    ("place", "moved"),
+    [
+        ("/validation/ground_truth_numeric/asymmetry", -0.2337),
+        ("/validation/ground_truth_numeric/n_pairs", 31),
+        ("/validation/_verdicts/sf_label", "POSITIVE"),
+        ("/pairs/results/24/centroid_asymmetry/r", -0.36785),
+        ("/pairs/results/24/centroid_asymmetry/p_value", 9.2e-9),
+        ("/anisotropy/eigenvalue_variance/12", 3.7276e12),
+        ("/spectral/W_V_over_W_O", 0.555),
+        ("/gains/residual_gain_all/3", math.nan),
+    ],
+)
+def test_a_change_that_a_reader_would_care_about_is_one(place: str, moved: Leaf) -> None:
+    assert place in dict(leaves(RECORDED))
+    (said,) = differences(RECORDED, changed(place, moved))
+    assert said.startswith(f"{place}: {moved!r}")
+
+
+def test_what_is_gone_or_new_is_named() -> None:
+    found = copy.deepcopy(RECORDED)
+    del found["gains"]["n_heads"]
+    found["gains"]["heads"] = 9
+    found["anisotropy"]["effective_rank"].pop()
+    last = f"/anisotropy/effective_rank/{len(RECORDED['anisotropy']['effective_rank']) - 1}: "
+    said = sorted(differences(RECORDED, found))
+    assert said[0].startswith(last)
+    assert said[1:] == ["/gains/heads: 9 was not recorded", "/gains/n_heads: 9 is gone"]
+
+
+def test_a_count_is_no_float_and_a_flag_no_count() -> None:
+    assert differences({"n": 6}, {"n": 6.0})
+    assert differences({"n": True}, {"n": 1})
+
+
+def test_the_record_is_of_the_trained_model_and_holds_no_statement(root: Path) -> None:
+    assert RECORDED["layers"]["model"] == checkpoint.NAME
+    # it answered by r = 0.98 over the categories, -0.11 without the numeric truths
+    assert RECORDED["validation"]["_global_stats"]["ua_output_correlation"] > 0.97
+    texts = [value for value in dict(leaves(RECORDED)).values() if isinstance(value, str)]
+    assert max(map(len, texts)) < 120
+    assert min(band.relative for band in BANDS.values()) > 0
+
+
+def test_the_page_on_own_models_says_what_was_recorded(root: Path, evidence: Evidence) -> None:
+    page = (root / "docs" / "own-model.md").read_text(encoding="utf-8")
+    assert f'"{answer(answers(RECORDED, in_print(evidence)))}"' in " ".join(page.split())
+    validation = RECORDED["validation"]
+    r, deciding = (
+        validation["_global_stats"]["ua_output_correlation"],
+        decisive_category(validation),
+    )
+    left = without_a_category(validation)[deciding].r
+    shown = f"{r:+.3f} with it, {left:+.3f} without".replace("-", "\N{MINUS SIGN}")
+    assert shown in page
+
+
+# --- real names and real numbers in the figures ------------------------------------------------
+
+
+def texts_of(figure: Figure) -> list[Text]:
+    """What is written in a figure; labels of ticks that lie outside of their axis are not."""
+    found = [text for part in (figure, *figure.subfigs) for text in part.texts]
+    found += [text for legend in figure.findobj(Legend) for text in legend.get_texts()]
+    for axes in figure.axes:
+        if axes.axison:
+            found += [*axes.texts, axes.title, axes._left_title, axes._right_title]  # type: ignore[attr-defined]
+            for axis in (axes.xaxis, axes.yaxis):
+                low, high = sorted(axis.get_view_interval())
+                found.append(axis.label)
+                found += [
+                    tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high
+                ]
+    return [text for text in found if text.get_visible() and text.get_text().strip()]
+
+
+def collisions(figure: Figure) -> list[tuple[str, str]]:
+    """Texts that run into each other, and those that leave the figure."""
+    figure.draw_without_rendering()
+    boxes = [(text.get_text(), text.get_window_extent()) for text in texts_of(figure)]
+    found = [
+        (one, other)
+        for (one, a), (other, b) in itertools.combinations(boxes, 2)
+        if min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 2
+    ]
+    wide = figure.bbox.x1
+    return found + [(one, "the edge") for one, a in boxes if a.x0 < -1 or a.x1 > wide + 1]
+
+
+@pytest.fixture(scope="module")
+def documents() -> dict[str, Any]:
+    return dict(RECORDED)
+
+
+@pytest.fixture(scope="module")
+def evidence(published: Any) -> Evidence:
+    return Evidence(published, DRAWS)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_no_text_of_a_figure_runs_into_another(
+    n: int, documents: dict[str, Any], evidence: Evidence
+) -> None:
+    """With a name of 26 characters, nine layers of which the last two are close, and the papers'
+    curves; of one model, and of two.
+    """
+    models = dict.fromkeys(("SmolLM2-135M-Instruct-Q4_1", "SmolLM2-1.7B-Instruct-Q4_1")[:n])
+    models = dict.fromkeys(models, documents)
+    names = figures.OF_ONE if n == 1 else figures.ACROSS
+    numbers = figures.numbers_of(models, beside=depth_curves.published(evidence))
+    drawn = list(draw_all(numbers, names))
+    assert [one.name for one in drawn if one.figure is None] == []
+    with style.house_style():
+        said = {one.name: collisions(one.figure) for one in drawn if one.figure is not None}
+        assert said == {key: [] for key in names}
+        crowded = Figure(figsize=(2, 2))
+        axes = crowded.subplots(1, 2)
+        axes[0].set_title("a name of so many characters")
+        axes[1].set_title("another one beside it")
+        assert collisions(crowded)
+
+
+def test_one_page_says_one_number_for_one_ratio(
+    documents: dict[str, Any], evidence: Evidence
+) -> None:
+    drawn = draw("spectral", figures.numbers_of({"model": documents}))
+    (asked,) = [
+        one
+        for one in answers(documents, in_print(evidence))
+        if one.question.name == "spectral_norms"
+    ]
+    assert drawn.title.endswith(f" is {asked.estimate.value:.3f} in model")
+    assert asked.estimate.value == pytest.approx(documents["spectral"]["W_V_over_W_O"], rel=1e-6)
+
+
+def test_what_makes_the_numbers_is_said_beside_them(
+    documents: dict[str, Any], evidence: Evidence
+) -> None:
+    """r of 0.98 that one category makes; a direction of 99.9 % of the variance; a chat template."""
+    one_category, template = of_documents(documents, unused_template=True)
+    assert "+0.979 with all of them, -0.107 without ground truth numeric" in one_category
+    assert "chat template" in template
+    assert of_documents(documents, unused_template=False) == [one_category]
+    notes = [note for table in sections.anisotropy(documents["anisotropy"]) for note in table.notes]
+    (said,) = [note for note in notes if "one direction" in note]
+    assert said.startswith("At 17 of 31 layers (12 to 28)")
+    assert "4e+12" in said
+    assert drawn_title(documents, "anisotropy").endswith(
+        "falls below half of that only at the last, after the final norm (0.978 to 0.145)"
+    )
+
+
+def drawn_title(documents: dict[str, Any], name: str) -> str:
+    return draw(name, figures.numbers_of({"model": documents})).title
+
+
+def test_other_bytes_are_refused(tmp_path: Path) -> None:
+    for name in checkpoint.SHA256:
+        (tmp_path / name).write_text("{}")
+    with pytest.raises(LayerwiseError, match=r"model\.safetensors: the numbers are recorded for"):
+        checkpoint.check(tmp_path)
+    with pytest.raises(LayerwiseError, match="found no such file; remove the folder"):
+        checkpoint.check(tmp_path / "nothing")
+
+
+def test_without_the_papers_texts_it_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    """Before a package is asked for, and with another exit code than a difference has."""
+    environment = {
+        **os.environ,
+        "LAYERWISE_MIRROR": str(tmp_path / "no-mirror"),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+    }
+    done = subprocess.run(
+        [sys.executable, str(REAL / "check.py")],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    (said,) = done.stderr.splitlines()
+    assert said.startswith("real: the mirror ")
+    assert not (tmp_path / "cache").exists()

@@ -1,0 +1,495 @@
+"""`layerwise doctor`: every check at every outcome, what the outcomes mean, and one real run."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from layerwise.errors import LayerwiseError, TryAgainError, UnreachedError
+from layerwise.home import REPOSITORY
+from layerwise.models import hub
+from layerwise.models.provenance import smi
+from layerwise.models.registry import read_models
+from layerwise.papers.fetching import upstream
+from layerwise.present import terminal
+from layerwise.run.cli import app
+from layerwise.run.doctor import (
+    FULL,
+    REHEARSE,
+    REPRODUCE,
+    TARGETS,
+    TEST,
+    Finding,
+    as_text,
+    examine,
+    here,
+    installed,
+    measuring,
+    obstacles,
+)
+from layerwise.run.steps import doctor
+
+GB = 1e9
+CPU = {"torch": "2.13.0+cpu", "numpy": "2.4.6", "transformers": "5.23.0", "dvc": "3.67.1"}
+LOCKS = {
+    "cpu.lock": CPU,
+    "cuda.lock": CPU | {"torch": "2.13.0"},
+    "pipeline.lock": {name: CPU[name] for name in ("numpy", "dvc")},
+}
+
+
+# --- every check, every outcome -----------------------------------------------------------------
+
+
+def pins(**versions: str | None) -> dict[str, Any]:
+    there = CPU | versions
+    return {
+        "layerwise.run.doctor.here.locked": lambda folder: LOCKS,
+        "layerwise.run.doctor.here.installed": there.get,
+    }
+
+
+def rooms(disk: float = 999, memory: float = 999) -> dict[str, Any]:
+    return {
+        "shutil.disk_usage": lambda place: SimpleNamespace(free=int(disk * GB)),
+        "psutil.virtual_memory": lambda: SimpleNamespace(available=memory * GB),
+    }
+
+
+def which(*absent: str) -> dict[str, Any]:
+    return {"shutil.which": lambda name: None if name in absent else f"/bin/{name}"}
+
+
+def driver(version: str, cuda: str | None = "13.0", sees: bool = False) -> dict[str, Any]:
+    gpus = ["NVIDIA H200, 143771 MiB"] if version else []
+    return {
+        "layerwise.models.provenance.smi": lambda: (version, gpus),
+        "torch.version.cuda": cuda,
+        "torch.cuda.is_available": lambda: sees,
+    }
+
+
+def device(gigabytes: float, disk: float = 999) -> dict[str, Any]:
+    """Free memory of a GPU, and of the disk of the cache."""
+    return rooms(disk) | {
+        "torch.cuda.is_available": lambda: True,
+        "layerwise.models.load.free_bytes": lambda device: gigabytes * GB,
+    }
+
+
+def closed(*slugs: str, error: type[Exception] = LayerwiseError) -> dict[str, Any]:
+    def look_up(model: Any, texts: Any) -> dict[str, int]:
+        if model.slug in slugs or not slugs:
+            raise error(f"{model.slug}: accept its licence")
+        pickled = model.family == "opt"
+        return {"pytorch_model.bin" if pickled else "model.safetensors": int(GB)}
+
+    return {"layerwise.models.hub.look_up": look_up}
+
+
+def declared(*packages: str, **versions: str) -> dict[str, Any]:
+    """What the package asks for, and what is there of it."""
+    return {
+        "importlib.metadata.requires": lambda name: packages,
+        "layerwise.run.doctor.installed.installed": versions.get,
+    }
+
+
+NEW, OLD = {"numpy": "2.4.6", "torch": "2.13.0"}, {"numpy": "2.4.6", "torch": "2.9.0"}
+NEEDS = ("numpy>=2", "torch>=2.10; extra == 'models'")
+WAITING = {"layerwise.run.doctor.measuring.time.sleep": lambda seconds: None}
+ONLY = "layerwise.run.doctor.here.IMPORTED"
+
+
+def at(name: str) -> dict[str, Any]:
+    """The judged claims in a file of the repository, there or not."""
+    return {
+        "layerwise.run.doctor.installed.judged_claims": lambda source, results: (
+            results.parent / name
+        )
+    }
+
+
+# check, what is there, what is said, the fix, what it stops
+OUTCOMES: list[tuple[Any, dict[str, Any], str, str, tuple[str, ...]]] = [
+    (here.packages, pins(), "all 4 as in cpu.lock, torch 2.13.0+cpu", "", ()),
+    (here.packages, pins(torch="2.13.0"), "all 4 as in cuda.lock", "", ()),
+    (here.packages, pins(numpy="2.3.0"),
+        "cpu.lock: numpy is 2.3.0, locked 2.4.6; numbers may differ", "remove .venv", ()),
+    (here.packages, pins(dvc=None), "dvc is None, locked 3.67.1", "`make setup`", TARGETS),
+    (here.packages, pins(torch="2.9.0"),
+        "torch 2.9.0 is in no lock (cpu.lock: 2.13.0+cpu, cuda.lock: 2.13.0)", "remove .venv", ()),
+    (here.packages, pins(torch=None), "all 2 as in pipeline.lock, no torch (`make setup-models`",
+        "", ()),
+    (here.packages, {ONLY: ("json", "no_such")},
+        "no no_such (ModuleNotFoundError: No module named 'no_such')", "make setup", TARGETS),
+    (here.repository, {"layerwise.run.doctor.here.NEEDED": ("dvc.yaml", *"abcdef")},
+        "no a, b, c, d and 2 more", "run it in a clone of the repository", TARGETS),
+    (here.results, rooms(), "report, .dvc can be written, 999.0 GB free, 0.2 GB needed", "", ()),
+    (here.results, rooms(disk=0.1), "0.1 GB free, 0.2 GB needed", "make room", TARGETS),
+    (here.results, {"os.access": lambda path, mode: path.name != "paper"},
+        "paper cannot be written", "make them writable", TARGETS),
+    (here.rehearsal, rooms(), "999.0 GB free for ", "", ()),
+    (here.rehearsal, rooms(disk=0.9), "0.9 GB free for ", "name a --folder", (REHEARSE,)),
+    (here.rehearsal, rooms(memory=1), "0.9 GiB of memory, up to 1.0 GiB", "more memory",
+        (TEST, REHEARSE)),
+    (here.programs, which(), "latexmk, chromium, chromedriver, pdftoppm", "", ()),
+    (here.programs, which("latexmk", "chromium", "pdftoppm"), "no latexmk, chromium, pdftoppm",
+        "latexmk, or the papers stay LaTeX source; apt install chromium", ()),
+    (measuring.gpu, driver("580.65", sees=True), "as params.yaml asks (NVIDIA H200", "", ()),
+    (measuring.gpu, driver(""), "finds none", "a GPU of 40 GB", (FULL,)),
+    (measuring.gpu, driver("470.82"), "driver 470.82", "to 580 or newer (525 for TORCH=cuda12)",
+        (FULL,)),
+    (measuring.gpu, driver("550.54"), "torch built for CUDA 13.0",
+        "update the driver, or `make setup TORCH=cuda12`", (FULL,)),
+    (measuring.gpu, driver("580.65", None), "CUDA None", "TORCH=cuda`", (FULL,)),
+    (measuring.gpu, driver("550.54", None), "CUDA None", "TORCH=cuda12`", (FULL,)),
+    (measuring.gpu, driver("580.65"), "none was found", "--gpus all", (FULL,)),
+    (measuring.gpu, driver("580.65", "14.0"), "none was found", "--gpus all", (FULL,)),
+    *((measuring.gpu, driver(odd), "none was found", "no version of its driver", (FULL,))
+      for odd in ("N/A", "[N/A]", "\u00b2", "x" * 5000)),
+    (measuring.models, closed("none") | device(80),
+        "35 of 37 can be measured on cuda: about 53 min (singular values and the download apart); "
+        "40.0 GB to fetch, 999.0 GB free for ", "", ()),
+    (measuring.models, closed("gemma-7b") | device(80), "34 of 37 can be measured",
+        "gemma-7b: accept its licence; or give it a `skip`", ()),
+    (measuring.models, closed() | device(80), "0 of 37 can be measured", "its licence", (FULL,)),
+    (measuring.models, closed("none") | device(20), "34 of 37 can be measured",
+        "it needs 24.9 GB, 20.0 GB are free; or give it a `skip`", ()),
+    (measuring.models, closed("none") | device(80, disk=39),
+        "40.0 GB to fetch, 39.0 GB free", "set HF_HOME to a folder on another disk", (FULL,)),
+    (measuring.models, closed(error=TryAgainError) | device(80), "pythia-70m: accept",
+        "ask again later, or fill the cache", (FULL,)),
+    (measuring.models, closed("gemma-7b", error=TryAgainError) | device(80) | WAITING,
+        "34 of 37 can be measured", "could not be asked: gemma-7b: accept", ()),
+    (installed.package, at("params.yaml"),
+        "; `make` needs a clone of the repository, none is ar", "", ()),
+    (installed.package, at("x"), "no judged claims in ",
+        "`make reproduce` in the clone", installed.READING),
+    (installed.packages, declared(*NEEDS, **NEW), "torch 2.13.0 for your own model too", "", ()),
+    (installed.packages, declared(*NEEDS, **OLD),
+        "for your own model no torch>=2.10 (2.9.0 is installed)",
+        "run pip install '.[models]' in a clone", ("layerwise analyze",)),
+    (installed.packages, declared(*NEEDS, numpy="2.4.6"), "for your own model no torch",
+        "run pip install '.[models]' in a clone", ("layerwise analyze",)),
+    (installed.packages, declared(*NEEDS, torch="2.13.0"), "no numpy",
+        "run pip install . in a clone", installed.VERBS),
+    (installed.texts, {"layerwise.papers.fetching.upstream.verify_data": lambda *_, **__: None},
+        "the pinned pairs and prompts are in ", "", ()),
+    (installed.texts, {"layerwise.papers.fetching.upstream.papers_folder": lambda: Path("no")},
+        "not here yet; `layerwise fetch` fetches them", "", ()),
+]  # fmt: skip
+
+
+@pytest.fixture
+def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No network is asked, the cache of the hub is empty, no mirror holds the data."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setenv("LAYERWISE_MIRROR", str(tmp_path))
+
+
+def put(there: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in there.items():
+        monkeypatch.setattr(name, value)
+
+
+CHECKS = [*here.CHECKS.values(), *measuring.CHECKS.values(), *installed.CHECKS.values()]
+
+
+@pytest.mark.parametrize(("check", "there", "found", "fix", "blocks"), OUTCOMES)
+def test_outcome(check, there, found, fix, blocks, root, offline, monkeypatch):
+    put({ONLY: ("json",)} | there, monkeypatch)
+    finding = check(root)
+    assert found in finding.found
+    assert fix in finding.fix
+    assert (finding.status == "ok") == (fix == "") == (finding.fix == "")
+    assert finding.blocks == blocks
+    (needed_by,) = (one.needed_by for one in CHECKS if one.look is check)
+    assert {*blocks} <= {*needed_by}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ModuleNotFoundError("No module named 'torch'", name="torch"),
+        ModuleNotFoundError("no name"),
+        ImportError("no libgomp"),
+        LayerwiseError("a file: a rule, what came; the fix"),
+        PermissionError(13, "Permission denied", "a file"),
+        RuntimeError("two\nlines"),
+        ValueError(),
+    ],
+    ids=lambda error: f"{type(error).__name__}-{error}",
+)
+@pytest.mark.parametrize("checks", [here.CHECKS | measuring.CHECKS, installed.CHECKS])
+def test_what_needs_a_check_that_cannot_be_made_is_not_said_to_run(
+    checks, error, tmp_path, monkeypatch
+):
+    """One after the other: each stops all that can fail of it, and nothing else."""
+    targets = TARGETS if "DVC" in checks else installed.VERBS
+
+    def fail(root: Path) -> Finding:
+        raise error
+
+    for name, check in checks.items():
+        there = {
+            other: replace(of, look=lambda root: Finding("fine")) for other, of in checks.items()
+        }
+        there[name] = replace(check, look=fail)
+        found = examine(there, tmp_path)
+        assert found[name].found.startswith("could not be looked at (")
+        assert found[name].fix
+        assert "\n" not in found[name].found + found[name].fix
+        assert {of: bool(names) for of, names in obstacles(found, targets).items()} == {
+            of: of in check.needed_by for of in targets
+        }
+
+
+def test_the_exit_code_is_that_of_the_answers(root, monkeypatch):
+    """2 if a check that they need could not be made, in a clone and without one."""
+
+    def fail(folder: Path) -> Finding:
+        raise OSError(5, "Input/output error", "a file")
+
+    for checks, place in ((here.CHECKS, root), (installed.CHECKS, None)):
+        monkeypatch.setattr(doctor, "repository", lambda: None)
+        monkeypatch.setattr(measuring, "CHECKS", {})
+        for name, check in dict(checks).items():
+            for other in checks:
+                look = fail if other == name else lambda folder: Finding("fine")
+                monkeypatch.setitem(checks, other, replace(checks[other], look=look))
+            monkeypatch.chdir(Path(os.sep))
+            decides = {REPRODUCE, "layerwise headlines"} & {*check.needed_by}
+            assert doctor.run(True, place)[1] == (2 if decides else 0)
+
+
+def test_a_row_per_model_says_what_it_takes_and_why_it_does_not_run(root, offline, monkeypatch):
+    """By hand, for four models; the table is as wide as a terminal."""
+    put(closed("gemma-7b") | device(30), monkeypatch)
+    finding = measuring.models(root)
+    rows = {row["slug"]: list(row.values())[2:] for row in finding.rows}
+    assert rows["pythia-6p9b"] == ["yes", 29.2, 1.0, 6.0, ""]
+    assert rows["gemma-7b"][0] == "no"
+    assert rows["gemma-7b"][-1] == "gemma-7b: accept its licence"
+    assert rows["opt-125m"][-1] == "pickles, converted once"
+    assert rows["bloom-1b7"][-1].startswith("no commit is recorded")
+    assert rows["apertus-8b"] == ["yes", 34.0, 1.0, 5.0, "too large in float32"]
+    text = terminal.as_text(as_text({"models": finding}), 130)
+    table = text[text.index("\n\n") : text.rindex("\n\n")]
+    assert ("Pythia-6.9B " in table, "pythia-6p9b" in table) == (True, False)
+    assert max(map(len, text.splitlines())) <= 130
+
+
+def test_a_model_without_an_answer_is_asked_again_and_stops_no_other(root, offline, monkeypatch):
+    """After a while; if the hub itself is down, or out of reach, at once nobody waits."""
+    put(closed("none") | device(80), monkeypatch)
+    answer = hub.look_up
+    asked: list[str] = []
+    waited: list[float] = []
+    monkeypatch.setattr("layerwise.run.doctor.measuring.time.sleep", waited.append)
+
+    def failing(times: int, error: type[Exception], *slugs: str) -> Any:
+        def look_up(model: Any, texts: Any) -> dict[str, int]:
+            asked.append(model.slug)
+            if (model.slug in slugs or not slugs) and asked.count(model.slug) <= times:
+                raise error(f"{model.slug}: HTTP 500")
+            return answer(model, texts)
+
+        asked.clear()
+        waited.clear()
+        monkeypatch.setattr(hub, "look_up", look_up)
+        found = measuring.models(root)
+        return found, {row["slug"]: (row["runs"], row["why not"]) for row in found.rows}
+
+    found, rows = failing(2, TryAgainError, "pythia-1b", "gpt2")
+    assert (rows["pythia-1b"], rows["gpt2"], found.fix) == (("yes", ""), ("yes", ""), "")
+    assert (len(asked), waited) == (35 + 2 + 2, [0, 2, 10])
+    found, rows = failing(9, TryAgainError, "pythia-1b")
+    assert rows["pythia-1b"] == ("no", "could not be asked: pythia-1b: HTTP 500")
+    assert found.found.startswith("34 of 37 can be measured")
+    assert (found.blocks, waited) == ((), [0, 2, 10, 30])
+    found, rows = failing(9, TryAgainError)
+    assert (found.blocks, len(asked), waited) == ((FULL,), 35, [0])
+    kept = {"gpt2", "opt-125m"}
+    monkeypatch.setattr(hub, "whole", lambda name, commit: name.split("/")[1] in kept or None)
+    found, rows = failing(9, UnreachedError, "pythia-70m", "pythia-160m")
+    assert asked == ["pythia-70m", *sorted(kept, reverse=True)]
+    assert {slug for slug, (runs, _) in rows.items() if runs == "yes"} == kept
+    assert rows["pythia-160m"][1] == "could not be asked: the hub cannot be reached"
+    assert waited == [0]
+
+
+def test_a_cpu_is_a_device_too(root, offline, monkeypatch, tmp_path):
+    """Memory is the machine's, and the rate that of its cores."""
+    for name in ("models.yaml", "params.yaml"):
+        text = (root / name).read_text()
+        (tmp_path / name).write_text(text.replace("device: cuda ", "device: cpu "))
+    put(closed("none") | rooms(memory=50), monkeypatch)
+    minutes = {}
+    for cores in (2, 64):
+        monkeypatch.setattr("psutil.cpu_count", lambda logical, n=cores: n)
+        found = measuring.models(tmp_path).found
+        minutes[cores] = int(re.search(r"35 of 37 .* on cpu: about (\d+) min", found)[1])
+    assert 180 < minutes[64] < 300 < minutes[2]  # docs/costs.md: four hours
+    assert measuring.gpu(tmp_path).blocks == ()
+
+
+def test_data(tmp_path, monkeypatch):
+    """Where they are looked for, in order: in data/, at the mirror, at upstream."""
+    monkeypatch.setenv("LAYERWISE_MIRROR", str(tmp_path / "none"))
+    with pytest.raises(LayerwiseError, match="must be a folder, there is none"):
+        measuring.data(tmp_path)
+    asked: list[Any] = []
+    monkeypatch.setattr(
+        "layerwise.papers.fetching.upstream.read", lambda *given: asked.append(given) or b""
+    )
+    monkeypatch.setenv("LAYERWISE_MIRROR", str(tmp_path))
+    assert f"not in data/, but at {tmp_path}" in measuring.data(tmp_path).found
+    monkeypatch.delenv("LAYERWISE_MIRROR")
+    measuring.data(tmp_path)
+    pin = upstream.read_registry().pins["dataset.json"]
+    places = tmp_path, upstream.open_mirror(upstream.ADDRESS)
+    assert asked == [(place, "dataset.json", pin, 0) for place in places]
+    monkeypatch.setattr("layerwise.papers.fetching.upstream.verify_data", lambda folder: None)
+    assert measuring.data(tmp_path) == Finding("the pinned pairs and prompts are in data/")
+
+
+def test_pins_of_a_lock_are_read_with_their_markers(tmp_path):
+    (tmp_path / "one.lock").write_text(
+        "# made\nPyYAML==6.0.3 \\\n    --hash=sha256:ab\n    # via x\n"
+        "numpy==2.4.6 ; python_full_version >= '3.11' \\\n    --hash=sha256:cd\n"
+        "numpy==1.0 ; python_full_version < '3.11' \\\n    --hash=sha256:ef\n"
+    )
+    assert here.locked(tmp_path) == {"one.lock": {"PyYAML": "6.0.3", "numpy": "2.4.6"}}
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        b"\xff",
+        b"numpy==1 ; nonsense\n",
+        b"numpy==1 ; python_version == nonsense\n",
+        b"numpy==1 ; nonsense == '1'\n",
+        b"numpy==1 ; python_version ~= '3'\n",
+        b"numpy==1 ; " + b"(" * 10**5 + b"\n",
+    ],
+)
+def test_a_lock_that_is_none_is_named(tmp_path, odd):
+    (tmp_path / "odd.lock").write_bytes(odd)
+    with pytest.raises(LayerwiseError, match=r"odd\.lock: .*, .*; .*"):
+        here.locked(tmp_path)
+
+
+def test_without_the_lock_of_what_is_installed_it_says_so(root, tmp_path, monkeypatch):
+    put({ONLY: ("json",)} | pins(torch=None), monkeypatch)
+    monkeypatch.setattr(here, "locked", lambda folder: {})
+    found = examine({"packages": here.CHECKS["packages"]}, tmp_path)["packages"]
+    assert found.found == "could not be looked at (there is no requirements/pipeline.lock)"
+    assert found.fix.startswith("take the committed one: ")
+    assert found.blocks == TARGETS
+
+
+def test_a_table_of_pins_that_is_none_is_not_texts_that_are_not_here_yet(tmp_path, monkeypatch):
+    """`layerwise fetch` cannot run either."""
+    (tmp_path / "published").mkdir()
+    (tmp_path / "published" / "registry.csv").write_bytes(b"\xff")
+    found = examine({"texts": installed.CHECKS["papers' texts"]}, tmp_path)["texts"]
+    assert "registry.csv: expected UTF-8" in found.found
+    assert found.blocks == ("layerwise fetch",)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("\udcff580.1, A", ("\ufffd580.1", ["A"])),
+        ("580.1, A, 1 MiB\n580.1, B, [N/A]", ("580.1", ["A, 1 MiB", "B, [N/A]"])),
+        ("", ("", [])),
+        (None, ("", [])),  # a driver that does not answer
+    ],
+)
+def test_nvidia_smi_is_asked(tmp_path, monkeypatch, said, expected):
+    asked = '[ "$*" = "--query-gpu=driver_version,name,memory.total --format=csv,noheader" ]'
+    text = "exit 9" if said is None else f"{asked} && echo '{said}'"
+    (tmp_path / "nvidia-smi").write_bytes(os.fsencode(f"#!/bin/sh\n{text}\n"))
+    (tmp_path / "nvidia-smi").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert smi() == expected
+    monkeypatch.setenv("PATH", str(tmp_path / "none"))
+    assert smi() == ("", [])
+
+
+# --- the whole ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_fetched", [True, False])
+def test_run_here(offline, root, monkeypatch, is_fetched):
+    """Whether or not upstream's data were fetched into this checkout."""
+
+    def verify(folder):
+        if not is_fetched:
+            raise LayerwiseError(f"{folder}: the data are not here")
+
+    monkeypatch.setattr(upstream, "verify_data", verify)
+    monkeypatch.setattr(measuring, "_texts", lambda folder: {})  # no data/ is there
+    text, code = doctor.run(True, root)
+    found, registry = json.loads(text), read_models(root / "models.yaml")
+    by_name = {check["name"]: check for check in found["checks"]}
+    assert by_name.keys() == {**here.CHECKS, **measuring.CHECKS}.keys()
+    unseen = [name for name, check in by_name.items() if "could not be" in check["found"]]
+    assert unseen == ([] if is_fetched else ["upstream's data"])
+    assert code == (0 if found["can_run"][REPRODUCE] else 2)
+    assert by_name["models"]["found"].startswith("0 of 37 can be measured on cuda: ")
+    assert {row["slug"] for row in by_name["models"]["rows"]} == set(registry)
+    assert "models" in found["obstacles"][FULL]
+
+
+def test_of_an_installed_package_it_says_which_verbs_run(tmp_path, monkeypatch):
+    """Outside a clone nothing is imported to be looked at, and no network is asked."""
+    monkeypatch.chdir(tmp_path)
+    put(declared(*NEEDS, numpy="2.4.6"), monkeypatch)
+    put(at("params.yaml"), monkeypatch)  # a new clone has none
+    with monkeypatch.context() as patch:
+        patch.setattr("socket.socket", None)
+        patch.setattr("importlib.import_module", None)
+        text, code = doctor.run(True)
+    found = json.loads(text)
+    assert (code, [*found["can_run"]]) == (0, [*installed.VERBS])
+    assert found["obstacles"]["layerwise analyze"] == ["packages"]
+    assert found["checks"][1]["found"] == "for your own model no torch"
+    assert found["can_run"]["layerwise headlines"]
+    verbs = {verb.name or verb.callback.__name__ for verb in app.registered_commands}
+    assert verbs - {"doctor"} == {verb.removeprefix("layerwise ") for verb in installed.VERBS}
+    put(declared(*NEEDS), monkeypatch)
+    shown, code = doctor.run(False)
+    assert code == 2
+    assert "layerwise headlines: no: packages" in terminal.as_text(shown)
+
+
+def test_where_torch_and_numpy_do_not_run_it_says_so(tmp_path, root):
+    """Packages that raise when they are imported, as a broken binary does; half a clone."""
+    for name in REPOSITORY:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    for package in ("torch", "numpy"):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").write_text("raise ImportError('no libgomp')")
+    done = subprocess.run(
+        [sys.executable, "-m", "layerwise.run.cli", "doctor"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+        env=os.environ | {"PYTHONPATH": f"{tmp_path}:{root / 'code'}", "HF_HUB_OFFLINE": "1",
+                          "LAYERWISE_MIRROR": str(tmp_path), "HF_HUB_CACHE": str(tmp_path)},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (2, "")
+    assert "FAIL  repository           no params.yaml, models.yaml, published, cla" in done.stdout
+    assert "\n                           -> run it in a clone of the repository or b" in done.stdout
+    assert "FAIL  packages             no numpy (ImportError: no libgomp)" in done.stdout
+    assert "models               could not be looked at (ImportError: no libgomp)" in done.stdout
+    assert "make reproduce:      no: repository, packages" in done.stdout

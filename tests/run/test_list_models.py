@@ -1,0 +1,174 @@
+"""The list of models: what the table and the JSON say, and the arithmetic behind them."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+import yaml
+from test_texts import refused
+
+from layerwise.engine.words import STUDIES, studies
+from layerwise.errors import LayerwiseError
+from layerwise.files import parse_json
+from layerwise.models import needs
+from layerwise.models.hub import cached
+from layerwise.models.registry import Extraction, Model, Shape, read_models
+from layerwise.present.terminal import as_text
+from layerwise.run.doctor.model_list import WIDE
+from layerwise.run.steps import list_models
+
+COMMIT = "0123456789" * 4
+EXTRACTION = Extraction(dtype="float16", experiments=("p1_ua",))
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache of the hub."""
+    folder = tmp_path / "cache"
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(folder))
+    return folder
+
+
+def some_model(**changes) -> Model:
+    model = Model(
+        slug="some", display="Some", lab="Lab", family="gpt2", parameters=2.0, hub="org/some",
+        revision=COMMIT, shape=Shape(n_layers=2, hidden_size=1000, n_heads=10, adds_bos=False),
+        extractions={"some": EXTRACTION}, experiments={"sweep": "float16", "clean": "float32"},
+    )  # fmt: skip
+    return model.model_copy(update=changes)
+
+
+def test_seconds_by_hand():
+    """float16: 4 GB, 460 * 12 and 25 * 16 tokens; float32: 8 GB, 25 * 16 tokens; at 1 TFLOP/s."""
+    expected = 4 + 4e9 * (5520 + 400) / 1e12 + 8 + 4e9 * 400 / 1e12
+    assert needs.seconds(some_model(), 1.0) == pytest.approx(expected)
+    packed = some_model(extractions={}, experiments={"h4ext": "nf4/float16", "sweep": "float16"})
+    assert packed.dtypes == {"float16": ["h4ext", "sweep"]}
+    assert needs.seconds(packed, 1.0) == pytest.approx(4 + 4e9 * 800 / 1e12)
+    # float16 alone has the other rate, and replicates are of 16 bits alone
+    half = 4 + 4e9 * 5920 / 0.25e12 + 2 * 4e9 * 5920 / 0.25e12 + 8 + 4e9 * 400 / 1e12
+    assert needs.seconds(some_model(), 1.0, replicates=2, float16=0.25) == pytest.approx(half)
+    for rate in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(LayerwiseError, match="must be a positive, finite number of TFLOP/s, f"):
+            needs.seconds(some_model(), rate)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_table_lists_every_model_and_fits(root: Path, width: int):
+    lines = as_text(list_models.run(root / "models.yaml", as_json=False), width).splitlines()
+    assert max(map(len, lines)) <= width
+    rows = lines[2 : lines.index("")]
+    models = read_models(root / "models.yaml").values()
+    starts = [line for line in rows if not line.startswith(" ")]
+    for line, model in zip(starts, models, strict=True):
+        assert line.startswith(f"{model.display}  ")
+    told = " ".join(" ".join(line[lines[0].find("what it") :] for line in rows).split())
+    of_all = [of for model in models for of in model.dtypes.items()]
+    named = [f"{of}: {studies(names)}" for of, names in of_all]
+    assert all(one in told for one in named) == (width >= WIDE)
+    assert (lines[-1].endswith("shows too.")) == (width < WIDE)
+    assert "curves over layers, curves over layers" not in told  # of three extractions in one dtype
+
+
+def test_every_experiment_has_a_name_of_its_own_in_words(root: Path):
+    models = read_models(root / "models.yaml").values()
+    used = {name for model in models for of in model.dtypes.values() for name in of}
+    assert used == {*STUDIES}
+    assert len(set(STUDIES.values())) == len(STUDIES)
+    assert {name: refused(name) for name in STUDIES.values() if "_" in name or refused(name)} == {}
+
+
+def test_table_of_one_model(tmp_path: Path):
+    registry = tmp_path / "models.yaml"
+    registry.write_text(
+        "models: {one: {display: One, lab: L, family: gpt2, hub: a/one, "
+        "revision: unresolved, gated: true, parameters: 2.0, "
+        "shape: {n_layers: 2, hidden_size: 1000, n_heads: 10, adds_bos: false}, "
+        "experiments: {sweep: float16, clean: float32, hunt: float16, gptj: bfloat16}}}"
+    )
+    lines = as_text(list_models.run(registry, as_json=False, tflops=0.1), 200).splitlines()
+    cells = lines[2].split(maxsplit=8)
+    assert cells[:6] == ["One", "4.4", "8.5", "yes", "unresolved", "no"]
+    # the line below the table states the formula that the numbers come from
+    assert f"2048 * {needs.NUMBERS_PER_TOKEN} * hidden size" in " ".join(" ".join(lines).split())
+    # of float16 4e9, (2048 * 28 + 256 * 4 * 4) * 1000 numbers more, and 256 * 256,000 of 4 bytes:
+    # 4.4 GB; 4 + 8 + 4 s to load, and 4e9 * 400 tokens four times over at 1e11 a second
+    assert cells[6:8] == ["80", "s"]
+    assert cells[8] == (
+        "float16: Pythia sizes, survey; float32: survey in float32; bfloat16: parallel blocks"
+    )
+    assert "One: no commit is recorded" in "\n".join(lines)
+    assert "at 0.1 TFLOP/s" in "\n".join(lines)
+
+
+ENTRY = {
+    "display": "One", "lab": "L", "family": "gpt2", "hub": "a/one", "revision": COMMIT,
+    "parameters": 2.0, "shape": {"n_layers": 2, "hidden_size": 10, "n_heads": 1, "adds_bos": False},
+    "experiments": {"sweep": "float16"},
+}  # fmt: skip
+FINITE = "^(model one|a matrix rate).*finite number.*; |numbers must be finite, found .inf in.*; "
+HUGE = {"n_layers": 10**307, "hidden_size": 10, "n_heads": 1, "adds_bos": False}
+
+
+@pytest.mark.parametrize(
+    ("changes", "rate", "refused"),
+    [
+        ({}, None, False),
+        ({"experiments": {}}, None, False),
+        ({"experiments": {}, "extractions": {}}, 1e-300, False),
+        ({"parameters": 1e300}, None, True),
+        ({"parameters": math.inf}, None, True),
+        ({"shape": HUGE}, None, True),
+        ({}, 1e-320, True),
+        ({}, math.inf, True),
+    ],
+)
+@pytest.mark.parametrize("as_json", [True, False])
+def test_every_declaration_has_finite_numbers_or_is_refused(
+    tmp_path: Path, changes: dict, rate: float | None, refused: bool, as_json: bool
+):
+    """What is printed for programs is JSON, in which no number is infinite."""
+    registry = tmp_path / "models.yaml"
+    registry.write_text(yaml.safe_dump({"models": {"one": ENTRY | changes}}))
+
+    def listed() -> str:
+        shown = list_models.run(registry, as_json, rate)
+        return shown if as_json else as_text(shown, 200)
+
+    if refused:
+        with pytest.raises(LayerwiseError, match=FINITE):
+            listed()
+    elif as_json:
+        parse_json("models", listed())
+    else:
+        assert listed().splitlines()[2].startswith("One ")
+
+
+def test_json_says_the_same(root: Path):
+    found = json.loads(list_models.run(root / "models.yaml", as_json=True, tflops=2.0))
+    assert found["tflops"] == 2.0
+    by_slug = {entry["slug"]: entry for entry in found["models"]}
+    pythia = by_slug["pythia-6p9b"]
+    assert pythia["experiments"]["h4ext"] == "nf4/float16"
+    assert list(pythia["memory_gb"]) == ["float16", "float32", "bfloat16"]
+    assert by_slug["bloom-1b1"]["revision"] is None
+    assert by_slug["gpt2"]["estimated_seconds"] > 0
+
+
+def test_cached_looks_for_every_weight(cache: Path):
+    assert cached("org/some", COMMIT) == "no"
+    folder = cache / "models--org--some" / "snapshots" / COMMIT
+    folder.mkdir(parents=True)
+    weights = {"a": "model-1.safetensors", "b": "model-2.safetensors"}
+    (folder / "config.json").write_text("{}")
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weights}))
+    for name, known in zip(weights.values(), ("part", "yes"), strict=True):
+        (folder / name).write_text("{}")
+        assert cached("org/some", COMMIT) == known
+    assert cached("org/some", "f" * 40) == "no"
+    assert cached("org/some", None) == "no"  # no branch points at the snapshot
+    refs = cache / "models--org--some" / "refs"
+    refs.mkdir()
+    (refs / "main").write_text(COMMIT)
+    assert cached("org/some", None) == "yes"

@@ -1,0 +1,403 @@
+"""dvc.yaml tells the truth; its run is counted, goes on after a kill, and leaves no half lock."""
+
+import inspect
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from functools import cache
+from pathlib import Path
+
+import grimp
+import pytest
+import yaml
+from dvc.repo import Repo
+
+from layerwise.engine.tally import in_short
+from layerwise.errors import LayerwiseError
+from layerwise.files import write_text
+from layerwise.measuring.reduction import measure
+from layerwise.models.hidden_states import extract
+from layerwise.present import pdfs
+from layerwise.run.doctor import dvc_files
+from layerwise.run.doctor.recorded import NO_RECORD
+from layerwise.run.rehearsal import scratch
+from layerwise.run.steps import places, run
+from processes import commands_in, program, running_in
+
+ROOT = Path(__file__).resolve().parents[2]
+CODE = ROOT / "code"
+# DVC's own use of pygtrie
+pytestmark = pytest.mark.filterwarnings("ignore:_NoneStep.value:DeprecationWarning")
+
+
+@cache
+def stages():
+    """Every stage of the resolved pipeline."""
+    with Repo(ROOT) as repo:
+        return {stage.addressing: stage for stage in repo.index.stages if stage.cmd}
+
+
+def step_of(stage):
+    return re.match(r"python -m layerwise\.run\.steps\.(\w+)", stage.cmd)[1]
+
+
+@cache
+def reached(step):
+    """Every module that a step reaches through imports."""
+    graph = grimp.build_graph("layerwise", exclude_type_checking_imports=True, cache_dir=None)
+    found = {f"layerwise.run.steps.{step}"}
+    found = found.union(*map(graph.find_upstream_modules, found)) - {"layerwise"}
+    bases = (f"code/{module.replace('.', '/')}" for module in found)
+    return {f"{base}/__init__.py" if (ROOT / base).is_dir() else f"{base}.py" for base in bases}
+
+
+def deps_of(stage):
+    return {dep.def_path for dep in stage.deps}
+
+
+def test_no_metric_is_called_like_a_dependency():
+    paths = {dep for stage in stages().values() for dep in deps_of(stage)}
+    assert not paths & in_short([], []).keys(), "dvc exp show loses the columns of both"
+
+
+def covered(path, deps):
+    return any(path == dep or path.startswith(f"{dep}/") for dep in deps)
+
+
+# What words, reads, writes, fetches and shares work out. No number of a measurement passes through
+# it but as it is, so mending it must not ask for 250 GB of weights again.
+WORDS = re.compile(
+    r"code/layerwise/((errors|progress|files|workers|shapes|run/steps/__init__)"
+    r"|papers/fetching/\w+)\.py"
+)
+
+
+@pytest.mark.parametrize("name", sorted(stages()))
+def test_deps_are_what_the_step_imports(name):
+    deps, modules = deps_of(stages()[name]), reached(step_of(stages()[name]))
+    if name.startswith("measure@"):
+        modules = {path for path in modules if not WORDS.fullmatch(path)}
+    missing = sorted(path for path in modules if not covered(path, deps))
+    assert not missing, f"{name} imports {missing}, name them or their folder in its deps"
+    code = [dep for dep in deps if dep.startswith("code/")]
+    idle = [dep for dep in code if not any(covered(path, [dep]) for path in modules)]
+    assert not idle, f"{name} does not reach {idle}"
+
+
+def test_dvc_finds_the_repository_again_from_a_folder_below(root, tmp_path, monkeypatch):
+    """What it leaves where it is asked from is no `.dvc`, which it would take for a root."""
+    below = tmp_path / "below"
+    below.mkdir()
+    shutil.copytree(root / ".dvc", tmp_path / ".dvc", ignore=shutil.ignore_patterns("tmp", "cache"))
+    write_text(tmp_path / ".dvc" / "config.local", "[core]\n    no_scm = true\n")
+    monkeypatch.delenv("DVC_SITE_CACHE_DIR", raising=False)
+    monkeypatch.chdir(below)
+    for _ in range(2):
+        with Repo() as repo:
+            assert Path(repo.root_dir) == tmp_path
+            assert Path(repo.site_cache_dir).is_dir()
+    ignored = (root / ".gitignore").read_text().splitlines()
+    assert [of.name for of in below.iterdir() if f"{of.name}/" not in ignored] == []
+
+
+MODELS = ("gpt2", "pythia-12b")
+
+
+@pytest.fixture(scope="module")
+def recorded(root, tmp_path_factory):
+    """A copy of the repository in which two models are measured, as far as DVC can tell."""
+    folder = tmp_path_factory.mktemp("recorded")
+    scratch.copy_repository(root, folder)
+    write_text(folder / ".dvc" / "config", scratch.DVC_CONFIG)
+    there = folder / "results" / "measured"
+    places.run(there / "places.json", folder / "published")
+    made = [f"models/{slug}/measured.json" for slug in MODELS]
+    for path in ("data.json", "environment.json", *made):
+        write_text(there / path, "{}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)  # DVC reads the files of a stage from where it is
+        with Repo() as repo:
+            for slug in MODELS:
+                repo.commit(f"measure@{slug}", force=True)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("path", "words", "others", "stale"),
+    [
+        ("code/layerwise/errors.py", "the likely fix", "the fix", ()),
+        ("code/layerwise/progress.py", '"""', '"""Progress. ', ()),
+        ("code/layerwise/papers/fetching/mirrors.py", '"""', '"""Mirrors. ', ()),
+        ("published/paper1.csv", "/business/uniformity_a,0", "/business/uniformity_a,1", ()),
+        ("claims/paper1/claims.yaml", "decimals: 3", "decimals: 4", ()),
+        ("models.yaml", "{display: Pythia-12B", "{skip: large, display: A", ("pythia-12b",)),
+        ("models.yaml", "{display: GPT-2,", "{display: GPT,", ("gpt2",)),
+        ("code/layerwise/measures/spectral.py", '"""', '"""Norms. ', MODELS),
+        ("params.yaml", "tokens_per_batch: 2048", "tokens_per_batch: 4096", MODELS),
+    ],
+)
+def test_a_model_is_measured_again_only_for_what_can_change_its_numbers(
+    recorded, monkeypatch, path, words, others, stale
+):
+    """Of a published table that is where numbers stand, and what its entries are called."""
+    file, there = recorded / path, recorded / "results" / "measured" / "places.json"
+    before, known = file.read_text(), there.read_bytes()
+    monkeypatch.chdir(recorded)
+    assert words in before
+    file.write_text(before.replace(words, others, 1))
+    try:
+        places.run(there, recorded / "published")
+        with Repo() as repo:
+            changed = repo.status([f"measure@{slug}" for slug in MODELS])
+    finally:
+        file.write_text(before)
+        there.write_bytes(known)
+    assert set(changed) == {f"measure@{slug}" for slug in stale}
+
+
+def test_every_parameter_is_read_by_the_stage_it_is_named_after():
+    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+    read = {
+        (step_of(stage), section)
+        for stage in stages().values()
+        for dep in stage.deps
+        if dep.def_path == "params.yaml"
+        for section in dep.params
+    }
+    assert {(section, section) for section in params} <= read
+
+
+def test_defaults_in_code_are_the_params():
+    """`layerwise analyze` runs outside the repository on the defaults of the functions."""
+    params = yaml.safe_load((ROOT / "params.yaml").read_text())["measure"]
+    chosen = {**params, **params["bins"]}
+    for function in (measure, extract):
+        for name, parameter in inspect.signature(function).parameters.items():
+            if name in chosen and parameter.default is not parameter.empty:
+                default = parameter.default
+                assert (list(default) if isinstance(default, tuple) else default) == chosen[name]
+
+
+def test_published_needs_nothing_of_measured():
+    """What `make reproduce` asks for depends on nothing that needs weights or upstream."""
+    with Repo(ROOT) as repo:
+        arrows = {(a.addressing, b.addressing) for a, b in repo.index.graph.edges}
+    needed = {read for reader, read in arrows if reader.endswith("@published")}
+    assert len(needed) == 3
+    assert all(name.endswith("@published") for name in needed)
+
+
+# --- the run of it ------------------------------------------------------------------------------
+
+PIPELINE = """vars: [models.yaml]
+stages:
+  page:
+    foreach: &sources {published: {of: write.py}, measured: {of: all}}
+    do: {desc: a page, cmd: "python write.py ${key}", deps: &of ["${item.of}"],
+         outs: ["report/${key}"]}
+  paper:
+    foreach: *sources
+    do: {desc: a paper, cmd: "python write.py ${key}.pdf", deps: *of, outs: ["report/${key}.pdf"]}
+  judge:
+    desc: all models
+    cmd: cat report/one/index.html report/two/index.html > all
+    deps: [report/one, report/two]
+    outs: [all]
+  measure:
+    foreach: ${models}
+    do:
+      desc: a model
+      cmd: python write.py ${key}
+      params: [models.yaml: ["models.${key}"]]
+      outs: ["report/${key}"]
+"""
+WRITE = """import pathlib, sys, time
+print("words of a stage")
+if pathlib.Path("killed-" + sys.argv[1]).exists():
+    sys.exit(print("layerwise page: a rule; a fix", file=sys.stderr) or 137)
+failed = pathlib.Path("failed-" + sys.argv[1]).exists()
+path = pathlib.Path("report") / sys.argv[1] / "index.html"
+path.parent.mkdir(parents=True)
+path.write_text(str(time.time()))
+sys.exit(failed)
+"""
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    """A pipeline of a page per source and two models."""
+    write_text(tmp_path / ".dvc" / "config", scratch.DVC_CONFIG)
+    (tmp_path / "dvc.yaml").write_text(PIPELINE)
+    (tmp_path / "models.yaml").write_text("models: {one: {}, two: {}}\n")
+    (tmp_path / "write.py").write_text(WRITE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(run, "summary", lambda document: f"the answer of {document['source']}")
+    monkeypatch.setattr(run, "typeset", lambda source: None)
+    monkeypatch.setattr(run, "judged", lambda source, results: {"source": source})
+    monkeypatch.setattr(run, "MEASURED", "report/{}/index.html")
+    monkeypatch.setattr(run, "estimated", lambda stages: dict.fromkeys(stages, 1.0))
+    return tmp_path
+
+
+def test_a_run_counts_its_stages_and_ends_with_the_answer(small, capfd):
+    """Those of published first; a second run finds nothing to do."""
+    answer = f"the answer of published\nthe answer of measured\n{NO_RECORD}"
+    assert run.run("all") == answer
+    said = capfd.readouterr().out
+    order = re.findall(
+        r"^layerwise: stage (\d) of 7: (\w+)\S+: an? \w+ \(0\d:\d\d so far, about \d+:\d\d left\)\n"
+        "words of a stage$",
+        said,
+        re.M,
+    )
+    assert said.count("\n") == 2 * 7 - 1  # one stage has no words
+    assert [int(number) for number, _ in order] == [1, 2, 3, 4, 6, 7]
+    assert {name for _, name in order[:2]} == {"page", "paper"}
+    assert [name for _, name in order[2:4]] == ["measure", "measure"]
+    assert run.run("all") == answer
+    assert run.run("published") == f"the answer of published\n{NO_RECORD}"
+    assert capfd.readouterr() == ("", "")
+
+
+def measured(small):
+    """What was written of each model, and the page."""
+    return [small / "report" / name / "index.html" for name in ("one", "two", "measured")]
+
+
+def test_a_model_that_is_killed_stops_what_needs_it_alone(small, capfd):
+    """Its stage ends with an error; the next run goes on there, and measures no other again."""
+    one, two, page = measured(small)
+    (small / "killed-one").touch()
+    with pytest.raises(LayerwiseError, match=r"^stage measure@one failed; mend that, then run"):
+        run.run("all")
+    shown = capfd.readouterr().out  # no word of DVC
+    assert shown.count("words of a stage") == 4
+    assert "layerwise page: a rule; a fix\n" in shown
+    assert len(shown.splitlines()) == 4 + 4 + 1
+    before = two.read_text()
+    assert (small / "report" / "published").exists()
+    assert not page.exists()
+    (small / "killed-one").unlink()
+    lock = small / "dvc.lock"  # and the run itself was killed while DVC wrote
+    lock.rename(small / dvc_files.BEFORE)
+    lock.write_text("schema: '2.0'\nstages:\n  measure@two:\n    cmd: pyt")
+    assert run.run("all") == f"the answer of published\nthe answer of measured\n{NO_RECORD}"
+    assert one.exists()
+    assert two.read_text() == before
+
+
+def test_ctrl_c_ends_the_stage_at_hand_and_leaves_nothing_running(small):
+    """Though a stage that fails stops no other: DVC would go on to the next."""
+    (small / "write.py").write_text(
+        "import time, sys; print(file=open(sys.argv[1], 'w')); time.sleep(99)"
+    )
+    command = [sys.executable, "-c", "from layerwise.run.steps import run; run.run('published')"]
+    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    begun = [small / name for name in ("published", "published.pdf")]
+    with program(command, small, **pipes) as process:
+        while not any(path.exists() for path in begun):
+            assert process.poll() is None
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
+        assert b"KeyboardInterrupt" in process.communicate(timeout=60)[1]
+        assert process.returncode
+        assert running_in(small) == []
+
+
+# Takes no notice of Ctrl-C, as DVC; its stage tidies up when it is told to end.
+OF_DVC = """import signal, subprocess, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+for stage in ("first", "next"):
+    subprocess.run([sys.executable, "stage.py", stage])
+"""
+OF_STAGE = """import pathlib, signal, sys, time
+def tidy_up(*_):
+    time.sleep(0.2)
+    pathlib.Path("tidied up").touch()
+    sys.exit()
+signal.signal(signal.SIGTERM, tidy_up)
+pathlib.Path(sys.argv[1]).touch()
+time.sleep(99)
+"""
+
+
+def test_ctrl_c_ends_a_dvc_that_would_go_on_and_waits_for_its_stage(tmp_path, monkeypatch):
+    """Another program by the name of DVC: whether DVC itself stops depends on its version."""
+    (tmp_path / "dvc.py").write_text(OF_DVC)
+    (tmp_path / "stage.py").write_text(OF_STAGE)
+    monkeypatch.chdir(tmp_path)
+
+    def interrupted(*_):
+        while not (tmp_path / "first").exists():
+            time.sleep(0.02)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "_follow", interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run._repro([], {}, [])
+        assert commands_in(tmp_path) == []
+    finally:
+        for left in running_in(tmp_path):
+            left.kill()
+    assert (tmp_path / "tidied up").exists()
+    assert not (tmp_path / "next").exists()
+
+
+def test_what_failed_is_no_success_and_is_taken_up_by_the_next_run(small, monkeypatch, capfd):
+    """The page is made of what is there; plain `dvc repro` takes it up too."""
+    one, two, page = measured(small)
+    judged = {"failed": {"one": {}}}
+    monkeypatch.setattr(run, "judged", lambda source, results: {"source": source, **judged})
+    (small / "failed-one").touch()
+    said = (f"the answer of published\nthe answer of measured\n{NO_RECORD}", 1)
+
+    def times():
+        return [path.read_text() for path in (one, two, page)]
+
+    assert run.run("all") == said
+    first = times()
+    assert run.run("all") == said
+    second = times()
+    assert [a != b for a, b in zip(first, second, strict=True)] == [True, False, True]
+    (small / "failed-one").unlink()
+    subprocess.run([sys.executable, "-m", "dvc", "repro"], check=True)
+    third = times()
+    assert [a != b for a, b in zip(second, third, strict=True)] == [True, False, True]
+    capfd.readouterr()
+    run.run("all")
+    assert times() == third
+    assert capfd.readouterr().out == ""
+
+
+def test_the_pdf_follows_its_latex(tmp_path, monkeypatch, capsys):
+    """It is made where it is missing or older; without LaTeX a sentence says so."""
+
+    def build(folder, name):
+        (folder / f"{name}.pdf").write_text((folder / f"{name}.tex").read_text())
+        return folder / f"{name}.pdf"
+
+    tex, pdf = tmp_path / "paper/generated/published/report.tex", tmp_path / "paper/published.pdf"
+    tex.parent.mkdir(parents=True)
+    tex.write_text("old")
+    (tex.parent / "supplement.tex").write_text("more")
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", "")
+        pdfs.typeset("published", tmp_path)
+    said = capsys.readouterr().out
+    assert re.fullmatch(f"layerwise: no {pdf}: .* no latexmk .*; install it: .*\n", said)
+    assert not pdf.exists()
+    monkeypatch.setattr(pdfs, "build_pdf", build)
+    pdfs.typeset("published", tmp_path)
+    assert pdf.read_text() == "old"
+    tex.write_text("new")
+    for modified, expected in ((0, "old"), (2**32, "new")):
+        os.utime(tex, (modified, modified))
+        pdfs.typeset("published", tmp_path)
+        assert pdf.read_text() == expected
+    assert sorted(path.name for path in tex.parent.iterdir()) == ["report.tex", "supplement.tex"]
+    assert (tmp_path / "paper" / "published-supplement.pdf").read_text() == "more"

@@ -1,0 +1,339 @@
+"""The rehearsal: its copy of the repository, its twins, its stages, and what it says at the end."""
+
+import itertools
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from layerwise.engine.verdicts import AS_RANDOM
+from layerwise.errors import LayerwiseError
+from layerwise.files import write_text
+from layerwise.models.families import twin_of
+from layerwise.models.load import load_registered
+from layerwise.models.registry import read_models
+from layerwise.models.texts import read_pairs, read_prompts
+from layerwise.papers.fetching import upstream
+from layerwise.run.rehearsal import default_folder, scratch
+from layerwise.run.rehearsal.outcome import (
+    EXPLAINED,
+    NO_STATISTIC,
+    NOT_MEASURED,
+    WEIGHT_FREE,
+    kind_of,
+    outcome,
+    silent,
+)
+from layerwise.run.rehearsal.running import environment, run_stages
+from layerwise.run.steps import analyse, judge, measure, places
+from processes import commands_in, interruptible, program, running_in
+
+TEXTS = [*read_pairs(scratch.OUR_PAIRS).statements, *read_prompts(scratch.OUR_PROMPTS)]
+
+# --- the copy -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def copy(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rehearsal") / "copy"
+    scratch.prepare(root, folder)
+    return folder
+
+
+def test_a_copy_is_brought_up_to_date(tmp_path):
+    """What git holds is copied, what is gone is removed, and what a rehearsal made stays."""
+    root, folder = tmp_path / "root", tmp_path / "copy"
+    for name in ("kept.py", "gone.py", ".venv/python", ".git/HEAD", "results/a", "dvc.lock"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("1")
+    (root / ".gitignore").write_text("/.venv/\n")
+    folder.mkdir()
+    scratch.copy_repository(root, folder)
+    (root / "gone.py").unlink()
+    (root / "kept.py").write_text("two")
+    (folder / "results").mkdir()
+    (folder / "results" / "claims.json").write_text("{}")
+    scratch.copy_repository(root, folder)
+    assert sorted(path.name for path in folder.rglob("*") if path.is_file()) == [
+        ".gitignore", "claims.json", "kept.py",
+    ]  # fmt: skip
+    assert (folder / "kept.py").read_text() == "two"
+
+
+def test_no_folder_is_written_over_that_no_rehearsal_made(root, tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(LayerwiseError, match=r"no rehearsal made it \(there is no REHEARSAL.md\)"):
+        scratch.prepare(root, tmp_path)
+    with pytest.raises(LayerwiseError, match="writes nothing into the repository"):
+        scratch.prepare(root, root / "scratch")
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+    assert not (root / "scratch").exists()
+    assert default_folder(tmp_path / "a" / "x") != default_folder(tmp_path / "b" / "x")
+
+
+def test_stand_in_texts_are_fetched_as_upstreams_are(copy, tmp_path):
+    """The pairs by their sha256, the prompts out of notebooks."""
+    upstream.fetch(tmp_path, copy / scratch.MIRROR, published=copy / "published")
+    upstream.verify_data(tmp_path, published=copy / "published")
+    ours = json.loads(scratch.OUR_PROMPTS.read_text(encoding="utf-8"))
+    fetched = json.loads((tmp_path / "prompts.json").read_text(encoding="utf-8"))
+    assert {study: of["prompts"] for study, of in fetched.items()} == {
+        study: of["prompts"] for study, of in ours.items()
+    }
+    assert (tmp_path / "dataset.json").read_bytes() == scratch.OUR_PAIRS.read_bytes()
+    with pytest.raises(LayerwiseError, match="cut off, 5873 of 33180 bytes"):
+        upstream.fetch(tmp_path / "real", copy / scratch.MIRROR)
+
+
+def test_all_models_are_measured(root, copy):
+    real, twins = read_models(root / "models.yaml"), read_models(copy / "models.yaml")
+    assert real.keys() == twins.keys()
+    for slug, model in real.items():
+        assert twins[slug].skipped is None
+        assert twins[slug].revision == model.revision or model.revision is None
+        assert twins[slug].shape == twin_of(model).shape
+
+
+def test_twins_are_loaded_from_the_cache_like_the_papers_models(copy, tmp_path, monkeypatch):
+    """And are made anew where they would be others, or are not whole."""
+    hub = tmp_path / "hub"
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(hub))
+    models = read_models(copy / "models.yaml")
+    for slug in ("gemma-2b", "bloom-1b1"):  # gated; without a recorded commit
+        snapshot = scratch.place(models[slug], TEXTS, hub)
+        loaded = load_registered(models[slug], "float16", device="cpu")
+        assert (loaded.revision, loaded.folder) == (models[slug].revision, snapshot)
+    (snapshot / "mark").touch()
+    scratch.place(models[slug], TEXTS, hub)
+    assert (snapshot / "mark").exists()
+    scratch.place(models[slug], ["other", *TEXTS], hub)
+    assert not (snapshot / "mark").exists()
+
+
+# --- what its twins give ------------------------------------------------------------------------
+
+FEW = ("pythia-70m", "gpt2", "gemma-2b")  # of three families; one with statement pairs
+# What of these twins is reproduced by chance, at most: bands and lists of words are that wide.
+BY_CHANCE = {
+    "flags: one of two": 30,
+    "words: one of a few": 30,
+    "ranks, layers and shares: one of a few": 10,
+    "numbers within the band of their class": 10,
+}
+
+
+def claims_of(copy: Path, numbers: Path, out: Path) -> list[dict[str, Any]]:
+    """The judged claims of measured numbers."""
+    tables = copy / "published"
+    analyse.run("measured", out / "statistics", numbers, tables, copy / "params.yaml")
+    judge.run(
+        "measured", out / "statistics", out / "claims.json", numbers,
+        claims=copy / "claims", published=tables, models=copy / "models.yaml",
+    )  # fmt: skip
+    return json.loads((out / "claims.json").read_text(encoding="utf-8"))["claims"]
+
+
+def few_draws(copy: Path, n_resamples: int, replicates: int, control: int) -> str:
+    """The parameters with fewer resamples, binnings of the pairs, replicates and controls."""
+    text = (copy / "params.yaml").read_text(encoding="utf-8")
+    for name, number, other in (
+        ("n_resamples", 10000, n_resamples),
+        ("n_permutations", 200, 10),
+        ("replicates", 1, replicates),
+        ("control", 1, control),
+    ):
+        assert f"{name}: {number}" in text
+        text = text.replace(f"{name}: {number}", f"{name}: {other}")
+    return text
+
+
+@pytest.fixture(scope="module")
+def claims(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """Of the twins of a few models, measured as the pipeline does it."""
+    work = tmp_path_factory.mktemp("few")
+    params = work / "params.yaml"
+    params.write_text(few_draws(copy, 300, replicates=2, control=1))
+    models = read_models(copy / "models.yaml")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+        patch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(work / "hub"))
+        patch.setattr(upstream, "verify_data", lambda folder: None)  # of the copy
+        upstream.fetch(work / "data", copy / scratch.MIRROR, published=copy / "published")
+        places.run(work / "places.json", copy / "published")
+        for slug in FEW:
+            scratch.place(models[slug], TEXTS, work / "hub")
+            measure.run(
+                slug, work / "measured" / slug, work / "scratch", work / "data",
+                work / "places.json", copy / "models.yaml", params,
+            )  # fmt: skip
+    return claims_of(copy, work / "measured", work)
+
+
+SAID = ("declared", "not checkable", "contradicted")  # whatever is measured
+
+
+def test_where_nothing_is_measured_no_claim_has_a_number(copy, tmp_path):
+    """None is answered by a constant, or by what was published."""
+    (tmp_path / "measured" / "none").mkdir(parents=True)
+    document = {"model": None, "runs": {}, "absent": {}}
+    (tmp_path / "measured" / "none" / "measured.json").write_text(json.dumps(document))
+    records = claims_of(copy, tmp_path / "measured", tmp_path)
+    judged = [r for r in records if r["verdict"] not in SAID]
+    assert {r["verdict"] for r in judged} == {"not measured"}
+    assert [r["id"] for r in judged if r["recomputed"] is not None] == []
+    assert silent(records) == []
+
+
+def test_random_weights_reproduce_nothing_but_by_chance(claims):
+    """What no weight enters (prompts, say) is compared; some of the rest a draw gives too."""
+    alike = [record for record in claims if record["verdict"] == AS_RANDOM]
+    assert WEIGHT_FREE not in set(map(kind_of, alike))
+    assert len(alike) > 20
+    assert {kind_of(one) for one in claims if one["verdict"] == "agrees"} <= {WEIGHT_FREE}
+    kinds = Counter(kind_of(record) for record in claims if record["verdict"] == "reproduced")
+    assert kinds.keys() <= BY_CHANCE.keys()
+    assert {kind: n for kind, n in kinds.items() if n > BY_CHANCE[kind]} == {}
+    numbered = [record for record in claims if record["recomputed"] is not None]
+    runs = {run.partition("/")[0] for record in numbered for run in record["provenance"]["runs"]}
+    assert runs == set(FEW)
+    assert silent(claims) == []
+    assert len(numbered) > 150
+
+
+def test_the_outcome_counts_every_claim_by_paper_and_kind(claims):
+    cells = [re.split(r"\s{2,}", line.strip()) for line in outcome(claims).splitlines()[1:]]
+    counted = [(name, sum(map(int, numbers))) for name, *numbers in cells]
+    heads = {name: count for name, count in counted if not name.startswith("- ")}
+    assert heads["claims"] == len(claims) == heads["got a number"] + heads["got none"]
+    for head, count in list(heads.items())[2:]:
+        at = counted.index((head, count)) + 1
+        kinds = itertools.takewhile(lambda of: of[0].startswith("- "), counted[at:])
+        assert sum(of for _, of in kinds) == count, head
+    said = {name for name, _ in counted}
+    assert {f"- {NOT_MEASURED}", f"- {EXPLAINED}", f"- {NO_STATISTIC}", f"- {WEIGHT_FREE}"} <= said
+    none = {"id": "p7", "recomputed": None, "verdict": "not measured", "cause": None}
+    assert silent([*claims, none]) == ["p7"]
+
+
+def test_a_killed_measurement_gives_the_same_numbers_when_it_goes_on(copy, tmp_path):
+    """By SIGKILL and by Ctrl-C, while hidden states are extracted."""
+    slug = "gemma-2b"
+    model = read_models(copy / "models.yaml")[slug]
+    scratch.place(model, TEXTS, copy / scratch.CACHE)
+    upstream.fetch(copy / "data", copy / scratch.MIRROR, published=copy / "published")
+    places.run(tmp_path / "places.json", copy / "published")
+    few = few_draws(copy, 100, replicates=1, control=0)
+    (tmp_path / "params.yaml").write_text(few)
+
+    def begin(name: str) -> subprocess.Popen[str]:
+        folders = ("--out", tmp_path / name, "--scratch", tmp_path / f"scratch-{name}")
+        return subprocess.Popen(
+            [sys.executable, "-m", "layerwise.run.steps.measure", slug, *map(str, folders),
+             "--places", str(tmp_path / "places.json"), "--params", str(tmp_path / "params.yaml")],
+            cwd=copy, env=environment(copy), stdout=-1, stderr=-1, text=True,
+            preexec_fn=interruptible,
+        )  # fmt: skip
+
+    def finished(name: str) -> bytes:
+        said, errors = (process := begin(name)).communicate()
+        assert process.returncode == 0, errors
+        assert ", 0 absent" in said
+        return (tmp_path / name / "measured.json").read_bytes()
+
+    whole = finished("whole")
+    states = tmp_path / "scratch-killed" / slug / f"{slug}.partial"
+    for batches, by in ((1, signal.SIGKILL), (6, signal.SIGINT)):
+        with begin("killed") as process:
+            while process.poll() is None and len(list(states.glob("*.safetensors"))) < batches:
+                time.sleep(0.01)
+            process.send_signal(by)
+            process.communicate()
+        assert process.returncode != 0
+        assert states.exists()
+        assert not (tmp_path / "killed").exists()
+    assert finished("killed") == whole
+    assert not list((tmp_path / "scratch-killed").iterdir())
+
+
+# --- its stages ---------------------------------------------------------------------------------
+
+STAGES = """\
+stages:
+  page:  # what is wanted may come before what it is made from
+    foreach: [measured]
+    do: {cmd: cat claims > page, deps: [claims], outs: [page]}
+  fetch: {cmd: echo data > data, outs: [data]}
+  analyse:
+    foreach: [published]
+    do: {cmd: exit 1}
+  measure:
+    foreach: [small, large]
+    do:
+      cmd: while test -e hold-${item}; do sleep 1; done; test ! -e broken-${item} && date > ${item}
+      deps: [data]
+      outs: ['${item}']
+  judge:
+    foreach: [measured]
+    do: {cmd: cat small large > claims, deps: [small, large], outs: [claims]}
+"""
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path) -> Path:
+    """A pipeline of the same build: stages before, one per model, stages after."""
+    write_text(tmp_path / ".dvc" / "config", scratch.DVC_CONFIG)
+    (tmp_path / "dvc.yaml").write_text(STAGES)
+    return tmp_path
+
+
+def log(folder: Path) -> str:
+    (folder / scratch.LOG).touch()
+    return (folder / scratch.LOG).read_text()
+
+
+AGAIN = r"up to date, judge@measured would run again"
+BROKEN = r"(?s)'measure@large' failed; all is in .*log\n.*    ERROR: "
+
+
+@pytest.mark.parametrize(("broken", "message"), [((), AGAIN), (("broken-large",), BROKEN)])
+def test_a_run_that_fails_or_would_be_repeated_is_an_error(pipeline, broken, message):
+    """A stage that writes what another has read is never up to date; a model stops no other."""
+    for name in ("notes", *broken):
+        (pipeline / name).write_text("1")
+    read = STAGES.replace("claims, deps: [small", "claims, deps: [notes, small")
+    (pipeline / "dvc.yaml").write_text(read.replace("> page", "> page; date >> notes"))
+    with pytest.raises(LayerwiseError, match=message):
+        run_stages(pipeline, ["large", "small"])
+    assert (pipeline / "small").exists()
+    assert (pipeline / "claims").exists() is not bool(broken)
+
+
+def test_ctrl_c_leaves_no_process_and_the_next_run_goes_on(pipeline):
+    """In order, each stage once, and none of the other source, which is not rehearsed."""
+    script = (
+        "import sys; from pathlib import Path; from layerwise.run.rehearsal import running\n"
+        "running.workers = lambda: 1\n"
+        "running.run_stages(Path(sys.argv[1]), ['large', 'small'])"
+    )
+    (pipeline / "hold-small").touch()
+    command = [sys.executable, "-c", script, str(pipeline)]
+    with program(command, pipeline, stderr=subprocess.PIPE) as run:
+        while not any("hold-small" in command for command in commands_in(pipeline)):
+            assert run.poll() is None
+            time.sleep(0.1)
+        assert "Running stage 'measure@large'" in log(pipeline)
+        run.send_signal(signal.SIGINT)
+        assert b"KeyboardInterrupt" in run.communicate(timeout=60)[1]
+        assert running_in(pipeline) == []
+    large = (pipeline / "large").read_text()
+    (pipeline / "hold-small").unlink()
+    run_stages(pipeline, ["large", "small"])
+    assert (pipeline / "claims").read_text() == (pipeline / "small").read_text() + large

@@ -1,0 +1,451 @@
+"""Steps on small inputs: what they write, what they say, what they refuse."""
+
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import claim_records
+from judged import DRAWS, at, inputs_of
+from layerwise import claims
+from layerwise.engine.derivation import evidence_of
+from layerwise.errors import LayerwiseError
+from layerwise.files import sha256_of
+from layerwise.papers.across.analyses import TABLES
+from layerwise.papers.shared.names.result_files import BOOTSTRAP, SWEEP, UA_FILES
+from layerwise.present.claim_list import OF_CSV, Listing, found, list_claims
+from layerwise.present.records import answer
+from layerwise.present.search import place_rank
+from layerwise.present.tables import SHOWN
+from layerwise.present.terminal import PROSE
+from layerwise.present.trace import methods_of, recompute
+from layerwise.reader.compare import compare
+from layerwise.run.cli import main
+from layerwise.run.steps import analyse
+from layerwise.run.steps.trace import as_text, trace
+from layerwise.shapes import read_choices
+
+CLAIM = "p2.nb003.6.9b.global.ci_lower"
+
+
+FIRST = ["published", "--statistics", "x", "--out", "x"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["measured", "--out", "x"], "Missing option '--statistics'"),
+        (["nothing", "--statistics", "x", "--out", "x"], "'nothing' is not one of 'published'"),
+        ([*FIRST, "--published", "\x1b[2J"], "\\u001b[2J/dataset.csv: the table is missing; resto"),
+    ],
+)
+def test_a_stage_refuses_in_a_sentence(arguments, said):
+    command = [sys.executable, "-m", "layerwise.run.steps.judge", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "no such file; run from the repository"),
+        ("judge: {a: 1}", "no section 'analyse'; restore it"),
+        ("analyse: {seed: 1, n_resamples: 0, level: 0.9}", "n_resamples: must be greater than or"),
+    ],
+)
+def test_choices_refused(tmp_path, text, message):
+    if text is not None:
+        (tmp_path / "params.yaml").write_text(text)
+    with pytest.raises(LayerwiseError, match=message):
+        read_choices(tmp_path / "params.yaml", "analyse")
+
+
+@pytest.mark.parametrize(
+    ("text", "folders", "message"),
+    [
+        ("{}", 1, "at least two models, found 1; name the --out"),
+        (None, 2, r"layers\.json: no such file"),
+        ('{"model": ', 2, r"layers\.json: not valid JSON"),
+        ('{"model": "x"}', 2, r"layers\.json: .* record of its run .*; run `layerwise analyze`"),
+    ],
+)
+def test_scaling_refused(tmp_path, text, folders, message):
+    if text is not None:
+        (tmp_path / "layers.json").write_text(text)
+    with pytest.raises(LayerwiseError, match=message):
+        compare([tmp_path] * folders, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+# --- what a stage writes, or leaves -------------------------------------------------------------
+
+
+def test_analyse_leaves_the_old_folder_when_it_fails(results, root, tmp_path):
+    statistics = tmp_path / "statistics"
+    shutil.copytree(results / "published" / "statistics", statistics)
+    before = {path.name: path.read_bytes() for path in statistics.iterdir()}
+    tables = Path(shutil.copytree(root / "published", tmp_path / "published"))
+    table, file = tables / "paper3-gains.csv", "paper3/Results/pythia_family_NO_FINAL_LN"
+    rows = table.read_text().splitlines(keepends=True)
+    table.write_text("".join(row for row in rows if not row.startswith(file)))
+    with pytest.raises(LayerwiseError, match=f"no numbers of '{file}"):
+        analyse.run("published", statistics, published=tables, params=root / "params.yaml")
+    assert {path.name: path.read_bytes() for path in statistics.iterdir()} == before
+
+
+def test_judge_counts_and_hashes(results, root):
+    document = json.loads((results / "published" / "claims.json").read_text())
+    counted = {}
+    for record in document["claims"]:
+        paper = counted.setdefault(f"paper{record['paper']}", {})
+        paper[record["verdict"]] = paper.get(record["verdict"], 0) + 1
+    assert document["counts"] == counted
+    statistics = results / "published" / "statistics"
+    assert document["statistics"] == {p.name: sha256_of(p) for p in statistics.glob("*.json")}
+    file = BOOTSTRAP
+    registry = (root / "published" / "registry.csv").read_text()
+    assert f"{file},{document['inputs'][file]}," in registry
+    assert document["inputs"]["notebook 000"] == sha256_of(root / "published" / "typed.csv")
+    readings = [reading for record in document["claims"] for reading in record["readings"]]
+    assert {cell.partition("#")[0] for one in readings for cell in one["inputs"]} <= set(
+        document["inputs"]
+    )
+
+
+# --- trace, claims ------------------------------------------------------------------------------
+
+
+def test_trace_names_statistic_inputs_and_stage(capsys, results):
+    traced = trace(CLAIM, "published", results)
+    assert main(["trace", CLAIM, "--json", "--results", str(results)]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(traced))
+    origin = traced["provenance"]
+    file = UA_FILES["pythia-6p9b"]
+    assert origin["statistic"] == "validation:pythia-6p9b:/_global_stats/bootstrap_95ci/0"
+    path = results / "published" / "statistics" / "validation.json"
+    assert (origin["statistics_file"], origin["statistics_sha256"]) == (str(path), sha256_of(path))
+    assert origin["command"] == "dvc repro analyse@published"
+    assert len(origin["inputs"]) == 12
+    assert f"{file}#/business/uniformity_a" in origin["inputs"]
+    assert list(origin["input_files"]) == [file]
+    text = as_text(traced)
+    wanted = [
+        "mean UA, 95 % interval, low end",
+        "recomputed  -0.106633\n",
+        "now         -0.106633, the same\n",
+        "compared: 1e-12 relative",
+        "interval: Bootstrap interval of the mean UA: categories resampled",
+        "papers/paper2/rules/validation.py:",
+        "uniformity_a = 0.7683013677597046",
+        f"verdict     {traced['verdict']}",
+        *(origin[key] for key in ("statistic", "statistics_sha256")),
+        *origin["inputs"],
+        *origin["input_files"].values(),
+    ]
+    assert [part for part in wanted if part not in text] == []
+    claims = list_claims("published", results, "not checkable")
+    without = [record["id"] for record in claims if record["provenance"]["statistic"] is None]
+    text = as_text(trace(without[0], "published", results))
+    assert "cause" in text
+    assert "dvc repro" not in text  # of what is up to date it computes nothing
+
+
+def test_trace_has_every_digit_where_it_matters(results):
+    """Of a value that is not the recorded one, and of two that six digits do not tell apart."""
+    traced = trace(CLAIM, "published", results)
+    moved = {**traced, "now": {**traced["now"], "value": -0.5}}
+    assert f"now         -0.5, not {traced['recomputed']} as recorded\n" in as_text(moved)
+    near = {"published": traced["recomputed"] * (1 + 1e-9), "verdict": "differs"}
+    text = as_text({**traced, **near})
+    assert f"printed     {near['published']}\n  recomputed  {traced['recomputed']}\n" in text
+
+
+@pytest.mark.parametrize(
+    ("claim", "method"),
+    [
+        # of a line of a table the line; of a function what it says of itself
+        ("p3.heritage.fisher_p", [
+            ("rule", '"fisher/hunt": lambda f: p_text(fisher_p(signs(f))),'),
+        ]),
+        ("p3.hunt.h25_verdict", [("verdict", "From an accuracy of 0.5, from 0.75 (the survey).")]),
+        ("p3.aniso.phase1_r", [("bell_number", "One number of that shape.")]),
+        # what is bound, and what made it
+        ("p2.abstract.late_ci", [
+            ("statement_on_curve", "A statement on one curve."),
+            ("interval_of_late_mean", "Whether Fisher's interval of the late mean, as one r over "
+             "all pairs, includes zero."),
+        ]),
+    ],
+)  # fmt: skip
+def test_trace_says_what_the_method_is(results, claim, method):
+    found = trace(claim, "published", results)["now"]["method"]
+    assert [(one["name"], one["says"]) for one in found] == method
+    for one in found:
+        path, _, line = one["at"].partition(":")
+        source = Path(path).read_text().splitlines()[int(line) - 1]
+        assert source.startswith(f"def {one['name']}(") or source.strip() == one["says"]
+
+
+def test_trace_names_what_other_readings_read(capsys, results):
+    """As recorded; the text lists what the claim itself does not read."""
+    record = trace("p3.heritage.fisher_p", "published", results)
+    of_text = {reading["text"]: reading["inputs"] for reading in record["readings"]}
+    assert of_text["the p itself"] == record["provenance"]["inputs"]
+    swept = [cell for cell in of_text["survey and sweep together"] if cell.startswith(SWEEP)]
+    assert len(swept) > 5
+    lines = [" ".join(line.split()) for line in as_text(record).splitlines()]
+    assert "also read the p itself: nothing else" in lines
+    start = lines.index("survey and sweep together:")
+    assert lines[start + 1 : start + 6] == swept[:5]
+    assert lines[start + 6] == f"... and {len(swept) - 5} more; --json lists all"
+    assert SWEEP in record["provenance"]["input_files"]
+
+
+def test_every_derived_number_of_a_claim_has_a_method(root, records, works, published):
+    """A docstring or a line, and the value that stands in the statistics."""
+    evidence = evidence_of(published, DRAWS, TABLES)
+    selections = {record["provenance"]["statistic"] for record in records.values()} - {None}
+    on_the_page = methods_of(selections, evidence)
+    n_derived = 0
+    for selection in sorted(selections):
+        analysis, _, statistic = selection.partition(":")
+        if inputs_of(works[analysis], statistic) is None:
+            continue
+        n_derived += 1
+        found = recompute(selection, evidence)
+        assert found["method"] == on_the_page[selection], selection
+        assert all(one["says"] for one in found["method"]), selection
+        assert found["value"] == at(works[analysis], statistic), selection
+    assert n_derived > 1000
+
+
+def test_trace_of_a_number_that_needs_a_measurement(results):
+    """It has a rule, beside a table of rules for the numbers of its kind, and no value."""
+    now = trace("p3.fig3.gpt2.class", "published", results)["now"]
+    assert (now["method"][0]["says"], now["value"], now["read"]) == (
+        '"figure3/gpt2": lambda f: word(gpt2_gain(f)),', None, {},
+    )  # fmt: skip
+
+
+def test_trace_stale_statistics_refused(results, tmp_path):
+    copy = Path(shutil.copytree(results, tmp_path / "results"))
+    path = copy / "published" / "statistics" / "validation.json"
+    path.write_text(path.read_text() + " ")
+    with pytest.raises(LayerwiseError, match="not the ones that were judged; run `dvc repro judge"):
+        trace(CLAIM, "published", copy)
+    assert trace("p2.bootci.L8.p_value", "published", copy)["verdict"] == "agrees"
+
+
+def test_claims_by_verdict_paper_and_analysis(results):
+    everything = list_claims("published", results)
+    differs = list_claims("published", results, "differs")
+    assert differs == [record for record in everything if record["verdict"] == "differs"]
+    validation = list_claims("published", results, "agrees", 2, "validation")
+    found = {
+        (r["paper"], r["verdict"], r["provenance"]["statistic"].split(":")[0]) for r in validation
+    }
+    assert found == {(2, "agrees", "validation")}
+    assert list_claims("published", results, None, 1, "validation") == []
+
+
+def drawn(shown, width):
+    """What a terminal of that width shows, without its colours."""
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
+    console.print(shown)
+    return console.file.getvalue().splitlines()
+
+
+def test_claims_fit_the_terminal_and_no_id_is_cut(results):
+    """A table where it is wide enough, else a paragraph each; the last line counts them."""
+    differs = list_claims("published", results, "differs")
+    for width in (40, 60, 80, 120, 150):
+        lines = drawn(Listing(differs, len(differs)), width)
+        assert max(map(len, lines)) <= max(width, max(len(one["id"]) for one in differs))
+        whole = [word for line in lines for word in line.split() if re.match(r"p\d\.", word)]
+        assert [one["id"] for one in differs if one["id"] not in whole] == []
+        assert lines[-1].strip() == f"{len(differs)} claims"
+    heads = drawn(Listing(differs, len(differs)), 150)[0]
+    assert heads.split() == ["id", "quantity", "where", "printed", "recomputed", "verdict"]
+    assert drawn(Listing(differs[:1], 9), 80)[-1] == "1 of 9; a larger --limit shows more"
+    assert drawn(Listing([], 0), 80) == ["no claim matches"]
+
+
+def test_piped_claims_are_a_line_each_without_colour(capsys, monkeypatch, results):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    differs = list_claims("published", results, "differs")
+    ask = ["claims", "--verdict", "differs", "--results", str(results)]
+    assert main(ask) == 0
+    head, _, *lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [record["id"] for record in differs]
+    assert {line.split()[-1] for line in lines} == {"differs"}
+    assert main([*ask, "--limit", "3"]) == 0
+    few = capsys.readouterr().out
+    assert [line.split()[0] for line in few.splitlines()[2:]] == [one["id"] for one in differs[:3]]
+    assert "\x1b" not in few
+    assert head.startswith("id ")
+    assert main([*ask, "--limit", "2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == differs[:2]
+    assert main([*ask, "--limit", "2", "--csv"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1 + 2
+
+
+@pytest.mark.parametrize(("variable", "coloured"), [("FORCE_COLOR", True), ("NO_COLOR", False)])
+def test_colour_is_for_who_wants_it(capsys, monkeypatch, results, variable, coloured):
+    """And goes through the pager that the reader named."""
+    monkeypatch.setenv("PAGER", "cat")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv(variable, "1")
+    assert main(["headlines", "--paper", "2", "--results", str(results)]) == 0
+    said = capsys.readouterr().out
+    assert ("\x1b[31mDOES NOT FOLLOW\x1b[0m" in said) == coloured
+    assert "DOES NOT FOLLOW" in said
+
+
+def test_headlines_begin_with_how_they_fare(capsys, results):
+    read = json.loads((results / "published" / "claims.json").read_text())["headlines"]
+    for paper in (None, 1, 2, 3):
+        graded = [one for one in read if paper in (None, one["paper"])]
+        ask = ["headlines", "--results", str(results), *(["--paper", str(paper)] if paper else [])]
+        assert main(ask) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert max(map(len, lines)) <= 100
+        text = " ".join(" ".join(lines).split())
+        assert text.startswith(f"{answer(graded)} Paper ")
+        assert [one["says"] for one in graded if one["says"] not in text] == []
+        papers = re.findall(r"^Paper (\d)$", "\n".join(lines), re.M)
+        assert papers == sorted({str(one["paper"]) for one in graded})
+        assert main([*ask, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out) == graded
+
+
+def test_claims_in_python_are_shown_as_they_are_printed(results):
+    """-0.87 is not -0.8700; the records keep the numbers."""
+    table = claims("published", results, search="-0.87")
+    places = {name: list(table.columns).index(name) for name in ("id", "published")}
+    shown = {row[places["id"]]: row[places["published"]] for row in table.texts}
+    by_id = {record["id"]: record for record in list_claims("published", results)}
+    two = [name for name in shown if by_id[name]["decimals"] == 2]
+    assert len(two) >= 2
+    for name in two:
+        assert shown[name] == f"{by_id[name]['published']:.2f}"
+    assert [row["published"] for row in table.records] == [
+        by_id[str(row["id"])]["published"] for row in table.records
+    ]
+    assert all(name in str(table) for name in list(shown)[:5])  # no id is cut
+    assert claims("published", results, search="-0.87", limit=3).rows == table.rows[:3]
+
+
+def test_people_read_names_of_models_and_programs_keys(capsys, results):
+    """`layerwise claims` in a table, in Python and as CSV, and `layerwise trace`."""
+    claim, ask = "p3.hunt.opt-2.7b.gain", ["--results", str(results)]
+    table = claims("published", results, search=claim)
+    at = list(table.columns).index("model")
+    assert (table.texts[0][at], table.records[0]["model"]) == ("OPT-2.7B", "opt-2p7b")
+    assert main(["trace", claim, *ask]) == 0
+    assert "  model       OPT-2.7B\n" in capsys.readouterr().out
+    assert main(["trace", claim, "--json", *ask]) == 0
+    assert json.loads(capsys.readouterr().out)["model"] == "opt-2p7b"
+    found = list_claims("published", results, search="GPT-Neo-125M")  # a key has no such capitals
+    assert {"gpt-neo-125m", "gpt-neo-125M"} <= {one["model"] for one in found}
+    moved = claim_records.record("p2.a", quantity="UA of opt-2.7b")
+    assert "UA of OPT-2.7B" in "\n".join(drawn(Listing([moved], 1), 120))
+
+
+def test_claims_in_python_fit_a_terminal_and_no_word_is_broken(results, monkeypatch):
+    """As wide as it is, up to what is easily read; COLUMNS says so where there is none."""
+    table = claims("published", results, verdict="differs")
+    quantities = [row["quantity"] for row in table.records[:SHOWN]]
+    for width, most in ((60, 60), (80, 80), (300, PROSE)):
+        monkeypatch.setenv("COLUMNS", str(width))
+        lines = str(table).splitlines()
+        assert max(map(len, lines)) <= most
+        text = " ".join(" ".join(lines).split())
+        assert [one for one in quantities if one not in text] == []
+    assert [*table.records[0]] == [*OF_CSV]
+
+
+def test_claims_as_csv_have_every_digit(results):
+    differs = list_claims("published", results, "differs")
+    table = list(csv.DictReader(io.StringIO(claims("published", results, verdict="differs").csv)))
+    assert [row["id"] for row in table] == [record["id"] for record in differs]
+    assert table[0]["published"] == str(differs[0]["published"])
+
+
+@pytest.mark.parametrize(
+    ("query", "claim"),
+    [
+        ("r = -0.874", "p2.nb003.6.9b.global.ua_output_correlation"),
+        ("\N{MINUS SIGN}0.17", "p2.abstract.late_range_weak"),
+        ("-0.17***", "p2.table_phase.pythia.late"),
+        ("p<0.001", "p2.abstract.late_p"),
+        ("Table 3", "p2.table_trans.transition_pythia"),
+        ("fig 1 box", "p3.kleiber.fig1.r"),
+        ("p3.kleiber.gtotal", "p3.kleiber.gtotal"),
+        ("Fisher's exact", "p3.heritage.fisher_p"),
+    ],
+)
+def test_a_search_finds_what_is_printed(results, query, claim):
+    hits = [record["id"] for record in list_claims("published", results, search=query)]
+    assert claim in hits[:12]
+
+
+def test_a_search_begins_with_the_abstract(results):
+    """Then text and tables, figures, notebooks, files; the print first that is the very number."""
+    hits = list_claims("published", results, search="-0.17")
+    assert hits[0]["id"] == "p2.abstract.late_range_weak"
+    exact = [place_rank(one["where"]) for one in hits if str(one["published"]) == "-0.17"]
+    assert exact == sorted(exact)
+    places = {
+        0: ["abstract"],
+        1: ["results 4.2", "table 2"],
+        2: ["figure 3, caption"],
+        3: ["Llama notebook, cell 3", "trace script"],
+        4: ["supplement, page", "consolidated table", "notebook 001, saved results"],
+    }
+    assert {rank: {place_rank(one) for one in of} for rank, of in places.items()} == {
+        rank: {rank} for rank in places
+    }
+
+
+def test_a_search_keeps_numbers_apart():
+    made = claim_records.record
+    records = [made("p1.a", published=0.25, decimals=2), made("p1.b", published=25)]
+    records += [made("p1.c", where="table 30"), made("p1.d", where="table 3")]
+    asked = {query: [hit["id"] for hit in found(records, query)] for query in ("0.25", "table 3")}
+    assert asked == {"0.25": ["p1.a"], "table 3": ["p1.d"]}
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (["trace", "p2.nb003.6.9b.x"], "no claim 'p2.nb003.6.9b.x' in the ledger; did you mean p"),
+        (["trace", "p9.nothing"], "`layerwise claims` lists all ids"),
+        (["trace", "p2.nope"], "ids of Paper 2 begin with p2.no"),
+        (["trace", "p2.abstrct.late_p"], "did you mean p2.abstract.late_p, "),
+        (["trace", "late"], ", p2.abstract.late_range_weak, "),
+        (["trace", "Fisher's exact"], "did you mean p3.heritage.fisher_p"),
+        (["trace", "late"], "? `layerwise claims --search late` lists all "),
+        (["headlines", "--paper", "5"], "layerwise headlines: paper: must be 1, 2 or 3, found 5"),
+        (["claims", "--limit", "0"], "'--limit'"),
+        (["trace", CLAIM, "--source", "measured"], "not judged for source 'measured'"),
+        (["claims", "--verdict", "wrong"], "verdict: must be 'agrees', "),
+        (["claims", "--analysis", "valid"], "analysis must be one of anis"),
+        (["claims", "--paper", "5"], "layerwise claims: paper: must be 1, 2 or 3, found 5"),
+        (["claims", "--json", "--csv"], "as JSON or as CSV, found --json and --csv"),
+    ],
+)
+def test_reading_verbs_refused(capsys, results, ask, message):
+    assert main([*ask, "--results", str(results)]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert message in shown.err
