@@ -35,7 +35,7 @@ from layerwise.models.batches import plan_batches
 from layerwise.models.hidden_states import extract
 from layerwise.models.load import Checkpoint, attention_kernel
 from layerwise.models.store import HiddenStates, open_states
-from layerwise.models.texts import read_pairs
+from layerwise.papers.fetching.texts import read_pairs
 
 LAYERS_READ = 9  # notebook 000: layers 0, 4, ..., 32
 N_PAIRS = 230

@@ -20,12 +20,12 @@ import numpy as np
 import typer
 from scipy.special import stdtrit
 
-from layerwise.engine.published import read_published
 from layerwise.measuring.of_own_model import Measured, Measuring
 from layerwise.models.load import load_model
-from layerwise.models.texts import read_pairs, read_prompts
 from layerwise.papers.across.analyses import of_reader
+from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.fetching.upstream import PUBLISHED
+from layerwise.papers.shared.published import read_published
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 from layerwise.statistics.noise import COVERED
 

@@ -16,6 +16,7 @@ from layerwise.engine.verdicts import VERDICTS, count_verdicts
 from layerwise.engine.words import display_names
 from layerwise.models.registry import read_models
 from layerwise.papers.across.analyses import MODULES, TABLES
+from layerwise.papers.across.together import PAPERS
 from layerwise.present.choices import claimed_under
 from layerwise.present.records import analysis_of, answer, grades, readable
 from layerwise.present.run_summary import verdict_table
@@ -94,7 +95,7 @@ def answers(document: dict) -> str:
             ),
             f"**{headline['grade'].capitalize()}**; {headline['numbers']}. {headline['reason']}\n",
             *([f"{headline['power']}\n"] if headline["power"] else []),
-            *([f"{under}\n"] if (under := claimed_under(headline["choices"])) else []),
+            *([f"{under}\n"] if (under := claimed_under(headline["choices"], PAPERS)) else []),
         ]
     return with_signs("\n".join(lines)).rstrip() + "\n"
 

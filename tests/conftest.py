@@ -72,7 +72,7 @@ def root() -> Path:
 @pytest.fixture(scope="session")
 def published():
     """The published numbers."""
-    from layerwise.engine.published import read_published
+    from layerwise.papers.shared.published import read_published
 
     return read_published(ROOT / "published")
 

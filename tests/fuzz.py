@@ -261,7 +261,7 @@ def use_checkpoint(folder: Path) -> None:
     """
     from layerwise.models.hidden_states import extract
     from layerwise.models.load import load_model
-    from layerwise.models.texts import read_pairs
+    from layerwise.papers.fetching.texts import read_pairs
     from layerwise.reader.plan import plan_each
 
     asked = {
@@ -324,9 +324,9 @@ TRICKS = {
 def repository(folder: Path) -> None:
     """What the commands read, below one folder, with the results that `RESULTS` leads to."""
     shutil.copytree(os.environ[RESULTS], folder / "results")
-    from layerwise.engine.published import read_published
     from layerwise.files import write_json, write_text
     from layerwise.papers.shared.names.result_files import LAYERS, SWEEP
+    from layerwise.papers.shared.published import read_published
 
     for name in ("claims", "published"):
         shutil.copytree(ROOT / name, folder / name)
@@ -377,7 +377,7 @@ def use_document(folder: Path, file: str = "") -> None:
     """The commands that read a file."""
     from layerwise.engine.records import read_judged
     from layerwise.models.registry import read_models
-    from layerwise.models.texts import read_pairs, read_prompts
+    from layerwise.papers.fetching.texts import read_pairs, read_prompts
     from layerwise.papers.fetching.upstream import read_registry
     from layerwise.present.claim_list import Listing, headlines_as_text, list_claims
     from layerwise.present.run_summary import summary

@@ -17,7 +17,8 @@ LARGE = 10**7  # characters
 
 def use_pairs(path: Path) -> None:
     """Read them; what is taken has all that the analyses need."""
-    from layerwise.models.texts import MIN_PAIRS_PER_CATEGORY, read_pairs
+    from layerwise.models.texts import MIN_PAIRS_PER_CATEGORY
+    from layerwise.papers.fetching.texts import read_pairs
 
     found = read_pairs(path)
     sizes = [list(found.category_of_pair).count(n) for n in range(len(found.categories))]
@@ -29,7 +30,7 @@ def use_pairs(path: Path) -> None:
 
 def use_prompts(path: Path) -> None:
     """The same of prompts."""
-    from layerwise.models.texts import read_prompts
+    from layerwise.papers.fetching.texts import read_prompts
 
     found = read_prompts(path)
     assert found

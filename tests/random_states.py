@@ -7,12 +7,12 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from layerwise.engine.measured import tables_of_reader
-from layerwise.engine.published import read_published
 from layerwise.measuring.reduction import measure
 from layerwise.models.store import BEFORE_NORM, POOLINGS, digest_of_texts, open_states
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.across.analyses import of_reader
 from layerwise.papers.shared.experiments import reader
+from layerwise.papers.shared.published import read_published
 from layerwise.statistics.bootstrap import Draws
 
 DRAWS = Draws(10000, 0.95, 42)

@@ -7,12 +7,12 @@ from tempfile import TemporaryDirectory
 
 from safetensors.numpy import load_file, save_file
 
-from layerwise.engine.published import read_published
 from layerwise.files import read_json
 from layerwise.models.families import FAMILIES
 from layerwise.models.load import Checkpoint, load_model
 from layerwise.models.registry import Model, Shape
 from layerwise.models.twins import build_twin
+from layerwise.papers.shared.published import read_published
 
 TWIN_FAMILIES = (*FAMILIES, "opt-350m")
 # Kinds of block that a family has and no registered model: what config.json sets.

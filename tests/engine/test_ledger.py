@@ -12,7 +12,7 @@ from scipy import stats
 
 from layerwise.engine.claims import Claim, read_ledger, statistic_parts
 from layerwise.engine.origins import Origins
-from layerwise.engine.published import Published, read_published
+from layerwise.engine.published import Published
 from layerwise.engine.verdicts import (
     AS_RANDOM,
     NO_CONTROL,
@@ -27,6 +27,7 @@ from layerwise.engine.verdicts import (
 )
 from layerwise.errors import LayerwiseError
 from layerwise.models.registry import read_models
+from layerwise.papers.shared.published import read_published
 
 VALUES = {"/4/r": 0.25, "/8/r": -0.5, "/list/0": 1, "/list/1": 2}
 PUBLISHED = Published({("f.json", key): value for key, value in VALUES.items()})

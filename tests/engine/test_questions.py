@@ -15,7 +15,7 @@ from judged import DRAWS, changed
 from layerwise.engine.derivation import Derivation, derive, evidence_of
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.measured import measured, tables_of_reader
-from layerwise.engine.published import NotMeasured, Published
+from layerwise.engine.published import DATASET, NotMeasured, Published
 from layerwise.engine.questions.question import (
     MEANINGS,
     NO,
@@ -33,12 +33,13 @@ from layerwise.measuring.reduction import measure
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.across.answers import answers, in_print, over_models
 from layerwise.papers.across.questions import QUESTIONS, documents
+from layerwise.papers.across.together import PAPERS
 from layerwise.papers.paper2.questions import mean_over
 from layerwise.papers.paper3.questions.gains import beyond_one, density_gain
 from layerwise.papers.paper3.rules.gain_files import Rows
 from layerwise.papers.shared.experiments import choices
-from layerwise.papers.shared.names.result_files import CHOICES_FILE, DATASET, PAPER1, SWEEP
-from layerwise.papers.shared.questions.choices import TEXTS, text
+from layerwise.papers.shared.names.result_files import CHOICES_FILE, PAPER1, SWEEP
+from layerwise.papers.shared.questions.choices import TEXTS
 from layerwise.papers.shared.rules.categories import decisive_category
 from layerwise.statistics.bootstrap import Draws
 from layerwise.statistics.estimates import Estimate
@@ -94,9 +95,12 @@ def test_every_question_and_choice_has_its_words() -> None:
     assert set(TEXTS) == {PUBLISHED, "penultimate"} | {
         choice for question in QUESTIONS.values() for choice in question.choices
     }
-    assert text("category_out/tech_philosophy") == "without one category: tech philosophy"
+    assert (
+        PAPERS.choice_in_words("category_out/tech_philosophy")
+        == "without one category: tech philosophy"
+    )
     with pytest.raises(LayerwiseError, match=r"claims\.json .*, found 'nobody'; analyse and judge"):
-        text("nobody/tech_philosophy")
+        PAPERS.choice_in_words("nobody/tech_philosophy")
 
 
 # --- print ----------------------------------------------------------------------------------------

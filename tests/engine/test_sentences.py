@@ -10,12 +10,13 @@ from claim_records import record
 from judged import analysed
 from layerwise.engine.claims import read_ledger
 from layerwise.engine.findings import findings
-from layerwise.engine.published import Published, read_published
+from layerwise.engine.published import Published
 from layerwise.engine.tally import KINDS as TALLIED
 from layerwise.engine.tally import tally, tally_sentence
 from layerwise.engine.verdicts import VERDICTS
 from layerwise.errors import LayerwiseError
 from layerwise.papers.across.rules.printed_tests import KINDS, PRINTED, of_rank_sum
+from layerwise.papers.shared.published import read_published
 
 
 @pytest.fixture(scope="module")

@@ -30,8 +30,8 @@ from layerwise.models import load
 from layerwise.models.load import load_model
 from layerwise.models.projections import Weights
 from layerwise.models.registry import Model, read_models
-from layerwise.models.texts import read_pairs, read_prompts
 from layerwise.models.twins import build_twin
+from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.shared.names.result_files import SWEEP
 from layerwise.run.steps import measure, places
 from layerwise.shapes import read_choices

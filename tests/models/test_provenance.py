@@ -13,7 +13,7 @@ from layerwise.models import provenance
 from layerwise.models.hidden_states import extract
 from layerwise.models.load import digest_of_tokenizer, load_model
 from layerwise.models.provenance import describe, describe_environment
-from layerwise.papers.shared.names.models import RANDOM
+from layerwise.models.registry import RANDOM
 from tiny_checkpoints import TEXTS, built, twin_checkpoint, twin_folder
 
 

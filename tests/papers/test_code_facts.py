@@ -17,8 +17,8 @@ import pytest
 from PIL import Image
 
 from layerwise.engine.claims import read_ledger
-from layerwise.engine.published import read_published
 from layerwise.papers.shared.names.result_files import FIGURE_1
+from layerwise.papers.shared.published import read_published
 
 NOTEBOOKS = "paper3/notebooks/"
 EXTENDED = "extended_results/"

@@ -10,14 +10,15 @@ from layerwise.engine.derivation import derive, evidence_of
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.experiment import Fragments
 from layerwise.engine.measured import measured, merge
-from layerwise.engine.published import Published, leaves, pointer
+from layerwise.engine.published import DATASET, Published, leaves, pointer
 from layerwise.measures.pairwise import pair_metrics
 from layerwise.measures.values import Values
 from layerwise.measuring.reduction import measure
 from layerwise.models.registry import read_models
 from layerwise.models.store import BEFORE_NORM, HiddenStates
-from layerwise.models.texts import StatementPairs, read_pairs, read_prompts
+from layerwise.models.texts import StatementPairs
 from layerwise.papers.across.analyses import TABLES, analyse_all
+from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.paper2.rules.pair_curves import CURVES
 from layerwise.papers.shared.experiments.fill import fragments, of_texts, tables
 from layerwise.papers.shared.names.result_files import (
@@ -25,7 +26,6 @@ from layerwise.papers.shared.names.result_files import (
     CLASSES,
     CONSOLIDATED,
     CONTRIBUTIONS,
-    DATASET,
     PAPER1,
     PHASE_SUMMARY,
     TEMPLATE,

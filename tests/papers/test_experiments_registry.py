@@ -12,12 +12,12 @@ from layerwise.engine.derivation import evidence_of
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.experiment import Experiment, Subject
 from layerwise.engine.measured import is_identity, measured, merge
-from layerwise.engine.published import Published
+from layerwise.engine.published import BEYOND, Published
 from layerwise.errors import LayerwiseError
 from layerwise.models.registry import Model
 from layerwise.papers.across.analyses import TABLES, analyse
 from layerwise.papers.paper3.experiments.table import EXPERIMENTS, measure_experiment
-from layerwise.papers.shared.names.result_files import BEYOND, SWEEP
+from layerwise.papers.shared.names.result_files import SWEEP
 from stand_ins import MODELS, found
 from tiny_checkpoints import PROMPTS, PUBLISHED
 

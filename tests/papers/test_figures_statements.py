@@ -13,6 +13,7 @@ from layerwise.engine.questions.table import as_many_by_chance, words, words_of_
 from layerwise.files import read_json
 from layerwise.papers.across.figures.drawing import draw
 from layerwise.papers.across.rules import drawn
+from layerwise.papers.across.together import PAPERS
 from layerwise.papers.shared.names import result_files as files
 from layerwise.papers.shared.names.models import SLUG
 from layerwise.present.figures.numbers import OWN, Numbers
@@ -235,5 +236,7 @@ def test_words_are_counted_by_choice_and_draws_that_give_as_many() -> None:
     }
     assert words_of_others(weights) == {"undecided": 3}
     draws = [asked("yes", "no", "no", other="yes"), asked("yes", "no", "yes", other="no")]
-    assert as_many_by_chance(weights, draws) == {"as the papers did": {"draws": 2, "yes": 1}}
-    assert as_many_by_chance(weights, []) == {}
+    assert as_many_by_chance(weights, draws, PAPERS.choice_in_words) == {
+        "as the papers did": {"draws": 2, "yes": 1}
+    }
+    assert as_many_by_chance(weights, [], PAPERS.choice_in_words) == {}

@@ -4,17 +4,11 @@ import json
 
 import pytest
 
-from layerwise.engine.published import (
-    HEADER,
-    TYPED,
-    Published,
-    pointer,
-    read_published,
-    split_pointer,
-)
+from layerwise.engine.published import HEADER, TYPED, Published, pointer, split_pointer
 from layerwise.errors import LayerwiseError
 from layerwise.papers.fetching.transcription import check_tables, transcribe
 from layerwise.papers.shared.names.result_files import BOOTSTRAP, TABLES
+from layerwise.papers.shared.published import read_published
 
 
 @pytest.fixture

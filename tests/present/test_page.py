@@ -27,6 +27,7 @@ from layerwise.files import revealed, write_json
 from layerwise.home import REPOSITORY
 from layerwise.models.registry import read_models
 from layerwise.papers.across.questions import QUESTIONS
+from layerwise.papers.across.together import PAPERS
 from layerwise.papers.shared.names.result_files import LAYERS
 from layerwise.present.choices import claimed_under, rows
 from layerwise.present.html import packed, prose
@@ -301,7 +302,7 @@ def test_a_question_says_what_other_choices_answer_and_who_asks_it(root: Path) -
     answers = {"published": {"word": "yes"}, "category_out": {"gt_numeric": {"word": "no"}}}
     answers |= {"by_depth": {"word": "yes"}}
     documents = {"late_inversion": {"models": {"pythia-6p9b": answers}}, "early": {}}
-    (row,) = rows(documents, both, display_names(read_models(root / "models.yaml")), [])
+    (row,) = rows(PAPERS, documents, both, display_names(read_models(root / "models.yaml")), [])
     assert [one["id"] for one in row["headlines"]] == ["p2.late", "p2.gemma"]
     assert row["asked"]["words"] == [{"word": "yes", "n": 1, "models": "Pythia-6.9B"}]
     without = {"word": "no", "n": 1, "models": "Pythia-6.9B without numeric facts"}
@@ -321,17 +322,17 @@ def test_the_choices_under_which_a_claim_holds_are_named_and_counted():
         "model_out/a": "yes",
         "model_out/b": "no",
     }
-    assert claimed_under(answers) == (
+    assert claimed_under(answers, PAPERS) == (
         "Its questions are answered yes under: ranks instead of values; "
         "without one model (1 of 2). "
         "Not under: as the papers did."
     )
-    assert claimed_under({"published": "yes"}).endswith("yes under: as the papers did.")
-    assert claimed_under({"published": "no", "spearman": "too few"}) == (
+    assert claimed_under({"published": "yes"}, PAPERS).endswith("yes under: as the papers did.")
+    assert claimed_under({"published": "no", "spearman": "too few"}, PAPERS) == (
         "Its questions are answered yes under none of these: as the papers did. "
         "Too few units under: ranks instead of values."
     )
-    assert claimed_under({}) == ""
+    assert claimed_under({}, PAPERS) == ""
 
 
 def test_page_holds_claims_counts_and_evidence(tmp_path: Path, root: Path) -> None:

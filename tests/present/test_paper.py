@@ -18,6 +18,7 @@ from hostile import TEX, UNSEEN, is_unseen
 from layerwise.engine.headlines import GRADES
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, write_json
+from layerwise.papers.across.together import PAPERS
 from layerwise.present.latex import escape, latex_value, number, prose, render, short
 from layerwise.present.paper import (
     DOCUMENTS,
@@ -159,7 +160,7 @@ def written(out: Path, random_weights: bool = False, **changes: Any) -> dict[str
     drawn = Figures([], {"bins": "none_published"}, random_weights)
     filled = reported(source=source, **changes)
     about: Any = ROOT / "CITATION.cff", {}
-    write_source(filled, QUESTIONS, out, drawn, TEMPLATES, PARAMS, *about, out / "tex")
+    write_source(PAPERS, filled, QUESTIONS, out, drawn, TEMPLATES, PARAMS, *about, out / "tex")
     return {name: (out / "tex" / f"{name}.tex").read_text() for name in DOCUMENTS.values()}
 
 
@@ -265,7 +266,7 @@ def test_a_typed_number_stops_the_paper(tmp_path: Path) -> None:
     drawn = Figures([], {}, random_weights=False)
     with pytest.raises(LayerwiseError, match=r"line 2: we find r = 0\.87 here: a number in"):
         write_source(
-            reported(), QUESTIONS, tmp_path, drawn, tmp_path / "paper", PARAMS,
+            PAPERS, reported(), QUESTIONS, tmp_path, drawn, tmp_path / "paper", PARAMS,
             ROOT / "CITATION.cff", {}, tmp_path / "t",
         )  # fmt: skip
     assert not (tmp_path / "t").exists()

@@ -27,11 +27,11 @@ from layerwise.engine.measured import tables_of_reader
 from layerwise.engine.published import Published
 from layerwise.engine.questions.answers import Answer
 from layerwise.measuring.reduction import measure
-from layerwise.models.texts import read_pairs, read_prompts
 from layerwise.papers.across.analyses import OF_READER, of_reader
 from layerwise.papers.across.figures.drawing import draw, draw_all
 from layerwise.papers.across.rules import depth_curves
 from layerwise.papers.across.rules.drawn import of_model
+from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.paper2.figures.categories import MOST_NAMED
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import OWN, Numbers

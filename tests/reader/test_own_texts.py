@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from hostile import FLOOD, UNSEEN, is_unseen
 from layerwise.errors import LayerwiseError
 from layerwise.files import LONGEST_NAME, require_name
-from layerwise.models.texts import place_of, read_pairs, read_prompts
+from layerwise.models.texts import place_of
+from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.reader.page.cautions import _of_categories, of_tokens
 from layerwise.statistics.bootstrap import Draws
 

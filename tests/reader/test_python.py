@@ -26,9 +26,9 @@ from layerwise.files import locked, read_json
 from layerwise.folders import FILES, FOLDERS
 from layerwise.models.load import load_shapes
 from layerwise.models.store import BEFORE_NORM, open_states
-from layerwise.models.texts import read_pairs
 from layerwise.models.token_ids import DATE, check_texts
 from layerwise.models.twins import CHAT_TEMPLATE
+from layerwise.papers.fetching.texts import read_pairs
 from layerwise.reader import request
 from layerwise.reader.page.figures import ACROSS
 from layerwise.reader.plan import plan_each

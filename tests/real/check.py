@@ -28,7 +28,7 @@ from comparison import differences
 import layerwise
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, write_text
-from layerwise.models.texts import read_pairs, read_prompts
+from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.fetching.upstream import PAPERS
 from layerwise.reader.run_record import RECORD
 

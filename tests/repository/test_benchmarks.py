@@ -15,7 +15,7 @@ from layerwise.models import needs
 from layerwise.models.hidden_states import extract
 from layerwise.models.load import load_model
 from layerwise.models.registry import read_models
-from layerwise.models.texts import read_pairs, read_prompts
+from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from tiny_checkpoints import EXAMPLE, TEXTS, twin_checkpoint, twin_folder
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"

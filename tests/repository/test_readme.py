@@ -20,8 +20,8 @@ import yaml
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.records import read_judged
 from layerwise.models.registry import read_models
-from layerwise.models.texts import read_pairs, read_prompts
 from layerwise.papers.across.figures.drawing import draw
+from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.shared.names.result_files import HUNT
 from layerwise.papers.shared.questions.choices import TEXTS
 from layerwise.present.figures.numbers import read_numbers

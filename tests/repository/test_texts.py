@@ -6,7 +6,6 @@ import pytest
 
 from judged import DRAWS
 from layerwise.engine.derivation import evidence_of
-from layerwise.engine.published import read_published
 from layerwise.engine.sentences import Value
 from layerwise.engine.tally import KINDS, SAID
 from layerwise.engine.verdicts import VERDICTS
@@ -14,6 +13,7 @@ from layerwise.engine.words import WORDS, display_names, in_words, named
 from layerwise.files import read_json
 from layerwise.models.registry import read_models
 from layerwise.papers.across.analyses import MODULES, TABLES
+from layerwise.papers.shared.published import read_published
 from layerwise.present.claim_list import headlines_as_text
 from layerwise.present.records import PROSE, readable
 from layerwise.present.terminal import as_text
@@ -104,7 +104,7 @@ def of_methods(root, judged):
     """What functions say of themselves: `layerwise trace` and the page quote it."""
     statistics = {one["provenance"]["statistic"] for one in judged["claims"]} - {None}
     evidence = evidence_of(read_published(root / "published"), DRAWS, TABLES)
-    methods = [one for of in methods_of(statistics, evidence).values() for one in of]
+    methods = [one for of in methods_of(statistics, evidence, TABLES).values() for one in of]
     return {one["at"]: one["says"] for one in methods if one["name"] != "rule"}  # a line of code
 
 

@@ -19,8 +19,8 @@ from layerwise.files import write_text
 from layerwise.models.families import twin_of
 from layerwise.models.load import load_registered
 from layerwise.models.registry import read_models
-from layerwise.models.texts import read_pairs, read_prompts
 from layerwise.papers.fetching import upstream
+from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.run.rehearsal import default_folder, scratch
 from layerwise.run.rehearsal.outcome import (
     EXPLAINED,

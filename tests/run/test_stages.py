@@ -214,14 +214,14 @@ def test_every_derived_number_of_a_claim_has_a_method(root, records, works, publ
     """A docstring or a line, and the value that stands in the statistics."""
     evidence = evidence_of(published, DRAWS, TABLES)
     selections = {record["provenance"]["statistic"] for record in records.values()} - {None}
-    on_the_page = methods_of(selections, evidence)
+    on_the_page = methods_of(selections, evidence, TABLES)
     n_derived = 0
     for selection in sorted(selections):
         analysis, _, statistic = selection.partition(":")
         if inputs_of(works[analysis], statistic) is None:
             continue
         n_derived += 1
-        found = recompute(selection, evidence)
+        found = recompute(selection, evidence, TABLES)
         assert found["method"] == on_the_page[selection], selection
         assert all(one["says"] for one in found["method"]), selection
         assert found["value"] == at(works[analysis], statistic), selection

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from layerwise.engine.published import Published, pointer
+from layerwise.engine.published import BEYOND, Published, pointer
 from layerwise.errors import LayerwiseError
 from layerwise.measures.traces import Trace
 from layerwise.models.registry import Model
-from layerwise.papers.shared.names.result_files import BEYOND
 
 Fragments = dict[str, dict[str, Any]]  # file -> JSON Pointer -> what stands there
 

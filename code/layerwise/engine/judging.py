@@ -19,7 +19,6 @@ from layerwise.engine.story import read_story, story
 from layerwise.engine.verdicts import Statistics, judge
 from layerwise.errors import LayerwiseError
 from layerwise.files import numbered, read_json, sha256_of
-from layerwise.papers.fetching.upstream import read_registry
 from layerwise.shapes import Loose, require_shape
 
 
@@ -138,15 +137,19 @@ def files_behind(records: Iterable[Mapping[str, Any]]) -> set[str]:
     return files
 
 
-def input_hashes(records: Iterable[Mapping[str, Any]], published: Path) -> dict[str, str]:
+def input_hashes(
+    records: Iterable[Mapping[str, Any]], published: Path, pins: Mapping[str, str]
+) -> dict[str, str]:
     """SHA-256 of the published files that claims rest on, as pinned.
 
     What a notebook typed into its cells is held by a table of ours; it has that table's hash.
 
+    Args:
+        pins: SHA-256 by file.
+
     Raises:
         LayerwiseError: for a file that has neither a pin nor a row in that table.
     """
-    pins = {path: pin.sha256 for path, pin in read_registry(published).pins.items()}
     typed = {row[0] for _, row in read_table(published / TYPED, HEADER)}
     hashes = {**dict.fromkeys(typed, sha256_of(published / TYPED)), **pins}
     files = sorted(files_behind(records))

@@ -16,8 +16,7 @@ from typing import Any, Final, Literal, NotRequired
 from layerwise.engine.published import Cell, Published, Value, leaves
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, write_json
-from layerwise.papers.shared.names.models import RANDOM
-from layerwise.papers.shared.names.result_files import TYPED_CURVE, TYPED_LAYER
+from layerwise.models.registry import RANDOM
 from layerwise.shapes import Loose, require_shape
 
 NAME = "measured.json"
@@ -33,7 +32,7 @@ IDENTITY = frozenset((
 # Constants of the methods, typed into notebooks or fitted before: as "file#key", or "#name" of
 # what is called so in any file.
 SETTINGS = (
-    f"{TYPED_LAYER}#", f"{TYPED_CURVE}#", "Paper 3#/l_star/", "#behavior", "#known_gain",
+    "notebook 004#", "notebook Llama#", "Paper 3#/l_star/", "#behavior", "#known_gain",
     "#L_star_calibration", "#comparison_v2_argmax", "#pythia_profile_range",
 )  # fmt: skip
 

@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -20,8 +20,10 @@ from pydantic import Field
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import is_file, read_text
-from layerwise.papers.shared.names.result_files import TABLES
 
+# Our files, for what was measured and never published: `beyond/<experiment>`, by model.
+BEYOND = "beyond/"
+DATASET, PROMPTS = "dataset.json", "prompts.json"  # what was measured on
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Value = Number | int | bool | str | None
 EMPTY_LIST = "[]"  # how an empty list is noted: that there were no sign changes is a fact
@@ -100,14 +102,14 @@ def split_pointer(key: str) -> list[str]:
     return [name.replace("~1", "/").replace("~0", "~") for name in key.split("/")[1:]]
 
 
-def read_published(folder: Path) -> Published:
-    """Read every table of `published/`.
+def read_tables(folder: Path, names: Iterable[str]) -> Published:
+    """Read tables of published numbers; what notebooks typed stands beside them.
 
     Raises:
         LayerwiseError: naming table and line for a malformed value or a number listed twice.
     """
     cells: dict[Cell, Value] = {}
-    for name in (*TABLES, TYPED):
+    for name in (*names, TYPED):
         for line, (file, key, literal) in read_table(folder / name, HEADER):
             place = f"{folder / name}, line {line}"
             if (file, key) in cells:

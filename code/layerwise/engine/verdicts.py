@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 from layerwise.engine.claims import FULL, Claim, statistic_parts
 from layerwise.engine.origins import Origins, prefixes
-from layerwise.engine.published import Published, split_pointer
+from layerwise.engine.published import DATASET, PROMPTS, Published, split_pointer
 from layerwise.errors import LayerwiseError
-from layerwise.papers.shared.names.result_files import DATASET, PROMPTS
 from layerwise.statistics.noise import Noise, is_number, noise_of
 
 AS_RANDOM = "reproduced, as by random weights"

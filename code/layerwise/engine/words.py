@@ -6,13 +6,16 @@ from types import MappingProxyType
 
 from layerwise.home import here
 from layerwise.models.registry import Model, read_models
-from layerwise.papers.shared.names.categories import DISPLAYS, NUMERIC
 
 Names = Mapping[str, str]  # what a model is called, by all that files call it, `plain`
 
+DISPLAYS = {
+    "ground_truth_numeric": "numeric facts",
+    "ground_truth_nonnumeric": "non-numeric facts",
+}
 WORDS = {
     **DISPLAYS,
-    "gt_numeric": DISPLAYS[NUMERIC],
+    "gt_numeric": DISPLAYS["ground_truth_numeric"],
     "gt_nonnumeric": DISPLAYS["ground_truth_nonnumeric"],
     "tech_philosophy": "tech philosophy",
     "scientific_facts": "scientific facts",

@@ -33,8 +33,9 @@ from layerwise.models.provenance import commit_of_code, describe, describe_envir
 from layerwise.models.registry import PACKED, Model
 from layerwise.models.replicates import disturbed
 from layerwise.models.rounding import rounds
-from layerwise.models.texts import StatementPairs, read_pairs, read_prompts
+from layerwise.models.texts import StatementPairs
 from layerwise.papers.fetching import upstream
+from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.paper3.experiments.table import measure_experiment
 from layerwise.papers.shared.experiments import fill
 from layerwise.progress import Advance, meter, say

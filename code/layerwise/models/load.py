@@ -38,10 +38,9 @@ from layerwise.models.hub import ahead, fetch, whole
 from layerwise.models.hub_answers import explained
 from layerwise.models.kernels import one_attention, own_arithmetic, require_exact
 from layerwise.models.needs import spelled
-from layerwise.models.registry import DTYPES, Model
+from layerwise.models.registry import DTYPES, RANDOM, Model
 from layerwise.models.rounding import Rounding
 from layerwise.models.token_ids import NO_TEXTS, Texts, Wrapping, check_texts
-from layerwise.papers.shared.names.models import RANDOM
 
 # The weights that a model gets: those of its files, or shapes alone, which are those of its files
 # or, where none of them is here yet, of config.json. A number is that of a draw of random weights.

@@ -12,7 +12,7 @@ import transformers
 from layerwise.home import of_code
 from layerwise.models.kernels import settings
 from layerwise.models.load import Checkpoint, kernel_of
-from layerwise.papers.shared.names.models import RANDOM
+from layerwise.models.registry import RANDOM
 
 
 def describe(checkpoint: Checkpoint) -> dict[str, Any]:

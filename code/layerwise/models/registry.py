@@ -20,6 +20,7 @@ from pydantic import (
 from layerwise.errors import LayerwiseError
 from layerwise.shapes import STRICT, explained, read_yaml
 
+RANDOM = "random_weights"  # marks a stand-in's config, and every number measured on one
 Dtype = Literal["float32", "float16", "bfloat16"]
 DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}  # of a number

@@ -18,8 +18,6 @@ from jaxtyping import Int
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import LARGEST, parse_json, read_json, read_text, require_name, require_text
-from layerwise.papers.fetching.upstream import own_or_papers
-from layerwise.papers.shared.names.result_files import DATASET, PROMPTS
 
 SHAPE = 'the shape is {"category": {"pairs": [["A", "B"], ...]}}'
 COLUMNS = ("category", "a", "b")  # of CSV, JSON Lines and data frames
@@ -88,8 +86,7 @@ def read_pairs(given: Any) -> StatementPairs:
     Args:
         given: a file, or what it holds. JSON (or a dictionary) is `{category: {"pairs": [[A, B],
             ...]}}`, the shape of the papers' dataset.json; CSV, TSV, JSON Lines and data frames
-            have a row per pair with the columns category, a, b. `"papers"`: the papers' own 230,
-            fetched once (`papers_folder`) and checked by sha256.
+            have a row per pair with the columns category, a, b.
 
     Raises:
         LayerwiseError: naming the file, the place and the fix, for any other shape, fewer than 3
@@ -97,7 +94,7 @@ def read_pairs(given: Any) -> StatementPairs:
             or that reads like another one, a column that is there twice, or a statement that is no
             text.
     """
-    given = own_or_papers(given, DATASET)
+    given = Path(given) if isinstance(given, str) else given
     name = f"{given}: " if isinstance(given, Path) else "pairs: "
     found = _pairs_of_rows(given) if _has_rows(given) else _pairs_of_document(name, given)
     for category, pairs in found.items():
@@ -168,12 +165,12 @@ def read_prompts(given: Any, study: str = "anisotropy") -> tuple[str, ...]:
     Args:
         given: a file, or what it holds. JSON is a list of texts, or one study of `{study:
             {"prompts": [...]}}`; CSV, JSON Lines and data frames have a row per prompt with the
-            column prompt. `"papers"`: those of Paper 2's anisotropy, fetched as the papers' pairs.
+            column prompt.
 
     Raises:
         LayerwiseError: if it has another shape, lacks the study, or a prompt is no text.
     """
-    given = own_or_papers(given, PROMPTS)
+    given = Path(given) if isinstance(given, str) else given
     if _has_rows(given):
         found = [
             require_text(f"{at}, column {COLUMN}", r[COLUMN]) for at, r in _rows(given, [COLUMN])

@@ -18,9 +18,8 @@ from layerwise.errors import LayerwiseError
 from layerwise.home import here
 from layerwise.models.families import LLAMA3_ROPE, VOCABULARY, Config, twin_config, twin_of
 from layerwise.models.load import quiet
-from layerwise.models.registry import Model, find_model, read_models
+from layerwise.models.registry import RANDOM, Model, find_model, read_models
 from layerwise.models.texts import read_pairs, read_prompts
-from layerwise.papers.shared.names.models import RANDOM
 
 BOS = "<s>"
 _STRETCHED = {"rope_parameters": LLAMA3_ROPE, "max_position_embeddings": 131072}

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from layerwise.engine.paper import Paper
 from layerwise.engine.questions.question import (
     OVER_MODELS,
     PUBLISHED,
@@ -13,8 +14,6 @@ from layerwise.engine.questions.question import (
 )
 from layerwise.engine.questions.table import as_many_by_chance, base, by_choice, cells
 from layerwise.engine.words import Names, in_words, named, plain
-from layerwise.papers.across.questions import QUESTIONS
-from layerwise.papers.shared.questions.choices import text
 
 LISTED = 6  # models named beside an answer; of more, how many
 ANSWERED = "Its questions are answered yes under"
@@ -23,6 +22,7 @@ Row = dict[str, Any]
 
 
 def rows(
+    paper: Paper,
     questions: Mapping[str, Any],
     headlines: Sequence[Mapping[str, Any]],
     names: Names,
@@ -35,17 +35,19 @@ def rows(
         control: the questions' documents of every draw of random weights.
     """
     found = []
-    for name, question in QUESTIONS.items():
+    for name, question in paper.questions.items():
         document = questions.get(name, {})
-        if not (answers := by_choice(document)):
+        if not (answers := by_choice(document, paper.choice_in_words)):
             continue
-        random = as_many_by_chance(document, [draw.get(name, {}) for draw in control])
-        unlike = otherwise(document)
+        random = as_many_by_chance(
+            document, [draw.get(name, {}) for draw in control], paper.choice_in_words
+        )
+        unlike = otherwise(document, paper)
         said = {
             choice: {"words": words(of, names), "random": random.get(choice)}
             for choice, of in answers.items()
         }
-        asked = said.pop(text(PUBLISHED), None)
+        asked = said.pop(paper.choice_in_words(PUBLISHED), None)
         found.append(
             {
                 "name": name,
@@ -82,13 +84,14 @@ def _called(model: str, names: Names) -> str:
     )
 
 
-def claimed_under(answers: Mapping[str, str]) -> str:
+def claimed_under(answers: Mapping[str, str], paper: Paper) -> str:
     """Under which choices the questions of a central claim are answered as it says, and not.
 
     Arguments:
         answers: {choice: word} of its questions together; of parts that are left out
             `choice/part`, which are counted.
     """
+    text = paper.choice_in_words
     found: dict[str, list[bool]] = {}
     for choice, word in answers.items():
         if word != TOO_FEW:
@@ -108,12 +111,12 @@ def claimed_under(answers: Mapping[str, str]) -> str:
     return " ".join([*told, *([f"Too few units under: {few}."] if few else [])])
 
 
-def otherwise(document: Mapping[str, Any]) -> set[str]:
+def otherwise(document: Mapping[str, Any], paper: Paper) -> set[str]:
     """The choices, in words, under which some model's answer is not that of the papers' choice."""
     found = list(cells(document))
     in_print = {model: answer["word"] for model, choice, answer in found if choice == PUBLISHED}
     return {
-        text(base(choice))
+        paper.choice_in_words(base(choice))
         for model, choice, answer in found
         if model in in_print and answer["word"] != in_print[model]
     }

@@ -13,14 +13,13 @@ from markupsafe import Markup
 import layerwise
 from layerwise.engine.findings import ORDER, SLIP
 from layerwise.engine.measured import by_reason
+from layerwise.engine.paper import Paper
 from layerwise.engine.published import Published
 from layerwise.engine.tally import count_by
 from layerwise.engine.verdicts import AS_RANDOM, FALLS, TOLERANCES, VERDICTS, tolerance_used
 from layerwise.engine.words import Names, in_words, named, studies
 from layerwise.errors import LayerwiseError
-from layerwise.papers.across.questions import QUESTIONS
-from layerwise.papers.fetching.upstream import Registry
-from layerwise.papers.shared.names.models import RANDOM
+from layerwise.models.registry import RANDOM
 from layerwise.present.choices import LISTED, claimed_under, rows
 from layerwise.present.html import fill, inlined, packed, policy, reveal_all
 from layerwise.present.pictures import Figures, Picture
@@ -31,7 +30,7 @@ from layerwise.present.values import SIGNS, value_text
 TEMPLATE = "index.html.j2"
 OF_QUESTION = "question_"  # begins the name of a question's figure
 # Figures with a place of their own: the first screen, beneath the answer, beneath their claims.
-PLACED = ("overview", "agreement", *(OF_QUESTION + name for name in QUESTIONS))
+PLACED = ("overview", "agreement")  # and those of questions
 BESIDE = 8  # claims shown beside a figure; the others are one step away
 # Field of a claim, searched on the page alone: the central claims it is part of.
 CENTRAL = "central"
@@ -49,11 +48,12 @@ View = dict[str, Any]
 
 
 def page(
+    paper: Paper,
     document: Mapping[str, Any],
     questions: Mapping[str, Any],
     figures: Figures,
     published: Published,
-    registry: Registry,
+    pins: Mapping[str, str],
     hashes: Mapping[str, str],
     templates: Path,
     control: Sequence[Mapping[str, Any]] = (),
@@ -64,10 +64,11 @@ def page(
     """The whole page. The same input gives the same text.
 
     Args:
+        paper: whose claims these are.
         document: the judged claims of one source, `checked`.
         questions: the answers to the papers' questions, {question: document}.
         published: the values behind a claim of source `published`.
-        registry: SHA-256 of upstream's files.
+        pins: SHA-256 of upstream's files.
         hashes: SHA-256 of the files that the page was made from.
         control: the same of every draw of random weights.
         methods: the functions that make a statistic, as `layerwise trace` describes them.
@@ -82,18 +83,19 @@ def page(
         for claim in claims_of(one):
             parts = by_id[claim].get(CENTRAL, "central claim")
             by_id[claim][CENTRAL] = f"{parts}; {reveal_all(one['short'])}"
-    placed = {one.name: one for one in figures.pictures if one.name in PLACED}
+    placed_names = {*PLACED, *(OF_QUESTION + name for name in paper.questions)}
+    placed = {one.name: one for one in figures.pictures if one.name in placed_names}
     others: dict[str, list[Picture]] = {}
     for one in figures.pictures:
         if one.name not in placed:
             others.setdefault(one.analysis, []).append(one)
-    choices = rows(questions, told["headlines"], names, control)
+    choices = rows(paper, questions, told["headlines"], names, control)
     style, script = (inlined(templates / name) for name in ("page.css", "page.js"))
     data = {
         "source": source,
         "again": told["again"],
         "verdicts": list(VERDICTS),
-        "files": files_of(document, registry),
+        "files": files_of(document, pins),
         "statistics": document["statistics"],
         "runs": {run: ", ".join(_flat(how)) for run, how in document.get("runs", {}).items()},
         "search": {"plain": PLAIN, "first": FIRST, "all": [*FIRST, *REST, CENTRAL]},
@@ -105,7 +107,7 @@ def page(
     filled = {
         **reveal_all(told),
         "headlines": reveal_all(
-            evidence_of_headlines(told["headlines"], records, by_id, placed, names)
+            evidence_of_headlines(paper, told["headlines"], records, by_id, placed, names)
         ),
         "findings": reveal_all(by_weight(told["findings"], records, by_id)),
         "n_findings": len(told["findings"]),
@@ -148,6 +150,7 @@ def claims_of(headline: Mapping[str, Any]) -> list[str]:
 
 
 def evidence_of_headlines(
+    paper: Paper,
     headlines: Sequence[Mapping[str, Any]],
     records: Sequence[Record],
     by_id: Mapping[str, View],
@@ -173,10 +176,10 @@ def evidence_of_headlines(
                 "figures": [placed[name] for name in figures if name not in drawn],
                 "drawn_before": [placed[name] for name in figures if name in drawn],
                 "without": [
-                    {"part": part_in_words(part, by_id, names), "grade": grade}
+                    {"part": part_in_words(paper, part, by_id, names), "grade": grade}
                     for part, grade in one["without"].items()
                 ],
-                "under": claimed_under(one["choices"]),
+                "under": claimed_under(one["choices"], paper),
                 "random_too": one["as_random"],
                 "as_random": len(of_random.intersection(claims)),
             }
@@ -185,12 +188,12 @@ def evidence_of_headlines(
     return found
 
 
-def part_in_words(part: str, by_id: Mapping[str, View], names: Names) -> str:
+def part_in_words(paper: Paper, part: str, by_id: Mapping[str, View], names: Names) -> str:
     """A claim's quantity, or a question and the models that it is asked of."""
     if part in by_id:
         return str(by_id[part]["quantity"])
     question, _, models = part.partition(" of ")
-    says = QUESTIONS[question].says.rstrip(".") if question in QUESTIONS else question
+    says = paper.questions[question].says.rstrip(".") if question in paper.questions else question
     asked_of = [named(model, names) for model in models.split(", ") if model not in ("", "all")]
     return f"{says} ({', '.join(asked_of)})" if asked_of else says
 
@@ -239,10 +242,10 @@ def numbered_methods(
     return [list(of) for of in places]
 
 
-def files_of(document: Mapping[str, Any], registry: Registry) -> dict[str, str]:
+def files_of(document: Mapping[str, Any], pins: Mapping[str, str]) -> dict[str, str]:
     """SHA-256 of the published files that claims stand in or rest on; none for a paper's text."""
     printed = {record["provenance"]["file"] for record in document["claims"]} - {None}
-    pinned = {file: registry.pins[file].sha256 for file in printed if file in registry.pins}
+    pinned = {file: pins[file] for file in printed if file in pins}
     return dict(sorted((pinned | document["inputs"]).items()))
 
 

@@ -6,11 +6,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NotRequired
 
+from layerwise.engine.paper import Paper
 from layerwise.engine.questions.question import PUBLISHED, WORDS
 from layerwise.engine.questions.table import words, words_of_others
 from layerwise.engine.words import Names, in_words
 from layerwise.files import together, write_text
-from layerwise.papers.across.questions import QUESTIONS
 from layerwise.present.latex import render
 from layerwise.present.pictures import Figures
 from layerwise.present.records import context, readable, readings
@@ -63,10 +63,10 @@ def _author(person: Mapping[str, Any]) -> str:
     return " ".join(filter(None, names))
 
 
-def matrix(questions: Mapping[str, Any]) -> list[dict[str, Any]]:
+def matrix(paper: Paper, questions: Mapping[str, Any]) -> list[dict[str, Any]]:
     """A row per question that has answers: as the papers asked, and under all other choices."""
     rows = []
-    for name, question in QUESTIONS.items():
+    for name, question in paper.questions.items():
         found = questions.get(name, {})
         asked: Mapping[str, int] = words(found).get(PUBLISHED, {})
         others = words_of_others(found)
@@ -118,6 +118,7 @@ def by_cause(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def write_source(
+    paper: Paper,
     document: Mapping[str, Any],
     questions: Mapping[str, Any],
     figures: Path,
@@ -158,7 +159,7 @@ def write_source(
             for one in told["findings"]
             if told["source"] == "published" or one["headline"] is not None
         ],
-        "questions": matrix(questions),
+        "questions": matrix(paper, questions),
         "care": {
             paper: by_cause([one for one in care if one["paper"] == paper])
             for paper in sorted({one["paper"] for one in care})

@@ -20,11 +20,11 @@ from layerwise.engine.verdicts import tolerance_used
 from layerwise.engine.words import Names, in_words, names_here
 from layerwise.errors import LayerwiseError
 from layerwise.files import revealed, sha256_of
-from layerwise.papers.across.analyses import TABLES
 from layerwise.present.records import analysis_of, control, noise, place, readable, readings
 from layerwise.present.search import found as searched
 from layerwise.present.values import short_text
 
+Rules = Mapping[str, derivation.Table]  # by analysis
 NEAR, ALIKE = 5, 0.8  # ids that are offered for one that there is not, and how alike they are
 MOST, FEW = 40, 5  # cells that the text lists: of a claim, of another reading of it
 CODE = Path(__file__).parents[2]
@@ -116,14 +116,14 @@ def _files(record: Record, document: Mapping[str, Any], runs: Iterable[str]) -> 
 # --- its rule -------------------------------------------------------------------------------------
 
 
-def recompute(statistic: str, evidence: Evidence) -> Record:
+def recompute(statistic: str, evidence: Evidence, rules: Rules) -> Record:
     """The rule of a statistic, what it reads, and what it gives now.
 
     Returns `method`: [{name, says, at}], the functions that make the rule, as far as they are ours;
     `value` and `read`: {cell: value}. A number that no rule derives has no method; one whose rule
     needs what is not published has no value.
     """
-    found = rule_of(statistic, evidence)
+    found = rule_of(statistic, evidence, rules)
     if found is None:
         return {"method": [], "value": None, "read": {}}
     value = None
@@ -137,14 +137,14 @@ def recompute(statistic: str, evidence: Evidence) -> Record:
     }
 
 
-def rule_of(statistic: str, evidence: Evidence) -> Callable[[], Any] | None:
+def rule_of(statistic: str, evidence: Evidence, rules: Rules) -> Callable[[], Any] | None:
     """The bound rule of a statistic; None where no rule derives it.
 
     Raises:
         LayerwiseError: if no analysis has such a document.
     """
     analysis, name, key = statistic_parts(statistic)
-    documents = documents_of(TABLES[analysis], evidence) if analysis in TABLES else {}
+    documents = documents_of(rules[analysis], evidence) if analysis in rules else {}
     if name not in documents:
         raise LayerwiseError(
             f"no analysis gives {statistic!r:.80}; judge the ledger again, or correct the claim"
@@ -157,14 +157,16 @@ def method_of(rule: Any) -> list[dict[str, str]]:
     return [described(one) for one in dict.fromkeys(functions_of(rule))]
 
 
-def methods_of(statistics: Iterable[str], evidence: Evidence) -> dict[str, list[dict[str, str]]]:
+def methods_of(
+    statistics: Iterable[str], evidence: Evidence, rules: Rules
+) -> dict[str, list[dict[str, str]]]:
     """The method of every statistic that a rule derives from these numbers."""
     methods = {}
     for statistic in dict.fromkeys(statistics):
-        if statistic.partition(":")[0] not in TABLES:
+        if statistic.partition(":")[0] not in rules:
             continue
         analysis, name, key = statistic_parts(statistic)
-        if (document := documents_of(TABLES[analysis], evidence).get(name)) is None:
+        if (document := documents_of(rules[analysis], evidence).get(name)) is None:
             continue
         with contextlib.suppress(NotMeasured, Missing):  # nothing is published where it begins
             if method := method_of(rule_at(document, evidence, key)):

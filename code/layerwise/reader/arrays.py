@@ -17,9 +17,10 @@ from layerwise.measures.uniformity import NORM_OFFSET
 from layerwise.measures.values import sampled_layers
 from layerwise.measuring.reduction import measure as reduced
 from layerwise.models.store import BEFORE_NORM, Layer, digest_of_texts
-from layerwise.models.texts import StatementPairs, read_pairs
+from layerwise.models.texts import StatementPairs
 from layerwise.papers.across.analyses import of_reader
 from layerwise.papers.across.answers import answers
+from layerwise.papers.fetching.texts import read_pairs
 from layerwise.papers.shared.experiments import reader
 from layerwise.reader.page.of_one import page_of
 from layerwise.reader.papers import papers

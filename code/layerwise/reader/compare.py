@@ -8,8 +8,8 @@ from typing import Any, cast
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import sha256_of
 from layerwise.given import Folder
+from layerwise.models.registry import RANDOM
 from layerwise.papers.paper2.rules import scaling
-from layerwise.papers.shared.names.models import RANDOM
 from layerwise.reader.page.across import page_of
 from layerwise.reader.papers import papers
 from layerwise.reader.result import Document, Result

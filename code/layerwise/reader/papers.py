@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from layerwise.engine.evidence import Evidence
-from layerwise.engine.published import Published, read_published
+from layerwise.engine.published import Published
 from layerwise.engine.questions.answers import Printed
 from layerwise.papers.across.answers import in_print
 from layerwise.papers.across.rules import depth_curves
 from layerwise.papers.fetching.upstream import PUBLISHED
+from layerwise.papers.shared.published import read_published
 from layerwise.statistics.bootstrap import Draws
 
 

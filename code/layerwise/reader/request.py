@@ -14,14 +14,9 @@ from layerwise.given import PLAIN, Draw, Folder, Layers
 from layerwise.models.checkpoint_folder import check_folder
 from layerwise.models.needs import require_address_space
 from layerwise.models.registry import Dtype
-from layerwise.models.texts import (
-    MIN_PAIRS_PER_CATEGORY,
-    StatementPairs,
-    place_of,
-    read_pairs,
-    read_prompts,
-)
+from layerwise.models.texts import MIN_PAIRS_PER_CATEGORY, StatementPairs, place_of
 from layerwise.models.token_ids import Wrapping
+from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.reader.results_folder import check_results_folder, check_states_folder
 from layerwise.shapes import Device, Strict, Times, converted
 

@@ -10,9 +10,9 @@ from markupsafe import escape
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from layerwise.engine.curves import Curves
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import dated, together, write_json
-from layerwise.papers.across.rules.depth_curves import Curves
 from layerwise.present.figures.numbers import Numbers
 from layerwise.present.html import reveal_all
 from layerwise.present.tables import Table

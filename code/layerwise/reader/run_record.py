@@ -11,10 +11,10 @@ import layerwise
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.measures.values import sampled_layers
+from layerwise.models.registry import RANDOM
 from layerwise.models.store import digest_of_texts
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.across.analyses import OF_READER
-from layerwise.papers.shared.names.models import RANDOM
 from layerwise.statistics.bootstrap import Draws
 
 Document = Mapping[str, Any]

@@ -1,13 +1,12 @@
 """The answers to questions as documents, cells and counts."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from layerwise.engine.derivation import Document, Rule
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.questions.question import PUBLISHED, YES, Question
-from layerwise.papers.shared.questions.choices import text
 
 Row = dict[str, Any]
 
@@ -45,18 +44,22 @@ def words_of_others(question: Mapping[str, Any]) -> Counter[str]:
     return sum(others, Counter())
 
 
-def by_choice(question: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
+def by_choice(
+    question: Mapping[str, Any], in_words: Callable[[str], str]
+) -> dict[str, dict[str, list[str]]]:
     """By choice in words, the models of every answer; without a part it is one more answer."""
     found: dict[str, dict[str, list[str]]] = {}
     for model, choice, answer in cells(question):
         part = choice.partition("/")[2]
         name = f"{model} without {part.replace('_', ' ')}" if part else model
-        found.setdefault(text(base(choice)), {}).setdefault(answer["word"], []).append(name)
+        found.setdefault(in_words(base(choice)), {}).setdefault(answer["word"], []).append(name)
     return found
 
 
 def as_many_by_chance(
-    question: Mapping[str, Any], control: Sequence[Mapping[str, Any]]
+    question: Mapping[str, Any],
+    control: Sequence[Mapping[str, Any]],
+    in_words: Callable[[str], str],
 ) -> dict[str, dict[str, int]]:
     """By choice in words, how many draws of random weights there are, and how many of them answer
     yes in as many models as the weights do.
@@ -67,8 +70,8 @@ def as_many_by_chance(
         control: the question's document of every draw.
     """
     found = {}
-    drawn = [by_choice(draw) for draw in control]
-    for choice, answers in by_choice(question).items():
+    drawn = [by_choice(draw, in_words) for draw in control]
+    for choice, answers in by_choice(question, in_words).items():
         n = len(answers.get(YES, ()))
         counts = [len(draw.get(choice, {}).get(YES, ())) for draw in drawn]
         if n and counts:

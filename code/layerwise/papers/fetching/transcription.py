@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from layerwise.engine.published import HEADER, Value, leaves, pointer
+from layerwise.engine.published import DATASET, HEADER, PROMPTS, Value, leaves, pointer
 from layerwise.errors import LayerwiseError
-from layerwise.papers.shared.names.result_files import DATASET, PROMPTS, TABLES
+from layerwise.papers.shared.names.result_files import TABLES
 
 
 def transcribe(read_file: Callable[[str], bytes]) -> dict[str, str]:

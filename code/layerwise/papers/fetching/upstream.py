@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from layerwise.engine.published import read_table
+from layerwise.engine.published import DATASET, PROMPTS, read_table
 from layerwise.errors import LayerwiseError
 from layerwise.files import is_file, is_folder, is_there, sha256_of, together
 from layerwise.home import checkout, of_code
@@ -26,7 +26,6 @@ from layerwise.papers.fetching.mirrors import (
     read,
 )
 from layerwise.papers.fetching.notebooks import NotebookPrompts, prompts_document
-from layerwise.papers.shared.names.result_files import DATASET, PROMPTS
 from layerwise.progress import run_within
 
 COMMIT = "e3c7f94beb01a75e6774173ee3beeff3806d209c"
@@ -72,6 +71,11 @@ def read_registry(folder: Path = PUBLISHED) -> Registry:
             "restore the table"
         )
     return Registry(pins, tuple(_prompt_sets(folder / "prompt_sets.csv")))
+
+
+def pins_of(folder: Path) -> dict[str, str]:
+    """The SHA-256 of upstream's files, by path."""
+    return {path: pin.sha256 for path, pin in read_registry(folder).pins.items()}
 
 
 def _prompt_sets(table: Path) -> Iterator[NotebookPrompts]:

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from layerwise.engine.curves import Curves
 from layerwise.engine.records import read_judged
 from layerwise.engine.words import Names, display_names, named
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.models.registry import read_models
-from layerwise.papers.across.rules.depth_curves import Curves
 
 Document = Mapping[str, Any]
 RANDOM = "random weights: the numbers mean nothing"

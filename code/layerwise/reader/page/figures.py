@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from layerwise.engine.curves import Curves
 from layerwise.engine.words import display_names, named
 from layerwise.models.registry import read_models
 from layerwise.papers.across.rules import drawn
-from layerwise.papers.across.rules.depth_curves import Curves
 from layerwise.present.figures.numbers import OWN, Numbers
 from layerwise.reader.page import ROOT
 

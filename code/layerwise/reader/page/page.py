@@ -19,7 +19,7 @@ from layerwise.engine.words import in_words
 from layerwise.files import write_text
 from layerwise.folders import CONTROL, REPLICATES
 from layerwise.papers.across.questions import QUESTIONS
-from layerwise.papers.shared.questions.choices import text
+from layerwise.papers.across.together import PAPERS
 from layerwise.present import latex
 from layerwise.present.figures.printed import Printed
 from layerwise.present.html import fill, inlined, policy
@@ -214,7 +214,8 @@ def view(one: Answer, beside: Mapping[str, Any]) -> dict[str, Any]:
         "grade": grade[one.word],
         "same": same_elsewhere(same, len(words)),
         "others": [
-            (_how(text(choice), of), words[choice], number(of)) for choice, of in one.others.items()
+            (_how(PAPERS.choice_in_words(choice), of), words[choice], number(of))
+            for choice, of in one.others.items()
         ],
         "strip": strip(one),
         "noise": noise and (significant(noise.band or 0.0, 2), noise.same, noise.n),
@@ -325,7 +326,10 @@ def claims(answers: Sequence[Answer]) -> Table:
     rows: list[list[Value]] = []
     for one in answers:
         asked = [("as the papers did", one.estimate, one.word)]
-        asked += [(text(choice), of, one.words[choice]) for choice, of in one.others.items()]
+        asked += [
+            (PAPERS.choice_in_words(choice), of, one.words[choice])
+            for choice, of in one.others.items()
+        ]
         for how, of, said in asked:
             ends = [end if math.isfinite(end) else None for end in (of.low, of.high)]
             rows.append([one.question.says, how, of.value, *ends, of.n, said])

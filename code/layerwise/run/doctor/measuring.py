@@ -113,8 +113,8 @@ def models(root: Path) -> Finding:
 
 def _texts(folder: Path) -> dict[str, Sequence[str]]:
     """Upstream's statements and prompts, by kind; none where they are not fetched yet."""
-    from layerwise.models.texts import read_pairs
     from layerwise.papers.fetching import upstream
+    from layerwise.papers.fetching.texts import read_pairs
 
     try:
         upstream.verify_data(folder)

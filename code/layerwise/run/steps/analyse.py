@@ -4,11 +4,12 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.engine.measured import all_fragments, is_random, measured, read_measurements, sides
-from layerwise.engine.published import Published, read_published
+from layerwise.engine.published import Published
 from layerwise.files import together, write_json
+from layerwise.models.registry import RANDOM
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.across.of_source import of_numbers, statistics_files
-from layerwise.papers.shared.names.models import RANDOM
+from layerwise.papers.shared.published import read_published
 from layerwise.run.steps import Place, Source, program
 from layerwise.shapes import read_choices
 from layerwise.statistics.bootstrap import Draws

@@ -6,11 +6,12 @@ from pathlib import Path
 from layerwise.engine.judging import input_hashes, judge_ledger, read_sides
 from layerwise.engine.measured import read_measurements
 from layerwise.engine.origins import Origins
-from layerwise.engine.published import read_published
 from layerwise.engine.records import by_paper, hashes_judged_from, hashes_of
 from layerwise.engine.tally import in_short
 from layerwise.files import together, write_json
 from layerwise.models.registry import read_models
+from layerwise.papers.fetching.upstream import pins_of
+from layerwise.papers.shared.published import read_published
 from layerwise.run.steps import Place, Source, program
 
 
@@ -38,7 +39,7 @@ def run(
     records = judged["claims"]
     counts = by_paper(records)
     if origins is None:
-        behind = {"inputs": input_hashes(records, published)}
+        behind = {"inputs": input_hashes(records, published, pins_of(published))}
     else:
         behind = origins.document(records, numbers)
     document = {

@@ -6,13 +6,15 @@ from typing import Any
 
 from layerwise.engine.derivation import evidence_of
 from layerwise.engine.measured import CONTROL
-from layerwise.engine.published import Published, read_published
+from layerwise.engine.published import Published
 from layerwise.engine.records import read_judged
 from layerwise.engine.words import display_names
 from layerwise.files import numbered, read_json, sha256_of, write_text
 from layerwise.models.registry import read_models
 from layerwise.papers.across.analyses import TABLES
-from layerwise.papers.fetching.upstream import read_registry
+from layerwise.papers.across.together import PAPERS
+from layerwise.papers.fetching.upstream import pins_of
+from layerwise.papers.shared.published import read_published
 from layerwise.present.page import page
 from layerwise.present.pictures import read_figures
 from layerwise.present.trace import methods_of
@@ -41,11 +43,11 @@ def run(
     drawn = read_figures(figures)
     behind = [claims, *sorted(published.glob("*.csv")), *sorted(figures.glob("*.svg"))]
     hashes = {path.as_posix(): sha256_of(path) for path in behind}
-    numbers, registry = read_published(published), read_registry(published)
+    numbers, pins = read_published(published), pins_of(published)
     methods = {} if source != "published" else methods_behind(document["claims"], numbers, params)
     names = display_names(read_models(models))
     text = page(
-        document, questions, drawn, numbers, registry, hashes, templates, control,
+        PAPERS, document, questions, drawn, numbers, pins, hashes, templates, control,
         methods=methods, names=names,
     )  # fmt: skip
     write_text(out / "index.html", text)
@@ -59,7 +61,7 @@ def methods_behind(
     """The functions behind every claim's statistic, as `layerwise trace` shows them."""
     evidence = evidence_of(published, Draws(**read_choices(params, "analyse")), TABLES)
     statistics = (claim["provenance"]["statistic"] for claim in claims)
-    return methods_of(filter(None, statistics), evidence)
+    return methods_of(filter(None, statistics), evidence, TABLES)
 
 
 if __name__ == "__main__":

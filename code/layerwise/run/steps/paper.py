@@ -6,6 +6,7 @@ from layerwise.engine.records import read_judged
 from layerwise.engine.words import display_names
 from layerwise.files import read_json
 from layerwise.models.registry import read_models
+from layerwise.papers.across.together import PAPERS
 from layerwise.present.paper import write_source
 from layerwise.present.pictures import read_figures
 from layerwise.run.steps import Place, Source, program
@@ -25,6 +26,7 @@ def run(
 ) -> str:
     """Write OUT/report.tex and OUT/supplement.tex, with their figures beside them."""
     n = write_source(
+        PAPERS,
         read_judged(claims, source, statistics),
         read_json(statistics / "questions.json")["documents"],
         figures,

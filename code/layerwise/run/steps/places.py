@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from layerwise.engine.measured import places
-from layerwise.engine.published import read_published
 from layerwise.files import write_json
+from layerwise.papers.shared.published import read_published
 from layerwise.run.steps import Place, program
 
 

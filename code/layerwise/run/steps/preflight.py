@@ -6,8 +6,8 @@ from layerwise.engine.measured import NAME, write_fragments
 from layerwise.errors import LayerwiseError
 from layerwise.files import write_json
 from layerwise.models.provenance import describe_environment
-from layerwise.models.texts import read_pairs, read_prompts
 from layerwise.papers.fetching import upstream
+from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.shared.experiments.fill import of_texts
 from layerwise.present.terminal import as_text as plain
 from layerwise.progress import say

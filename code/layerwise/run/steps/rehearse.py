@@ -8,7 +8,7 @@ import typer
 from layerwise.errors import LayerwiseError
 from layerwise.files import locked, read_json
 from layerwise.home import judged_claims
-from layerwise.models.texts import read_pairs, read_prompts
+from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.present.pdfs import typeset
 from layerwise.present.run_summary import absences
 from layerwise.progress import track

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.engine.derivation import evidence_of
-from layerwise.engine.published import read_published
 from layerwise.engine.records import judged
 from layerwise.home import here
 from layerwise.papers.across.analyses import TABLES
+from layerwise.papers.shared.published import read_published
 from layerwise.present.trace import as_text, recompute, record_of, with_origins
 from layerwise.shapes import read_choices
 from layerwise.statistics.bootstrap import Draws
@@ -32,5 +32,5 @@ def trace(
     if source == "published" and statistic is not None:
         draws = Draws(**read_choices(here() / "params.yaml", "analyse"))
         evidence = evidence_of(read_published(here() / "published"), draws, TABLES)
-        record["now"] = recompute(statistic, evidence)
+        record["now"] = recompute(statistic, evidence, TABLES)
     return record

@@ -6,9 +6,11 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from layerwise.papers.across.rules.depth_curves import CATEGORIES, GAIN, PAIRWISE, Curve, own
+from layerwise.engine.curves import Curve
+from layerwise.papers.across.rules.depth_curves import GAIN, PAIRWISE, own
 from layerwise.papers.across.rules.drawn import OVER_MODELS
 from layerwise.papers.paper3.figures.gains import bound_by_depth
+from layerwise.papers.shared.names.curves import CATEGORIES
 from layerwise.papers.shared.names.matrices import MATRICES
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Numbers

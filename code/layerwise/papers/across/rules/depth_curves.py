@@ -7,18 +7,18 @@ the papers' models, `own` those of the result documents of a reader's.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from layerwise.engine.curves import Curve, Curves
 from layerwise.engine.evidence import Evidence, by_layer
 from layerwise.engine.questions.answers import Results
 from layerwise.papers.paper2.rules.pair_curves import CURVES
 from layerwise.papers.paper2.rules.scaling import by_name
 from layerwise.papers.paper3.rules.gain_files import models
 from layerwise.papers.shared.names import result_files as files
+from layerwise.papers.shared.names.curves import BINS, CATEGORIES
 from layerwise.papers.shared.names.matrices import MATRICES
 from layerwise.papers.shared.names.models import NAMES, SLUG
 
-Curve = list[tuple[float, float]]
-Curves = Mapping[str, Mapping[str, Curve]]
-CATEGORIES, BINS, PAIRWISE, GAIN = "categories", "random bins", "centroid_asymmetry", "gain"
+PAIRWISE, GAIN = "centroid_asymmetry", "gain"
 PROFILE = ("intrinsic_dim_ratio", "effective_rank", "avg_cos_sim")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from layerwise.engine.derivation import Document, Rules, count, derive, for_each_group
 from layerwise.engine.evidence import Entry, Evidence, Missing, by_layer
 from layerwise.engine.measured import tables_of_reader
+from layerwise.engine.published import DATASET
 from layerwise.papers.paper2.rules import category_bootstrap, pairs, scaling, validation
 from layerwise.papers.paper3.rules import anisotropy
 from layerwise.papers.paper3.rules.depth_gain import above_bound, interval
@@ -18,7 +19,6 @@ from layerwise.papers.shared.names.models import SLUG
 from layerwise.papers.shared.names.result_files import (
     ANISOTROPY,
     BOOTSTRAP,
-    DATASET,
     PAIRS,
     SCALING,
     SPECTRAL,

@@ -15,7 +15,13 @@ from layerwise.engine.evidence import Entry, Evidence, measured_among
 from layerwise.errors import LayerwiseError
 from layerwise.papers.shared.names.categories import FACTS, NUMERIC
 from layerwise.papers.shared.names.result_files import FIGURE_1, NUMBERS, PAPER1, WORDS
-from layerwise.papers.shared.rules.categories import asymmetry, categories, n_pairs, total_pairs
+from layerwise.papers.shared.rules.categories import (
+    asymmetry,
+    categories,
+    n_pairs,
+    shared_value,
+    total_pairs,
+)
 from layerwise.statistics.bootstrap import mean_interval
 from layerwise.statistics.curves import Ends, includes_zero
 from layerwise.statistics.samples import cohens_d, sample_d
@@ -217,16 +223,6 @@ def others(ua: Mapping[str, float]) -> str:
     """How many of the models besides Gemma lie in the calibration zone."""
     n = len(inside_zone(ua))
     return f"{'' if n == len(ua) else f'{n} of {len(ua)} '}other models converge to zero"
-
-
-def shared_value(values: Iterable[Any]) -> Any:
-    """The one value that all files share."""
-    found = set(values)
-    if len(found) != 1:
-        raise LayerwiseError(
-            f"the result files must agree on a setting, found {sorted(found)}; restore the table"
-        )
-    return found.pop()
 
 
 def level(e: Evidence) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from layerwise.engine.derivation import Document, Rule, Rules, all_of
-from layerwise.engine.evidence import Entry, Evidence
+from layerwise.engine.evidence import Entry
 from layerwise.papers.shared.names.categories import FACTS, NUMERIC
 from layerwise.papers.shared.names.result_files import (
     CLASSES,
@@ -17,7 +17,7 @@ from layerwise.papers.shared.names.result_files import (
     OUTPUT_CORRELATION,
     PAPER1,
 )
-from layerwise.papers.shared.rules.categories import asymmetry
+from layerwise.papers.shared.rules.categories import asymmetry, preference
 from layerwise.statistics import curves
 from layerwise.statistics.correlation import pearson_p, pearson_r
 
@@ -31,12 +31,6 @@ SCALE = 10  # of UA against the preference, in the gap
 def ua(f: Entry, model: str, category: str) -> float:
     """UA in the supplement's run."""
     return f.of(CONTRIBUTIONS).row(model=model, category=category).ua
-
-
-def preference(f: Entry | Evidence, model: str, category: str) -> float:
-    """Mean preference, nats: NLL of B minus NLL of A."""
-    row = f.of(CLASSES).row(model=model, category=category)
-    return row.nll_b - row.nll_a
 
 
 def categories(f: Entry, *without: str) -> list[str]:

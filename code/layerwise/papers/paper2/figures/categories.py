@@ -6,8 +6,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from layerwise.papers.across.rules.depth_curves import BINS, CATEGORIES
 from layerwise.papers.shared.names.categories import category_name
+from layerwise.papers.shared.names.curves import BINS, CATEGORIES
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Numbers
 

@@ -21,7 +21,6 @@ from layerwise.engine.derivation import (
 )
 from layerwise.engine.evidence import Entry, Evidence, measured_among
 from layerwise.engine.published import pointer
-from layerwise.papers.paper1.rules.calibration import shared_value
 from layerwise.papers.paper2.rules.pair_curves import (
     APERTUS_CURVE,
     CURVES,
@@ -42,7 +41,12 @@ from layerwise.papers.shared.names.result_files import (
     PAIRS,
     PHASE_SUMMARY,
 )
-from layerwise.papers.shared.rules.categories import includes_zero, n_categories, total_pairs
+from layerwise.papers.shared.rules.categories import (
+    includes_zero,
+    n_categories,
+    shared_value,
+    total_pairs,
+)
 from layerwise.statistics import curves, phases
 from layerwise.statistics.correlation import pearson_p
 

@@ -9,7 +9,6 @@ import numpy as np
 from layerwise.engine.derivation import Document, Rule, Rules, for_each_group
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import pointer
-from layerwise.papers.paper1.rules.output_correlation import preference
 from layerwise.papers.shared.names.categories import FACTS
 from layerwise.papers.shared.names.models import SLUG
 from layerwise.papers.shared.names.result_files import (
@@ -23,6 +22,7 @@ from layerwise.papers.shared.rules.categories import (
     asymmetry,
     categories,
     n_pairs,
+    preference,
     preferences,
     r_over_categories,
     total_pairs,

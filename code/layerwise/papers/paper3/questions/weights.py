@@ -9,7 +9,7 @@ import numpy as np
 
 from layerwise.engine.derivation import Rule
 from layerwise.engine.evidence import Entry, Evidence, floats
-from layerwise.engine.published import NotMeasured
+from layerwise.engine.published import BEYOND, NotMeasured
 from layerwise.engine.questions.question import OF_MEAN, OF_R, PUBLISHED, Question, Range
 from layerwise.papers.paper3.questions.gains import over_models
 from layerwise.papers.paper3.rules import critical_layer, sheaf_trace
@@ -19,7 +19,6 @@ from layerwise.papers.paper3.rules.spectral_norms import ratio
 from layerwise.papers.shared.names.matrices import CORRECT, LEGACY
 from layerwise.papers.shared.names.models import READER, SLUG
 from layerwise.papers.shared.names.result_files import (
-    BEYOND,
     CROSS,
     HUNT,
     PROFILES,

@@ -9,7 +9,7 @@ import numpy as np
 
 from layerwise.engine.derivation import Document, Rules, count
 from layerwise.engine.evidence import Entry, by_layer
-from layerwise.engine.published import NotMeasured
+from layerwise.engine.published import PROMPTS, NotMeasured
 from layerwise.errors import LayerwiseError
 from layerwise.papers.shared.names.models import SLUG
 from layerwise.papers.shared.names.result_files import (
@@ -17,7 +17,6 @@ from layerwise.papers.shared.names.result_files import (
     BOOTSTRAP,
     GEMMA_ANISOTROPY,
     PAIRS,
-    PROMPTS,
     TYPED_LAYER,
 )
 from layerwise.papers.shared.rules.categories import includes_zero

@@ -11,7 +11,7 @@ import scipy  # and of it `stats`, half a second, where it is used
 
 from layerwise.engine.derivation import Document, Rules, combined, count, for_each_group
 from layerwise.engine.evidence import Entry, measured_among
-from layerwise.engine.published import NotMeasured
+from layerwise.engine.published import BEYOND, PROMPTS, NotMeasured
 from layerwise.errors import LayerwiseError
 from layerwise.papers.paper3.rules.gain_files import (
     Rows,
@@ -26,7 +26,7 @@ from layerwise.papers.paper3.rules.gain_files import (
     rows_of,
     share,
 )
-from layerwise.papers.shared.names.result_files import BEYOND, GPT2, GPTJ, HUNT, PROMPTS, SWEEP
+from layerwise.papers.shared.names.result_files import GPT2, GPTJ, HUNT, SWEEP
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.estimates import Estimate, of_mean, of_moments, of_share
 from layerwise.statistics.samples import require_sample

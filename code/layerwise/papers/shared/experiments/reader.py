@@ -6,16 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.engine.published import Published
+from layerwise.engine.published import DATASET, PROMPTS, Published
 from layerwise.measures.values import Values
 from layerwise.papers.shared.experiments import choices, documents
 from layerwise.papers.shared.names.models import OWN, READER, SLUG
 from layerwise.papers.shared.names.result_files import (
     BINS,
     CHOICES_FILE,
-    DATASET,
     PAIRS,
-    PROMPTS,
     SCALING,
     TYPED_INTERVALS,
     TYPED_LAYER,

@@ -1,8 +1,9 @@
 """Categories of the statement pairs, and what is compared over them."""
 
+from layerwise.engine.words import DISPLAYS
+
 NUMERIC = "ground_truth_numeric"
 FACTS = "scientific_facts"
-DISPLAYS = {NUMERIC: "numeric facts", "ground_truth_nonnumeric": "non-numeric facts"}
 # What a message calls the two series of a correlation over the categories.
 SERIES = ("the asymmetry of the categories", "the preference of the categories")
 

@@ -10,7 +10,6 @@ NAMES = {
     "apertus-8b": "Apertus-8B",
     "gemma-2b": "Gemma-2B",
 }
-RANDOM = "random_weights"  # marks a stand-in's config, and every number measured on one
 # Where `beyond/choices` has a model that a file of Paper 1 or 2 calls otherwise.
 EXTRACTIONS = {
     "llama": "llama-3p1-8b",

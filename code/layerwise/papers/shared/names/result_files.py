@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-DATASET, PROMPTS = "dataset.json", "prompts.json"
+from layerwise.engine.published import BEYOND, DATASET, PROMPTS
 
 # Paper 1
 PAPER1 = {
@@ -81,8 +81,7 @@ NUMBERS = "numbers of dataset.json"  # in statements that the paper quotes
 FIGURE_1 = "figure 1 of Paper 1"  # rows of pixels in the picture that its archive holds
 WORDS = "words of dataset.json"  # white-space words per statement of the neutral categories
 
-# Ours, for what was measured and never published: `beyond/<experiment>`, by model.
-BEYOND = "beyond/"
+# Ours, among what was measured and never published.
 CHOICES_FILE = f"{BEYOND}choices"  # the central claims' statistics under each choice
 
 # The tables of `published/`, and whose numbers stand there, in that order.

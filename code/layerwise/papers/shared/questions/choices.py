@@ -3,11 +3,10 @@
 from typing import Any
 
 from layerwise.engine.evidence import Entry, Evidence
-from layerwise.engine.published import NotMeasured, pointer
+from layerwise.engine.published import BEYOND, NotMeasured, pointer
 from layerwise.engine.questions.question import PUBLISHED
-from layerwise.errors import LayerwiseError
 from layerwise.papers.shared.names.models import EXTRACTIONS, READER
-from layerwise.papers.shared.names.result_files import BEYOND, CHOICES_FILE
+from layerwise.papers.shared.names.result_files import CHOICES_FILE
 
 READINGS = {
     "penultimate": "second-last block, last token (the papers' gain without the final norm)",
@@ -72,21 +71,6 @@ TEXTS = {
     "whole_sequence": "norms of the whole sequence instead of the last token's",
     **READINGS,
 }
-
-
-def text(choice: str) -> str:
-    """A choice in words: `category_out/lifestyle` is "without one category: lifestyle".
-
-    Raises:
-        LayerwiseError: for one that there is not.
-    """
-    of, _, part = choice.partition("/")
-    if of not in TEXTS:
-        raise LayerwiseError(
-            f"claims.json or questions.json: a choice of method must be one of {len(TEXTS)} that "
-            f"`papers/shared/questions/choices.py` lists, found {of!r:.80}; analyse and judge again"
-        )
-    return f"{TEXTS[of]}: {part.replace('_', ' ')}" if part else TEXTS[of]
 
 
 def measured_choices(evidence: Evidence, model: str) -> Entry:

@@ -1,6 +1,6 @@
 """Statistics of the statement categories that several analyses share."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -8,8 +8,10 @@ from jaxtyping import Float
 
 from layerwise.engine.derivation import Rule
 from layerwise.engine.evidence import Entry, Evidence
+from layerwise.engine.published import DATASET
+from layerwise.errors import LayerwiseError
 from layerwise.papers.shared.names.categories import SERIES
-from layerwise.papers.shared.names.result_files import DATASET
+from layerwise.papers.shared.names.result_files import CLASSES
 from layerwise.statistics import curves
 from layerwise.statistics.correlation import Correlation, pearson_p, pearson_r, without_one
 
@@ -89,3 +91,19 @@ def decisive_category(validation: Mapping[str, Any]) -> str | None:
     r, left = validation["_global_stats"]["ua_output_correlation"], without_a_category(validation)
     makes = [name for name, one in left.items() if one.r * r < 0.5 * r**2]
     return min(makes, key=lambda name: left[name].r * r, default=None)
+
+
+def shared_value(values: Iterable[Any]) -> Any:
+    """The one value that all files share."""
+    found = set(values)
+    if len(found) != 1:
+        raise LayerwiseError(
+            f"the result files must agree on a setting, found {sorted(found)}; restore the table"
+        )
+    return found.pop()
+
+
+def preference(f: Entry | Evidence, model: str, category: str) -> float:
+    """Mean preference, nats: NLL of B minus NLL of A."""
+    row = f.of(CLASSES).row(model=model, category=category)
+    return row.nll_b - row.nll_a

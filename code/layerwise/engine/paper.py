@@ -1,0 +1,41 @@
+"""A paper as one value: all that the engine and what people read know of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from layerwise.engine.derivation import Table
+from layerwise.engine.questions.question import Question
+from layerwise.errors import LayerwiseError
+
+
+@dataclass(frozen=True)
+class Paper:
+    """The rules and questions of a paper, or of several together.
+
+    Attributes:
+        name: as texts call it.
+        rules: the tables of rules, by analysis.
+        questions: the central claims as questions, by name.
+        choices: the ways to ask them, in words.
+    """
+
+    name: str
+    rules: Mapping[str, Table]
+    questions: Mapping[str, Question]
+    choices: Mapping[str, str]
+
+    def choice_in_words(self, choice: str) -> str:
+        """A choice in words: `category_out/lifestyle` is "without one category: lifestyle".
+
+        Raises:
+            LayerwiseError: for a choice that the paper does not list.
+        """
+        name, _, part = choice.partition("/")
+        if name not in self.choices:
+            raise LayerwiseError(
+                f"claims.json or questions.json: a choice of method must be one of the "
+                f"{len(self.choices)} that {self.name} lists, found {name!r:.80}; analyse and "
+                "judge again"
+            )
+        words = self.choices[name]
+        return f"{words}: {part.replace('_', ' ')}" if part else words
