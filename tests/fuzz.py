@@ -338,8 +338,14 @@ def repository(folder: Path) -> None:
     write_text(folder / "figures/a.svg", SVG)
     published = read_published(Path("published"))
     layers = json.dumps({**published.document(LAYERS), "n_layers": 32})
+    from run_records import with_made_up_record
+
     for name in ("one", "two"):
-        write_text(folder / name / "layers.json", layers.replace("6.9B", name))
+        document = json.loads(layers.replace("6.9B", name))
+        write_json(
+            folder / name / "layers.json",
+            with_made_up_record({"layers": document}, name, 32)["layers"],
+        )
     run = {"fragments": {SWEEP: {"": published.document(SWEEP)}}, "random_weights": True}
     own = {"runs": {"sweep": run}, "absent": {"b": "no room"}}
     write_json(folder / "measured/a/measured.json", own | {"noise": [own], "control": [own]})

@@ -15,8 +15,10 @@ import pytest
 
 from layerwise import errors
 from layerwise.errors import EXTRAS, LayerwiseError, require_extra
+from layerwise.files import write_json
 from layerwise.home import MARKS, REPOSITORY, checkout, here, of_code, repository
 from layerwise.papers.fetching.upstream import papers_folder
+from layerwise.reader.run_record import RECORD, with_record
 from layerwise.run.cli import app, main
 from layerwise.run.rehearsal.scratch import DVC_CONFIG
 from layerwise.run.steps import sentences
@@ -173,6 +175,7 @@ def test_what_does_not_follow_from_what_is_there_is_no_record(hook, recorded, na
     assert hook.is_recorded(recorded)
     (recorded / name).unlink(missing_ok=True)
     if text is not None:
+        (recorded / name).parent.mkdir(parents=True, exist_ok=True)
         (recorded / name).write_text(text)
     assert not hook.is_recorded(recorded)
 
@@ -267,9 +270,12 @@ def base(root, results, analyzed, tmp_path_factory):
     packages = ["layerwise", *re.findall(r"^([\w.-]+)==", lock, re.MULTILINE)]
     away = tmp_path_factory.mktemp("away")
     for name in ("one", "two"):
-        for file in analyzed.folder.glob("*.json"):
-            (away / name).mkdir(exist_ok=True)
-            (away / name / file.name).write_text(file.read_text().replace("gpt_neox", name))
+        text = {file.name: file.read_text() for file in analyzed.folder.glob("*.json")}
+        files = {file: json.loads(read.replace("gpt_neox", name)) for file, read in text.items()}
+        record = files["layers.json"][RECORD]
+        of_run = {file.removesuffix(".json"): document for file, document in files.items()}
+        for document_name, document in with_record(of_run, record).items():
+            write_json(away / name / f"{document_name}.json", document)
 
     def said(verb):
         command = [sys.executable, "-c", BASE, verb.format(results=results), *packages]

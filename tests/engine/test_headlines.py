@@ -553,7 +553,7 @@ def test_every_claim_that_falls_is_of_one_finding(root, records):
 # fits of a part of a profile with some of their cells only.
 STEPS = (
     r"pct|percent|rate|accuracy|spearman|Spearman|mann_whitney|rho|density|L_star|calibration:/|"
-    r"first_mean_depth|mean_layer_error|rounded|bound/total|std_gain|peak_analysis|layer_formulas:"
+    r"first_mean_depth|mean_layer_error|rounded|bound/total|std_gain|peak_analysis"
 )
 PARTS = STEPS + (
     r"|/m(in|ax)|range|/ci_|95ci|lowest|highest|weakest|strongest|phase\d_|best_per_layer|"

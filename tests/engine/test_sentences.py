@@ -113,7 +113,6 @@ def test_a_sentence_falls_with_the_numbers_that_it_is_about(root, numbers):
         family = analysed("depth_gain", Published(cells)).documents["family"]
         assert (family["consistency"] == said["p3.motivation.consistent"]) == stands
         assert (family["smallest_and_largest"] == said["p3.eli5.alike"]) == stands
-        assert (family["turned_prompts"] == said["p3.draft.robust"]) == stands
 
 
 def test_a_share_of_variance_is_that_of_the_squares(numbers):

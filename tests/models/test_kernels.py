@@ -52,22 +52,14 @@ for name in ("acosh", "asinh", "atan", "atanh", "erf", "erfc"):
 builtins.sum = added
 {ANALYSE}
 """
-# Of the many figures that one function draws, one for each question, two are enough.
 ALL = f"""{ANALYSE}
-from functools import partial
-from layerwise.present.figures import drawing, questions
-from layerwise.run.steps import draw, judge, page
-many = [curve.__name__ for curve in questions.CURVES[1:-1]]
-names = [name for name in drawing.FIGURES if name not in many]
-drawing.print_all = partial(drawing.print_all, names=names)
+from layerwise.run.steps import judge
 judge.run("published", out / "statistics", out / "claims.json")
-draw.run("published", out / "statistics", out / "claims.json", out / "figures")
-page.run("published", out / "claims.json", out / "statistics", out / "figures", out / "page")
 """
 
 
 def made(root: Path, out: Path, stages: str, **settings: str) -> dict[str, bytes]:
-    """What stages write in a process of their own; always at one place, which the page names."""
+    """What stages write in a process of their own, always at one place."""
     quiet = {"PYTHONWARNINGS": "ignore:.*NPY_DISABLE_CPU_FEATURES:ImportWarning"}
     shutil.rmtree(out, ignore_errors=True)
     subprocess.run(
@@ -94,7 +86,7 @@ def here(root: Path, place: Path) -> dict[str, bytes]:
 def test_what_is_published_does_not_depend_on_the_kernels(
     kernels: str, here: dict[str, bytes], root: Path, place: Path
 ) -> None:
-    """Statistics under all of them; verdicts, figures and page under the oldest too."""
+    """Statistics under all of them; verdicts under the oldest too."""
     stages = ALL if kernels == "nehalem" else ANALYSE
     there = made(root, place, stages, **SETTINGS[kernels])
     assert len(there) > 20

@@ -54,7 +54,6 @@ FACTS = [
         "bootstrap_ci(asymmetry)",
         stands=False,
     ),
-    Fact("p3.draft.paper1_turns", "uniformity_asymmetry_clean.py", "outputs.hidden_states[-1]"),
     # Paper 2
     *(
         Fact("p2.method.pooling", f"{EXTENDED}{name}.ipynb", "layer_hidden[0, 1:, :].mean(dim=0)")
@@ -87,59 +86,6 @@ FACTS = [
         f"{NOTEBOOKS}Clean_Residual_Gain_NO_FINAL_LN.ipynb",
         "layer_gains[-2]",
     ),
-    Fact(
-        "p3.draft.tokens",
-        f"{NOTEBOOKS}Pythia_Family_Residual_Gain_Sweep.ipynb",
-        "torch.norm(h[:, -1, :].float(), dim=-1)",
-    ),
-    Fact(
-        "p3.draft.tokens",
-        f"{NOTEBOOKS}High_Rho_Model_Hunt_NO_FINAL_LN.ipynb",
-        "hidden_states[i][:, -1, :].float()",
-    ),
-    *(
-        Fact("p3.draft.tokens", f"{NOTEBOOKS}{name}.ipynb", "torch.norm(hidden_state[0, -1])")
-        for name in ("Grand_Unified_Thermodynamic_Benchmark", "Twin_Test_Base_vs_Instruct")
-    ),
-    *(
-        Fact("p3.page.*.one_measure", f"{NOTEBOOKS}{name}.ipynb", expression, stands)
-        for name, is_of_tokens in (
-            ("LLaMA2_vs_LLaMA3_Long_Context_Test", True),
-            ("4Model_Cross_Architecture_Validation", False),
-        )
-        for expression, stands in (
-            ("hs.float().norm(dim=-1).mean()", is_of_tokens),
-            ("hidden.float().norm()", not is_of_tokens),
-        )
-    ),
-    *(
-        Fact("p3.page.*.front", f"{NOTEBOOKS}{name}.ipynb", expression, stands)
-        for name, expression, stands in (
-            (
-                "Mistral_Paradox_Investigation",
-                "layer.register_forward_hook(self._make_hook(i))",
-                True,
-            ),
-            ("Mistral_Paradox_Investigation", "self._make_embedding_hook()", False),
-            ("4Model_Cross_Architecture_Validation", "self._make_embedding_hook()", True),
-        )
-    ),
-    Fact(
-        "p3.page.llama.first_test",
-        f"{NOTEBOOKS}4Model_Cross_Architecture_Validation.ipynb",
-        "'The capital of France is'",
-    ),
-    Fact(
-        "p3.page.*.gemma_gain",
-        f"{NOTEBOOKS}Hypothesis_Tests_LLaMA_Anomaly.ipynb",
-        "{'hf_name': 'google/gemma-2-9b', 'vocab_size': 256000, 'context_length': 8192,"
-        " 'training_tokens': '8T', 'last_gain': 2.85, 'behavior': 'EXPANDS'}",
-    ),
-    Fact(
-        "p3.draft.heads.contribution",
-        f"{NOTEBOOKS}Beautiful_Ones_Per_Head_Analysis.ipynb",
-        "norm_after / (norm_before + 1e-10)",
-    ),
     # matrices and spectra
     Fact(
         "p3.methods.per_head",
@@ -157,12 +103,6 @@ FACTS = [
         f"{NOTEBOOKS}Restriction_Map_Spectral_Analysis_v2.ipynb",
         "qkv[2 * hidden_size:, :]",
     ),
-    Fact(
-        "p3.draft.aniso.measure",
-        f"{NOTEBOOKS}Anisotropy_Profile_Pythia.ipynb",
-        "eigenvalues[0] / total_var",
-    ),
-    Fact("p3.draft.aniso.rank", f"{NOTEBOOKS}Anisotropy_Profile_Pythia.ipynb", "np.exp(entropy)"),
     # which notebook writes what: a part of the name of its result file
     *(
         Fact(f"p3.map.{item}", f"{NOTEBOOKS}{name}.ipynb", repr(text), stands)
@@ -191,19 +131,6 @@ FACTS = [
         stands=False,
     ),
     Fact(
-        "p3.report.entropy",
-        f"{NOTEBOOKS}Grand_Unified_Thermodynamic_Benchmark.ipynb",
-        "entropy(probs)",
-    ),
-    *(
-        Fact(
-            "p3.submission.*.families",
-            f"{NOTEBOOKS}h4_validation_v2.py",
-            f"{{'lab': '{lab}', 'behavior': 'EXPAND', 'gain': {gain}, 'layers': 12}}",
-        )
-        for lab, gain in (("Meta", 1.263), ("OpenAI", 1.05))
-    ),
-    Fact(
         "p3.map.figA4",
         f"{NOTEBOOKS}Input_Dependency_Thermodynamics.ipynb",
         "'meta-llama/Llama-3.1-8B'",
@@ -217,7 +144,6 @@ OF_OTHER_KINDS = {
     "p2.notebook.nb003.models": "the names of its result files",
     "p3.lstar.definition": "a text cell, below",
     "p3.readme.hashseed": "what no notebook holds, below",
-    "p3.submission.*.hashseed": "what no notebook holds, below",
 }
 CITES_CODE = re.compile(r"notebook|\.py\b|\bcode\b|script")
 

@@ -24,6 +24,7 @@ from layerwise.present.pictures import read_figures
 from layerwise.reader.compare import compare
 from layerwise.reader.results_folder import check_results_folder
 from layerwise.run.steps import page, paper, sentences
+from run_records import with_made_up_record
 from tiny_checkpoints import EXAMPLE, twin_folder
 
 
@@ -78,7 +79,8 @@ def curves(tmp_path_factory, published):
     base = tmp_path_factory.mktemp("curves")
     for name in ("one", "two"):
         document = {**published.document(LAYERS), "n_layers": 32, "model_display": name}
-        write_json(base / name / "layers.json", document)
+        whole = with_made_up_record({"layers": document}, name, 32)["layers"]
+        write_json(base / name / "layers.json", whole)
     return [base / "one", base / "two"]
 
 

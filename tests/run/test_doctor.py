@@ -5,6 +5,8 @@ import os
 import re
 import subprocess
 import sys
+import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -294,7 +296,12 @@ def test_a_model_without_an_answer_is_asked_again_and_stops_no_other(root, offli
     answer = hub.look_up
     asked: list[str] = []
     waited: list[float] = []
-    monkeypatch.setattr("layerwise.run.doctor.measuring.time.sleep", waited.append)
+    here, sleep = threading.get_ident(), time.sleep
+
+    def wait(seconds: float) -> None:  # other threads of the session sleep as well
+        (waited.append if threading.get_ident() == here else sleep)(seconds)
+
+    monkeypatch.setattr("layerwise.run.doctor.measuring.time.sleep", wait)
 
     def failing(times: int, error: type[Exception], *slugs: str) -> Any:
         def look_up(model: Any, texts: Any) -> dict[str, int]:

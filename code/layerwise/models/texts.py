@@ -264,7 +264,7 @@ def _has_rows(given: object) -> bool:
     """
     if not isinstance(given, Path):
         return hasattr(given, "columns")
-    if (ending := given.suffix.lower()) not in ENDINGS and given.exists():
+    if (ending := given.suffix.lower()) not in ENDINGS and given.is_file():
         raise LayerwiseError(
             f"{given}: texts are read from files whose names end in {', '.join(ENDINGS)}, found "
             f"{ending or 'no ending'!r}; save them as one of these"

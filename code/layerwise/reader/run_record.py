@@ -3,6 +3,8 @@
 Two runs can be compared where their records agree in the texts; what else differs is said.
 """
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -73,32 +75,50 @@ def run_record(
 
 
 def with_record(documents: Mapping[str, Document], record: Record) -> dict[str, Document]:
-    """The documents of a run, its record in each."""
-    return {name: {**document, RECORD: record} for name, document in documents.items()}
+    """The documents of a run, its record in each, which also has the digest of each of them."""
+    results = {name: digest_of_document(document) for name, document in documents.items()}
+    whole = {**record, "results": results}
+    return {name: {**document, RECORD: whole} for name, document in documents.items()}
+
+
+def digest_of_document(document: Document) -> str:
+    """SHA-256 of what a document says, without its record and its date."""
+    content = {key: part for key, part in document.items() if key not in (RECORD, "timestamp")}
+    if isinstance(metadata := content.get("_metadata"), Mapping):
+        content["_metadata"] = {key: metadata[key] for key in metadata if key != "timestamp"}
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 def read_run(folder: Path) -> dict[str, Document]:
     """Read the documents of a run from its folder; that on layers must be there.
 
     Raises:
-        LayerwiseError: for a document without a record, or of another run than the others.
+        LayerwiseError: for a document without a record, of another run than the others, or not as
+            its run wrote it.
     """
     paths = {name: folder / f"{name}.json" for name in OF_READER}
     documents = {
         name: read_json(path) for name, path in paths.items() if name == "layers" or path.is_file()
     }
-    record = documents["layers"].get(RECORD, {})
     for name in sorted(documents, key="layers".__ne__):  # the others are held against its record
-        found = documents[name].get(RECORD, {})
+        document = documents[name]
+        found = document.get(RECORD) if isinstance(document, Mapping) else None
+        found = found if isinstance(found, Mapping) else {}
         if found.get("format") != FORMAT:
             raise LayerwiseError(
                 f"{paths[name]}: a document that is compared must hold a record of its run in "
                 f"format {FORMAT}, found {found.get('format', 'none')}; {AGAIN}"
             )
+        record = documents["layers"][RECORD]
         if differing := [key for key in record if found.get(key) != record[key]]:
             raise LayerwiseError(
                 f"{folder}: all documents must be of one run, {name}.json and layers.json differ "
                 f"in {', '.join(differing)}; {AGAIN}, into a folder of its own"
+            )
+        if digest_of_document(document) != record["results"].get(name):
+            raise LayerwiseError(
+                f"{paths[name]}: a document that is compared must be as its run wrote it, found "
+                f"other numbers; {AGAIN}"
             )
     return documents
 
@@ -128,17 +148,16 @@ def unlike_settings(records: Mapping[str, Record]) -> list[str]:
     differing = []
     for key, name in NAMED.items():
         values = {run: _setting(record, key) for run, record in records.items()}
-        known = {value for value in values.values() if value is not None}
-        if len(known) > 1:
+        if len(set(values.values())) > 1:
             each = "; ".join(f"{run}: {value}" for run, value in values.items())
             differing.append(name if key == "prompts" else f"{name} ({each})")
     return [f"The runs differ in {', '.join(differing)}."] if differing else []
 
 
-def _setting(record: Record, key: str) -> str | None:
+def _setting(record: Record, key: str) -> str:
     """A setting as text; layers that were not chosen are the same rule for every depth."""
     if key == "layers":
         usual = list(sampled_layers(record["n_layers"]))
         layers = record["layers"]
         return "every 4th" if layers == usual else ", ".join(map(str, layers))
-    return None if record[key] is None else str(record[key])
+    return "not known" if record[key] is None else str(record[key])

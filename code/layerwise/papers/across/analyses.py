@@ -33,7 +33,6 @@ from layerwise.papers.paper3.rules import (
     depth_gain,
     lab_heritage,
     laws,
-    layer_formulas,
     mlp_scaling,
     sequence_gains,
     sheaf_trace,
@@ -49,7 +48,6 @@ MODULES = {
     module.__name__.rpartition(".")[2]: module
     for module in (
         critical_layer,
-        layer_formulas,
         layers,
         category_bootstrap,
         bins,

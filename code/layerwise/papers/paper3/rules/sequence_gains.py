@@ -4,7 +4,6 @@ The norm is that of all tokens together, so the first token rules it (Paper 3, a
 """
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
@@ -34,18 +33,6 @@ OFFSET = 1e-10  # added to a gain before its logarithm, as published
 LAST_LAYERS = {"pythia-6.9b": 31, "gpt-j-6b": 27}
 LLAMA_2 = "llama2-7b"
 BASE, TUNED = "llama3.1-8b-BASE", "llama3.1-8b-INSTRUCT"  # of the test of tuning
-# Norms and gains that the pages round, by their places in the four-model file.
-ENDS = {"embedding": ("norms", 0), "final": ("norms", -1)}
-NAMED = {model: dict(ENDS) for model in MODELS}
-NAMED["pythia-6.9b"] |= {"peak": ("norms", 23)}
-NAMED["apertus-8b"] |= {f"gain_{block}": ("gains", block) for block in (28, 29, 30)}
-TEXTS = {
-    "Factual": "1_Factual",
-    "Syntactic": "2_Syntactic",
-    "Ambiguous": "3_Ambiguous",
-    "Nonsense": "4_Nonsense",
-    "Original": "5_Original_Test",
-}
 
 
 def ratios(m: Entry, part: slice = slice(None)) -> np.ndarray:
@@ -113,18 +100,6 @@ def cumulative(m: Entry) -> float:
 def of_rounded(e: Evidence) -> float:
     """The two last gains over each other, both rounded first."""
     return round(whole_tokens(e), 2) / round(whole_sequence(e), 2)
-
-
-def named(e: Evidence, model: str, series: str, at: int) -> float:
-    return e[FOUR].results[model][series][at]
-
-
-def text_gain(e: Evidence, text: str) -> float:
-    return e[INPUTS].results[text].gains[-1]
-
-
-def text_entropy(e: Evidence, text: str) -> float:
-    return e[INPUTS].results[text].entropy
 
 
 def last_ratio(f: Entry, model: str) -> float:
@@ -207,26 +182,6 @@ DOCUMENTS = {
     "mistral-7b": Document(mistral, {"": STREAM}, shows=False),
     LLAMA_2: Document(f"{LLAMAS}#/models/{LLAMA_2}/residual", {"": STREAM}, places={}, shows=False),
     "tuning": Document(f"{BRAKE}#/models", {"*": OF_TUNING, "": BY_TUNING}, shows=False),
-    "norms": Document(
-        None,
-        {
-            "": {
-                f"{model}/{name}": partial(named, model=model, series=series, at=at)
-                for model, places in NAMED.items()
-                for name, (series, at) in places.items()
-            }
-        },
-    ),
-    "texts": Document(
-        None,
-        {
-            "": {
-                f"{name}/{quantity}": partial(rule, text=text)
-                for name, text in TEXTS.items()
-                for quantity, rule in (("gain", text_gain), ("entropy", text_entropy))
-            }
-        },
-    ),
     "typed": Document(
         None,
         {"": TYPED},

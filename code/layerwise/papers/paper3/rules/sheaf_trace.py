@@ -25,19 +25,6 @@ PACKED = {
 }
 FACTOR = 2  # the script's rule: expanders' mean trace over twice that of dampeners
 DRAFT_LAYER = 10  # where the draft puts the smallest ratio
-# Layers that the page on the restriction maps lists, and those whose traces the draft names.
-LISTED = {
-    "contraction_ratios": (0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20),
-    "attention_entropies": (0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20),
-    "W_V_op_norms": (0, 4, 8, 12, 16, 20, 23),
-}
-NAMED = {"gpt2": (0, 11)}
-# Between which layers a page gives a range of traces.
-SPANS = {
-    "pythia-160m": ((0, 7), (8, 11)),
-    "pythia-410m": ((0, 17), (18, 23)),
-    "opt-125m": ((0, 11),),
-}
 
 
 def mean(m: Entry, series: str) -> float:
@@ -224,55 +211,9 @@ def packed(model: str, name: str) -> Document:
     return Document(row_of(EXTENDED, model, "extended_results"), {"": rules}, shows=False)
 
 
-def listed(f: Entry, series: str, layer: int) -> float:
-    return f.restriction_maps[series][layer]
-
-
-def named(e: Evidence, model: str, layer: int) -> float:
-    return row_of(V2, model)(e).traces_multihead[layer]
-
-
-def span(e: Evidence, model: str, first: int, last: int) -> list[float]:
-    """The smallest and the largest trace by heads of some layers."""
-    traces = row_of(V2, model)(e).traces_multihead[first : last + 1]
-    return [float(np.min(traces)), float(np.max(traces))]
-
-
 DOCUMENTS = {
     **{model: traced(model) for model in TRACED},
     **{model: packed(model, name) for model, name in PACKED.items()},
     "study": Document(None, {"": STUDY}),
     "pythia-1.4b": Document(MAPS, {"": RATIOS}, shows=False),
-    "pythia-1.4b-layers": Document(
-        MAPS,
-        {
-            "": {
-                f"{series}/{layer}": partial(listed, series=series, layer=layer)
-                for series, layers in LISTED.items()
-                for layer in layers
-            }
-        },
-        places={},
-        shows=False,
-    ),
-    "layers": Document(
-        None,
-        {
-            "": {
-                f"{model}/{layer}": partial(named, model=model, layer=layer)
-                for model, layers in NAMED.items()
-                for layer in layers
-            }
-        },
-    ),
-    "spans": Document(
-        None,
-        {
-            "": {
-                f"{model}/{first}-{last}": partial(span, model=model, first=first, last=last)
-                for model, spans in SPANS.items()
-                for first, last in spans
-            }
-        },
-    ),
 }
