@@ -3,27 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
-from layerwise.reader.run_record import FORMAT, with_record
+from layerwise.measures.values import sampled_layers
+from layerwise.reader.run_record import run_record, with_record
+from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
+from random_states import some_pairs
 
 
 def with_made_up_record(
     documents: Mapping[str, Any], model: str, n_layers: int
 ) -> dict[str, Mapping[str, Any]]:
     """The documents as `analyze` writes them of a model; all such runs are alike."""
-    texts = dict.fromkeys(("side_a", "side_b", "categories", "prompts"), "0" * 64)
-    record = {
-        "format": FORMAT,
-        "layerwise": "0.1.0",
-        "model": model,
-        "revision": "",
-        "random_weights": False,
-        "dtype": "float32",
-        "template": "none",
-        "n_layers": n_layers,
-        "layers": list(range(0, n_layers + 1, 4)),
-        "seed": 42,
-        "resamples": 10_000,
-        "limit": None,
-        **texts,
-    }
+    index = {"model": model, "revision": "", "template": "none", "n_layers": n_layers}
+    draws = Draws(N_RESAMPLES, LEVEL, SEED)
+    record = run_record(index, some_pairs(), (), sampled_layers(n_layers), draws)
     return with_record(documents, record)

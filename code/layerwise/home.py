@@ -39,8 +39,12 @@ def of_code(package: Path = PACKAGE) -> Path:
 def repository() -> Path | None:
     """The repository around the working folder, relative to it: `.`, `..` and so on."""
     above = (Path(*[".."] * n) for n in range(len(Path.cwd().parents) + 1))
-    is_here = (folder for folder in above if all((folder / one).exists() for one in REPOSITORY))
-    return next(is_here, None)
+    return next(filter(is_repository, above), None)
+
+
+def is_repository(folder: Path) -> bool:
+    """Whether a folder is the root of this repository, whatever of it is missing."""
+    return all((folder / mark).exists() for mark in REPOSITORY)
 
 
 def checkout() -> Path | None:

@@ -15,7 +15,7 @@ from layerwise.engine.story import Paragraph
 from layerwise.engine.verdicts import TOLERANCES, VERDICTS, count_verdicts
 from layerwise.errors import LayerwiseError
 from layerwise.files import is_there, read_json, sha256_of
-from layerwise.home import REPOSITORY, judged_claims
+from layerwise.home import is_repository, judged_claims
 from layerwise.progress import say
 from layerwise.shapes import Loose, Paper, Whole, require_shape
 
@@ -225,7 +225,7 @@ def changed_files(document: Mapping[str, Any], results: Path) -> list[str]:
     Empty where RESULTS is not the folder of a repository: a wheel brings some of these files only.
     """
     root = results.parent
-    if not all((root / mark).exists() for mark in REPOSITORY):
+    if not is_repository(root):
         return []
     now = hashes_judged_from(*(root / folder for folder in JUDGED_FROM))
     then = document["judged_from"]

@@ -31,9 +31,7 @@ def forward(
     for block, layer in zip(blocks, layers, strict=True):
         handles.append(on_output(block, partial(see, layer)))
     with taken_off(handles):
-        hidden = checkpoint.model.base_model(
-            input_ids=tokens, attention_mask=torch.ones_like(tokens), use_cache=False
-        ).last_hidden_state
+        hidden = checkpoint.last_hidden(tokens)
     see(checkpoint.n_layers, hidden)
     return hidden
 

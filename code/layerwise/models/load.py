@@ -89,6 +89,13 @@ class Checkpoint:
         """The output embeddings."""
         return self.model.get_output_embeddings()
 
+    def last_hidden(self, tokens: torch.Tensor) -> torch.Tensor:
+        """The states after the final norm: a pass through the base model, nothing padded."""
+        states: torch.Tensor = self.model.base_model(
+            input_ids=tokens, attention_mask=torch.ones_like(tokens), use_cache=False
+        ).last_hidden_state
+        return states
+
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
         """Of last hidden states, as the model gives them: Gemma 2 bends them."""
         cap = getattr(self.model.config, "final_logit_softcapping", None)
@@ -360,10 +367,7 @@ def _require_its_own_logits(checkpoint: Checkpoint) -> None:
     usual = "sdpa" if model.config._attn_implementation == "sdpa" else "eager"
     with attention_kernel(model, usual), torch.inference_mode():
         whole = model(input_ids=tokens, attention_mask=torch.ones_like(tokens), use_cache=False)
-        base = model.base_model(
-            input_ids=tokens, attention_mask=torch.ones_like(tokens), use_cache=False
-        )
-        parts = checkpoint.logits(base.last_hidden_state)
+        parts = checkpoint.logits(checkpoint.last_hidden(tokens))
     if not torch.allclose(whole.logits, parts, rtol=1e-3, atol=1e-3, equal_nan=True):
         raise LayerwiseError(
             "a loaded model must give the logits that its base model and output embeddings give; "
@@ -433,11 +437,12 @@ def _load(
     weights: Source | int = "stored",
 ) -> Checkpoint:
     """Check a folder, from what is cheap to what is not, then make the model that it declares."""
+    tensors: Sequence[Stored | Announced] | None
     if weights == "to come":
         check_files(path)
-    is_ahead = weights == "to come"
-    tensors: Sequence[Stored | Announced] | None
-    tensors = indexed_tensors(path) if is_ahead else check_folder(path)
+        tensors = indexed_tensors(path)
+    else:
+        tensors = check_folder(path)
     if dtype not in DTYPES:
         raise LayerwiseError(f"dtype must be one of {', '.join(DTYPES)}, found {dtype!r}")
     device = _device(device)

@@ -137,12 +137,7 @@ def _require_different_names(name: str, categories: Iterable[str]) -> None:
 def as_read(name: str) -> str:
     """A name as a reader tells it from others: NFKC, case folded, without what is not seen."""
     composed = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    seen = [
-        letter
-        for letter in composed
-        if letter not in UNSEEN and unicodedata.category(letter) != "Cf"
-    ]
-    return " ".join("".join(seen).split())
+    return " ".join("".join(letter for letter in composed if letter not in UNSEEN).split())
 
 
 def _require_variation(name: str, found: Found) -> None:

@@ -118,9 +118,9 @@ def _analyzed(model: Any, tokenizer: Any, request: Request) -> "Result":
                 checkpoint = from_memory(model, tokenizer)
             else:
                 checkpoint = load_model(str(model), **request.loading)
-            require_room_for([check(checkpoint, request)])
-            written_to = folder if writes else None
-            return analyze_checkpoint(checkpoint, request, folder / STATES, written_to)
+            checked = check(checkpoint, request)
+            require_room_for([checked])
+            return analyze_checkpoint(checked, folder / STATES, folder if writes else None)
 
 
 def _each(

@@ -17,6 +17,7 @@ from layerwise.reader.results_folder import alone, of_states
 
 if TYPE_CHECKING:  # torch is imported once the texts and choices are right
     from layerwise.models.load import Checkpoint
+    from layerwise.models.token_ids import Ids
 
 OF_ARRAY = 128  # bytes in the header of a batch's file
 # Bytes of result files, tables, figures and page, and more for each pair, category and layer: 400
@@ -29,7 +30,7 @@ class Checked:
     """A request on a model, which is loaded or has shapes alone, once all of it is right.
 
     Attributes:
-        tokens: of the statements, and of the prompts.
+        ids: of every statement and prompt, by kind.
         sampled: the layers.
         states: bytes of hidden states on disk, of the model measured once.
         download: bytes of weights that the hub has and this machine has not.
@@ -37,10 +38,15 @@ class Checked:
 
     request: Request
     loaded: "Checkpoint"
-    tokens: Mapping[str, int]
+    ids: Mapping[str, Sequence["Ids"]]
     sampled: Sequence[int]
     states: int
     download: int = 0
+
+    @property
+    def tokens(self) -> dict[str, int]:
+        """How many the statements have together, and the prompts."""
+        return {kind: sum(map(len, texts)) for kind, texts in self.ids.items()}
 
     @property
     def replicates(self) -> int:
@@ -91,12 +97,12 @@ def check(loaded: "Checkpoint", request: Request, download: int = 0) -> Checked:
         ids = check_texts(loaded.declaration, request.texts, request.template)
     sampled = sampled_layers(loaded.n_layers, layers=request.choices["layers"])
     lengths = {kind: [len(one) for one in of] for kind, of in ids.items()}
-    tokens = {kind: sum(of) for kind, of in lengths.items()}
     sizes = loaded.hidden_size, loaded.n_layers
-    states = kept_bytes(len(lengths["statements"]), tokens["prompts"], *sizes, loaded.dtype)
+    n_prompt_tokens = sum(lengths["prompts"])
+    states = kept_bytes(len(lengths["statements"]), n_prompt_tokens, *sizes, loaded.dtype)
     batches = [len(plan_batches(kind, of, BATCH_TOKENS)) for kind, of in lengths.items()]
     headers = sum(batches) * len(POOLINGS) * (loaded.n_layers + 2) * OF_ARRAY
-    return Checked(request, loaded, tokens, sampled, states + headers, download)
+    return Checked(request, loaded, ids, sampled, states + headers, download)
 
 
 def check_each(todo: Sequence[tuple[str, Request]]) -> list[Checked]:

@@ -5,26 +5,22 @@ from pathlib import Path
 from layerwise.engine.questions.answers import Answer
 from layerwise.engine.questions.beside import controlled, replicated
 from layerwise.folders import CONTROL, REPLICATES
-from layerwise.measures.values import sampled_layers
 from layerwise.measuring.of_own_model import Measuring
-from layerwise.models.load import Checkpoint
 from layerwise.models.rounding import rounds
-from layerwise.models.token_ids import check_texts, leading_bos, render
+from layerwise.models.token_ids import leading_bos, render
 from layerwise.papers.across.analyses import of_reader
 from layerwise.papers.across.answers import answers
 from layerwise.papers.shared.experiments.reader import Measured
+from layerwise.reader.checked import Checked
 from layerwise.reader.page.cautions import limited, of_template, of_tokens
 from layerwise.reader.page.of_one import page_of
 from layerwise.reader.papers import papers
-from layerwise.reader.request import Request
 from layerwise.reader.result import Result
 from layerwise.reader.run_record import run_record, with_record
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, Draws
 
 
-def analyze_checkpoint(
-    checkpoint: Checkpoint, request: Request, states: Path, out: Path | None = None
-) -> Result:
+def analyze_checkpoint(checked: Checked, states: Path, out: Path | None = None) -> Result:
     """The papers' documents on a checkpoint, their questions asked of it, figures and page.
 
     Arguments:
@@ -35,6 +31,7 @@ def analyze_checkpoint(
     Raises:
         LayerwiseError: as for `Measuring.of`, or for a statistic that these numbers do not have.
     """
+    checkpoint, request = checked.loaded, checked.request
     choices = request.choices
     draws = Draws(N_RESAMPLES, LEVEL, choices["seed"])  # as the papers drew, but for the seed
     of_papers = papers(draws)
@@ -76,30 +73,29 @@ def analyze_checkpoint(
         request.pairs,
         draws,
         random_weights=checkpoint.has_random_weights,
-        of_texts=_of_texts(checkpoint, request),
+        of_texts=_of_texts(checked),
         unused_template=has_template and request.template == "none",
     )
     limit = choices["limit"] if len(request.pairs) < request.n_given else None
-    layers = sampled_layers(checkpoint.n_layers, layers=choices["layers"])
-    record = run_record(measured.index, request.pairs, request.prompts, layers, draws, limit)
+    record = run_record(
+        measured.index, request.pairs, request.prompts, checked.sampled, draws, limit
+    )
     whole = with_record(documents, record)
     result = Result({checkpoint.display: whole}, whole, page, of_papers.curves)
     # draw, and write everything
     return result if out is None else result.save(out)
 
 
-def _of_texts(checkpoint: Checkpoint, request: Request) -> list[str]:
-    """What to know of the texts: which were left out, and what they stand in."""
+def _of_texts(checked: Checked) -> list[str]:
+    """What to know of the texts: which were left out, what they stand in, what they become."""
+    checkpoint, request = checked.loaded, checked.request
+    tokenizer = checkpoint.tokenizer
     found = limited(request.pairs, request.n_given)
     if request.template != "none":
-        tokenizer = checkpoint.tokenizer
         first = render(tokenizer, request.pairs.statements[0], request.template)
         found += of_template(leading_bos(tokenizer, first))
-    declaration = checkpoint.declaration
-    texts = {"statements": request.pairs.statements}
-    ids = check_texts(declaration, texts, request.template)["statements"]
-    before, behind = around = declaration.around
-    tokenizer = checkpoint.tokenizer
+    before, behind = around = checkpoint.declaration.around
     is_special = tokenizer.unk_token in (*before, *behind)  # some name an end token so
     unknown = None if is_special else tokenizer.unk_token_id
-    return found + of_tokens(request.pairs, [text.tolist() for text in ids], unknown, around)
+    ids = [text.tolist() for text in checked.ids["statements"]]
+    return found + of_tokens(request.pairs, ids, unknown, around)
