@@ -69,7 +69,11 @@ def judged(records: list[dict[str, Any]], source: str = "published", **fields: A
         "inputs": {},
         "judged_from": {},
     }
-    return document | {"headlines": [], "findings": [], "story": [], "claims": records} | fields
+    return (
+        document
+        | {"headlines": [], "findings": [], "story": [], "strip": [], "claims": records}
+        | fields
+    )
 
 
 def note_statistics(claims: Path, folder: Path) -> None:

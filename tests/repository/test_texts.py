@@ -14,7 +14,7 @@ from layerwise.files import read_json
 from layerwise.models.registry import read_models
 from layerwise.papers.across.analyses import MODULES, TABLES
 from layerwise.papers.shared.published import read_published
-from layerwise.present.claim_list import headlines_as_text
+from layerwise.present.claim_list import strip_as_text
 from layerwise.present.records import PROSE, readable
 from layerwise.present.terminal import as_text
 from layerwise.present.trace import methods_of
@@ -175,7 +175,7 @@ def test_models_have_the_names_that_readers_know(root, results, misnamed):
     assert {
         name: misnamed(page) for name, page in of_pages(root, judged).items() if misnamed(page)
     } == {}
-    assert misnamed(as_text(headlines_as_text(judged["headlines"]))) == []
+    assert misnamed(as_text(strip_as_text(judged, None, reasons=True))) == []
 
 
 def test_a_model_is_misnamed_where_it_is_text(misnamed):

@@ -71,7 +71,7 @@ def test_what_stands_for_a_value_is_a_word(capsys):
     for verb in (None, *VERBS):
         out = run(capsys, *([verb] if verb else []), "--help")[1]
         shown = dict(re.findall(r"^│[ *]+--([a-z-]+) +(\S+)?", out, re.M))
-        flags = ("help", "version", "json", "csv", "dry-run", "chat-template", "other-pairs")
+        flags = ("help", "version", "json", "csv", "dry-run", "chat-template", "other-pairs", "verbose")
         flags += ("show-completion", "install-completion")
         for option, said in shown.items():
             if option not in flags:

@@ -30,7 +30,7 @@ class Entry(Strict, total=False):
 
 
 def read_entries(path: Path, shape: Any) -> list[dict[str, Any]]:
-    """The entries of `headlines.yaml`, `findings.yaml` or `story.yaml`, under that name."""
+    """The entries of a list of the ledger, `headlines.yaml` for one, under the file's name."""
     document: Any = Annotated[dict[Literal[path.stem], list[shape]], Field(min_length=1)]  # type: ignore[name-defined]
     found: list[dict[str, Any]] = require_shape(path, document, read_yaml(path))[path.stem]
     return found

@@ -1,15 +1,18 @@
 """verdicts <- ledger and statistics."""
 
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 
 from layerwise.engine.judging import input_hashes, judge_ledger, read_sides
 from layerwise.engine.measured import read_measurements
 from layerwise.engine.origins import Origins
 from layerwise.engine.records import by_paper, hashes_judged_from, hashes_of
+from layerwise.engine.strip import read_strip, strip_rows
 from layerwise.engine.tally import in_short
 from layerwise.files import together, write_json
 from layerwise.models.registry import read_models
+from layerwise.papers.across.together import PAPERS
 from layerwise.papers.fetching.upstream import pins_of
 from layerwise.papers.shared.published import read_published
 from layerwise.run.steps import Place, Source, program
@@ -35,8 +38,12 @@ def run(
     tables, origins = read_published(published), None
     if source == "measured":
         origins = Origins(read_measurements(numbers), read_models(models), tables)
-    judged = judge_ledger(claims, read_sides(source, statistics, tables, origins), tables)
-    records = judged["claims"]
+    sides = read_sides(source, statistics, tables, origins)
+    judged = judge_ledger(claims, sides, tables)
+    records, documents = judged["claims"], sides.results.documents
+    strip = strip_rows(
+        judged["headlines"], records, documents, PAPERS.questions, read_strip(claims)
+    )
     counts = by_paper(records)
     if origins is None:
         behind = {"inputs": input_hashes(records, published, pins_of(published))}
@@ -49,6 +56,7 @@ def run(
         "judged_from": hashes_judged_from(claims, published),
         **behind,
         **judged,
+        "strip": [asdict(row) for row in strip],
     }
     grades = Counter(headline["grade"] for headline in judged["headlines"])
     with together(out.parent) as part:
