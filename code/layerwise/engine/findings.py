@@ -138,7 +138,7 @@ def findings(
 
 def read_findings(folder: Path) -> list[dict[str, Any]]:
     """The entries of `findings.yaml` of the ledger's folder."""
-    return read_entries(folder / "findings.yaml", Asked)
+    return read_entries(folder / "findings.yaml", Asked, optional=True)
 
 
 def _gives(entry: Mapping[str, Any], values: Mapping[str, Value]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from layerwise.engine.derivation import Document, Rule, Rules, all_of, count
+from layerwise.engine.derivation import Document, Function, Rules, all_of, count
 from layerwise.engine.evidence import Entry, Evidence, measured_among
 from layerwise.errors import LayerwiseError
 from layerwise.papers.shared.names.categories import FACTS, NUMERIC
@@ -113,12 +113,12 @@ OTHERS = {left_out: [one for one in MODELS if one != left_out] for left_out in M
 
 def statement_on(
     category: str, words: Callable[[ByModel], Any], models: Iterable[str] = tuple(MODELS)
-) -> Rule:
+) -> Function:
     """A statement about the UA of a category in these models."""
     return lambda e: words({model: asymmetry(e[MODELS[model]][category]) for model in models})
 
 
-def over_measured(category: str, words: Callable[[ByModel], Any]) -> Rule:
+def over_measured(category: str, words: Callable[[ByModel], Any]) -> Function:
     """A statement about the UA of a category in those of the models that were measured."""
 
     def of_measured(e: Evidence) -> Any:
@@ -129,7 +129,7 @@ def over_measured(category: str, words: Callable[[ByModel], Any]) -> Rule:
     return of_measured
 
 
-def over_the_others(category: str, words: Callable[[list[float]], Any]) -> Rule:
+def over_the_others(category: str, words: Callable[[list[float]], Any]) -> Function:
     """A statement about |UA| of Apertus over that of each other model."""
 
     def of_ratios(ua: ByModel) -> Any:
@@ -171,7 +171,7 @@ def rank(ua: ByModel) -> str:
     return "lowest" if place == 1 else f"place {place} of {len(ua)} from below"
 
 
-def quantor(neutral: Callable[[Entry], bool]) -> Rule:
+def quantor(neutral: Callable[[Entry], bool]) -> Function:
     """`most models` where more than half are neutral by a rule, else the count."""
 
     def words(e: Evidence) -> str:
