@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claim_records import headline
-from layerwise.engine.headlines import GRADES
+from layerwise.engine.headlines import GRADES, Headline
 from layerwise.engine.strip import read_strip, strip_rows
 from layerwise.engine.words import names_here
 from layerwise.errors import LayerwiseError
@@ -118,9 +118,10 @@ def test_every_grade_has_a_mark() -> None:
 
 def test_a_headline_without_an_entry_and_an_entry_without_a_headline_are_refused(root) -> None:
     entries = read_strip(root / "claims")
-    graded = [headline(entry["id"]) for entry in entries]
+    graded = [Headline(**headline(entry["id"])) for entry in entries]
+    new = Headline(**headline("p9.new"))
     with pytest.raises(LayerwiseError, match=r"every headline needs an entry, p9\.new has none"):
-        strip_rows([*graded, headline("p9.new")], [], {}, QUESTIONS, entries)
+        strip_rows([*graded, new], [], {}, QUESTIONS, entries)
     with pytest.raises(LayerwiseError, match=rf"{entries[0]['id']} is none; remove the entry"):
         strip_rows(graded[1:], [], {}, QUESTIONS, entries)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Required
 
 from layerwise.engine.conditions import Sentence, said
-from layerwise.engine.headlines import GRADES, NO, PUBLISHED, YES, Word
+from layerwise.engine.headlines import GRADES, NO, PUBLISHED, YES, Headline, Word
 from layerwise.engine.questions.question import Question
 from layerwise.engine.sentences import Entry, Record, of_entry, read_entries, values_of
 from layerwise.errors import LayerwiseError
@@ -104,12 +104,12 @@ class Row:
 
 
 def read_strip(folder: Path) -> list[dict[str, Any]]:
-    """The entries of `strip.yaml` of the ledger's folder."""
-    return read_entries(folder / "strip.yaml", Asked)
+    """The entries of `strip.yaml` of the ledger's folder; none where there is no such file."""
+    return read_entries(folder / "strip.yaml", Asked, optional=True)
 
 
 def strip_rows(
-    headlines: Sequence[Mapping[str, Any]],
+    graded: Sequence[Headline],
     records: Sequence[Record],
     documents: Mapping[str, Any],
     questions: Mapping[str, Question],
@@ -118,7 +118,7 @@ def strip_rows(
     """Return a row for every headline, in the order of the headlines.
 
     Arguments:
-        headlines: the graded headlines, as the judged claims hold them.
+        graded: the graded headlines.
         records: judged claims.
         documents: the statistics of the same source, {analysis: {document: result}}.
         questions: the papers' questions by name.
@@ -128,7 +128,7 @@ def strip_rows(
         LayerwiseError: for a headline without an entry, and an entry without a headline.
     """
     by_id = {entry["id"]: entry for entry in entries}
-    ids = [headline["id"] for headline in headlines]
+    ids = [headline.id for headline in graded]
     if lacking := [name for name in ids if name not in by_id]:
         raise LayerwiseError(
             f"strip.yaml: every headline needs an entry, {lacking[0]} has none; add one"
@@ -139,8 +139,8 @@ def strip_rows(
         )
     known = {record["id"]: record for record in records}
     rows = []
-    for headline in headlines:
-        entry = by_id[headline["id"]]
+    for headline in graded:
+        entry = by_id[headline.id]
         with of_entry("row", entry, "strip"):
             values = values_of(entry, known, documents)
             points = [
@@ -150,9 +150,9 @@ def strip_rows(
             ]
             rows.append(
                 Row(
-                    id=headline["id"],
-                    paper=headline["paper"],
-                    grade=headline["grade"],
+                    id=headline.id,
+                    paper=headline.paper,
+                    grade=headline.grade,
                     claim=entry["claim"],
                     number=entry["number"],
                     decimals=entry.get("decimals", 2),

@@ -1,14 +1,13 @@
 """verdicts <- ledger and statistics."""
 
 from collections import Counter
-from dataclasses import asdict
 from pathlib import Path
 
-from layerwise.engine.judging import input_hashes, judge_ledger, read_sides
+from layerwise.engine.judging import input_hashes, judge_ledger, read_sides, table_hashes
 from layerwise.engine.measured import read_measurements
 from layerwise.engine.origins import Origins
+from layerwise.engine.published import TYPED
 from layerwise.engine.records import by_paper, hashes_judged_from, hashes_of
-from layerwise.engine.strip import read_strip, strip_rows
 from layerwise.engine.tally import in_short
 from layerwise.files import together, write_json
 from layerwise.models.registry import read_models
@@ -39,14 +38,12 @@ def run(
     if source == "measured":
         origins = Origins(read_measurements(numbers), read_models(models), tables)
     sides = read_sides(source, statistics, tables, origins)
-    judged = judge_ledger(claims, sides, tables)
-    records, documents = judged["claims"], sides.results.documents
-    strip = strip_rows(
-        judged["headlines"], records, documents, PAPERS.questions, read_strip(claims)
-    )
+    judged = judge_ledger(claims, sides, tables, PAPERS.questions)
+    records = judged["claims"]
     counts = by_paper(records)
     if origins is None:
-        behind = {"inputs": input_hashes(records, published, pins_of(published))}
+        known = table_hashes(published, [TYPED]) | pins_of(published)
+        behind = {"inputs": input_hashes(records, known)}
     else:
         behind = origins.document(records, numbers)
     document = {
@@ -56,7 +53,6 @@ def run(
         "judged_from": hashes_judged_from(claims, published),
         **behind,
         **judged,
-        "strip": [asdict(row) for row in strip],
     }
     grades = Counter(headline["grade"] for headline in judged["headlines"])
     with together(out.parent) as part:
