@@ -130,7 +130,7 @@ def deciding_text(number: str, points: Sequence[Mapping[str, Any]], decimals: in
 
 def estimate_text(value: float, decimals: int, *, sign: bool) -> str:
     """Return a number at so many decimals, or at more where these would show zero."""
-    if value and abs(value) < 0.5 * 10**-decimals:
+    if value and float(f"{value:.{decimals}f}") == 0:
         decimals = -math.floor(math.log10(abs(value)))
     return with_signs(f"{value:{'+' if sign else ''}.{decimals}f}")
 
