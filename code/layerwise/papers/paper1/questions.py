@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from layerwise.engine.derivation import Rule
+from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import NotMeasured
 from layerwise.engine.questions.question import OF_MEAN, PUBLISHED, THE_PAIRS, Question, Range
@@ -76,7 +76,7 @@ def effect(values: Mapping[str, float], where: str = "") -> Estimate:
 OfCategories = Callable[[Mapping[str, float]], Estimate]
 
 
-def without_each(m: Categories, of: OfCategories) -> dict[str, Rule]:
+def without_each(m: Categories, of: OfCategories) -> dict[str, Function]:
     """The same estimate without each neutral category in turn; each reads its own."""
     names = m.neutral_names()
     if len(names) < 3:
@@ -93,7 +93,7 @@ def second_run(m: Categories) -> dict[str, float]:
     return rerun_of(m, m.neutral_names())
 
 
-def mean_under(choice: str) -> Rule:
+def mean_under(choice: str) -> Function:
     """Mean UA of the neutral categories in another reading of the states."""
 
     def rule(m: Categories) -> Estimate:
@@ -141,7 +141,7 @@ def keeping(gaps: Iterable[float], unit: str) -> Estimate:
     return of_share([gap <= PROMISED for gap in gaps], unit)
 
 
-def parity_without_each(words: Words) -> dict[str, Rule]:
+def parity_without_each(words: Words) -> dict[str, Function]:
     def without(left_out: str) -> Estimate:
         return keeping(words.gaps([name for name in words.file if name != left_out]), "pairs")
 
@@ -197,7 +197,7 @@ NEUTRAL = (
 )
 
 
-def of_one_category(name: str) -> Rule:
+def of_one_category(name: str) -> Function:
     """UA of a category, of which no interval was published."""
 
     def rule(m: Categories) -> Estimate:

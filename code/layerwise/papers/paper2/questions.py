@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from layerwise.engine.derivation import Rule
+from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence, by_layer
 from layerwise.engine.published import NotMeasured
 from layerwise.engine.questions.question import OF_R, PUBLISHED, Question, Range
@@ -99,7 +99,7 @@ def fall(curve: Curve) -> Estimate:
     return Estimate(late.value - early.value, low, high, curve.n, "pairs")
 
 
-def measured_fall(choice: str, unit: str = "pairs") -> Rule:
+def measured_fall(choice: str, unit: str = "pairs") -> Function:
     """The same under a choice, from resamples of all layers at once."""
 
     def rule(curve: Curve) -> Estimate:
@@ -142,7 +142,7 @@ def n_tests_of_pairs(curve: Curve) -> int:
     return sum(len(of_layer) for of_layer in curve.pairs.source.of(PAIRS).results.values())
 
 
-def measured_lowest(choice: str, unit: str = "pairs") -> Rule:
+def measured_lowest(choice: str, unit: str = "pairs") -> Function:
     """The late layer where r is lowest, under a choice."""
 
     def rule(curve: Curve) -> Estimate:
@@ -380,7 +380,7 @@ def over_categories(m: LastLayer, n_tests: int = 1) -> Estimate:
     return of_r(m.r(), m.n, "categories", family_level(n_tests))
 
 
-def without_a_category(m: LastLayer) -> dict[str, Rule]:
+def without_a_category(m: LastLayer) -> dict[str, Function]:
     """r of the other categories, without each in turn."""
     names = m.names()
     if len(names) <= MIN_POINTS:
@@ -418,7 +418,7 @@ def over_bins(m: LastLayer) -> Estimate:
     return Estimate(test.r, *ends(test), n, "bins", p)
 
 
-def categories_under(choice: str) -> Rule:
+def categories_under(choice: str) -> Function:
     """r in another reading of the last layer's states."""
 
     def rule(m: LastLayer) -> Estimate:

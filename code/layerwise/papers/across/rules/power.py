@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from layerwise.engine.derivation import Document, Rule
+from layerwise.engine.derivation import Document, Function
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.questions.question import FEWEST, NO, OF_R, PUBLISHED, Asked, Question
 from layerwise.papers.across.questions import QUESTIONS
@@ -50,7 +50,7 @@ def told(question: Question, asked: Asked) -> str:
 
 
 def of_question(question: Question, evidence: Evidence) -> Document:
-    rules: dict[str, Rule] = {}
+    rules: dict[str, Function] = {}
     for model, entry in question.models(evidence).items():
         for choice, asked in question.rules(entry).items():
             if choice in CHOICES:
@@ -63,7 +63,7 @@ def of_question(question: Question, evidence: Evidence) -> Document:
     return Document(None, {"": rules})
 
 
-def _of(rule: Callable[[], Any]) -> Rule:
+def _of(rule: Callable[[], Any]) -> Function:
     """A rule that is bound to its entry already."""
     return lambda _: rule()
 
@@ -75,7 +75,7 @@ def shares(e: Evidence) -> tuple[float, float, int, int]:
     return first, second, len(groups[0]), len(groups[1])
 
 
-OF_SHARES: Mapping[str, Rule] = {
+OF_SHARES: Mapping[str, Function] = {
     "power": lambda e: power.power_of_shares(*shares(e)),
     "models": lambda e: " and ".join(str(n) for n in shares(e)[2:]),
     "needed": lambda e: power.units_for_shares(*shares(e)[:2]),
@@ -91,13 +91,13 @@ def told_above(e: Evidence) -> str:
 
 
 # Pairs that would distinguish the weak end of the printed late range from zero.
-PRINTED: Mapping[str, Rule] = {
+PRINTED: Mapping[str, Function] = {
     "needed": lambda e: power.points_for(PYTHIA_CURVE.of(e).printed_mean("late")),
 }
 
 
 # Families of tuned models which, all keeping their base's side, show that most do.
-TUNED: Mapping[str, Rule] = {
+TUNED: Mapping[str, Function] = {
     "needed": lambda e: max(FEWEST, power.units_all_alike(QUESTIONS["tuned_families"].above)),
 }
 
