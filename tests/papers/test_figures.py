@@ -74,11 +74,6 @@ def drawn(numbers: Numbers) -> dict[str, Drawn]:
     return {one.name: one for one in draw_all(numbers)}
 
 
-def test_figures_use_no_private_word(drawn: dict[str, Drawn]) -> None:
-    for name, one in drawn.items():
-        texts = [one.title, one.caption, one.note, words(one.figure) if one.figure else ""]
-
-
 def words(figure: Figure) -> str:
     return " ".join(text.get_text() for text in figure.findobj(match=Text)).replace("\n", " ")
 
