@@ -22,6 +22,7 @@ from layerwise.papers.shared.rules.categories import (
     shared_value,
     total_pairs,
 )
+from layerwise.papers.shared.terms import BAND
 from layerwise.statistics.bootstrap import mean_interval
 from layerwise.statistics.curves import Ends, includes_zero
 from layerwise.statistics.samples import cohens_d, sample_d
@@ -29,7 +30,6 @@ from layerwise.statistics.samples import cohens_d, sample_d
 GROUPS = {"all_categories": "", "neutral_only": NUMERIC}  # and the category that it leaves out
 MODELS = {model: PAPER1[model] for model in ("gemma", "llama", "mistral", "apertus")}
 PASS_BELOW = 0.3  # Cohen's d, the paper's text
-BAND = 0.015  # |UA| on lifestyle, Figure 1
 BOUND = 0.14  # |UA| on the numeric truths, abstract
 PARITY = 0.20  # of the word counts in a pair, table of the dataset
 CALIBRATED = ("llama", "mistral")  # the models that the paper reports as calibrated

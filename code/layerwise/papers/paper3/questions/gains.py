@@ -30,7 +30,6 @@ from layerwise.papers.paper3.rules.gain_files import (
     Rows,
     dampens,
     density,
-    depth_bound,
     final_gain,
     gain,
     models,
@@ -56,6 +55,7 @@ from layerwise.papers.shared.questions.choices import (
     is_of_reader,
     measured_entry,
 )
+from layerwise.papers.shared.terms import depth_bound
 from layerwise.statistics.estimates import (
     Estimate,
     family_level,
