@@ -7,10 +7,11 @@ from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
 
-from layerwise.engine.claims import Decimals, Printed
+from layerwise.engine.claims import Decimals, DocumentKind, Printed
 from layerwise.engine.findings import Finding
 from layerwise.engine.headlines import Headline, grade
 from layerwise.engine.published import Number
+from layerwise.engine.stored import Stored
 from layerwise.engine.story import Paragraph
 from layerwise.engine.strip import Row
 from layerwise.engine.verdicts import TOLERANCES, VERDICTS, count_verdicts
@@ -22,7 +23,13 @@ from layerwise.shapes import Loose, Paper, Whole, require_shape
 
 AGAIN = "judge the ledger again"
 REMAKE = {"published": "make reproduce", "measured": "dvc repro judge@measured"}
-SHAPES = {"headlines": Headline, "findings": Finding, "story": Paragraph, "strip": Row}
+SHAPES = {
+    "headlines": Headline,
+    "findings": Finding,
+    "story": Paragraph,
+    "strip": Row,
+    "stored": Stored,
+}
 JUDGED_FROM = ("claims", "published")  # the folders of the repository
 
 
@@ -66,6 +73,7 @@ class Record(Loose):
 
     id: str
     paper: Paper
+    document: DocumentKind
     where: str
     quantity: str
     model: str | None
@@ -102,6 +110,7 @@ class Judged(Loose):
     findings: list[dict[str, Any]]
     story: list[dict[str, Any]]
     strip: list[dict[str, Any]]
+    stored: list[dict[str, Any]]
     claims: list[Record]
     runs: NotRequired[dict[str, dict[str, Any]]]
     failed: NotRequired[dict[str, Absent]]
