@@ -40,6 +40,7 @@ class Detected(Loose):
 
     smallest: float | None
     told: str | None
+    wider: NotRequired[float | None]
 
 
 class Power(Loose):

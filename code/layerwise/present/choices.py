@@ -5,6 +5,7 @@ from typing import Any
 
 from layerwise.engine.paper import Paper
 from layerwise.engine.questions.question import (
+    NEVER,
     OVER_MODELS,
     PUBLISHED,
     THE_PAIRS,
@@ -94,7 +95,7 @@ def claimed_under(answers: Mapping[str, str], paper: Paper) -> str:
     text = paper.choice_in_words
     found: dict[str, list[bool]] = {}
     for choice, word in answers.items():
-        if word != TOO_FEW:
+        if word not in (TOO_FEW, NEVER):
             found.setdefault(text(base(choice)), []).append(word == YES)
     under = [f"{name} ({yes.count(True)} of {len(yes)})" if len(yes) > 1 else name
              for name, yes in found.items() if any(yes)]  # fmt: skip

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from layerwise.engine.questions.answers import Answer
-from layerwise.engine.questions.question import TOO_FEW
+from layerwise.engine.questions.question import NEVER, TOO_FEW
 from layerwise.statistics.noise import band
 
 
@@ -62,7 +62,7 @@ def share(document: Mapping[str, Any]) -> tuple[int, int]:
 
     Those are left out that the model's own few units cannot answer.
     """
-    of = [one for one in document["answers"].values() if one["word"] != TOO_FEW]
+    of = [one for one in document["answers"].values() if one["word"] not in (TOO_FEW, NEVER)]
     return sum(one["same"] == document["n"] for one in of), len(of)
 
 

@@ -14,7 +14,15 @@ from matplotlib.ticker import MaxNLocator
 
 from layerwise.engine.questions.answers import Answer
 from layerwise.engine.questions.beside import again, share
-from layerwise.engine.questions.question import MEANINGS, NO, TOO_FEW, UNDECIDED, WORDS, YES
+from layerwise.engine.questions.question import (
+    MEANINGS,
+    NEVER,
+    NO,
+    TOO_FEW,
+    UNDECIDED,
+    WORDS,
+    YES,
+)
 from layerwise.engine.words import in_words
 from layerwise.files import write_text
 from layerwise.folders import CONTROL, REPLICATES
@@ -139,6 +147,7 @@ def answer(answers: Sequence[Answer]) -> str:
     counts = Counter(one.word for one in answers)
     said = {
         TOO_FEW: "too few units for {}",
+        NEVER: "{} cannot be answered",
         UNDECIDED: "{} undecided",
         NO: "no to {}",
         YES: "yes to {}",
@@ -198,6 +207,7 @@ def view(one: Answer, beside: Mapping[str, Any]) -> dict[str, Any]:
         NO: "does-not-follow",
         UNDECIDED: "undecided",
         TOO_FEW: "needs-the-weights",
+        NEVER: "needs-the-weights",
     }
     printed = [
         f"{display_name(name)} {significant(value, 3)}" for name, value in one.published.items()
