@@ -10,7 +10,6 @@ import shutil
 import sys
 from pathlib import Path
 
-from layerwise.engine.findings import ORIGINS, origin
 from layerwise.engine.tally import tally, tally_sentence
 from layerwise.engine.verdicts import VERDICTS, count_verdicts
 from layerwise.engine.words import display_names
@@ -126,17 +125,18 @@ def calibration(document: dict) -> str:
 def headlines(document: dict) -> str:
     """The README's table: a row for each central claim, with a link to the reasons."""
     rows = ["| paper | central claim | printed numbers | the claim itself |", "|---|---|---|---|"]
+    documents = {record["id"]: record["document"] for record in document["claims"]}
     for headline in readable(document["headlines"], NAMES):
         cells = headline["short"], headline["numbers"], graded(headline)
-        rows += [f"| {of_paper(headline)} | {' | '.join(cells)} |"]
+        rows += [f"| {paper_and_document(headline, documents)} | {' | '.join(cells)} |"]
     meanings = (f"*{word}*: {meaning}" for word, meaning in grades(document["headlines"]).items())
     return with_signs("\n".join([*rows, "", PRINTED, f"{FIRST} {'; '.join(meanings)}."]))
 
 
-def of_paper(headline: dict) -> str:
-    """The paper, and where the claim stands if not in its text."""
-    kind = origin({"where": headline["where"], "provenance": {"file": None}})
-    return f"{headline['paper']}" + (f" ({kind})" if kind != ORIGINS[0] else "")
+def paper_and_document(headline: dict, documents: dict[str, str]) -> str:
+    """The paper of a central claim, and the kind of document that prints it if another does."""
+    kind = documents[headline["parts"][0]["claim"]]
+    return f"{headline['paper']}" + (f" ({kind})" if kind != "paper" else "")
 
 
 def counts(document: dict) -> str:

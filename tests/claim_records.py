@@ -30,6 +30,7 @@ def record(claim_id: str, **fields: Any) -> dict[str, Any]:
     return {
         "id": claim_id,
         "paper": int(claim_id[1]),
+        "document": "paper",
         "where": "notebook 001, saved results",
         "quantity": "two-sided p of r",
         "model": "pythia-6p9b",

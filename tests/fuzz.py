@@ -312,10 +312,11 @@ RESULTS = "LAYERWISE_FUZZ_RESULTS"
 CLAIM = "p1.table_main.llama.gt_nonnumeric"
 TRICKS = {
     "params.yaml": (b"analyse: &a [*a]\n", b"measure: 2020-99-99\n", b"analyse: {seed: 42}\n"),
-    "claims/paper1/claims.yaml": (
+    "claims/paper1/paper.yaml": (
         b"",
         b"claims: 7\n",
-        b"paper: 1\nclaims: [{id: '{x}', where: '{0.a}'}]",
+        b"paper: 1\ndocument: {kind: paper, title: t, file: f}\n"
+        b"claims: [{id: '{x}', where: '{0.a}'}]",
     ),
     "published/registry.csv": (b"path,sha256,bytes\na,b,x\n", b"path,sha256,bytes\na,b\n", b"\0"),
 }

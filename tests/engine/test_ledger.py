@@ -31,20 +31,20 @@ from layerwise.papers.shared.published import read_published
 
 VALUES = {"/4/r": 0.25, "/8/r": -0.5, "/list/0": 1, "/list/1": 2}
 PUBLISHED = Published({("f.json", key): value for key, value in VALUES.items()})
+HEAD = "paper: 2\ndocument: {kind: paper, title: A paper, file: paper.tex}\n"
 
 
-def ledger(tmp_path, text):
+def ledger(tmp_path, text, head=HEAD):
     path = tmp_path / "paper2" / "claims.yaml"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(text)
+    path.write_text(head + text)
     return read_ledger(tmp_path, PUBLISHED)
 
 
 def test_family_runs_over_its_variables(tmp_path):
     claims = ledger(
         tmp_path,
-        """
-paper: 2
+        """\
 sets: {model: {big: {layers: [4, 8]}, small: {layers: [4]}}}
 claims:
 - id: p2.{model}.L{layer}.r
@@ -66,8 +66,7 @@ claims:
 def test_printed_forms(tmp_path):
     claims = ledger(
         tmp_path,
-        """
-paper: 2
+        """\
 claims:
 - {id: text, printed: DISCREPANCY}
 - {id: number, printed: "+0.060"}
@@ -124,8 +123,8 @@ claims:
             "{id: a, printed: 2020-01-01}",
             r"printed.*: must be a valid number, found date",
         ),
-        (f"{{id: a, printed: 1{'0' * 400}}}", "numbers must be finite, found 1000.* in line 3"),
-        ("{id: a, printed: .nan}", "numbers must be finite, found .nan in line 3"),
+        (f"{{id: a, printed: 1{'0' * 400}}}", "numbers must be finite, found 1000.* in line 4"),
+        ("{id: a, printed: .nan}", "numbers must be finite, found .nan in line 4"),
         ("{id: a, printed: '1.e999'}", "printed.*: must be a finite number, found inf"),
         ("{id: a, printed: [[[1]]]}", r"printed.*: must be a valid number, found \[\[\[1\]\]\]"),
         ("{id: a, printed: 1, tolerance: [1]}", r"tolerance: must be a valid string, found \[1\]"),
@@ -152,8 +151,21 @@ claims:
 )
 def test_malformed_claim_refused(tmp_path, entry, message):
     with pytest.raises(LayerwiseError, match=message) as error:
-        ledger(tmp_path, f"paper: 2\nclaims:\n- {entry}\n")
+        ledger(tmp_path, f"claims:\n- {entry}\n")
     assert "paper2/claims.yaml" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        ("paper: 2\n", "document: missing; add it"),
+        ("paper: 2\ndocument: {kind: letter, title: t, file: f}\n", "document.kind: must be 'pap"),
+        ("paper: 2\ndocument: {kind: paper, title: t}\n", "document.file: missing; add it"),
+    ],
+)
+def test_a_file_that_does_not_say_which_document_it_lists_refused(tmp_path, head, message):
+    with pytest.raises(LayerwiseError, match=message):
+        ledger(tmp_path, "claims:\n- {id: a, printed: 1}\n", head)
 
 
 def test_no_ledger_refused(tmp_path):
@@ -181,6 +193,7 @@ def test_committed_ledger(root):
 CLAIM = Claim(
     id="p2.x",
     paper=2,
+    document="paper",
     where="table",
     quantity="r",
     kind="computed",

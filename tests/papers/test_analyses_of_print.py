@@ -218,8 +218,6 @@ UNEXPLAINED = (
     "p3.crowding.rho_crit",
     "p3.eli5.pythia",
     "p3.notebook.hunt.shrunk",
-    "p3.page.scaling.attention",
-    "p3.page.scaling.predicted.*",
 )
 
 

@@ -12,7 +12,6 @@ import pytest
 from browser import Browser, browser, missing
 from claim_records import folders, headline, hostile_claims, record
 from hostile import TEXTS
-from layerwise.engine.findings import origin
 from layerwise.files import revealed
 from layerwise.papers.shared.names.result_files import LAYERS
 from layerwise.present.figures.style import WIDTH
@@ -136,7 +135,7 @@ def test_rows_are_drawn_as_needed(page: Browser) -> None:
         ("place", "Paper 3, table 4", lambda r: r["where"] == "Paper 3, table 4"),
         ("verdict", "needs weights", lambda r: r["verdict"] == "needs weights"),
         ("model", "model-10", lambda r: r["model"] == "model-10"),
-        ("origin", "paper text", lambda r: origin(r) == "paper text"),
+        ("origin", "paper", lambda r: r["document"] == "paper"),
         ("origin", f"file:{LAYERS}", lambda r: True),
         ("analysis", "pairs", lambda r: r["provenance"]["statistic"].startswith("pairs")),
     ],

@@ -133,7 +133,7 @@ def recorded(root, tmp_path_factory):
         ("code/layerwise/progress.py", '"""', '"""Progress. ', ()),
         ("code/layerwise/papers/fetching/mirrors.py", '"""', '"""Mirrors. ', ()),
         ("published/paper1.csv", "/business/uniformity_a,0", "/business/uniformity_a,1", ()),
-        ("claims/paper1/claims.yaml", "decimals: 3", "decimals: 4", ()),
+        ("claims/paper1/paper.yaml", "decimals: 3", "decimals: 4", ()),
         ("models.yaml", "{display: Pythia-12B", "{skip: large, display: A", ("pythia-12b",)),
         ("models.yaml", "{display: GPT-2,", "{display: GPT,", ("gpt2",)),
         ("code/layerwise/measures/spectral.py", '"""', '"""Norms. ', MODELS),

@@ -13,7 +13,7 @@ An attribute `tolerance` of a member goes before that of the entry.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import Annotated, Any, Literal, NotRequired, Required
+from typing import Annotated, Any, Literal, NotRequired, Required, get_args
 
 from pydantic import Field, ValidationError
 from pydantic.dataclasses import dataclass
@@ -32,10 +32,27 @@ Words = str | None
 Sets = dict[Any, dict[Any, Any] | None] | list[int | float | str]  # members, with attributes
 
 
+DocumentKind = Literal["paper", "supplement", "notebook"]
+DOCUMENT_KINDS: tuple[DocumentKind, ...] = get_args(DocumentKind)  # in the order of lists
+
+
+class Document(Strict):
+    """The published document whose claims a file of the ledger lists.
+
+    Attributes:
+        file: its path in the papers' repository; a folder where the claims say which file.
+    """
+
+    kind: DocumentKind
+    title: str
+    file: str
+
+
 class Ledger(Strict):
     """A file of the ledger."""
 
     paper: Paper
+    document: Document
     sets: NotRequired[dict[str, Sets]]
     claims: list[dict[str, Any]]
 
@@ -104,6 +121,7 @@ class Claim:
 
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.+-]{1,100}$")]
     paper: Paper
+    document: DocumentKind
     printed: Printed
     where: str = ""
     quantity: str = ""
@@ -147,7 +165,7 @@ def read_ledger(folder: Path, published: Published) -> list[Claim]:
     files = sorted(folder.glob("paper*/*.yaml"))
     if not files:
         raise LayerwiseError(
-            f"{folder}: no ledger (paper1/claims.yaml, ...) here; restore the folder"
+            f"{folder}: no ledger (paper1/paper.yaml, ...) here; restore the folder"
         )
     for path in files:
         document = require_shape(path, Ledger, read_yaml(path))
@@ -169,7 +187,7 @@ def _expand(
 ) -> list[Claim]:
     try:
         every = _combinations(document.get("sets", {}), entry.get("for", {}))
-        return [_claim(document["paper"], entry, variables, published) for variables in every]
+        return [_claim(document, entry, variables, published) for variables in every]
     except ValidationError as error:
         problem = explained(error)
     except LayerwiseError as error:
@@ -238,7 +256,10 @@ def _filled(template: Any, variables: Mapping[str, _Member]) -> Any:
 
 
 def _claim(
-    paper: Paper, entry: dict[str, Any], variables: dict[str, _Member], published: Published
+    ledger: Mapping[str, Any],
+    entry: dict[str, Any],
+    variables: dict[str, _Member],
+    published: Published,
 ) -> Claim:
     printed, file, key = _printed(entry.get("printed"), variables, published)
     if printed is None:
@@ -258,7 +279,8 @@ def _claim(
     for selected in (found.get("statistic"), *found.get("readings", {}).values()):
         if selected is not None:
             statistic_parts(selected)
-    return Claim(**found, paper=paper, printed=printed)
+    kind = ledger["document"]["kind"]
+    return Claim(**found, paper=ledger["paper"], document=kind, printed=printed)
 
 
 def _said_by(place: str, published: Published) -> str:

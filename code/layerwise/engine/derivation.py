@@ -10,6 +10,7 @@ result, also where the first of them decides: `count`, `any_of` and `all_of` do.
 """
 
 import copy
+import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial, reduce
@@ -23,21 +24,56 @@ from layerwise.engine.published import Cell, NotMeasured, Published, leaves, poi
 from layerwise.errors import LayerwiseError
 from layerwise.statistics.bootstrap import Draws
 
-Rule = Callable[[Any], Any]
-Rules = Mapping[str, Rule]
+Function = Callable[[Any], Any]
 EVERY = "*"
 # Numbers; constants that the methods typed, and no number; names of entries alone; nothing read.
 RestsOn = Literal["numbers", "settings", "names", "nothing"]
 
 
-def for_each_group(groups: Callable[[Any], Mapping[str, Any]], rule: Rule) -> Rule:
-    """A rule for every group of an entry, by the group's name."""
-    return lambda entry: {name: partial(rule, of) for name, of in groups(entry).items()}
+@dataclass(frozen=True)
+class Rule:
+    """A function of an entry with the words that say what it gives; its name is its table's key.
+
+    A table may hold the function itself where its docstring has these words.
+    """
+
+    function: Function
+    says: str
+
+    def __call__(self, entry: Any) -> Any:
+        return self.function(entry)
+
+
+Rules = Mapping[str, Function]  # by key; a `Rule` is such a function too
+
+
+def words_of(rule: Any) -> str:
+    """Return the words of a rule: those it carries, else the first paragraph of its docstring.
+
+    A bound rule has the words of the rule that was bound. Empty where there are none.
+    """
+    if isinstance(rule, partial):
+        return words_of(rule.func)
+    says = rule.says if hasattr(rule, "says") else inspect.getdoc(rule) or ""
+    return " ".join(says.partition("\n\n")[0].split())
+
+
+def for_each_group(groups: Callable[[Any], Mapping[str, Any]], rule: Function) -> Rule:
+    """Return a rule that gives a table: the rule bound to every group of an entry, by name."""
+
+    def of_groups(entry: Any) -> dict[str, Function]:
+        return {name: partial(rule, group) for name, group in groups(entry).items()}
+
+    return Rule(of_groups, words_of(rule))
 
 
 def combined(rules: Rules) -> Rule:
-    """Several rules as one, each by its key."""
-    return lambda entry: {name: partial(rule, entry) for name, rule in rules.items()}
+    """Return a rule that gives a table: several rules bound to one entry, each by its key."""
+
+    def together(entry: Any) -> dict[str, Function]:
+        return {name: partial(rule, entry) for name, rule in rules.items()}
+
+    return Rule(together, "; ".join(map(words_of, rules.values())))
 
 
 def count(

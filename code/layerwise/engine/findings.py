@@ -4,7 +4,6 @@ argument; the numbers come from the records.
 """
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,21 +24,6 @@ from layerwise.engine.verdicts import FALLS
 from layerwise.errors import LayerwiseError
 from layerwise.shapes import Flag, Paper
 
-# Where a claim stands, the most read first.
-ORIGINS = ("paper text", "notebook or page", "result file")
-_BESIDE = re.compile(
-    r"notebook|supplement|draft|outline|proof|request for|report on|another model|deposit|"
-    r"submission|research question|\bpage\b",
-    re.IGNORECASE,
-)
-_SAVED = re.compile(r"saved results|result file|\b(csv|json)\b", re.IGNORECASE)
-_PAPER = re.compile(
-    r"(paper|abstract|introduction|contribution|method|section|results? \d|table|fig|title|caption|"
-    r"appendix|equation|discussion|limit|conclusion)",
-    re.IGNORECASE,
-)
-
-
 # 1: changes the answer to a central claim; 2: changes a number or a statement; none: a slip
 Weight = Literal[1, 2, "none"]
 SLIP: Weight = "none"
@@ -57,17 +41,6 @@ class Asked(Entry, total=False):
     among: str
     tried: int
     follows: str
-
-
-def origin(record: Mapping[str, Any]) -> str:
-    """The kind of text a claim stands in, from its `where` and, failing that, its file."""
-    where, file = record["where"], record["provenance"]["file"] or ""
-    if _PAPER.match(where):
-        return "paper text"
-    saved = _SAVED.search(where)
-    if _BESIDE.search(where) and not saved:
-        return "notebook or page"
-    return "result file" if saved or file.endswith((".csv", ".json")) else "paper text"
 
 
 def relative_difference(published: Any, recomputed: Any) -> float | None:
@@ -165,7 +138,7 @@ def findings(
 
 def read_findings(folder: Path) -> list[dict[str, Any]]:
     """The entries of `findings.yaml` of the ledger's folder."""
-    return read_entries(folder / "findings.yaml", Asked)
+    return read_entries(folder / "findings.yaml", Asked, optional=True)
 
 
 def _gives(entry: Mapping[str, Any], values: Mapping[str, Value]) -> str:

@@ -14,7 +14,7 @@ from layerwise.engine.findings import findings, read_findings
 from layerwise.engine.headlines import Word, headlines, read_headlines
 from layerwise.engine.measured import CONTROL, NOISE
 from layerwise.engine.origins import Origins
-from layerwise.engine.published import HEADER, TYPED, Published, read_table
+from layerwise.engine.published import HEADER, Published, read_table
 from layerwise.engine.story import read_story, story
 from layerwise.engine.verdicts import Statistics, judge
 from layerwise.errors import LayerwiseError
@@ -90,16 +90,38 @@ def read_statistics(
     source: str, folder: Path, published: Published, origins: Origins | None = None
 ) -> Statistics:
     """The statistics of one source, every analysis of the folder."""
-    documents: dict[str, Any] = {}
-    parts: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
+    analyses = {}
     for path in sorted(folder.glob("*.json")):
         result = require_shape(path, Analysed, read_json(path), "analyse again")
-        documents[path.stem] = result["documents"]
         if path.stem in DOCUMENTS:
             shape = DOCUMENTS[path.stem]
             require_shape(f"{path}: documents", shape, result["documents"], "analyse again")
-        for part, found in parts.items():
-            found |= {f"{path.stem}:{key}": value for key, value in result.get(part, {}).items()}
+        analyses[path.stem] = result
+    return statistics_of(source, analyses, published, origins)
+
+
+def statistics_of(
+    source: str,
+    analyses: Mapping[str, Mapping[str, Any]],
+    published: Published,
+    origins: Origins | None = None,
+) -> Statistics:
+    """Return the statistics of one source.
+
+    Args:
+        analyses: by analysis, what `statistics_files` gives.
+        published: the cells that published statistics rest on.
+        origins: which run measured a number, of a measured source.
+    """
+    documents = {name: result["documents"] for name, result in analyses.items()}
+    parts: dict[str, dict[str, Any]] = {
+        part: {
+            f"{name}:{key}": value
+            for name, result in analyses.items()
+            for key, value in result.get(part, {}).items()
+        }
+        for part in PARTS
+    }
     return Statistics(source, documents, **parts, origins=origins, published=published)
 
 
@@ -138,25 +160,33 @@ def files_behind(records: Iterable[Mapping[str, Any]]) -> set[str]:
     return files
 
 
-def input_hashes(
-    records: Iterable[Mapping[str, Any]], published: Path, pins: Mapping[str, str]
-) -> dict[str, str]:
-    """SHA-256 of the published files that claims rest on, as pinned.
+def table_hashes(folder: Path, tables: Iterable[str]) -> dict[str, str]:
+    """Return, for every file whose numbers stand in these tables of a folder, its table's SHA-256.
 
-    What a notebook typed into its cells is held by a table of ours; it has that table's hash.
+    For numbers that stand nowhere else: what a notebook typed into its cells, say.
+    """
+    return {
+        file: sha256
+        for table in tables
+        for sha256 in [sha256_of(folder / table)]
+        for _, (file, _, _) in read_table(folder / table, HEADER)
+    }
+
+
+def input_hashes(records: Iterable[Mapping[str, Any]], known: Mapping[str, str]) -> dict[str, str]:
+    """Return the SHA-256 of the published files that claims rest on.
 
     Args:
-        pins: SHA-256 by file.
+        records: judged claims.
+        known: SHA-256 by file, as pinned or of the table that holds the file's numbers.
 
     Raises:
-        LayerwiseError: for a file that has neither a pin nor a row in that table.
+        LayerwiseError: for a file without one.
     """
-    typed = {row[0] for _, row in read_table(published / TYPED, HEADER)}
-    hashes = {**dict.fromkeys(typed, sha256_of(published / TYPED)), **pins}
     files = sorted(files_behind(records))
-    if unknown := [file for file in files if file not in hashes]:
+    if unknown := [file for file in files if file not in known]:
         raise LayerwiseError(
-            f"{published / 'registry.csv'}: every file that claims rest on must have a pin, "
-            f"{unknown[0]!r:.80} has none; restore the table"
+            f"published/: every file that claims rest on must have a SHA-256, {unknown[0]!r:.80} "
+            "has none; pin it in registry.csv, or restore the table that lists it"
         )
-    return {file: hashes[file] for file in files}
+    return {file: known[file] for file in files}

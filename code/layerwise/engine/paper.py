@@ -1,7 +1,7 @@
 """A paper as one value: all that the engine and what people read know of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from layerwise.engine.derivation import Table
 from layerwise.engine.questions.question import Question
@@ -14,18 +14,24 @@ class Paper:
 
     Attributes:
         name: as texts call it.
+        title: the heading of its page and report.
+        about: what it claims, in a sentence or two of plain text.
+        links: addresses, by the words of `about` that lead to them.
         rules: the tables of rules, by analysis.
         questions: the central claims as questions, by name.
         choices: the ways to ask them, in words.
     """
 
     name: str
+    title: str
+    about: str
     rules: Mapping[str, Table]
     questions: Mapping[str, Question]
     choices: Mapping[str, str]
+    links: Mapping[str, str] = field(default_factory=dict)
 
     def choice_in_words(self, choice: str) -> str:
-        """A choice in words: `category_out/lifestyle` is "without one category: lifestyle".
+        """Return a choice in words: `category_out/lifestyle` is "without one category: lifestyle".
 
         Raises:
             LayerwiseError: for a choice that the paper does not list.

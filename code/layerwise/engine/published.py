@@ -103,13 +103,13 @@ def split_pointer(key: str) -> list[str]:
 
 
 def read_tables(folder: Path, names: Iterable[str]) -> Published:
-    """Read tables of published numbers; what notebooks typed stands beside them.
+    """Read tables of published numbers.
 
     Raises:
         LayerwiseError: naming table and line for a malformed value or a number listed twice.
     """
     cells: dict[Cell, Value] = {}
-    for name in (*names, TYPED):
+    for name in names:
         for line, (file, key, literal) in read_table(folder / name, HEADER):
             place = f"{folder / name}, line {line}"
             if (file, key) in cells:

@@ -15,6 +15,7 @@ from pydantic import Field
 from layerwise.engine.verdicts import FALLS, STANDING, at
 from layerwise.engine.words import in_words
 from layerwise.errors import LayerwiseError
+from layerwise.files import is_there
 from layerwise.shapes import Strict, read_yaml, require_shape
 
 NOTHING = "no value"
@@ -29,8 +30,14 @@ class Entry(Strict, total=False):
     also: list[str]
 
 
-def read_entries(path: Path, shape: Any) -> list[dict[str, Any]]:
-    """The entries of `headlines.yaml`, `findings.yaml` or `story.yaml`, under that name."""
+def read_entries(path: Path, shape: Any, *, optional: bool = False) -> list[dict[str, Any]]:
+    """The entries of `headlines.yaml`, `findings.yaml` or `story.yaml`, under that name.
+
+    Args:
+        optional: a paper may have no such file, and then no entries.
+    """
+    if optional and not is_there(path):
+        return []
     document: Any = Annotated[dict[Literal[path.stem], list[shape]], Field(min_length=1)]  # type: ignore[name-defined]
     found: list[dict[str, Any]] = require_shape(path, document, read_yaml(path))[path.stem]
     return found

@@ -64,4 +64,4 @@ def story(
 
 def read_story(folder: Path) -> list[dict[str, Any]]:
     """The entries of `story.yaml` of the ledger's folder."""
-    return read_entries(folder / "story.yaml", Asked)
+    return read_entries(folder / "story.yaml", Asked, optional=True)

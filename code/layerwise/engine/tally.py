@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from layerwise.engine.findings import ORIGINS, origin
+from layerwise.engine.claims import DOCUMENT_KINDS, DocumentKind
 from layerwise.engine.headlines import NOT, STANDS
 from layerwise.engine.verdicts import (
     AS_RANDOM,
@@ -20,7 +20,7 @@ from layerwise.engine.verdicts import (
 
 Record = Mapping[str, Any]
 ABSTRACT = "abstract"
-PLACES = (ABSTRACT, *ORIGINS)  # of a paper, the abstract apart from the rest of its text
+PLACES = (ABSTRACT, *DOCUMENT_KINDS)  # the abstract apart from the rest of the paper
 FAR = 0.1  # relative difference, from which on a number is another one and no rounding
 
 # Every verdict is of one kind. Only a recomputed number confirms a method; a rounding or a copy of
@@ -84,6 +84,38 @@ def tally(records: Iterable[Record]) -> list[Kind]:
     return kinds
 
 
+@dataclass(frozen=True)
+class Totals:
+    """How the claims of one kind of document fare.
+
+    Attributes:
+        n: claims; the rest of them needs the weights, or has no value to compare.
+        compared: recomputed from lower-level values or measured; they `agree` or `differ`.
+        contradicted: statements that the published material denies.
+        copies: roundings or copies of a stored number.
+    """
+
+    n: int
+    compared: int
+    agree: int
+    differ: int
+    contradicted: int
+    copies: int
+
+
+def totals(records: Iterable[Record]) -> dict[DocumentKind, Totals]:
+    """The totals of the papers, then those of the supplements and of the notebooks."""
+    counts = count_verdicts(records, lambda record: record["document"])
+    return {kind: _totals(counts[kind]) for kind in DOCUMENT_KINDS if kind in counts}
+
+
+def _totals(verdicts: Counter[str]) -> Totals:
+    agree = sum(verdicts[word] for word in ("agrees", "reproduced", AS_RANDOM))
+    differ, copies = verdicts["differs"], verdicts["follows"] + verdicts["same number"]
+    n, contradicted = verdicts.total(), verdicts["contradicted"]
+    return Totals(n, agree + differ, agree, differ, contradicted, copies)
+
+
 def count_by(records: Iterable[Record], key: Callable[[Record], str | None]) -> Counter[str | None]:
     """How many claims each group has."""
     return Counter(map(key, records))
@@ -126,7 +158,7 @@ def tally_sentence(kinds: Sequence[Kind]) -> str:
 
 def place_of(record: Record) -> tuple[int, str]:
     """Paper and place of a claim."""
-    return record["paper"], ABSTRACT if ABSTRACT in record["where"] else origin(record)
+    return record["paper"], ABSTRACT if ABSTRACT in record["where"] else record["document"]
 
 
 def by_place(records: Iterable[Record]) -> dict[tuple[int, str], Counter[str]]:

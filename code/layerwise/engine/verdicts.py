@@ -41,7 +41,7 @@ VERDICTS = {  # and what each means, in the order of lists
 }
 UNSHOWN = ("needs weights", "not checkable", "contradicted", "declared")
 UNCOMPARED = ("not measured", *UNSHOWN)
-RECORDED = ("id", "paper", "where", "quantity", "model", "unit", "kind", "decimals")
+RECORDED = ("id", "paper", "document", "where", "quantity", "model", "unit", "kind", "decimals")
 COUNTED = (DATASET, PROMPTS)  # whose numbers are counts of ours
 NOTHING_GIVEN = "the stated method gives no value"
 STANDING = ("agrees", "reproduced", "follows")  # those that confirm a claim

@@ -8,7 +8,6 @@ from layerwise.engine.questions.question import (
     NEVER,
     OVER_MODELS,
     PUBLISHED,
-    THE_PAIRS,
     TOO_FEW,
     WORDS,
     YES,
@@ -18,7 +17,6 @@ from layerwise.engine.words import Names, in_words, named, plain
 
 LISTED = 6  # models named beside an answer; of more, how many
 ANSWERED = "Its questions are answered yes under"
-ABOUT_ALL = (OVER_MODELS, THE_PAIRS)  # what no single model answers
 Row = dict[str, Any]
 
 
@@ -79,7 +77,7 @@ def _called(model: str, names: Names) -> str:
     left_out = names.get(plain(part)) or in_words(part.replace(" ", "_")).replace("_", " ")
     return " ".join(
         [
-            *([] if of in ABOUT_ALL else [named(of, names)]),
+            *([] if of == OVER_MODELS else [named(of, names)]),
             *([f"without {left_out}"] if without else []),
         ]
     )

@@ -46,6 +46,15 @@ def prose(text: str) -> Markup:
     return Markup(safe)
 
 
+def linked(text: str, addresses: Mapping[str, str]) -> Markup:
+    """Return a sentence in which some words lead to an address, by these words."""
+    safe = prose(text)
+    for words, address in addresses.items():
+        link = Markup('<a href="{}">{}</a>').format(address, words)
+        safe = Markup(safe.replace(escape(words), link))
+    return safe
+
+
 def environment_of(folders: Sequence[Path], **options: Any) -> jinja2.Environment:
     """What reads the templates of these folders; blocks leave no empty lines."""
     return jinja2.Environment(

@@ -21,7 +21,7 @@ from layerwise.engine.words import Names, in_words, named, studies
 from layerwise.errors import LayerwiseError
 from layerwise.models.registry import RANDOM
 from layerwise.present.choices import LISTED, claimed_under, rows
-from layerwise.present.html import fill, inlined, packed, policy, reveal_all
+from layerwise.present.html import fill, inlined, linked, packed, policy, reveal_all
 from layerwise.present.pictures import Figures, Picture
 from layerwise.present.records import analysis_of, context, entries, readable, view
 from layerwise.present.search import FIRST, PLAIN, REST, place_rank
@@ -60,6 +60,7 @@ def page(
     *,
     methods: Mapping[str, Sequence[Mapping[str, str]]],
     names: Names,
+    environment: Mapping[str, str] = ENVIRONMENT,
 ) -> str:
     """The whole page. The same input gives the same text.
 
@@ -73,6 +74,7 @@ def page(
         control: the same of every draw of random weights.
         methods: the functions that make a statistic, as `layerwise trace` describes them.
         names: what models are called.
+        environment: what made the page.
     """
     source, records = document["source"], document["claims"]
     told = context(document, names, random=figures.random_weights)
@@ -106,6 +108,7 @@ def page(
     }
     filled = {
         **reveal_all(told),
+        "paper": {"title": paper.title, "about": linked(paper.about, paper.links)},
         "headlines": reveal_all(
             evidence_of_headlines(paper, told["headlines"], records, by_id, placed, names)
         ),
@@ -121,7 +124,7 @@ def page(
         "beside": beside(document, by_id),
         "groups": count_by(records, analysis_of),
         "left_out": {name: in_words(why, names) for name, why in figures.left_out.items()},
-        "environment": ENVIRONMENT | reveal_all(machine(document.get("runs", {}))),
+        "environment": {**environment} | reveal_all(machine(document.get("runs", {}))),
         "measured": reveal_all(
             {title: by_model(document.get(kind, {}), names) for kind, title in ABSENT.items()}
             | {"What was measured": models(document.get("runs", {}), names)}

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from layerwise.engine.findings import origin, relative_difference
+from layerwise.engine.findings import relative_difference
 from layerwise.engine.headlines import (
     CANNOT,
     DEPENDS,
@@ -160,7 +160,7 @@ def view(record: Mapping[str, Any]) -> dict[str, Any]:
         "control": control(record),
         # JSON has no infinity; three digits are more than the page shows
         "difference": None if gap is None else float(f"{min(gap, 1e305):.3g}"),
-        "origin": origin(record),
+        "origin": record["document"],
         "analysis": analysis_of(record),
         **{name: provenance[name] for name in ("file", "key", "statistic")},
     }

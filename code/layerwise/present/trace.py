@@ -179,6 +179,8 @@ def functions_of(rule: Any) -> list[Function]:
     if isinstance(rule, partial):
         parts = [rule.func, *rule.args, *rule.keywords.values()]
         return [function for part in parts for function in functions_of(part)]
+    if isinstance(rule, derivation.Rule):
+        return functions_of(rule.function)
     if not inspect.isfunction(rule):
         return []
     rule = inspect.unwrap(rule)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from layerwise.engine.derivation import Rule
+from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Evidence
 from layerwise.statistics.estimates import Estimate
 
@@ -98,7 +98,7 @@ class Question:
     number: str
     unit: str
     models: Callable[[Evidence], Mapping[str, Any]]
-    choices: Mapping[str, Rule]
+    choices: Mapping[str, Function]
     within: Range
     effect: str = ""
     fewest: int = FEWEST

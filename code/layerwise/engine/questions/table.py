@@ -4,15 +4,23 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from layerwise.engine.derivation import Document, Rule
+from layerwise.engine.derivation import Document, Function
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.questions.question import PUBLISHED, YES, Question
 
 Row = dict[str, Any]
 
 
+def documents_of_questions(
+    questions: Mapping[str, Question], evidence: Evidence
+) -> dict[str, Document]:
+    """Return a document per question: `models/MODEL/CHOICE` is an answer, or `.../CHOICE/PART`."""
+    return {name: document(question, evidence) for name, question in questions.items()}
+
+
 def document(question: Question, evidence: Evidence) -> Document:
-    rules: dict[str, Rule] = {
+    """Return the document of one question's answers."""
+    rules: dict[str, Function] = {
         f"models/{model}/{choice}": asked
         for model, entry in question.models(evidence).items()
         for choice, asked in question.rules(entry).items()

@@ -8,6 +8,7 @@ it stands is known for whole parts of a document, by the key they begin at.
 
 from typing import Any
 
+from layerwise.engine.analysing import derive_all
 from layerwise.engine.derivation import Derivation, Document, Table, derive
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import Published
@@ -98,7 +99,7 @@ def analyse(name: str, evidence: Evidence) -> Derivation:
 
 
 def analyse_all(evidence: Evidence) -> dict[str, Derivation]:
-    return {name: analyse(name, evidence) for name in TABLES}
+    return derive_all(TABLES, evidence)
 
 
 def documents_of_reader(evidence: Evidence) -> dict[str, Document]:

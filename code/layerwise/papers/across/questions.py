@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from layerwise.engine.derivation import Document, derive
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.questions.question import Question
-from layerwise.engine.questions.table import Row, cells, document
+from layerwise.engine.questions.table import Row, cells, document, documents_of_questions
 from layerwise.papers.paper1 import questions as paper1
 from layerwise.papers.paper2 import questions as paper2
 from layerwise.papers.paper3.questions import gains, weights
@@ -18,7 +18,7 @@ QUESTIONS: dict[str, Question] = {
 
 def documents(evidence: Evidence) -> dict[str, Document]:
     """A document per question: `models/MODEL/CHOICE` is an answer, or `.../CHOICE/PART`."""
-    return {name: document(question, evidence) for name, question in QUESTIONS.items()}
+    return documents_of_questions(QUESTIONS, evidence)
 
 
 def rows(evidence: Evidence, names: Iterable[str] = tuple(QUESTIONS)) -> list[Row]:

@@ -5,4 +5,20 @@ from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.shared.questions.choices import TEXTS
 
-PAPERS = Paper("the papers' table", TABLES, QUESTIONS, TEXTS)
+PAPERS = Paper(
+    name="the papers' table",
+    title="Three papers on transformer dynamics, recomputed",
+    about="D. D'Elia's papers compare how tightly a language model embeds two framings of a "
+    "statement (Paper 1, uniformity asymmetry). They claim that this asymmetry correlates with "
+    "the framing that the model finds more likely, with a sign that changes with depth (Paper 2, "
+    "layer-wise dynamics), and that the residual stream obeys laws like those of thermodynamics "
+    "(Paper 3).",
+    links={
+        "Paper 1": "https://doi.org/10.5281/zenodo.18110161",
+        "Paper 2": "https://doi.org/10.5281/zenodo.18142454",
+        "Paper 3": "https://doi.org/10.5281/zenodo.18165365",
+    },
+    rules=TABLES,
+    questions=QUESTIONS,
+    choices=TEXTS,
+)

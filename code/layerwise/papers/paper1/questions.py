@@ -8,7 +8,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from layerwise.engine.derivation import Rule
+from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import NotMeasured
 from layerwise.engine.questions.question import OF_MEAN, PUBLISHED, Question, Range
@@ -79,7 +79,7 @@ def effect(values: Mapping[str, float], where: str = "") -> Estimate:
 OfCategories = Callable[[Mapping[str, float]], Estimate]
 
 
-def without_each(m: Categories, of: OfCategories) -> dict[str, Rule]:
+def without_each(m: Categories, of: OfCategories) -> dict[str, Function]:
     """The same estimate without each neutral category in turn; each reads its own."""
     names = m.neutral_names()
     if len(names) < 3:
@@ -96,7 +96,7 @@ def second_run(m: Categories) -> dict[str, float]:
     return rerun_of(m, m.neutral_names())
 
 
-def mean_under(choice: str) -> Rule:
+def mean_under(choice: str) -> Function:
     """Mean UA of the neutral categories in another reading of the states."""
 
     def rule(m: Categories) -> Estimate:
@@ -114,7 +114,7 @@ def near_zero(values: Mapping[str, float]) -> Estimate:
     return with_narrow_mean(of_ua(values))
 
 
-def near_zero_under(choice: str) -> Rule:
+def near_zero_under(choice: str) -> Function:
     """The same in another reading of the states."""
     rule = mean_under(choice)
     return lambda m: with_narrow_mean(rule(m))
@@ -176,7 +176,7 @@ NEUTRAL = (
 )
 
 
-def of_one_category(name: str) -> Rule:
+def of_one_category(name: str) -> Function:
     """UA of a category, of which no interval was published."""
 
     def rule(m: Categories) -> Estimate:

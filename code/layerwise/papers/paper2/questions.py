@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from layerwise.engine.derivation import Rule
+from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence, by_layer
 from layerwise.engine.published import NotMeasured
 from layerwise.engine.questions.question import OF_R, OVER_MODELS, PUBLISHED, Question, Range
@@ -110,7 +110,7 @@ def fall(curve: Curve) -> Estimate:
     return Estimate(late.value - early.value, low, high, curve.n, "pairs")
 
 
-def measured_fall(choice: str, unit: str = "pairs") -> Rule:
+def measured_fall(choice: str, unit: str = "pairs") -> Function:
     """The same under a choice, from resamples of all layers at once."""
 
     def rule(curve: Curve) -> Estimate:
@@ -149,7 +149,7 @@ def n_tests_of_pairs(curve: Curve) -> int:
     return sum(len(measures) for measures in pairs.source.of(pairs.file)[pairs.group].values())
 
 
-def measured_lowest(choice: str, unit: str = "pairs") -> Rule:
+def measured_lowest(choice: str, unit: str = "pairs") -> Function:
     """The late layer where r is lowest, under a choice."""
 
     def rule(curve: Curve) -> Estimate:
@@ -162,7 +162,7 @@ def measured_lowest(choice: str, unit: str = "pairs") -> Rule:
     return rule
 
 
-def narrow_lowest(choice: str, unit: str = "pairs") -> Rule:
+def narrow_lowest(choice: str, unit: str = "pairs") -> Function:
     """The same with the ends by which it can be shown to be near zero."""
     rule = measured_lowest(choice, unit)
     return lambda curve: with_narrow_r(rule(curve))
@@ -379,7 +379,7 @@ def below_last(extremum: Extremum) -> Estimate:
     return Estimate(there.value - last.value, low, high, curve.n, "pairs", where=where)
 
 
-def measured_below_last(choice: str) -> Rule:
+def measured_below_last(choice: str) -> Function:
     """The same under a choice."""
 
     def rule(extremum: Extremum) -> Estimate:
@@ -473,7 +473,7 @@ def over_categories(m: LastLayer, n_tests: int = 1) -> Estimate:
     return of_r(m.r(), m.n, "categories", family_level(n_tests))
 
 
-def without_a_category(m: LastLayer) -> dict[str, Rule]:
+def without_a_category(m: LastLayer) -> dict[str, Function]:
     """r of the other categories, without each in turn."""
     names = m.names()
     if len(names) <= MIN_POINTS:
@@ -511,7 +511,7 @@ def over_bins(m: LastLayer) -> Estimate:
     return Estimate(test.r, *ends(test), n, "bins", p)
 
 
-def categories_under(choice: str) -> Rule:
+def categories_under(choice: str) -> Function:
     """r in another reading of the last layer's states."""
 
     def rule(m: LastLayer) -> Estimate:

@@ -1,1 +1,3 @@
-"""What several papers need: `names`, `rules`, `questions` and `experiments`."""
+"""What several papers need: `names`, `rules`, `questions`, `experiments`; and `terms`, the bounds
+and words that both rules and figures use.
+"""

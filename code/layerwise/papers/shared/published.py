@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from layerwise.engine.published import Published, read_tables
+from layerwise.engine.published import TYPED, Published, read_tables
 from layerwise.papers.shared.names.result_files import TABLES
 
 
@@ -12,4 +12,4 @@ def read_published(folder: Path) -> Published:
     Raises:
         LayerwiseError: naming table and line for a malformed value or a number listed twice.
     """
-    return read_tables(folder, TABLES)
+    return read_tables(folder, [*TABLES, TYPED])

@@ -8,7 +8,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from layerwise.engine.findings import ORIGINS
 from layerwise.engine.tally import ALIKE, FAR, PLACES, alike_by_place, compared, gaps
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import NothingToDraw, Numbers
@@ -16,7 +15,7 @@ from layerwise.present.figures.numbers import NothingToDraw, Numbers
 SHADES = (style.BLUE, style.GREEN, style.SKY, style.RED, style.ORANGE, style.PURPLE)
 COLOURS = dict(zip(ALIKE, (*SHADES, "#B5B5B5", "#E6E6E6"), strict=True))
 FALL = {"differs": ("differs", "differ"), "contradicted": ("contradicted", "contradicted")}
-NAMES = {place: "rest of the paper" if place == ORIGINS[0] else place for place in PLACES}
+NAMES = {place: "rest of the paper" if place == "paper" else place for place in PLACES}
 LOOKS: Mapping[bool, dict[str, Any]] = {
     False: {"marker": ".", "markersize": 4, "color": style.BLUE},
     True: {"marker": "D", "markersize": 4, "color": style.RED},

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
+from layerwise.engine.curves import Curves
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.questions.answers import Printed, Results
+from layerwise.papers.across import curves as depth_curves
 from layerwise.papers.across.analyses import analyse
 from layerwise.papers.across.answers import answers, over_models
-from layerwise.papers.across.rules import depth_curves
 from layerwise.present.tables import Table, Value
 from layerwise.reader.page.figures import display_name
 from layerwise.reader.page.page import Own
@@ -30,7 +31,7 @@ def page_of(
     comparison: Mapping[str, Any],
     evidence: Evidence,
     printed: Printed,
-    curves: depth_curves.Curves,
+    curves: Curves,
 ) -> Own:
     """What the page across models says.
 
@@ -101,7 +102,7 @@ PEAKS = Section(
 )
 
 
-def _curves(models: Mapping[str, Results], printed: depth_curves.Curves) -> Table:
+def _curves(models: Mapping[str, Results], printed: Curves) -> Table:
     """Every curve, point by point."""
     rows: list[list[Value]] = [
         [name, "own", quantity, depth, value]

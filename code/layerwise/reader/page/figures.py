@@ -8,6 +8,7 @@ from layerwise.engine.curves import Curves
 from layerwise.engine.words import display_names, named
 from layerwise.models.registry import read_models
 from layerwise.papers.across.rules import drawn
+from layerwise.papers.shared.terms import OVER_MODELS
 from layerwise.present.figures.numbers import OWN, Numbers
 from layerwise.reader.page import ROOT
 
@@ -64,9 +65,7 @@ def numbers_of(
         random_weights: mark each: its numbers mean nothing.
         beside: the papers' curves.
     """
-    statistics: dict[str, dict[str, Mapping[str, Any]]] = {
-        drawn.OVER_MODELS: drawn.over_models(models)
-    }
+    statistics: dict[str, dict[str, Mapping[str, Any]]] = {OVER_MODELS: drawn.over_models(models)}
     for display, documents in models.items():
         for analysis, document in drawn.of_model(documents).items():
             named = _validation(document) if analysis == "validation" else document

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from layerwise.papers.paper2.rules.layers import PREFIX
 from layerwise.papers.paper3.rules.anisotropy import FILLED, filled_by_one_direction
 from layerwise.papers.paper3.rules.spectral_norms import mean_over_blocks
 from layerwise.papers.shared.names.matrices import MATRICES
 from layerwise.papers.shared.questions.choices import READINGS
 from layerwise.papers.shared.rules.categories import decisive_category, without_a_category
+from layerwise.papers.shared.terms import LAYER_PREFIX
 from layerwise.present.tables import Table, Value, facts
 from layerwise.statistics.correlation import MIN_POINTS
 
@@ -133,7 +133,11 @@ def layers(document: Document) -> list[Table]:
     ]
     notes.append(_said_of_signs(document["summary"]["sign_changes"]))
     rows = [
-        [POOLINGS.get(name, f"layer {name.removeprefix(PREFIX)}"), of["correlation"], of["p_value"]]
+        [
+            POOLINGS.get(name, f"layer {name.removeprefix(LAYER_PREFIX)}"),
+            of["correlation"],
+            of["p_value"],
+        ]
         for name, of in strategies.items()
     ]
     caption = "Correlation of UA and preference over the categories, by reading of the states."

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+from layerwise.engine.analysing import errors_naming, statistics_files
 from layerwise.engine.measured import all_fragments, is_random, measured, read_measurements, sides
 from layerwise.engine.published import Published
 from layerwise.files import together, write_json
 from layerwise.models.registry import RANDOM
 from layerwise.papers.across.analyses import TABLES
-from layerwise.papers.across.of_source import of_numbers, statistics_files
 from layerwise.papers.shared.published import read_published
 from layerwise.run.steps import Place, Source, program
 from layerwise.shapes import read_choices
@@ -36,8 +36,8 @@ def run(
             wanted[folder] = measured(tables, all_fragments(side)), {RANDOM: is_random(side)}
     with together(out.parent) as part:
         for folder, (cells, head) in wanted.items():
-            with of_numbers(numbers):
-                files = statistics_files(cells, draws)
+            with errors_naming(numbers):
+                files = statistics_files(TABLES, cells, draws)
             for name, parts in files.items():
                 write_json(
                     part / out.name / folder / f"{name}.json", {"analysis": name, **head, **parts}

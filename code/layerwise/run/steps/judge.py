@@ -3,9 +3,10 @@
 from collections import Counter
 from pathlib import Path
 
-from layerwise.engine.judging import input_hashes, judge_ledger, read_sides
+from layerwise.engine.judging import input_hashes, judge_ledger, read_sides, table_hashes
 from layerwise.engine.measured import read_measurements
 from layerwise.engine.origins import Origins
+from layerwise.engine.published import TYPED
 from layerwise.engine.records import by_paper, hashes_judged_from, hashes_of
 from layerwise.engine.tally import in_short
 from layerwise.files import together, write_json
@@ -39,7 +40,8 @@ def run(
     records = judged["claims"]
     counts = by_paper(records)
     if origins is None:
-        behind = {"inputs": input_hashes(records, published, pins_of(published))}
+        known = table_hashes(published, [TYPED]) | pins_of(published)
+        behind = {"inputs": input_hashes(records, known)}
     else:
         behind = origins.document(records, numbers)
     document = {

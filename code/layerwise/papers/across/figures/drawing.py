@@ -7,10 +7,10 @@ from matplotlib.figure import Figure
 
 from layerwise import workers
 from layerwise.papers.across.figures import own, questions
-from layerwise.papers.across.rules.drawn import OVER_MODELS
 from layerwise.papers.paper1.figures import calibration
 from layerwise.papers.paper2.figures import categories, pairs
 from layerwise.papers.paper3.figures import anisotropy, gains, weights
+from layerwise.papers.shared.terms import OVER_MODELS
 from layerwise.present.figures import verdicts
 from layerwise.present.figures.numbers import NothingToDraw, Numbers
 from layerwise.present.figures.printed import Printed

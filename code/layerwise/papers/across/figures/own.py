@@ -7,11 +7,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from layerwise.engine.curves import Curve
-from layerwise.papers.across.rules.depth_curves import GAIN, PAIRWISE, own
-from layerwise.papers.across.rules.drawn import OVER_MODELS
+from layerwise.papers.across.curves import own
 from layerwise.papers.paper3.figures.gains import bound_by_depth
 from layerwise.papers.shared.names.curves import CATEGORIES
 from layerwise.papers.shared.names.matrices import MATRICES
+from layerwise.papers.shared.terms import GAIN, OVER_MODELS, PAIRWISE
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Numbers
 

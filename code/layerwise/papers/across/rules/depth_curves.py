@@ -1,49 +1,17 @@
-"""Curves over relative depth (layer over number of blocks), comparable between all models.
+"""Curves over relative depth (layer over number of blocks) of the papers' models.
 
-A curve is `[(depth, value), ...]`; curves are by quantity, then by model. `published` are those of
-the papers' models, `own` those of the result documents of a reader's.
+A curve is `[(depth, value), ...]`; curves are by quantity, then by model.
 """
-
-from collections.abc import Iterable, Mapping
-from typing import Any
 
 from layerwise.engine.curves import Curve, Curves
 from layerwise.engine.evidence import Evidence, by_layer
-from layerwise.engine.questions.answers import Results
+from layerwise.papers.across.curves import curve_over_depth, of_model
 from layerwise.papers.paper2.rules.pair_curves import CURVES
-from layerwise.papers.paper2.rules.scaling import by_name
 from layerwise.papers.paper3.rules.gain_files import models
 from layerwise.papers.shared.names import result_files as files
 from layerwise.papers.shared.names.curves import BINS, CATEGORIES
-from layerwise.papers.shared.names.matrices import MATRICES
 from layerwise.papers.shared.names.models import NAMES, SLUG
-
-PAIRWISE, GAIN = "centroid_asymmetry", "gain"
-PROFILE = ("intrinsic_dim_ratio", "effective_rank", "avg_cos_sim")
-
-
-def curve_over_depth(layers: Mapping[int, Any], n_layers: int) -> Curve:
-    """A value by layer over the depth."""
-    return [(layer / n_layers, float(value)) for layer, value in layers.items()]
-
-
-def curve_behind_blocks(blocks: Iterable[Any]) -> Curve:
-    """A value by block, each at the layer behind it."""
-    values = list(blocks)
-    return curve_over_depth(dict(enumerate(values, start=1)), len(values))
-
-
-def of_model(documents: Mapping[str, Any]) -> dict[str, Curve]:
-    """By quantity, of the profile, gains and norms of one model, where they are."""
-    found = {}
-    for key in PROFILE if "anisotropy" in documents else ():
-        values = list(documents["anisotropy"][key])
-        found[key] = curve_over_depth(dict(enumerate(values)), len(values) - 1)
-    if "gains" in documents:
-        found[GAIN] = curve_behind_blocks(documents["gains"]["all_layer_gains"])
-    for matrix in MATRICES if "spectral" in documents else ():
-        found[matrix] = curve_behind_blocks(documents["spectral"][f"{matrix}_spectral_norm"])
-    return found
+from layerwise.papers.shared.terms import PAIRWISE
 
 
 def published(evidence: Evidence) -> Curves:
@@ -76,20 +44,3 @@ def published(evidence: Evidence) -> Curves:
         for quantity, curve in of_model({analysis: of}).items():
             found.setdefault(quantity, {})[name] = curve
     return found
-
-
-def own(results: Results) -> dict[str, Curve]:
-    """Of one reader's model: a curve of each quantity that was measured."""
-    n = results["layers"]["n_layers"]
-    strategies = by_name(results["layers"].get("strategies", {}))
-    tests = results.get("pairs", {}).get("results", {})
-    found = {
-        CATEGORIES: curve_over_depth(
-            {layer: of["correlation"] for layer, of in strategies.items()}, n
-        ),
-        PAIRWISE: curve_over_depth(
-            {int(layer): of[PAIRWISE]["r"] for layer, of in tests.items()}, n
-        ),
-        **of_model(results),
-    }
-    return {quantity: curve for quantity, curve in found.items() if curve}

@@ -14,7 +14,7 @@ from layerwise.engine.published import DATASET
 from layerwise.papers.paper2.rules import category_bootstrap, pairs, scaling, validation
 from layerwise.papers.paper3.rules import anisotropy
 from layerwise.papers.paper3.rules.depth_gain import above_bound, interval
-from layerwise.papers.paper3.rules.gain_files import depth_bound, gain, models
+from layerwise.papers.paper3.rules.gain_files import gain, models
 from layerwise.papers.shared.names.models import SLUG
 from layerwise.papers.shared.names.result_files import (
     ANISOTROPY,
@@ -26,9 +26,9 @@ from layerwise.papers.shared.names.result_files import (
     UA_FILES,
 )
 from layerwise.papers.shared.rules.categories import includes_zero
+from layerwise.papers.shared.terms import depth_bound
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 
-OVER_MODELS = "over models"  # the analysis under which figures find what is said of several models
 Results = Mapping[str, Mapping[str, Any]]  # the result documents of one model, by analysis
 
 # --- one model ------------------------------------------------------------------------------------

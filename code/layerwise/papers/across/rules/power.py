@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from layerwise.engine.derivation import Document, Rule
+from layerwise.engine.derivation import Document, Function
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.questions.question import NO, OF_R, PUBLISHED, Asked, Question
 from layerwise.papers.across.questions import QUESTIONS
@@ -67,7 +67,7 @@ def told(question: Question, asked: Asked) -> str:
 
 
 def of_question(question: Question, evidence: Evidence) -> Document:
-    rules: dict[str, Rule] = {}
+    rules: dict[str, Function] = {}
     for model, entry in question.models(evidence).items():
         for choice, asked in question.rules(entry).items():
             if choice in CHOICES:
@@ -81,7 +81,7 @@ def of_question(question: Question, evidence: Evidence) -> Document:
     return Document(None, {"": rules})
 
 
-def _of(rule: Callable[[], Any]) -> Rule:
+def _of(rule: Callable[[], Any]) -> Function:
     """A rule that is bound to its entry already."""
     return lambda _: rule()
 
@@ -93,7 +93,7 @@ def shares(e: Evidence) -> tuple[float, float, int, int]:
     return first, second, len(groups[0]), len(groups[1])
 
 
-OF_SHARES: Mapping[str, Rule] = {
+OF_SHARES: Mapping[str, Function] = {
     "power": lambda e: power.power_of_shares(*shares(e)),
     "models": lambda e: " and ".join(str(n) for n in shares(e)[2:]),
     "needed": lambda e: power.units_for_shares(*shares(e)[:2]),
@@ -115,7 +115,7 @@ def pairs_for_printed(e: Evidence) -> int | None:
     return power.points_for(curve.pairs.printed_mean("late"), late)
 
 
-PRINTED: Mapping[str, Rule] = {"needed": pairs_for_printed}
+PRINTED: Mapping[str, Function] = {"needed": pairs_for_printed}
 
 
 def documents(evidence: Evidence) -> dict[str, Document]:

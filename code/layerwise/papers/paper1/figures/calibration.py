@@ -3,8 +3,8 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from layerwise.papers.paper1.rules.calibration import BAND
 from layerwise.papers.shared.names.categories import category_name
+from layerwise.papers.shared.terms import BAND
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Numbers
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from layerwise.engine.derivation import Document, Rule, Rules, all_of, count
+from layerwise.engine.derivation import Document, Function, Rules, all_of, count
 from layerwise.engine.evidence import Entry, Evidence, measured_among
 from layerwise.errors import LayerwiseError
 from layerwise.papers.shared.names.categories import FACTS, NUMERIC
@@ -22,6 +22,7 @@ from layerwise.papers.shared.rules.categories import (
     shared_value,
     total_pairs,
 )
+from layerwise.papers.shared.terms import BAND
 from layerwise.statistics.bootstrap import mean_interval
 from layerwise.statistics.curves import Ends, includes_zero
 from layerwise.statistics.samples import cohens_d, sample_d
@@ -29,7 +30,6 @@ from layerwise.statistics.samples import cohens_d, sample_d
 GROUPS = {"all_categories": "", "neutral_only": NUMERIC}  # and the category that it leaves out
 MODELS = {model: PAPER1[model] for model in ("gemma", "llama", "mistral", "apertus")}
 PASS_BELOW = 0.3  # Cohen's d, the paper's text
-BAND = 0.015  # |UA| on lifestyle, Figure 1
 BOUND = 0.14  # |UA| on the numeric truths, abstract
 PARITY = 0.20  # of the word counts in a pair, table of the dataset
 CALIBRATED = ("llama", "mistral")  # the models that the paper reports as calibrated
@@ -113,12 +113,12 @@ OTHERS = {left_out: [one for one in MODELS if one != left_out] for left_out in M
 
 def statement_on(
     category: str, words: Callable[[ByModel], Any], models: Iterable[str] = tuple(MODELS)
-) -> Rule:
+) -> Function:
     """A statement about the UA of a category in these models."""
     return lambda e: words({model: asymmetry(e[MODELS[model]][category]) for model in models})
 
 
-def over_measured(category: str, words: Callable[[ByModel], Any]) -> Rule:
+def over_measured(category: str, words: Callable[[ByModel], Any]) -> Function:
     """A statement about the UA of a category in those of the models that were measured."""
 
     def of_measured(e: Evidence) -> Any:
@@ -129,7 +129,7 @@ def over_measured(category: str, words: Callable[[ByModel], Any]) -> Rule:
     return of_measured
 
 
-def over_the_others(category: str, words: Callable[[list[float]], Any]) -> Rule:
+def over_the_others(category: str, words: Callable[[list[float]], Any]) -> Function:
     """A statement about |UA| of Apertus over that of each other model."""
 
     def of_ratios(ua: ByModel) -> Any:
@@ -171,7 +171,7 @@ def rank(ua: ByModel) -> str:
     return "lowest" if place == 1 else f"place {place} of {len(ua)} from below"
 
 
-def quantor(neutral: Callable[[Entry], bool]) -> Rule:
+def quantor(neutral: Callable[[Entry], bool]) -> Function:
     """`most models` where more than half are neutral by a rule, else the count."""
 
     def words(e: Evidence) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rule, Rules, all_of
+from layerwise.engine.derivation import Document, Function, Rules, all_of
 from layerwise.engine.evidence import Entry
 from layerwise.papers.shared.names.categories import FACTS, NUMERIC
 from layerwise.papers.shared.names.result_files import (
@@ -113,7 +113,7 @@ def without_numeric(of_model: Entry) -> float:
     return correlation(of_model, NUMERIC)[0] - correlation(of_model)[0]
 
 
-def parts(f: Entry, model: str) -> dict[str, Rule]:
+def parts(f: Entry, model: str) -> dict[str, Function]:
     """A rule per category: its part of the sum."""
     return {name: partial(contribution, f, model, name) for name in categories(f)}
 

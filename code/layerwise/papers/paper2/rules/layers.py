@@ -2,13 +2,13 @@
 
 from layerwise.engine.derivation import Document, Rules, for_each_group
 from layerwise.engine.evidence import Entry
-from layerwise.papers.paper2.rules.scaling import by_name, depth
+from layerwise.papers.paper2.rules.scaling import depth
 from layerwise.papers.shared.names.models import SLUG
 from layerwise.papers.shared.names.result_files import LAYERS, UA_FILES
 from layerwise.papers.shared.rules.categories import p_over_categories, r_over_categories
+from layerwise.papers.shared.terms import strategies_by_layer
 from layerwise.statistics import curves
 
-PREFIX = "layer_"
 BANDS = {
     -0.5: "INVERSE (strong negative)",
     -0.2: "Weak negative",
@@ -20,7 +20,9 @@ MARGIN = 0.2  # of the last token's r and that of the mean over tokens
 
 def curve(f: Entry) -> dict[int, float]:
     """r by layer, as sampled."""
-    return {layer: strategy.correlation for layer, strategy in by_name(f.strategies).items()}
+    return {
+        layer: strategy.correlation for layer, strategy in strategies_by_layer(f.strategies).items()
+    }
 
 
 def no_sign_change(r: dict[int, float]) -> str | None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from layerwise.engine.derivation import (
     Document,
-    Rule,
+    Function,
     Rules,
     all_of,
     combined,
@@ -133,12 +133,12 @@ METRICS: Rules = {  # of the one curve that is published of all measures
 # --- statements on several layers or models -------------------------------------------------------
 
 
-def statement_on_curve(curve: PairCurve, statement: Rule) -> Rule:
+def statement_on_curve(curve: PairCurve, statement: Function) -> Function:
     """A statement on one curve."""
     return lambda e: statement(curve.of(e))
 
 
-def of_four(rule: Callable[[PairCurve], bool]) -> Rule:
+def of_four(rule: Callable[[PairCurve], bool]) -> Function:
     """In how many of the four models a rule holds."""
     return lambda e: f"{sum(rule(curve.of(e)) for curve in FOUR)}/{len(FOUR)}"
 
@@ -156,7 +156,7 @@ def drawn_late_means(e: Evidence) -> list[float]:
     return [late(c) for c in measured_among({c.file: c.of(e) for c in FOUR}, late).values()]
 
 
-def of_three(rule: Callable[[PairCurve], bool], yes: str, no: str) -> Rule:
+def of_three(rule: Callable[[PairCurve], bool], yes: str, no: str) -> Function:
     """Whether a rule holds in the three models, in words."""
     return lambda e: yes if all_of(map(rule, three(e))) else no
 
@@ -318,7 +318,7 @@ LATE = ("CI excludes zero", "CI includes zero")
 MID = ("approaches zero or changes sign", "neither nears zero nor changes sign")
 
 
-def setting(name: str, *files: str) -> Rule:
+def setting(name: str, *files: str) -> Function:
     """A setting that these files hold."""
     return lambda e: shared_value([e[file][name] for file in files])
 

@@ -1,6 +1,5 @@
 """Layer curves of the Pythia family: does their peak move with size? (notebook 002)"""
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,6 +16,7 @@ from layerwise.papers.shared.rules.categories import (
     p_over_categories,
     r_over_categories,
 )
+from layerwise.papers.shared.terms import strategies_by_layer
 from layerwise.statistics import curves
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 from layerwise.statistics.estimates import of_r
@@ -27,12 +27,6 @@ STABLE_STD_PCT = 10.0  # of the depths of the peaks, percent of depth
 def depth(f: Entry) -> int:
     """Blocks of the model of the notebooks on layers."""
     return int(f.of(SCALING).models[OWN].n_layers)
-
-
-def by_name(strategies: Any) -> dict[int, Any]:
-    """What stands under `layer_<number>`, by the layers, ascending."""
-    layers = [re.fullmatch(r"layer_(0|[1-9]\d{0,5})", name) for name in strategies]
-    return {n: strategies[f"layer_{n}"] for n in sorted(int(found[1]) for found in layers if found)}
 
 
 def model(row: Entry) -> Entry:
@@ -171,7 +165,7 @@ def together(layers: Mapping[str, Mapping[str, Any]]) -> Evidence:
 
 
 def _curve_of(display: str, document: Mapping[str, Any]) -> dict[str, Any]:
-    found = by_name(document["strategies"])
+    found = strategies_by_layer(document["strategies"])
     if not found:
         raise LayerwiseError(
             f"{display}: the layer document names no layer; run the analysis again"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rule, Rules, for_each_group
+from layerwise.engine.derivation import Document, Function, Rules, for_each_group
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import pointer
 from layerwise.papers.shared.names.categories import FACTS
@@ -41,7 +41,7 @@ def share(of_category: Entry) -> float:
     return round(of_category.pct_prefer_a / 100 * n) / n * 100
 
 
-def on_facts(word: Callable[[Entry], str]) -> Rule:
+def on_facts(word: Callable[[Entry], str]) -> Function:
     """A word about scientific facts, where there is such a category."""
     return lambda f: word(f[FACTS]) if FACTS in f else None
 

@@ -8,9 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from layerwise.engine.questions.question import OVER_MODELS, PUBLISHED
-from layerwise.papers.paper3.rules.depth_gain import AXIS
-from layerwise.papers.paper3.rules.gain_files import depth_bound
-from layerwise.papers.paper3.rules.lab_heritage import ELEUTHER, OTHERS
+from layerwise.papers.shared.terms import AXIS, ELEUTHER, OTHERS, depth_bound
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Document, Numbers
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from layerwise.engine.derivation import Rule, all_of
+from layerwise.engine.derivation import Function, all_of
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import NotMeasured
 from layerwise.engine.questions.question import (
@@ -32,7 +32,6 @@ from layerwise.papers.paper3.rules.gain_files import (
     Rows,
     dampens,
     density,
-    depth_bound,
     final_gain,
     gain,
     models,
@@ -54,6 +53,7 @@ from layerwise.papers.shared.questions.choices import (
     is_of_reader,
     measured_entry,
 )
+from layerwise.papers.shared.terms import depth_bound
 from layerwise.statistics.estimates import (
     Estimate,
     family_level,
@@ -184,7 +184,7 @@ def of_inner_blocks(m: Model) -> Estimate:
     return Estimate(inner_mean(m), low, high, found.n, "blocks")
 
 
-def by_reading(transform: Callable[[Model, Estimate], Estimate]) -> dict[str, Rule]:
+def by_reading(transform: Callable[[Model, Estimate], Estimate]) -> dict[str, Function]:
     """A rule per definition of the last gain, besides the published one."""
 
     def rule(name: str, m: Model) -> Estimate:
@@ -386,7 +386,7 @@ Models = Mapping[str, Model]
 Number = Callable[[Model], float]
 
 
-def without_each(found: Models, of: Callable[[Models], Estimate]) -> dict[str, Rule]:
+def without_each(found: Models, of: Callable[[Models], Estimate]) -> dict[str, Function]:
     """An estimate without each model in turn."""
 
     def without(left_out: str) -> Estimate:

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from layerwise.engine.derivation import Rule
+from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence, floats
 from layerwise.engine.published import BEYOND, NotMeasured
 from layerwise.engine.questions.question import OF_MEAN, OF_R, PUBLISHED, Question, Range
@@ -166,7 +166,7 @@ def log_difference(
     return of_difference(np.array(eleuther), np.array(others), "models")
 
 
-def without_each_norm(e: Evidence) -> dict[str, Rule]:
+def without_each_norm(e: Evidence) -> dict[str, Function]:
     return {
         m.model.rpartition("/")[2]: partial(log_difference, e, ratio, left_out=m.model)
         for m in e[SPECTRAL].results
@@ -196,7 +196,7 @@ def r_of_gains(
     return of_rank_series(x, y, "models") if rank else of_series(x, y, "models")
 
 
-def r_without_each(e: Evidence) -> dict[str, Rule]:
+def r_without_each(e: Evidence) -> dict[str, Function]:
     return {name: partial(r_of_gains, e, ratio, left_out=name) for name in with_gains(e)}
 
 
@@ -275,7 +275,7 @@ def formula_against_half(models_there: list[Entry]) -> Estimate:
     return of_mean(found, "models")
 
 
-def formula_without_each(e: Evidence) -> dict[str, Rule]:
+def formula_without_each(e: Evidence) -> dict[str, Function]:
     found = {m.model.rpartition("/")[2]: m for m in e[CROSS].results}
 
     def without(left_out: str) -> Estimate:

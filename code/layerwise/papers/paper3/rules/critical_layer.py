@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rule, Rules, count, for_each_group
+from layerwise.engine.derivation import Document, Function, Rules, count, for_each_group
 from layerwise.engine.evidence import Entry, Evidence, floats
 from layerwise.errors import LayerwiseError
 from layerwise.papers.paper3.rules.gain_files import by_lab
@@ -177,7 +177,7 @@ def word(f: Entry) -> str:
     return word_below(found, {10: "VALIDATED", 15: "PARTIAL"}, "CALIBRATION NEEDED")
 
 
-def of_depth(layer: Callable[[Entry], float]) -> Rule:
+def of_depth(layer: Callable[[Entry], float]) -> Function:
     """A layer in percent of the number of blocks."""
     return lambda m: float(100 * layer(m) / m.L)
 

@@ -10,16 +10,15 @@ from layerwise.engine.evidence import Entry, floats, measured_among
 from layerwise.papers.paper3.rules.gain_files import (
     damps,
     density,
-    depth_bound,
     final_gain,
     gain,
     models,
 )
 from layerwise.papers.shared.names.result_files import HUNT, MLP_SCALING, SWEEP
+from layerwise.papers.shared.terms import AXIS, depth_bound
 from layerwise.statistics.correlation import pearson
 from layerwise.statistics.estimates import of_mean
 
-AXIS = (0.82, 1.38)  # the gains that figure A4 shows; points outside are clipped to its edges
 EXCEPTION = "pythia-1b"
 
 

@@ -19,11 +19,6 @@ def dampens(gain: float, decimals: int | None = None) -> bool:
     return (gain if decimals is None else round(gain, decimals)) < 1
 
 
-def depth_bound(n_layers: int) -> float:
-    """10^(1/n): n layers of this gain multiply to 10 (eq 3)."""
-    return float(10.0 ** (1 / n_layers))
-
-
 def share(flags: Sequence[bool]) -> float:
     """Share of true flags."""
     if not flags:

@@ -27,11 +27,11 @@ from layerwise.papers.paper3.rules.gain_files import (
     share,
 )
 from layerwise.papers.shared.names.result_files import GPT2, GPTJ, HUNT, SWEEP
+from layerwise.papers.shared.terms import ELEUTHER, OTHERS
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.estimates import Estimate, of_mean, of_moments, of_share
 from layerwise.statistics.samples import require_sample
 
-ELEUTHER, OTHERS = "EleutherAI", "other labs"
 # What figure 2 shows as EleutherAI: the sweep's gain for the Pythia sizes, the hunt's for others.
 FIGURE2 = ("pythia-1.4b", "pythia-2.8b", "pythia-6.9b", "gpt-neo-1.3B", "gpt-j-6B")
 FIGURE3 = {

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from layerwise.engine.derivation import Document, Rule, Rules
+from layerwise.engine.derivation import Document, Function, Rules
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.papers.paper3.rules.gain_files import row_of
 from layerwise.papers.shared.names.result_files import EXTENDED, MAPS, V1, V2
@@ -180,7 +180,7 @@ RATIOS: Rules = {
 }
 
 
-def beside(m: Entry, row: Callable[[Entry], Entry], rule: Rule) -> Any:
+def beside(m: Entry, row: Callable[[Entry], Entry], rule: Function) -> Any:
     """What a rule gives of a row that stands in another file."""
     return rule(row(m))
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64
 
-from layerwise.engine.derivation import Document, Rule, Rules
+from layerwise.engine.derivation import Document, Function, Rules
 from layerwise.engine.evidence import Entry, Evidence, measured_among
 from layerwise.engine.published import pointer
 from layerwise.papers.paper3.rules.gain_files import dampens, gain, models, row_of
@@ -86,7 +86,7 @@ def values_of_group(
     return np.array([of(m) for m in e[SPECTRAL].results if GROUPS[group](m)])
 
 
-def quotient(of: Callable[[Entry], float], above: str, below: str) -> Rule:
+def quotient(of: Callable[[Entry], float], above: str, below: str) -> Function:
     """Mean over one group over the mean over another."""
     return lambda e: float(
         np.mean(values_of_group(e, of, above)) / np.mean(values_of_group(e, of, below))

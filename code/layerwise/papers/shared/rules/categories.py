@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from layerwise.engine.derivation import Rule
+from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import DATASET
 from layerwise.errors import LayerwiseError
@@ -64,11 +64,11 @@ def includes_zero(interval: Entry) -> bool:
     return curves.includes_zero(ends(interval))
 
 
-OVER_CATEGORIES: dict[str, Rule] = {
+OVER_CATEGORIES: dict[str, Function] = {
     "p_value": lambda m: p_over_categories(m, m.r),
     "includes_zero": includes_zero,
 }
-OVER_PAIRS: dict[str, Rule] = {
+OVER_PAIRS: dict[str, Function] = {
     "p_value": lambda m: float(pearson_p(m.r, total_pairs(m))),
     "includes_zero": includes_zero,
 }

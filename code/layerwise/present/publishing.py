@@ -1,0 +1,54 @@
+"""The page and the LaTeX report of a judged paper, whoever wrote the paper."""
+
+from pathlib import Path
+
+import layerwise
+from layerwise.engine.recomputing import JudgedPaper
+from layerwise.files import write_text
+from layerwise.home import of_code
+from layerwise.present.latex import render
+from layerwise.present.page import page
+from layerwise.present.pictures import Figures
+from layerwise.present.records import context, readable
+
+LATEX = "report.tex.j2"
+
+
+def write_page(judged: JudgedPaper, path: Path) -> None:
+    """Write a paper's claims with their verdicts as one HTML file that opens from disk.
+
+    The same paper gives the same bytes.
+
+    Args:
+        judged: what `judge_paper` gives.
+        path: the file; its folder is made.
+    """
+    document = judged.document
+    text = page(
+        judged.paper,
+        document,
+        judged.questions,
+        Figures([], {}, random_weights=False),
+        judged.published,
+        document["inputs"],
+        document["judged_from"],
+        of_code() / "report/templates",
+        methods={},
+        names={},
+        environment={"layerwise": layerwise.__version__},
+    )
+    write_text(path, text)
+
+
+def write_latex(judged: JudgedPaper, path: Path) -> None:
+    """Write the central claims and a table of all claims as a LaTeX document of its own.
+
+    Args:
+        judged: what `judge_paper` gives.
+        path: the file; its folder is made.
+    """
+    told = context(judged.document, {}, random=False) | {
+        "claims": readable(judged.document["claims"], {}),
+        "paper": judged.paper,
+    }
+    write_text(path, render(of_code() / "paper/another_paper", LATEX, told))
