@@ -27,6 +27,9 @@ class Answer(Loose):
 
     word: Word
     in_range: bool
+    n: int
+    unit: str
+    fewest: int
 
 
 class Answers(Loose):

@@ -525,13 +525,10 @@ def categories_under(choice: str) -> Function:
 
 def over_mid_bins(model: LastLayer) -> Estimate:
     """The lower of r over the bins at the two layers that the notebook calls the middle."""
-    if model.name not in (SLUG, READER):
+    if model.name != SLUG:
         raise NotMeasured("it was drawn for one model")
     tests = by_layer(model.evidence[BINS]["bootstrap_results"])
-    middle = [layer for layer in curves.MID_LAYERS if layer in tests]
-    if not middle:
-        raise NotMeasured("no sampled layer lies there")
-    layer = min(middle, key=lambda at: tests[at].r)
+    layer = min(curves.MID_LAYERS, key=lambda at: tests[at].r)
     test, n = tests[layer], n_bins(model.tests)
     p = float(pearson_p(test.r, n)) if n >= MIN_POINTS else 1.0
     return Estimate(test.r, *ends(test), n, "bins", p, f"layer {layer}")
@@ -540,9 +537,7 @@ def over_mid_bins(model: LastLayer) -> Estimate:
 def over_mid_categories(model: LastLayer) -> Estimate:
     """The higher of r over the categories at these two layers."""
     tests = by_layer(model.tests)
-    r = {layer: r_of_test(tests[layer]) for layer in curves.MID_LAYERS if layer in tests}
-    if not r:
-        raise NotMeasured("no sampled layer lies there")
+    r = {layer: r_of_test(tests[layer]) for layer in curves.MID_LAYERS}
     layer = max(r, key=r.__getitem__)
     return of_r(r[layer], model.n, "categories", where=f"layer {layer}")
 
@@ -550,6 +545,11 @@ def over_mid_categories(model: LastLayer) -> Estimate:
 def r_of_test(test: Entry) -> float:
     """r of a layer, which two files call by two names."""
     return float(test.r if "r" in test else test.correlation)
+
+
+def papers_sizes(e: Evidence) -> dict[str, LastLayer]:
+    """The Pythia sizes; the notebook's middle layers say nothing of a reader's model."""
+    return {} if is_of_reader(e) else last_layers(e)
 
 
 def scaled(e: Evidence) -> dict[str, Entry]:
@@ -575,7 +575,7 @@ OVER_CATEGORIES = (
         "Over random bins asymmetry and preference correlate positively at the middle layers.",
         "r over the bins",
         "bins",
-        last_layers,
+        papers_sizes,
         {PUBLISHED: over_mid_bins},
         Range(above=0.0),
     ),
@@ -585,7 +585,7 @@ OVER_CATEGORIES = (
         "Over the categories asymmetry and preference correlate positively at some middle layer.",
         "r over the categories",
         "categories",
-        last_layers,
+        papers_sizes,
         {PUBLISHED: over_mid_categories},
         Range(above=0.0),
         OF_R,

@@ -47,6 +47,7 @@ TEXTS = {
     "phase_mean": "the mean of the late layers instead of the lowest",
     # which run, which models
     "rerun": "the second run, of the supplement",
+    "hunt": "the models of the survey",
     "family": "the eight Pythia sizes",
     "pooled": "the models of survey and sweep together",
     "with_gpt2": "survey, sweep and the three GPT-2 sizes together",
