@@ -98,7 +98,7 @@ def test_a_reader_gets_both_beside_the_answers(tmp_path, dtype: str) -> None:
     too_few = [row for row in control["answers"].values() if row["word"] == "too few"]
     assert too_few
     n = len(control["answers"])
-    assert page.count("random weights: ") == n
+    assert page.count("<small>random weights: ") == n
     assert page.count("of 2 draws answer the same") == n - len(too_few)
     assert page.count('<circle class="random-draw"') == 2 * n
     assert ("of 2 replicates answer the same" in page) is rounds
