@@ -10,14 +10,15 @@ import shutil
 import sys
 from pathlib import Path
 
+from layerwise.engine.stored import Stored
 from layerwise.engine.tally import tally, tally_sentence
-from layerwise.engine.verdicts import VERDICTS, count_verdicts
+from layerwise.engine.verdicts import FALLS, VERDICTS, count_verdicts
 from layerwise.engine.words import display_names
 from layerwise.models.registry import read_models
 from layerwise.papers.across.analyses import MODULES, TABLES
 from layerwise.papers.across.together import PAPERS
 from layerwise.present.choices import claimed_under
-from layerwise.present.records import analysis_of, answer, grades, readable
+from layerwise.present.records import analysis_of, answer, grades, readable, view
 from layerwise.present.run_summary import verdict_table
 from layerwise.present.values import with_signs
 
@@ -41,12 +42,17 @@ HEAD = """# The claims, by analysis
 
 <!-- Written by `make docs` from results/published/claims.json; do not edit. -->
 
-A claim is a number, a label or a statement that a paper, one of its notebooks, one of its pages
-or one of its result files gives.
+A claim is a number, a label or a statement that a paper, its supplement or a notebook gives.
 A row is an analysis: what recomputes those claims, by the tables of rules in
 `code/layerwise/papers/*/rules/`. `dvc repro analyse@published` runs all of them and writes
 `results/published/statistics/ANALYSIS.json`; `layerwise claims --analysis ANALYSIS` lists an
 analysis's claims with both values, `layerwise trace CLAIM_ID` shows where one comes from.
+"""
+
+STORED = """## Result files
+
+Cells of the papers' result files that a statistic recomputes from other cells; the rest can only be
+measured, or is a setting.
 """
 
 
@@ -70,7 +76,32 @@ def page(document: dict) -> str:
             what = title(name) if name else "settings, and what has no rule or value"
             lines += [f"| {f'`{name}`' if name else ''} | {what} | {numbers} |"]
         lines += [""]
+    lines += ["## What the papers print, and the published numbers do not give\n"]
+    lines += [*falling(document["claims"]), "", STORED, *stored_files(document["stored"]), ""]
     return "\n".join(lines)
+
+
+def falling(records: list[dict]) -> list[str]:
+    """The rows of the papers' claims that differ or are contradicted, in the papers' order."""
+    rows = ["| paper | place | quantity | printed | recomputed, or what contradicts it |"]
+    rows += ["|---|---|---|---|---|"]
+    for record in readable(records, NAMES):
+        if record["document"] == "paper" and record["verdict"] in FALLS:
+            shown = view(record)
+            found = shown["cause" if record["verdict"] == "contradicted" else "recomputed"]
+            about = f"`{record['id']}` {record['quantity']}"
+            cells = (str(record["paper"]), record["where"], about, shown["published"], found)
+            rows += ["| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"]
+    return rows
+
+
+def stored_files(files: list[dict]) -> list[str]:
+    """The rows of the result files: how many cells are recomputed, and which differ."""
+    rows = ["| file | cells | recomputed | of these differ |", "|---|---|---|---|"]
+    for file in (Stored(**line) for line in files):
+        differ = ", ".join(f"`{key}`" for key in file.differ) or "none"
+        rows += [f"| `{file.file}` | {file.n_cells} | {file.n_recomputed} | {differ} |"]
+    return rows
 
 
 def answers(document: dict) -> str:

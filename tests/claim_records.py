@@ -70,7 +70,8 @@ def judged(records: list[dict[str, Any]], source: str = "published", **fields: A
         "inputs": {},
         "judged_from": {},
     }
-    return document | {"headlines": [], "findings": [], "story": [], "claims": records} | fields
+    beside: dict[str, list] = {"headlines": [], "findings": [], "story": [], "stored": []}
+    return document | beside | {"claims": records} | fields
 
 
 def note_statistics(claims: Path, folder: Path) -> None:

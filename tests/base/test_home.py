@@ -288,7 +288,7 @@ def base(root, results, analyzed, tmp_path_factory):
 OF_BASE = (
     "headlines --results {results}",
     "claims --results {results} --csv",
-    "trace p2.nb003.6.9b.global.ci_lower --results {results}",
+    "trace p1.table_stats.mistral.ci_lower --results {results}",
     "models",
     "scaling one two --out across",
 )

@@ -11,7 +11,6 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from test_texts import CURVED
 
 from claim_records import SVG, folders, headline, hostile_claims, judged, note_statistics, record
 from hostile import BIDI, TEXTS, UNSEEN, is_unseen
@@ -37,7 +36,7 @@ from layerwise.present.records import entries, readable, view
 from layerwise.present.values import short_text, value_text, with_signs
 from layerwise.run import cli
 from layerwise.run.steps import page as stage
-from parsed_page import Page, unpacked
+from parsed_page import CURVED, Page, unpacked
 
 
 def built(made: Any, source: str = "published") -> str:

@@ -20,7 +20,6 @@ import transformers
 from matplotlib import cbook
 from matplotlib.text import Text
 from test_paper import document, needs_latex
-from test_texts import CURVED
 
 from hostile import MARKUP, TEX
 from layerwise.engine.evidence import Evidence
@@ -45,7 +44,7 @@ from layerwise.reader.result import Result
 from layerwise.statistics.bootstrap import mean_interval, share_of_two_points
 from layerwise.statistics.correlation import MIN_POINTS
 from layerwise.statistics.estimates import Estimate
-from parsed_page import Page
+from parsed_page import CURVED, Page
 from random_states import DRAWS, FEW, numbers_of, results_of, some_pairs, write_states
 from tiny_checkpoints import EXAMPLE, twin_folder
 

@@ -24,7 +24,7 @@ from layerwise.engine.words import in_words
 from layerwise.errors import LayerwiseError
 from layerwise.shapes import STRICT, Paper, Strict, explained, read_yaml, require_shape
 
-FULL = "full"
+FULL: Literal["full"] = "full"
 Printed = Value | list[Value | list[Value]]  # a list of intervals is the deepest
 # How many are printed, below 0 of rounded thousands; or "full": every digit is published.
 Decimals = Annotated[int, Field(ge=-20, le=20)] | Literal["full"]

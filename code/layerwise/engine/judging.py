@@ -15,6 +15,7 @@ from layerwise.engine.headlines import Word, headlines, read_headlines
 from layerwise.engine.measured import CONTROL, NOISE
 from layerwise.engine.origins import Origins
 from layerwise.engine.published import HEADER, Published, read_table
+from layerwise.engine.stored import judge_stored, read_stored
 from layerwise.engine.story import read_story, story
 from layerwise.engine.verdicts import Statistics, judge
 from layerwise.errors import LayerwiseError
@@ -125,7 +126,12 @@ def statistics_of(
 
 
 def judge_ledger(claims: Path, sides: Sides, published: Published) -> dict[str, Any]:
-    """The record of every claim, and the `headlines`, `findings` and `story` on them."""
+    """Judge every claim and every stored file.
+
+    Returns:
+        `claims`, the records; `headlines`, `findings` and `story` on them; `stored`, a line for
+        each result file.
+    """
     records = [
         judge(claim, sides.results, sides.replicates, sides.draws)
         for claim in read_ledger(claims, published)
@@ -142,10 +148,15 @@ def judge_ledger(claims: Path, sides: Sides, published: Published) -> dict[str, 
         argued=results.source == "published",
     )
     told = story(records, results.documents, graded, read_story(claims))
+    stored = [
+        judge_stored(entry, published, sides.results, sides.replicates, sides.draws)
+        for entry in read_stored(claims)
+    ]
     return {
         "headlines": [asdict(headline) for headline in graded],
         "findings": [asdict(finding) for finding in facts],
         "story": [asdict(paragraph) for paragraph in told],
+        "stored": [asdict(file) for file in stored],
         "claims": records,
     }
 

@@ -7,10 +7,11 @@ from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
 
-from layerwise.engine.claims import Decimals, Printed
+from layerwise.engine.claims import Decimals, DocumentKind, Printed
 from layerwise.engine.findings import Finding
 from layerwise.engine.headlines import Headline, grade
 from layerwise.engine.published import Number
+from layerwise.engine.stored import Stored
 from layerwise.engine.story import Paragraph
 from layerwise.engine.verdicts import TOLERANCES, VERDICTS, count_verdicts
 from layerwise.errors import LayerwiseError
@@ -21,6 +22,7 @@ from layerwise.shapes import Loose, Paper, Whole, require_shape
 
 AGAIN = "judge the ledger again"
 REMAKE = {"published": "make reproduce", "measured": "dvc repro judge@measured"}
+SHAPES = {"headlines": Headline, "findings": Finding, "story": Paragraph, "stored": Stored}
 JUDGED_FROM = ("claims", "published")  # the folders of the repository
 
 
@@ -64,6 +66,7 @@ class Record(Loose):
 
     id: str
     paper: Paper
+    document: DocumentKind
     where: str
     quantity: str
     model: str | None
@@ -99,6 +102,7 @@ class Judged(Loose):
     headlines: list[dict[str, Any]]
     findings: list[dict[str, Any]]
     story: list[dict[str, Any]]
+    stored: list[dict[str, Any]]
     claims: list[Record]
     runs: NotRequired[dict[str, dict[str, Any]]]
     failed: NotRequired[dict[str, Absent]]
@@ -131,7 +135,7 @@ def read_judged(path: Path, source: str, statistics: Path | None = None) -> dict
             "(or `make reproduce-full` for source measured) first"
         )
     document: dict[str, Any] = require_shape(path, Judged, read_json(path), AGAIN)
-    for name, shape in (("headlines", Headline), ("findings", Finding), ("story", Paragraph)):
+    for name, shape in SHAPES.items():
         require_shape(f"{path}: {name}", list[shape], document[name], AGAIN)  # type: ignore[valid-type]
     if document["source"] != source:
         raise LayerwiseError(
