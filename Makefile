@@ -1,9 +1,8 @@
-# `make` or `make help` lists the targets.
+# What a reader runs; `make` or `make help` lists it. What maintainers run stands in maintain.mk.
 .DEFAULT_GOAL := help
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: help setup setup-models setup-dev setup-docs doctor test test-docs reproduce rehearse reproduce-small reproduce-full real attack verify-lock archive docs site bench bench-gpu
-.PHONY: docker-build docker-run docker-test lint lock clean
+.PHONY: help setup setup-models doctor reproduce test rehearse reproduce-small reproduce-full
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export MPLBACKEND := Agg
@@ -13,9 +12,11 @@ export PYTHONHASHSEED := 0
 export SOURCE_DATE_EPOCH := 1767744000
 export FORCE_SOURCE_DATE := 1
 
-VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+LISTED = awk -F ':.*\#\# ' '/^[a-z-]+:.*\#\# / { printf "%-18s%s\n", $$1, $$2 }'
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-18s%s\n", $$1, $$2 }' Makefile
+	@$(LISTED) Makefile
+	@echo
+	@echo 'make help-maintain lists what maintainers run: lint, more tests, docs, the image, the archive'
 
 setup:  ## make .venv from the hash-checked locks, without torch, if it is not there (PYTHON=...)
 	@requirements/setup.sh
@@ -23,35 +24,22 @@ setup:  ## make .venv from the hash-checked locks, without torch, if it is not t
 setup-models:  ## add torch and transformers: what analyze and rehearse need (TORCH=cpu|cuda|cuda12)
 	@requirements/setup.sh models
 
-setup-docs:
-	@requirements/setup.sh docs
-
-setup-dev:  ## add these and the tools of test and lint
-	@requirements/setup.sh models dev
-
 doctor: setup  ## what can run here, and what to do about what cannot
 	@layerwise doctor
-
-# Bytecode is kept whatever the environment says: without it every worker rewrites all assertions.
-test test-docs: export PYTHONDONTWRITEBYTECODE :=
-
-test: setup-dev  ## run the tests; skipped ones are listed with their reason
-	@OMP_NUM_THREADS=1 pytest -n auto --maxprocesses 4 --dist worksteal -rs -m "not docs"
-
-test-docs: setup-dev  ## run the commands of README and pages, the notebook and the studies, as they are written
-	@OMP_NUM_THREADS=1 pytest -n auto --maxprocesses 4 --dist worksteal -rs -m docs
 
 reproduce: setup  ## recompute what follows from the published numbers: offline, no GPU, half a minute
 	@python -m layerwise.run.steps.run published
 
+# Bytecode is kept whatever the environment says: without it every run rewrites all assertions.
+test test-models test-docs test-all: export PYTHONDONTWRITEBYTECODE :=
+test test-models: export OMP_NUM_THREADS := 1
+
+test:  ## the tests of statistics, published numbers, claims and grades: no torch, two minutes
+	@requirements/setup.sh dev
+	@python -m pytest -m "not models and not long and not docs"
+
 rehearse: setup-models  ## run the measured pipeline on random-weight stand-ins in a scratch copy: offline, no GPU
 	@python -m layerwise.run.steps.rehearse
-
-attack: setup-dev  ## thousands of hostile inputs, by seed; the table in docs/robustness.md (ARGS="--seed 1 --cases 99")
-	@python tests/attack.py --table docs/robustness.md $(ARGS)
-
-real: setup-models  ## a trained model (from the package index) against its recorded numbers: a minute
-	@python tests/real/check.py
 
 reproduce-small: setup-models  ## measure the models that fit here from their weights: network, CPU, an hour (HOURS=, GB=)
 	@python -m layerwise.run.steps.small $(if $(HOURS),--hours $(HOURS)) $(if $(GB),--gigabytes $(GB))
@@ -59,67 +47,4 @@ reproduce-small: setup-models  ## measure the models that fit here from their we
 reproduce-full: setup-models  ## measure every number again from the weights: network, GPU; again: what failed
 	@python -m layerwise.run.steps.run all
 
-verify-lock: setup  ## prove from a bare clone that dvc.lock fits code and parameters; runs no stage
-	@python tests/lock_proof.py
-
-archive:  ## dist/layerwise-VERSION.tar.gz of the last commit, with provenance and checksums
-	@python3 archive/build.py dist
-
-docs: setup-dev  ## docs/*.md from the imports, dvc.yaml, the judged claims and the docstrings
-	@python docs/architecture.py
-	@python docs/pipeline.py
-	@python docs/claims.py
-	@python docs/api.py
-
-site: setup-docs  ## README and docs/ as a site that opens from disk: site/index.html
-	@NO_MKDOCS_2_WARNING=1 mkdocs build --quiet --strict
-	@echo site/index.html
-
-# DOCKER=podman works too. What the container writes goes to WORK; ARGS is its command.
-override DOCKER := $(or $(DOCKER),docker)
-override WORK := $(or $(WORK),$(CURDIR)/artifact)
-ARGS ?=
-docker-build:  ## the image (BUILD_ARGS="--build-arg TORCH=cuda12 --build-arg BASE=..." for older drivers)
-	$(DOCKER) build --tag layerwise --build-arg VERSION=$(VERSION) \
-		--build-arg REVISION=$(shell git rev-parse HEAD 2>/dev/null || echo unknown) $(BUILD_ARGS) .
-
-docker-run:  ## the image's default command, or ARGS="doctor"; GPUS=none where there is no GPU
-	@mkdir -p "$(WORK)"
-	$(DOCKER) run --rm $(if $(filter none,$(GPUS)),,--gpus $(or $(GPUS),all)) \
-		--user "$$(id -u):$$(id -g)" --volume "$(WORK):/artifact" --env HF_TOKEN layerwise $(ARGS)
-
-docker-test: ARGS = test
-docker-test: docker-run  ## the tests inside the image
-
-bench: setup-models  ## measure speed against the notebooks' way (QUICK=1 for a short run)
-	@for script in $(filter-out benchmarks/gpu.py benchmarks/peers.py benchmarks/noise.py,$(wildcard benchmarks/*.py)); \
-		do python $$script $(if $(QUICK),--quick); done
-
-bench-gpu: setup-models  ## the same on a GPU: seconds, memory, half-precision noise (TORCH=cuda)
-	@python benchmarks/gpu.py
-
-lint: setup-dev  ## ruff, mypy, the contracts of imports, and hadolint
-	ruff check code tests benchmarks archive docs requirements
-	ruff format --check code tests benchmarks archive docs requirements
-	mypy
-	lint-imports --no-cache
-	hadolint Dockerfile
-
-# Needs uv, and the CPU build of torch where uv looks (UV_FIND_LINKS or UV_INDEX). A layer takes the
-# versions of the one below it.
-COMPILE = uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
-	--no-emit-find-links --no-emit-index-url
-lock:  ## resolve the *.in files again, with hashes, for Python 3.11 and newer
-	@command -v uv >/dev/null || { echo "make lock needs uv on PATH" >&2; exit 2; }
-	@while read -r name below; do lock=$$name.lock; \
-		$(COMPILE) $$name.in $${below:+--constraints requirements/$$below.lock} -o $$lock >/dev/null; \
-		{ echo "# Made by \`make lock\` from $$(basename $$name).in; do not edit."; cat $$lock; } >$$lock.part; \
-		mv $$lock.part $$lock; \
-	done < <(printf '%s\n' requirements/read "requirements/pipeline read" "requirements/dev pipeline" \
-		"requirements/docs dev" "requirements/cpu dev" "requirements/cuda dev" "requirements/cuda12 dev" \
-		benchmarks/peers)
-
-clean:  ## remove what `make reproduce` and the tools made; .venv, data and what was measured stay
-	rm -rf results/published/[!vt]* figures/published report/published paper/generated paper/published.pdf
-	rm -rf dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find code tests benchmarks archive docs -name __pycache__ -prune -exec rm -rf {} +
+include maintain.mk

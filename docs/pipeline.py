@@ -18,7 +18,7 @@ HEAD = """# The pipeline
 The stages in the order in which numbers flow. A stage reads what others wrote; one whose output
 also comes by way of another is left out. The source `published` begins at `analyse`; of the stages
 before it, `preflight` and `measure` need a GPU, or `device: cpu` in `params.yaml`. Stages with
-several items stand here once; `dvc dag` draws all {count}, `dvc stage list` names them. Weights are
+several items stand here once; `dvc stage list` names all {count}. Weights are
 pinned by commit in `models.yaml`, pairs and prompts by sha256 in `published/registry.csv`.
 
 | stage | reads | items | sources | what it does |
@@ -27,11 +27,14 @@ pinned by commit in `models.yaml`, pairs and prompts by sha256 in `published/reg
 
 ## With DVC
 
-`make reproduce` and `make reproduce-full` run these stages and put right what a killed run left.
-DVC's own commands work as usual (`. .venv/bin/activate` first):
+`make reproduce` and `make reproduce-full` run these stages one by one; a killed run is
+taken up by the next. DVC's own commands work as usual, `.venv/bin/dvc` without activation too.
+Without a GPU plain `dvc repro` brings `published` up to date and stops at `fetch`, before the
+network is asked.
 
 ```text
 dvc repro judge@published            one stage, and what it needs
+dvc dag judge@published              the stages before it, drawn; all {count} are too wide to read
 dvc metrics show                     the tally: claims that agree and differ, central claims
 dvc metrics diff HEAD~1 --targets results/published/verdicts.json    every count that moved
 dvc plots show                       the overview, gains and correlations by depth, as one page

@@ -1,8 +1,10 @@
 """Shared fixtures: the repository, its published numbers, and checks of the shapes of arrays."""
 
+import fnmatch
 import gc
 import os
 import pickle
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +22,24 @@ ELSEWHERE = {
     "upstream_code": MIRROR if HAS_CODE else None,  # a checkout, not the result files alone
     "real": os.environ.get("LAYERWISE_REAL"),
 }
+# What a file of tests costs, by the first pattern that fits; a file that none fits is plain.
+COSTS = (
+    ("models/test_kernels", "long"),
+    ("models/*", "models"),
+    ("measuring/*", "models"),
+    ("engine/test_beside", "models"),
+    ("measures/test_measures_traces", "models"),
+    ("reader/*", "models"),
+    ("papers/test_experiments_*", "models"),
+    ("papers/test_figures*", "long"),
+    ("papers/test_notebooks", "models"),
+    ("repository/test_real", "models"),
+    ("base/test_faults", "long"),
+    ("base/test_home", "long"),
+    ("present/*", "long"),
+    ("repository/*", "long"),
+    ("run/*", "long"),
+)
 os.environ.setdefault("SOURCE_DATE_EPOCH", "1767744000")  # results are dated
 
 
@@ -55,8 +75,49 @@ def collected():
     gc.freeze()
 
 
+def cost_of(path: Path) -> str | None:
+    """The mark of a test file by the first line of COSTS that names it or its folder, if any."""
+    place = path.relative_to(ROOT / "tests").with_suffix("").as_posix()
+    for pattern, mark in COSTS:
+        if fnmatch.fnmatch(place, pattern):
+            return mark
+    return None
+
+
+def leaves_out(config, mark: str | None) -> bool:
+    """True where the run leaves out the tests with a mark: `-m "not models and not long"`."""
+    return mark is not None and f"not {mark}" in config.option.markexpr
+
+
+class NoTorch:
+    """A finder of modules that refuses torch, first of all finders."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name in ("torch", "transformers"):
+            raise ImportError(f"{name} is imported by a test without the mark `models`: see COSTS")
+
+
+def pytest_configure(config):
+    """In a run without models, an import of torch fails."""
+    if leaves_out(config, "models"):
+        sys.meta_path.insert(0, NoTorch())
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Import no file of tests that the run leaves out: the import of torch alone takes seconds."""
+    if collection_path.name.startswith("test_"):
+        return leaves_out(config, cost_of(collection_path)) or None
+    return None
+
+
 def pytest_collection_modifyitems(config, items):
-    """Leave out what reads upstream's own texts or real models, unless a variable says where."""
+    """Mark the tests by their cost, before `-m` chooses; leave out what reads a missing mirror.
+
+    What reads upstream's own texts or trained models runs where a variable says where they are.
+    """
+    for item in items:
+        if mark := cost_of(item.path):
+            item.add_marker(mark)
     missing = {name for name, place in ELSEWHERE.items() if place is None}
     reading = [item for item in items if missing & set(getattr(item, "fixturenames", ()))]
     config.hook.pytest_deselected(items=reading)
@@ -136,7 +197,9 @@ def analyzed(once):
     from tiny_checkpoints import EXAMPLE, twin_folder
 
     twin = twin_folder("gpt_neox", 5)
-    folder = once("analyzed", lambda folder: analyze(twin, **EXAMPLE, out=folder).folder)
+    folder = once(
+        "analyzed", lambda folder: analyze(twin, **EXAMPLE, out=folder, keep_states=True).folder
+    )
     return replace(analyze(twin, **EXAMPLE), folder=folder)
 
 

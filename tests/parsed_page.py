@@ -2,9 +2,13 @@
 
 import base64
 import json
+import re
 import zlib
 from html.parser import HTMLParser
 from typing import Any
+
+# quotation marks that only the PDF prints
+CURVED = re.compile("[\N{LEFT SINGLE QUOTATION MARK}-\N{DOUBLE LOW-9 QUOTATION MARK}]")
 
 
 class Page(HTMLParser):

@@ -14,7 +14,6 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from test_texts import refused
 
 from claim_records import judged, note_statistics, record
 from judged import analysed
@@ -73,12 +72,6 @@ def numbers(statistics: Path, claims: Path) -> Numbers:
 @pytest.fixture(scope="module")
 def drawn(numbers: Numbers) -> dict[str, Drawn]:
     return {one.name: one for one in draw_all(numbers)}
-
-
-def test_figures_use_no_private_word(drawn: dict[str, Drawn]) -> None:
-    for name, one in drawn.items():
-        texts = [one.title, one.caption, one.note, words(one.figure) if one.figure else ""]
-        assert refused(" ".join(texts)) == [], name
 
 
 def words(figure: Figure) -> str:

@@ -103,8 +103,9 @@ def test_the_check_of_the_gpu_is_right_about_this_machine(image):
 def test_every_command_is_run_where_it_belongs(image, root):
     text = (root / "docker" / "entrypoint.sh").read_text()
     (line,) = (li for li in text.splitlines() if li.strip().startswith("test | reproduce"))
+    rules = (root / "Makefile").read_text() + (root / "maintain.mk").read_text()
     for target in line.strip().rstrip(")").split(" | "):
-        assert f"\n{target}:" in (root / "Makefile").read_text()
+        assert f"\n{target}:" in rules
         assert run(image, target)[1].startswith(f"{MAKE} {target} in {tree(image)}")
     # paths of an analysis are those of the mounted folder
     code, said, _ = run(image, "analyze", "--pairs", "my pairs.json")

@@ -18,7 +18,7 @@ from layerwise.models.load import default_device
 from layerwise.papers.fetching import upstream
 from layerwise.papers.fetching.mirrors import MIRROR_VARIABLE
 from layerwise.present import terminal
-from layerwise.run.doctor import dvc_files, measuring
+from layerwise.run.doctor import measuring
 from layerwise.run.rehearsal import running
 
 
@@ -38,7 +38,6 @@ def kernel() -> dict[str, Any]:
 
 
 READ: dict[str, Callable[[], Any]] = {
-    "DVC_SITE_CACHE_DIR": lambda: dvc_files.site_of(Path("root")),
     MIRROR_VARIABLE: mirror,
     "COLUMNS": width,
     "LOCAL_RANK": default_device,

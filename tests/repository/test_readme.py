@@ -119,7 +119,8 @@ def parsed(words: list[str]) -> Any:
 
 
 def test_commands_parse_and_targets_exist() -> None:
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    rules = (ROOT / "Makefile").read_text() + (ROOT / "maintain.mk").read_text()
+    targets = set(re.findall(r"^([a-z-]+):", rules, re.MULTILINE))
     found = set()
     for page in PAGES:
         for words in commands((ROOT / page).read_text(encoding="utf-8"), "sh", "bash"):
@@ -190,7 +191,8 @@ FOREIGN = {
 
 def said(root):
     """Every text that the project can print: strings of its code, and its shell scripts."""
-    texts = [path.read_text() for path in (root / "requirements/setup.sh", root / "Makefile")]
+    scripts = ("requirements/setup.sh", "Makefile", "maintain.mk")
+    texts = [(root / name).read_text() for name in scripts]
     texts.append((root / "docker" / "entrypoint.sh").read_text())
     for path in (*(root / "code").rglob("*.py"), *(root / "archive").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):

@@ -75,8 +75,20 @@ def test_without_a_gpu_the_hub_or_any_model_refused(here, monkeypatch, place, th
     assert not (here / "environment.json").exists()
 
 
+def test_without_a_device_upstream_is_not_asked(monkeypatch, tmp_path):
+    def require(device):
+        raise LayerwiseError("no device; take cpu")
+
+    monkeypatch.setattr("layerwise.models.load.require_accelerator", require)
+    monkeypatch.setattr(fetch, "run", lambda out: pytest.fail("upstream was asked"))
+    with pytest.raises(LayerwiseError, match="no device; take cpu.*" + ELSEWHERE):
+        fetch.stage(tmp_path / "fetched", tmp_path / "stamp.json")
+    assert not (tmp_path / "stamp.json").exists()
+
+
 def test_without_the_data_refused(monkeypatch, tmp_path):
     """The first stage of all that is measured."""
+    monkeypatch.setattr("layerwise.models.load.require_accelerator", lambda device: None)
     monkeypatch.setenv("LAYERWISE_MIRROR", str(tmp_path / "nowhere"))
     with pytest.raises(LayerwiseError, match="the mirror .* must be a folder.*" + ELSEWHERE):
         fetch.stage(tmp_path / "fetched", tmp_path / "stamp.json")

@@ -19,6 +19,7 @@ from layerwise.statistics.estimates import (
 )
 
 
+@pytest.mark.long
 def test_the_smallest_r_is_found_four_times_of_five_against_simulation():
     rng, n, n_runs = np.random.default_rng(0), 60, 4000
     r = power.smallest_r(of_r(0.3, n, "pairs"))
@@ -82,6 +83,7 @@ def test_two_one_sided_tests_show_a_true_zero_four_times_of_five():
     )
 
 
+@pytest.mark.long
 def test_power_of_two_shares_against_simulation():
     rng = np.random.default_rng(2)
     a, b = rng.binomial(5, 0.8, 3000), rng.binomial(11, 0.2, 3000)
@@ -104,6 +106,7 @@ def test_a_share_against_scipy():
         of_share([], "pairs")
 
 
+@pytest.mark.long
 def test_a_difference_of_dependent_r_covers_the_truth_as_often_as_it_says():
     rng, n, hits = np.random.default_rng(3), 40, 0
     cov = np.array([[1, 0.6, 0.3], [0.6, 1, 0.5], [0.3, 0.5, 1]])

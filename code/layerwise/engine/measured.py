@@ -240,6 +240,12 @@ def sides(measurements: Measurements) -> dict[str, Measurements]:
     return found
 
 
+def absent_document(model: str, hub: str, names: Iterable[str], reason: str) -> dict[str, Any]:
+    """Return the document of a model of which nothing is measured, for one reason."""
+    absent = dict.fromkeys(names, reason)
+    return {"model": model, "hub": hub, "runs": {}, "absent": absent, NOISE: [], CONTROL: []}
+
+
 def failures(one: Mapping[str, Any]) -> dict[str, str]:
     """What is absent of a model, and of replicates and controls of runs that are there: why."""
     of_others = {

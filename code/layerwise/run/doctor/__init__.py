@@ -3,7 +3,6 @@
 here         the checks of what everything needs: what is found, and the fix if something is amiss
 installed    those of a package without a clone around it
 measuring    those of what only measuring needs; the pipeline's preflight asks them too
-dvc_files    what a kill left of DVC's own files; a run mends it before it begins
 recorded     whether a run made the results that are committed
 model_list   the papers' models as a table, and what each takes
 time_left    how long a whole run has taken and will take

@@ -15,7 +15,6 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import read_text
 from layerwise.present.typeset import APT
 from layerwise.run.doctor import (
-    FULL,
     REHEARSE,
     REPRODUCE,
     TARGETS,
@@ -132,13 +131,6 @@ def results(root: Path) -> Finding:
     return Finding(found)
 
 
-def dvc(root: Path) -> Finding:
-    """Whether DVC can start: no other run is at work, no kill left half a file."""
-    from layerwise.run.doctor import dvc_files
-
-    return dvc_files.look(root)
-
-
 def rehearsal(root: Path) -> Finding:
     """Room for the twins of all models, and memory for a process of the rehearsal."""
     import psutil
@@ -170,7 +162,6 @@ CHECKS: dict[str, Check] = {
     "repository": Check(repository, TARGETS),
     "packages": Check(packages, TARGETS),
     "results": Check(results, TARGETS),
-    "DVC": Check(dvc, (REPRODUCE, TEST, FULL)),
     "rehearsal": Check(rehearsal, (TEST, REHEARSE)),
     "programs": Check(programs, ()),
 }

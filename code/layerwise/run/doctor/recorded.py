@@ -6,19 +6,41 @@ dvc.lock holds the hash of every result, and is committed: the same hashes are t
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import parse_json, read_json, read_text
 from layerwise.home import judged_claims
 from layerwise.run.doctor import first_few
-from layerwise.run.doctor.dvc_files import LOCK, recorded
-from layerwise.shapes import Loose, require_shape
+from layerwise.shapes import Loose, parse_yaml, require_shape
 
+LOCK = Path("dvc.lock")
+TAKE = "take the committed one: `git checkout dvc.lock`, in an archive unpack it again"
 CLAIMS = judged_claims("published")
 VERDICTS = CLAIMS.with_name("verdicts.json")
 CACHE = Path(".dvc/cache/files/md5")
 NO_RECORD = "no record to compare it with: this is no git clone, or dvc.lock is not committed"
+
+
+class Out(Loose):
+    """A file or a folder that a stage made."""
+
+    path: str
+    md5: str
+
+
+class Stage(Loose):
+    """What is recorded of a stage."""
+
+    outs: Annotated[list[Out], Field(min_length=1)]
+
+
+class Lock(Loose):
+    """The part of `dvc.lock` that is read here."""
+
+    stages: Annotated[dict[str, Stage], Field(min_length=1)]
 
 
 class Record(Loose):
@@ -63,10 +85,18 @@ def against_record(root: Path = Path()) -> str:
 
 
 def _results(place: str, lock: str) -> dict[str, str]:
-    """`{path: hash}` of the results of the source `published`."""
-    stages = recorded(place, lock)
-    of_source = (of for name, of in stages.items() if name.endswith("@published"))
-    return {out["path"]: out["md5"] for of in of_source for out in of["outs"]}
+    """Return `{path: hash}` of the results of the source `published`.
+
+    Raises:
+        LayerwiseError: naming the place, if DVC did not write the text so.
+    """
+    document = require_shape(place, Lock, parse_yaml(place, lock, TAKE), TAKE)
+    return {
+        out["path"]: out["md5"]
+        for name, stage in document["stages"].items()
+        if name.endswith("@published")
+        for out in stage["outs"]
+    }
 
 
 def _claims(root: Path, digest: str) -> str:

@@ -1,7 +1,7 @@
 """How long a whole run has taken and will take: estimates of its stages, held to what they took."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +11,8 @@ from layerwise.models import needs
 from layerwise.models.registry import read_models
 from layerwise.shapes import read_choices
 
-STAGE = 15.0  # seconds of a stage beside what is estimated: DVC, imports, files
+STAGE = 5.0  # seconds of a stage beside what is estimated: DVC, imports, files
+TRUST = 600.0  # seconds of work after which what was seen counts as much as the estimate
 
 
 @dataclass
@@ -27,29 +28,39 @@ class TimeLeft:
     seen: set[str] = field(default_factory=set)
     ran: set[str] = field(default_factory=set)
 
-    def said(self, stage: str) -> str:
-        """The time so far, and what is left before a stage begins."""
+    def describe(self, stage: str) -> str:
+        """Return the time so far, and what is left before a stage begins.
+
+        The estimate is scaled by how fast earlier stages were, as a mean with a prior of TRUST
+        seconds at its own pace: a first stage that was quick or slow changes little.
+        """
         so_far = time.monotonic() - self.begun
         by_estimate = sum(self.estimated[name] for name in self.ran)
-        rate = so_far / by_estimate if self.ran else 1.0
-        left = rate * sum(of for name, of in self.estimated.items() if name not in self.seen)
+        pace = (so_far + TRUST) / (by_estimate + TRUST)
+        to_come = self.estimated.keys() - self.seen
+        left = pace * sum(self.estimated[name] for name in to_come)
         self.seen.add(stage)
         self.ran.add(stage)
         return f"{tqdm.format_interval(so_far)} so far, about {tqdm.format_interval(left)} left"
 
     def skip(self, stage: str) -> None:
-        """A stage is up to date."""
+        """Leave out a stage that is up to date."""
         self.seen.add(stage)
 
 
-def estimated(stages: Mapping[str, str], root: Path = Path()) -> dict[str, float]:
-    """Seconds by stage: of a model by `needs`, with all that params.yaml asks to be run of it."""
-    chosen = read_choices(root / "params.yaml", "measure")
-    again = {name: chosen[name] for name in ("replicates", "control")}
-    models = read_models(root / "models.yaml")
-    of_model = {
-        f"measure@{slug}": needs.seconds_on(chosen["device"], model, **again)
-        for slug, model in models.items()
-        if not model.skipped
-    }
-    return {name: STAGE + of_model.get(name, 0.0) for name in stages}
+def estimated(stages: Iterable[str], root: Path = Path()) -> dict[str, float]:
+    """Return seconds by stage: of a model by `needs`, with all that params.yaml asks of it.
+
+    The stage of a model that is left out measures nothing, and is not among them.
+    """
+    choices = read_choices(root / "params.yaml", "measure")
+    repeated = {name: choices[name] for name in ("replicates", "control")}
+    models = {f"measure@{slug}": model for slug, model in read_models(root / "models.yaml").items()}
+    seconds = {}
+    for name in stages:
+        model = models.get(name)
+        if model is None:
+            seconds[name] = STAGE
+        elif not model.skipped:
+            seconds[name] = STAGE + needs.seconds_on(choices["device"], model, **repeated)
+    return seconds

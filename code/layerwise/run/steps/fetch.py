@@ -5,6 +5,7 @@ from pathlib import Path
 from layerwise.files import sha256_of, write_json
 from layerwise.papers.fetching import upstream
 from layerwise.run.steps import Place, elsewhere, program
+from layerwise.shapes import read_choices
 
 
 def run(out: Path | None = None, mirror: str | None = None) -> str:
@@ -14,9 +15,16 @@ def run(out: Path | None = None, mirror: str | None = None) -> str:
     return f"statement pairs and prompts in {out}, as pinned"
 
 
-def stage(out: Place, stamp: Place) -> str:
-    """The same, as the first stage of what is measured; STAMP says which bytes there are."""
+def stage(out: Place, stamp: Place, params: Place = Path("params.yaml")) -> str:
+    """The same, as the first stage of what is measured; STAMP says which bytes there are.
+
+    Raises:
+        LayerwiseError: without the device of params.yaml, before the network is asked.
+    """
+    from layerwise.models.load import require_accelerator
+
     with elsewhere():
+        require_accelerator(read_choices(params, "measure")["device"])
         said = run(out)
     write_json(stamp, {name: sha256_of(out / name) for name in upstream.DATA_FILES})
     return said

@@ -3,9 +3,14 @@
 import shutil
 from pathlib import Path
 
-from layerwise.engine.measured import NAME, failures, read_places, said_of, write_fragments
-from layerwise.measuring.of_model import measure_registered, read_texts
-from layerwise.models.load import require_accelerator
+from layerwise.engine.measured import (
+    NAME,
+    absent_document,
+    failures,
+    read_places,
+    said_of,
+    write_fragments,
+)
 from layerwise.models.registry import find_model, read_models
 from layerwise.papers.fetching import upstream
 from layerwise.run.steps import Place, program
@@ -35,6 +40,16 @@ def run(
         LayerwiseError: without the device of params.yaml, or if the data are not the pinned ones.
     """
     model, choices = find_model(read_models(models), slug), read_choices(params, "measure")
+    if model.skipped:
+        names = (*model.extractions, *model.experiments)
+        document = absent_document(model.slug, model.hub, names, model.skipped)
+        write_fragments(out / NAME, document)
+        return said_of(document, out / NAME), 0
+    # torch takes seconds: a model that is left out does without
+    from layerwise.measuring.of_model import measure_registered, read_texts
+    from layerwise.models.load import require_accelerator
+
+    quiet_downloads()
     require_accelerator(choices["device"])
     upstream.verify_data(data)
     document = measure_registered(
@@ -42,10 +57,17 @@ def run(
         choices=choices, draws=read_choices(params, "analyse"),
     )  # fmt: skip
     write_fragments(out / NAME, document)
-    failed = {} if model.skipped else failures(document)
+    failed = failures(document)
     if not failed:
         shutil.rmtree(scratch / slug, ignore_errors=True)
     return said_of(document, out / NAME), 1 if failed else 0
+
+
+def quiet_downloads() -> None:
+    """Keep the hub client's "Trying to resume" off the terminal: a failure has its own sentence."""
+    from huggingface_hub.utils import logging
+
+    logging.set_verbosity_error()
 
 
 if __name__ == "__main__":

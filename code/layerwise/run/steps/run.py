@@ -1,48 +1,42 @@
-"""Run the pipeline's stages, counted, and end with what they found: what `make reproduce` calls."""
+"""Run the pipeline's stages one by one, and end with what they found: what `make reproduce` calls.
 
-import contextlib
-import re
-import subprocess
-import sys
-from collections.abc import Iterable
+DVC's Python interface runs each stage, so that nothing here reads DVC's words; a stage's own words
+go to the terminal as they come.
+"""
+
+import logging
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
+import networkx
 import psutil
 import typer
 from dvc.exceptions import DvcException
 from dvc.repo import Repo
 from dvc.repo.reproduce import plan_repro
+from dvc.stage import Stage
+from dvc.stage.exceptions import StageCmdFailedError
 
 from layerwise.engine.records import judged
 from layerwise.errors import LayerwiseError
+from layerwise.files import Busy, locked
 from layerwise.present.pdfs import typeset
 from layerwise.present.run_summary import summary
-from layerwise.run.doctor.dvc_files import protected, under_way
 from layerwise.run.doctor.recorded import against_record
 from layerwise.run.doctor.time_left import TimeLeft, estimated
 from layerwise.run.steps import Source, program
 
-BEGUN = re.compile(r"(Running stage|Stage) '(.+?)'")
-FAILED = re.compile(  # 'a', or stages: 'a', 'b' and 'c'; and perhaps why
-    r"ERROR: failed to reproduce (?:stages: )?((?:'[^']+'(?:, | and )?)+)(?:: (.+))?"
-)
-OF_DVC = re.compile(
-    "Running stage|Stage '|(Gener|Upd)ating lock file|WARNING: failed to run: |ERROR: |Use `dvc "
-)
-# Of a stage that never began DVC warns with the reason, perhaps in some lines.
-REASON, OTHERS = "WARNING: ", re.compile(r"WARNING: (failed to run: |Stages? '.* will be skipped)")
-BUSY = re.compile(r"is busy, it is being blocked by:\s+\((PID \d+)\): (.+)")
+LOCK = Path(".dvc/tmp/layerwise")  # held while a run is under way
+MODEL = "measure@"  # begins the name of a model's stage
 MEASURED = "results/measured/models/{}/measured.json"  # what a model's stage leaves
-
-
-class StageError(LayerwiseError):
-    """Stages failed: those in `stages` began and said why; there are none where DVC stopped."""
-
-    def __init__(self, failed: list[str], reasons: list[str]) -> None:
-        what = f"stage {' and '.join(failed)}" if failed else "DVC"
-        super().__init__(f"{what} failed; {reason_of_dvc(reasons)}run it again to go on")
-        self.stages = [] if reasons else failed
+PATIENCE = 20  # seconds in which a stage that is told to end does so
+MEND = (
+    "run it in the repository's root; of a dvc.lock that a kill cut off take the committed one, "
+    "`git checkout dvc.lock`, and DVC finds again in its cache what was made since"
+)
 
 
 def run(
@@ -56,113 +50,138 @@ def run(
     by the next run. Exit code 1 where there is such a model.
 
     Raises:
-        LayerwiseError: naming the stages that failed.
+        LayerwiseError: naming the stages that failed; while another run is under way.
     """
     sources: list[Source] = ["published"] if what == "published" else ["published", "measured"]
-    done: list[str] = []
-    forced = ["--force"] if force else []
-    with protected(Path()):
-        stages = _stages(what)
+    with alone(), Repo() as repo:
+        stages = ordered_stages(repo, sources)
         clock = TimeLeft(estimated(stages)) if what == "all" else None
-        for source in sources:  # one after the other: DVC has an order of its own for its targets
-            targets = [f"page@{source}", f"paper@{source}"]
-            try:
-                _repro([*forced, *targets], stages, done, clock)
-            except StageError as error:
-                if not error.stages or not all(map(_has_measured, error.stages)):
-                    raise
-                rest = [name for name in stages if name not in error.stages]
-                _repro(["--single-item", *rest], stages, done, clock)
+        for source in sources:
+            Reproduction(repo, stages, clock, force).bring_up_to_date(source)
             typeset(source)
     documents = [judged(source, Path("results")) for source in sources]
-    said = "\n".join([*map(summary, documents), against_record()])
-    return (said, 1) if any(document.get("failed") for document in documents) else said
+    answer = "\n".join([*map(summary, documents), against_record()])
+    return (answer, 1) if any(document.get("failed") for document in documents) else answer
 
 
-def _has_measured(stage: str) -> bool:
-    """Whether a stage that failed is a model's, which wrote down what it has and what it lacks.
+@contextmanager
+def alone() -> Iterator[None]:
+    """Hold the checkout for this run; DVC is quiet inside the block, and its errors are ours."""
+    logging.getLogger("dvc").setLevel(logging.CRITICAL)
+    try:
+        with locked(LOCK):
+            yield
+    except Busy:
+        raise LayerwiseError(
+            "another run is under way in this folder; wait until it has ended"
+        ) from None
+    except DvcException as error:
+        raise LayerwiseError(f"DVC: {error}; {MEND}") from None
+
+
+def ordered_stages(repo: Repo, sources: list[Source]) -> dict[str, Stage]:
+    """Return the stages of the sources by name, each after what it needs, `published` first."""
+    stages = [stage for stage in plan_repro(repo.index.graph) if stage.cmd]
+    by_source: dict[str, list[Stage]] = {"published": [], "measured": []}
+    for stage in stages:
+        is_published = stage.addressing.endswith("@published")
+        by_source["published" if is_published else "measured"].append(stage)
+    return {stage.addressing: stage for source in sources for stage in by_source[source]}
+
+
+class Reproduction:
+    """The stages of a run, counted as they begin."""
+
+    def __init__(
+        self, repo: Repo, stages: dict[str, Stage], clock: TimeLeft | None, force: bool
+    ) -> None:
+        self.repo = repo
+        self.stages = stages
+        self.clock = clock
+        self.force = force
+        self.graph = repo.index.graph
+        self.counted = [name for name in stages if clock is None or name in clock.estimated]
+
+    def bring_up_to_date(self, source: Source) -> None:
+        """Run the stages of a source that changed; one that failed stops only what needs it.
+
+        Raises:
+            LayerwiseError: at the end, naming those that failed.
+        """
+        failures: dict[str, str] = {}
+        blocked: set[Stage] = set()
+        for name, stage in self.stages.items():
+            if name.endswith("@published") != (source == "published") or stage in blocked:
+                continue
+            if not (self.force or self.has_changed(stage)):
+                if self.clock:
+                    self.clock.skip(name)
+                continue
+            self.announce(name, stage)
+            try:
+                run_stage(self.repo, name, self.force)
+            except DvcException as error:
+                if has_measured(name):
+                    continue
+                blocked |= networkx.ancestors(self.graph, stage)  # an arrow runs to what is read
+                cause = error.__cause__ or error
+                failures[name] = "" if isinstance(cause, StageCmdFailedError) else str(cause)
+        if failures:
+            reasons = "; ".join(dict.fromkeys(filter(None, failures.values())))
+            why = f"DVC says: {reasons}; mend that" if reasons else "mend that"
+            names = " and ".join(failures)
+            raise LayerwiseError(f"stage {names} failed; {why}, then run it again to go on")
+
+    def has_changed(self, stage: Stage) -> bool:
+        """Return whether a stage's inputs, command or outputs are not as recorded."""
+        with self.repo.lock:
+            return bool(stage.changed())
+
+    def announce(self, name: str, stage: Stage) -> None:
+        """Say which stage begins, and how long the whole run will take yet.
+
+        Nothing is said of a model that is left out: its stage writes down why, in a second.
+        """
+        if name not in self.counted:
+            return
+        number = self.counted.index(name) + 1
+        time = f" ({self.clock.describe(name)})" if self.clock else ""
+        text = f"layerwise: stage {number} of {len(self.counted)}: {name}: {stage.desc}{time}"
+        print(text, flush=True)
+
+
+def run_stage(repo: Repo, name: str, force: bool) -> None:
+    """Run a stage in a thread; Ctrl-C, which DVC would ignore, ends the stage and its children.
+
+    Raises:
+        DvcException: if the stage, or DVC, failed; the cause says which.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        result = pool.submit(repo.reproduce, name, single_item=True, force=force)
+        try:
+            result.result()
+        except KeyboardInterrupt:
+            stop(psutil.Process().children(recursive=True))
+            raise
+
+
+def stop(processes: list[psutil.Process]) -> None:
+    """Tell processes to end, and end those that do not."""
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.terminate()
+    _, alive = psutil.wait_procs(processes, PATIENCE)
+    for process in alive:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+
+
+def has_measured(name: str) -> bool:
+    """Return whether a stage that failed is a model's, which wrote what it has and what it lacks.
 
     DVC removes the outputs of a stage before it begins, so the file is of this run.
     """
-    _, _, slug = stage.partition("measure@")
-    return bool(slug) and Path(MEASURED.format(slug)).is_file()
-
-
-def _stages(what: str) -> dict[str, str]:
-    """Name and description of the stages that are wanted, each after what it needs."""
-    try:
-        with Repo() as repo:
-            order = [stage for stage in plan_repro(repo.index.graph) if stage.cmd]
-            stages = {str(stage.addressing): str(stage.desc) for stage in order}
-    except DvcException as error:
-        raise LayerwiseError(f"DVC: {error}; run it in the repository's root") from None
-    return {name: stages[name] for name in stages if what == "all" or name.endswith("@published")}
-
-
-def _repro(
-    arguments: list[str], stages: dict[str, str], done: list[str], clock: TimeLeft | None = None
-) -> None:
-    command = [sys.executable, "-m", "dvc", "repro", "--keep-going", *arguments]
-    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    with subprocess.Popen(command, **pipes, text=True, errors="replace") as dvc:
-        try:
-            failed, reasons = _follow(dvc.stdout or (), stages, done, clock)
-        except KeyboardInterrupt:
-            _stop(dvc)
-            raise
-    if dvc.returncode:
-        raise StageError(failed, reasons)
-
-
-def reason_of_dvc(reasons: list[str]) -> str:
-    """What DVC says of stages that never began, for the end of a sentence; else "mend that"."""
-    said = dict.fromkeys(" ".join(reason.split()) for reason in reasons)
-    if busy := BUSY.search("\n".join(reasons)):
-        return f"{under_way(f'{busy[1]}: {busy[2]}')}, then "
-    return f"DVC says: {'; '.join(said)}; mend that, then " if said else "mend that, then "
-
-
-def _follow(
-    lines: Iterable[str], stages: dict[str, str], done: list[str], clock: TimeLeft | None = None
-) -> tuple[list[str], list[str]]:
-    """Count stages in `done`, pass on what they say; which failed, and what DVC says of why."""
-    failed: list[str] = []
-    reasons: list[str] = []
-    of_stage = of_reason = False
-    for line in lines:
-        begun, of_dvc, ended = BEGUN.match(line), OF_DVC.match(line), FAILED.match(line)
-        of_stage = line.startswith("> ") or (of_stage and not of_dvc)
-        of_reason = not of_stage and not of_dvc and (of_reason or line.startswith(REASON))
-        of_reason = of_reason and not OTHERS.match(line)
-        if begun and begun[2] in stages and begun[2] not in done:
-            done.append(begun[2])
-        if begun and begun[1] == "Running stage":
-            at = f"stage {len(done)} of {len(stages)}: {begun[2]}"
-            time = f" ({clock.said(begun[2])})" if clock else ""
-            print(f"layerwise: {at}: {stages.get(begun[2])}{time}", flush=True)
-        elif begun and clock:
-            clock.skip(begun[2])
-        elif ended:
-            failed = re.findall(r"'(.+?)'", ended[1])
-            reasons += [ended[2]] if ended[2] else []
-        elif of_reason:
-            reasons += [""] if line.startswith(REASON) else []
-            reasons[-1] += line.removeprefix(REASON)
-        elif line.startswith("ERROR: ") or (of_stage and not line.startswith("> ")):
-            print(line, end="", flush=True)
-    return failed, reasons
-
-
-def _stop(dvc: subprocess.Popen[str]) -> None:
-    """End DVC with the stage at hand: of Ctrl-C it takes no notice, and would run the next."""
-    with contextlib.suppress(psutil.Error):
-        process = psutil.Process(dvc.pid)
-        process.suspend()  # it begins no other
-        stages = process.children(recursive=True)
-        for stage in stages:
-            stage.terminate()
-        process.kill()
-        psutil.wait_procs(stages, 20)
+    return name.startswith(MODEL) and Path(MEASURED.format(name.removeprefix(MODEL))).is_file()
 
 
 if __name__ == "__main__":
