@@ -106,8 +106,8 @@ def answers(document: dict) -> str:
     told = {headline["id"]: headline for headline in readable(document["headlines"], NAMES)}
     for line in strip_lines(document["strip"], NAMES):
         headline = told[line.id]
-        if f"\n## Paper {line.paper}\n" not in lines:
-            lines += [f"\n## Paper {line.paper}\n"]
+        if f"\n## {line.block}\n" not in lines:
+            lines += [f"\n## {line.block}\n"]
         caveats = " ".join(headline["caveats"])
         lines += [
             f"### {line.claim}\n",

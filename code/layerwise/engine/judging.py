@@ -30,6 +30,9 @@ class Answer(Loose):
 
     word: Word
     in_range: bool
+    n: int
+    unit: str
+    fewest: int
 
 
 class Answers(Loose):
@@ -43,6 +46,7 @@ class Detected(Loose):
 
     smallest: float | None
     told: str | None
+    wider: NotRequired[float | None]
 
 
 class Power(Loose):

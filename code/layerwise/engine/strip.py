@@ -59,12 +59,13 @@ class Asked(Entry, total=False):
 
 @dataclass(frozen=True)
 class Point:
-    """An estimate with its 95% interval, and where it lies if the claim is right.
+    """An estimate with its interval, and where it lies if the claim is right.
 
     Attributes:
         model: what it is about.
-        low, high: the ends of the interval; None where too few units give none.
-        word: whether it lies where the claim says: yes, no, undecided or too few.
+        low, high: the ends of the interval, of 90% where the claim is that a number lies between
+            two bounds (two one-sided tests at 5%); None where too few units give none.
+        word: whether it lies where the claim says, a word of `engine.questions`.
         above, below: the ends of the range that the claim names; None where there is no end.
     """
 
@@ -84,7 +85,7 @@ class Row:
     """A central claim on the strip.
 
     Attributes:
-        id, paper, grade: those of the headline.
+        id, paper, source, grade: those of the headline.
         claim: the claim in ten words.
         number: what the points are.
         points: the estimates that decide; none where the source has none.
@@ -93,6 +94,7 @@ class Row:
 
     id: str
     paper: Paper
+    source: Literal["paper", "notebooks"]
     grade: Literal[tuple(GRADES)]  # type: ignore[valid-type]
     claim: str
     number: str
@@ -152,6 +154,7 @@ def strip_rows(
                 Row(
                     id=headline.id,
                     paper=headline.paper,
+                    source=headline.source,
                     grade=headline.grade,
                     claim=entry["claim"],
                     number=entry["number"],
@@ -189,11 +192,12 @@ def _points(
     for model in kept:
         answer = of_models[model]
         word = answer["word"]
+        low, high = answer["narrow"] or (answer["low"], answer["high"])
         yield Point(
             model=shown.get("label", "{model}").format(model=model, n=answer["n"]),
             value=answer["value"],
-            low=answer["low"],
-            high=answer["high"],
+            low=low,
+            high=high,
             n=answer["n"],
             unit=answer["unit"],
             word=word if agrees else OPPOSITE.get(word, word),

@@ -147,8 +147,8 @@ def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> Render
     told = {headline["id"]: headline for headline in readable(headlines, names)}
     lines: list[RenderableType] = [said(answer(headlines), "bold")] if headlines else []
     kept = [line for line in strip_lines(judged["strip"], names) if line.id in told]
-    for number, group in groupby(kept, key=lambda line: line.paper):
-        lines += ["", said(f"Paper {number}", "bold")]
+    for block, group in groupby(kept, key=lambda line: line.block):
+        lines += ["", said(block, "bold")]
         rows = Grid.grid(Column(min_width=WIDEST), Column(overflow="fold"), padding=(0, 2, 0, 0))
         for line in group:
             claim = Text.assemble(said(line.claim, "bold"), said(f" ({line.decides})"))

@@ -69,11 +69,22 @@ def readable(told: Iterable[Mapping[str, Any]], names: Names) -> list[dict[str, 
 
 
 def answer(headlines: Sequence[Mapping[str, Any]]) -> str:
-    """Return how many central claims hold, in one sentence."""
+    """Return how the central claims fare: those of the papers, then those of their notebooks."""
+    of_papers, of_notebooks = (
+        [headline for headline in headlines if headline["source"] == source]
+        for source in ("paper", "notebooks")
+    )
+    sentences = [f"Of {len(of_papers)} central claims {_fare(of_papers)}."] if of_papers else []
+    if of_notebooks:
+        sentences += [f"Of {len(of_notebooks)} claims of the notebooks {_fare(of_notebooks)}."]
+    return " ".join(sentences)
+
+
+def _fare(headlines: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many have each mark, in words."""
     counts = Counter(MARKS[headline["grade"]] for headline in headlines)
     parts = [f"{counts[mark]} {_VERBS[mark][counts[mark] > 1]}" for mark in _VERBS if counts[mark]]
-    listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-    return f"Of {len(headlines)} central claims {listed}."
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def grades(headlines: Sequence[Mapping[str, Any]]) -> dict[str, str]:

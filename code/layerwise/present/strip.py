@@ -8,23 +8,39 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from layerwise.engine.headlines import NO, TOO_FEW, UNDECIDED, YES
+from layerwise.engine.headlines import (
+    CANNOT,
+    DEPENDS,
+    NEEDS_WEIGHTS,
+    NOT,
+    SOME,
+    STANDS,
+    UNDECIDED,
+)
+from layerwise.engine.questions.question import NEVER, NO, TOO_FEW, YES
 from layerwise.engine.words import Names, in_words, named
 from layerwise.present.values import NOTHING, with_signs
 
+NOTEBOOKS = "From the notebooks"
 HOLDS, IN_PART, FAILS, OPEN = "holds", "in part", "does not hold", "open"
 SYMBOLS = {HOLDS: "●", IN_PART: "◐", FAILS: "✕", OPEN: "○"}
 MARKS = {
-    "stands": HOLDS,
-    "depends on a choice": IN_PART,
-    "holds for some of its models": IN_PART,
-    "does not follow": FAILS,
-    "undecided": OPEN,
-    "needs the weights": OPEN,
-    "cannot be answered": OPEN,
+    STANDS: HOLDS,
+    DEPENDS: IN_PART,
+    SOME: IN_PART,
+    NOT: FAILS,
+    UNDECIDED: OPEN,
+    CANNOT: OPEN,
+    NEEDS_WEIGHTS: OPEN,
 }
 # How a text says where an estimate lies.
-WORDS = {YES: "yes", NO: "no", UNDECIDED: "open", TOO_FEW: "no interval"}
+WORDS = {
+    YES: "yes",
+    NO: "no",
+    UNDECIDED: "open",
+    TOO_FEW: "no interval",
+    NEVER: "cannot be answered",
+}
 MOST_INTERVALS = 3  # estimates whose intervals a text gives; of more the picture alone
 BESIDE = 0.06  # of the width of a picture, left and right of what it shows
 
@@ -52,6 +68,7 @@ class Line:
 
     Attributes:
         id, paper, claim, grade, figure, front: those of the row.
+        block: under which heading it stands: a paper's, or that of the notebooks.
         mark: whether the claim holds; `symbol`: as one character.
         number: what the deciding estimates are.
         decides: the same with the estimates, in one line.
@@ -61,6 +78,7 @@ class Line:
 
     id: str
     paper: int
+    block: str
     claim: str
     grade: str
     mark: str
@@ -88,6 +106,7 @@ def strip_lines(rows: Iterable[Mapping[str, Any]], names: Names) -> list[Line]:
         lines.append(
             Line(
                 **{name: row[name] for name in ("id", "paper", "grade", "figure", "front")},
+                block=f"Paper {row['paper']}" if row["source"] == "paper" else NOTEBOOKS,
                 claim=in_words(row["claim"], names),
                 mark=mark,
                 symbol=SYMBOLS[mark],

@@ -21,7 +21,13 @@ COLOURS = {
     FAILS: ("#b3380c", "#f0875f"),
     OPEN: ("#666666", "#a3a3a3"),
 }
-WORD_COLOURS = {"yes": HOLDS, "no": FAILS, "undecided": OPEN, "too-few": OPEN}
+WORD_COLOURS = {
+    "yes": HOLDS,
+    "no": FAILS,
+    "undecided": OPEN,
+    "too-few": OPEN,
+    "cannot-be-answered": OPEN,
+}
 READING = "Line: 95% interval. Shaded: where the estimate lies if the claim holds."
 
 
@@ -73,7 +79,7 @@ def row_picture(line: Line) -> str:
 
 def strip_svg(lines: Sequence[Line]) -> str:
     """Return rows of the strip as an SVG file, for light and dark backgrounds."""
-    rows, top, paper = [], 0, 0
+    rows, top, block = [], 0, ""
     for line in lines:
         claim = textwrap.wrap(line.claim, CLAIM_LETTERS)
         below = textwrap.wrap(line.number, TEXT_LETTERS) + textwrap.wrap(line.text, TEXT_LETTERS)
@@ -82,8 +88,8 @@ def strip_svg(lines: Sequence[Line]) -> str:
         height = max(text_height, picture_height) + AROUND
         middle = top + height / 2
         rows.append(f'<line class="rule" x1="0" x2="{WIDTH}" y1="{top}" y2="{top}"/>')
-        if line.paper != paper:
-            rows.append(f'<text class="quiet" x="0" y="{middle:g}">Paper {line.paper}</text>')
+        if line.block != block:
+            rows.append(f'<text class="quiet" x="0" y="{middle:g}">{line.block}</text>')
         mark = line.mark.replace(" ", "-")
         rows += [
             f'<text class="mark {mark}" x="{MARK_AT}" y="{middle:g}">{line.symbol}</text>',
@@ -99,7 +105,7 @@ def strip_svg(lines: Sequence[Line]) -> str:
             rows.append(f'<text class="quiet" x="{CLAIM_AT}" y="{base:g}">{escape(words)}</text>')
         place = f"translate({PICTURE_AT} {middle - picture_height / 2:g})"
         rows.append(f'<g transform="{place}">{bars_svg(line.bars)}</g>')
-        top, paper = top + height, line.paper
+        top, block = top + height, line.block
     rows.append(f'<text class="quiet" x="0" y="{top + 18}">{READING}</text>')
     about = "; ".join(f"{line.claim}: {line.mark}" for line in lines)
     size = f'viewBox="0 -4 {WIDTH} {top + 30}" width="{WIDTH}" height="{top + 30}"'

@@ -30,7 +30,7 @@ STYLES = {
     **dict.fromkeys(("differs", "contradicted", "does not hold", "no", "FAIL"), BAD),
     **dict.fromkeys(("in part", "undecided", "needs weights", "warn"), OPEN),
     **dict.fromkeys(("same number", "follows", "declared", "not checkable"), FAINT),
-    **dict.fromkeys(("open", "too few"), FAINT),
+    **dict.fromkeys(("open", "too few", "cannot be answered"), FAINT),
 }
 
 
