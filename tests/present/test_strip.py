@@ -85,10 +85,14 @@ def test_it_says_which_laws_survive_and_in_which_direction(told, answers) -> Non
     mark, estimates = row_of(told, "First law")
     family = next(found for name, found in estimates.items() if "Pythia" in name)
     survey = next(found for name, found in estimates.items() if "survey" in name)
-    asked = answers["depth_gain"]["all models"]
+    asked = {
+        name: answers[name]["all models"]["published"]["word"]
+        for name in ("depth_gain", "depth_gain_of_survey")
+    }
     assert family[2] < 0
-    assert (family[-1], survey[-1] == "yes") == ("yes", asked["hunt"]["word"] == "yes")
-    assert mark != HOLDS or asked["hunt"]["word"] == "yes"
+    assert (family[-1] == "yes") == (asked["depth_gain"] == "yes") == (mark == HOLDS)
+    assert (survey[-1] == "yes") == (asked["depth_gain_of_survey"] == "yes")
+    assert "Pythia" in next(claim for claim in told if "First law" in claim)
     for law, question in {"Second law": "heritage", "Third law": "spectral_predicts"}.items():
         mark, estimates = row_of(told, law)
         ((*_, word),) = estimates.values()
@@ -97,7 +101,7 @@ def test_it_says_which_laws_survive_and_in_which_direction(told, answers) -> Non
 
 
 def test_it_says_whether_the_calibration_can_be_trusted(told, answers) -> None:
-    mark, estimates = row_of(told, "Neutral statements")
+    mark, estimates = row_of(told, "near zero")
     words = [found[-1] for found in estimates.values()]
     asked = [answers["calibration"][model]["published"]["word"] for model in answers["calibration"]]
     assert words.count("yes") == asked.count("yes")
