@@ -71,7 +71,8 @@ def judged(records: list[dict[str, Any]], source: str = "published", **fields: A
         "judged_from": {},
     }
     lists = ("headlines", "findings", "story", "strip", "stored")
-    return document | {name: [] for name in lists} | {"claims": records} | fields
+    strip = {"strip": [*map(strip_row, fields.get("headlines", ()))]}
+    return document | {name: [] for name in lists} | strip | {"claims": records} | fields
 
 
 def note_statistics(claims: Path, folder: Path) -> None:
@@ -87,6 +88,8 @@ ANSWERED = {
     "depends on a choice": {"published": "yes", "other": "no"},
     "undecided": {"published": "undecided"},
     "does not follow": {"published": "no"},
+    "holds for some of its models": {"published": "undecided"},
+    "cannot be answered": {"published": "cannot be answered"},
 }
 
 
@@ -94,9 +97,21 @@ def headline(name: str, grade: str = "stands", **fields: Any) -> dict[str, Any]:
     """A graded headline of Paper 2; its answers are such that they give the grade."""
     texts = {"short": "r falls", "says": "r falls.", "where": "abstract", "reason": "It does."}
     rests = {"parts": [], "choices": ANSWERED.get(grade, {}), "models": {}, "asked": []}
+    if grade == "holds for some of its models":
+        rests["models"] = {"a": "yes", "b": "undecided"}
     rests |= {"caveats": [], "power": "", "as_random": False, "drawn": None, "source": "paper"}
     texts["numbers"] = "1 of 1 as printed"
     return {"id": name, "paper": 2, "grade": grade, **texts, **rests} | fields
+
+
+def strip_row(headline: dict[str, Any]) -> dict[str, Any]:
+    """Its row on the strip, with one estimate."""
+    names = ("id", "paper", "source", "grade")
+    numbers = {"value": 0.5, "low": 0.25, "high": 0.75, "n": 9, "above": 0.0, "below": None}
+    point = {"model": headline["short"], **numbers, "unit": "pairs", "word": "yes"}
+    told = {"claim": headline["short"], "number": "r", "text": headline["reason"], "figure": ""}
+    row = {name: headline[name] for name in names} | told
+    return row | {"decimals": 2, "points": [point], "front": False}
 
 
 def folders(
@@ -133,6 +148,11 @@ def folders(
     for analysis in ("layers", "pairs"):
         write_json(made.statistics / f"{analysis}.json", {"analysis": analysis})
     write_json(made.statistics / "questions.json", {"documents": {}})
-    document = judged(records, source, inputs={LAYERS: "a" * 64}, headlines=list(headlines))
+    document = judged(
+        records,
+        source,
+        inputs={LAYERS: "a" * 64},
+        headlines=list(headlines),
+    )
     made.claims.write_text(json.dumps(document | {"statistics": hashes_of(made.statistics)}))
     return made

@@ -193,6 +193,7 @@ def _references(document: dict[str, Any]) -> Iterator[tuple[str, str, str, Colle
     """Where the document names a claim, a headline, a file or a run: place, kind, name, and all."""
     claims = {record["id"] for record in document["claims"]}
     headlines = {one["id"] for one in document["headlines"]}
+    rows = {row["id"] for row in document["strip"]}
     for number, record in enumerate(document["claims"]):
         at, origin = f"claims.{number}", record["provenance"]
         for run in origin.get("runs", ()):
@@ -205,6 +206,9 @@ def _references(document: dict[str, Any]) -> Iterator[tuple[str, str, str, Colle
             if "claim" in part:
                 place = f"headlines.{number}.parts.{part_number}.claim"
                 yield place, "claims", part["claim"], claims
+        yield f"headlines.{number}.id", "rows of the strip", one["id"], rows
+    for number, row in enumerate(document["strip"]):
+        yield f"strip.{number}.id", "headlines", row["id"], headlines
     for number, one in enumerate(document["findings"]):
         for claim in one["claims"]:
             yield f"findings.{number}.claims", "claims", claim, claims
