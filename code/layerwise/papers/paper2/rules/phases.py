@@ -77,6 +77,7 @@ def stars(curve: PairCurve, r: float) -> str:
 
 
 def stars_at(curve: PairCurve, layer: int) -> str:
+    """Return the stars of r at a layer."""
     return stars(curve, curve.tests[layer].r)
 
 

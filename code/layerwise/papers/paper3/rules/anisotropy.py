@@ -98,13 +98,12 @@ def category_inversion(f: Entry) -> int | None:
     return None
 
 
-def changes(f: Entry, decimals: int | None = None) -> Rules:
-    """Share of a layer less that of the layer before it; of rounded shares, where decimals are."""
+def changes(f: Entry) -> Rules:
+    """Share of a layer less that of the layer before it."""
 
     def change(layer: int) -> float:
-        shares = f.intrinsic_dim_ratio[layer], f.intrinsic_dim_ratio[layer - 1]
-        after, before = shares if decimals is None else (round(one, decimals) for one in shares)
-        return after - before
+        """Return the share of a layer less that of the layer before it."""
+        return f.intrinsic_dim_ratio[layer] - f.intrinsic_dim_ratio[layer - 1]
 
     return {str(n): partial(change, n) for n in range(1, len(f.intrinsic_dim_ratio))}
 
