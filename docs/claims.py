@@ -113,8 +113,10 @@ def answers(document: dict) -> str:
     for word, meaning in grades(document["headlines"]).items():
         lines += [f"- *{word}*: {meaning}."]
     for headline in readable(document["headlines"], NAMES):
-        if f"\n## Paper {headline['paper']}\n" not in lines:
-            lines += [f"\n## Paper {headline['paper']}\n"]
+        of_paper = headline["source"] == "paper"
+        title = f"Paper {headline['paper']}" if of_paper else "From the notebooks"
+        if f"\n## {title}\n" not in lines:
+            lines += [f"\n## {title}\n"]
         lines += [
             f"### {headline['short']}\n",
             f"Claimed ({headline['where']}): {headline['says']}\n",

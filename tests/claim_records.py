@@ -93,8 +93,8 @@ ANSWERED = {
 def headline(name: str, grade: str = "stands", **fields: Any) -> dict[str, Any]:
     """A graded headline of Paper 2; its answers are such that they give the grade."""
     texts = {"short": "r falls", "says": "r falls.", "where": "abstract", "reason": "It does."}
-    rests = {"parts": [], "choices": ANSWERED.get(grade, {}), "asked": [], "without": {}}
-    rests |= {"caveats": [], "power": "", "as_random": False}
+    rests = {"parts": [], "choices": ANSWERED.get(grade, {}), "models": {}, "asked": []}
+    rests |= {"caveats": [], "power": "", "as_random": False, "drawn": None, "source": "paper"}
     texts["numbers"] = "1 of 1 as printed"
     return {"id": name, "paper": 2, "grade": grade, **texts, **rests} | fields
 

@@ -28,6 +28,9 @@ class Answer(Loose):
 
     word: Word
     in_range: bool
+    n: int
+    unit: str
+    fewest: int
 
 
 class Answers(Loose):
@@ -41,6 +44,7 @@ class Detected(Loose):
 
     smallest: float | None
     told: str | None
+    wider: NotRequired[float | None]
 
 
 class Power(Loose):

@@ -165,14 +165,12 @@ def read_judged(path: Path, source: str, statistics: Path | None = None) -> dict
 
 
 def _require_own_grades(path: Path, document: dict[str, Any]) -> None:
-    """Grade every headline again from its verdicts and answers, and refuse another grade."""
-    claims = {record["id"]: record for record in document["claims"]}
+    """Grade every headline again from its answers, and refuse another grade."""
     for headline in document["headlines"]:
-        concluding = [claims[part["claim"]] for part in headline["parts"] if part.get("concludes")]
-        own = grade(concluding, headline["choices"], as_random=headline["as_random"])
+        own = grade(headline["choices"], headline["models"], as_random=headline["as_random"])
         if headline["grade"] != own:
             raise LayerwiseError(
-                f"{path}: headline {headline['id']}: by its verdicts and answers the grade is "
+                f"{path}: headline {headline['id']}: by its answers the grade is "
                 f"{own!r}, found {headline['grade']!r}; {AGAIN}"
             )
 

@@ -1,18 +1,30 @@
 """A checkpoint's tokenizer, and with its configuration all that is known before the weights.
 
-A guard on tokenizer.json names the place that it is about: a trained vocabulary holds every word,
-`dropout` among them.
+Ids are those of tokenizer.json, wherever a checkpoint has one. transformers 4 read the file as it
+is, so the papers' models were measured, as they were trained, on its ids. transformers 5 builds the
+pre-tokenizer of 49 classes (GPT-2, GPT-NeoX, Llama, Gemma, Qwen 2, ...) from its own code instead,
+and then splits some texts of some checkpoints differently. Here the generic class loads the file,
+and `require_ids_of_file` compares with the tokenizers library alone, because
+tokenizer_config.json can change what the file says, and a reader may bring a loaded tokenizer.
 """
 
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
+
+import huggingface_hub
+import tokenizers
+from huggingface_hub.errors import HFValidationError
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import is_file, read_json
 from layerwise.models.checkpoint_config import declared, in_words
 
-TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json")  # one of them is there
+TOKENIZER_FILE = "tokenizer.json"
+TOKENIZERS = (TOKENIZER_FILE, "tokenizer.model", "vocab.json")  # one of them is there
 # What a tokenizer may consist of, in a folder or a commit of the hub.
 FILES = (
     *TOKENIZERS,
@@ -75,7 +87,7 @@ def check_tokenizer(path: Path) -> None:
         raise LayerwiseError(
             f"{path}: no tokenizer ({', '.join(TOKENIZERS)}); save it into the same folder"
         )
-    if not is_file(file := path / "tokenizer.json"):
+    if not is_file(file := path / TOKENIZER_FILE):
         return
     document = read_json(file)
     document = document if isinstance(document, dict) else {}
@@ -88,18 +100,21 @@ def check_tokenizer(path: Path) -> None:
 
 
 def load_tokenizer(path: Path) -> Any:
-    """The tokenizer of a folder, whose files are checked, once it has shown what it does.
+    """Load the tokenizer of a folder whose files are checked, and try it on one text.
 
-    Called as it is here, transformers switches padding and truncation of tokenizer.json off: a text
-    has all its tokens and no others.
+    transformers switches padding and truncation of tokenizer.json off when a tokenizer is called
+    as it is here: a text has all its tokens and no others.
+
+    Raises:
+        LayerwiseError: for a tokenizer that does not load, or makes too few or too many tokens.
     """
     import transformers
 
     words = in_words(path, "the tokenizer cannot be loaded", "save it again into the same folder")
+    has_file = is_file(path / TOKENIZER_FILE)
+    kind = transformers.TokenizersBackend if has_file else transformers.AutoTokenizer
     with words:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(
-            path, trust_remote_code=False, local_files_only=True
-        )
+        tokenizer = kind.from_pretrained(path, trust_remote_code=False, local_files_only=True)
         n_tokens = len(tokenizer(PROBE).input_ids)
         plain = len(tokenizer(PROBE, add_special_tokens=False).input_ids)
     if plain < 2 or n_tokens > MOST_TOKENS:
@@ -108,3 +123,55 @@ def load_tokenizer(path: Path) -> Any:
             f"{plain} and {n_tokens - plain} around them; {_ITS_OWN}"
         )
     return tokenizer
+
+
+def require_ids_of_file(tokenizer: Any, texts: Sequence[str]) -> None:
+    """Refuse a tokenizer that gives other ids than the tokenizer.json that it was loaded from.
+
+    Tokens that are put around a text are left out: a reader may have switched them on or off, and
+    they are recorded. A tokenizer that was loaded from no tokenizer.json passes.
+
+    Raises:
+        LayerwiseError: naming the first text with other ids, and the first of these.
+    """
+    file = _origin(tokenizer)
+    if file is None:
+        return
+    with in_words(file, "the tokenizers library cannot read it", _ITS_OWN):
+        reference = _read_tokenizer(file, file.stat().st_mtime_ns)
+        expected = reference.encode_batch_fast(list(texts), add_special_tokens=False)
+        given = tokenizer(list(texts), add_special_tokens=False).input_ids
+    for text, encoding, ids in zip(texts, expected, given, strict=True):
+        pairs = enumerate(zip_longest(encoding.ids, ids))
+        differing = ((place, *pair) for place, pair in pairs if pair[0] != pair[1])
+        if (first := next(differing, None)) is not None:
+            place, ours, others = first
+            raise LayerwiseError(
+                f"{file}: ids must be those of this file, {type(tokenizer).__name__} gives other "
+                f"ones for {text[:80]!r:.80}: token {place} is {others}, the file has {ours}; load "
+                "the tokenizer with transformers.PreTrainedTokenizerFast, which takes the file as "
+                "it is, or correct tokenizer_config.json"
+            )
+
+
+def _origin(tokenizer: Any) -> Path | None:
+    """Return the tokenizer.json of a tokenizer's folder, or of its model in the hub's cache."""
+    place = str(tokenizer.name_or_path)
+    if not place:
+        return None
+    if is_file(file := Path(place) / TOKENIZER_FILE):
+        return file
+    try:
+        cached = huggingface_hub.try_to_load_from_cache(place, TOKENIZER_FILE)
+    except HFValidationError:  # a folder that is gone
+        return None
+    return Path(cached) if isinstance(cached, str) else None
+
+
+@functools.lru_cache(maxsize=1)
+def _read_tokenizer(file: Path, _changed: int) -> tokenizers.Tokenizer:
+    """Read a tokenizer.json as it is, but for padding and truncation; a large one takes seconds."""
+    reference = tokenizers.Tokenizer.from_file(str(file))
+    reference.no_padding()
+    reference.no_truncation()
+    return reference

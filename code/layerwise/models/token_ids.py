@@ -18,7 +18,7 @@ from jaxtyping import Int32
 
 from layerwise.errors import LayerwiseError, TextError
 from layerwise.models.checkpoint_config import in_words
-from layerwise.models.checkpoint_tokenizer import Declaration
+from layerwise.models.checkpoint_tokenizer import Declaration, require_ids_of_file
 from layerwise.models.registry import Template
 
 TEXTS_AT_ONCE = 256  # the tokenizer keeps much more than ids of what it takes at once
@@ -131,7 +131,9 @@ def _check_ids(
 def _ids(declaration: Declaration, texts: list[str]) -> list[list[int]]:
     place, fix = declaration.place, "use the tokenizer that the model was trained with"
     with in_words(place, "its tokenizer cannot take the texts", fix):
-        return declaration.tokenizer(texts).input_ids
+        ids = declaration.tokenizer(texts).input_ids
+    require_ids_of_file(declaration.tokenizer, texts)
+    return ids
 
 
 def digest_of_ids(texts: Sequence[Ids]) -> str:

@@ -4,7 +4,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from layerwise.engine.findings import relative_difference
-from layerwise.engine.headlines import DEPENDS, GRADES, NEEDS_WEIGHTS, NOT, STANDS, UNDECIDED
+from layerwise.engine.headlines import (
+    CANNOT,
+    DEPENDS,
+    GRADES,
+    NEEDS_WEIGHTS,
+    NOT,
+    SOME,
+    STANDS,
+    UNDECIDED,
+)
 from layerwise.engine.sentences import NOTHING
 from layerwise.engine.tally import graded, tally, tally_sentence
 from layerwise.engine.verdicts import VERDICTS
@@ -20,8 +29,10 @@ _VIEWED = ("id", "paper", "verdict", "quantity", "model", "unit", "kind", "cause
 _VERBS = {
     STANDS: ("stands", "stand"),
     DEPENDS: ("depends on a choice", "depend on a choice"),
+    SOME: ("holds for some of its models", "hold for some of their models"),
     UNDECIDED: ("is undecided", "are undecided"),
     NOT: ("does not follow", "do not follow"),
+    CANNOT: ("cannot be answered", "cannot be answered"),
     NEEDS_WEIGHTS: ("needs the weights", "need the weights"),
 }
 
@@ -67,11 +78,22 @@ def readable(told: Iterable[Mapping[str, Any]], names: Names) -> list[dict[str, 
 
 
 def answer(headlines: Sequence[Mapping[str, Any]]) -> str:
-    """How the central claims fare, in one sentence."""
-    found = graded(headlines)
-    parts = [f"{found[word]} {_VERBS[word][found[word] > 1]}" for word in _VERBS if found[word]]
-    listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-    return f"Of {len(headlines)} central claims {listed}."
+    """How the central claims fare: those of the papers, then those of their notebooks."""
+    of_papers, of_notebooks = (
+        [headline for headline in headlines if headline["source"] == source]
+        for source in ("paper", "notebooks")
+    )
+    sentences = [f"Of {len(of_papers)} central claims {_fare(of_papers)}."] if of_papers else []
+    if of_notebooks:
+        sentences += [f"Of {len(of_notebooks)} claims of the notebooks {_fare(of_notebooks)}."]
+    return " ".join(sentences)
+
+
+def _fare(headlines: Sequence[Mapping[str, Any]]) -> str:
+    """How many were given each grade, in words."""
+    counts = graded(headlines)
+    parts = [f"{counts[word]} {_VERBS[word][counts[word] > 1]}" for word in _VERBS if counts[word]]
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def grades(headlines: Sequence[Mapping[str, Any]]) -> dict[str, str]:

@@ -29,8 +29,9 @@ STYLES = {
     **dict.fromkeys(("agrees", "stands", "yes", "ok"), GOOD),
     **dict.fromkeys(("differs", "contradicted", "does not follow", "no", "FAIL"), BAD),
     **dict.fromkeys(("depends on a choice", "undecided", "needs weights", "warn"), OPEN),
+    "holds for some of its models": OPEN,
     **dict.fromkeys(("same number", "follows", "declared", "not checkable"), FAINT),
-    **dict.fromkeys(("needs the weights", "too few"), FAINT),
+    **dict.fromkeys(("needs the weights", "too few", "cannot be answered"), FAINT),
 }
 
 

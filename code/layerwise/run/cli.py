@@ -224,6 +224,10 @@ def analyze(
             "answer that they give too is no evidence. Each takes as long as the model.",
         ),
     ] = 0,
+    keep_states: Annotated[
+        bool,
+        Option("--keep-states", help="Leave the pooled hidden states in --out after the run."),
+    ] = False,
     dry_run: Annotated[
         bool, Option("--dry-run", help="Check everything, say what it takes, compute nothing.")
     ] = False,
@@ -233,7 +237,7 @@ def analyze(
     asked: dict[str, Any] = {"out": out, "revision": revision, "dtype": dtype, "device": device,
                              "layers": layers, "seed": seed, "without": left_out, "limit": limit,
                              "chat_template": chat_template, "replicates": replicates,
-                             "control": control}  # fmt: skip
+                             "control": control, "keep_states": keep_states}  # fmt: skip
     if dry_run:
         return module("reader.plan").plan_each(model, pairs, prompts, asked)
     given = model[0] if len(model) == 1 else model
