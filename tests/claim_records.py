@@ -70,8 +70,8 @@ def judged(records: list[dict[str, Any]], source: str = "published", **fields: A
         "inputs": {},
         "judged_from": {},
     }
-    beside: dict[str, list] = {"headlines": [], "findings": [], "story": [], "stored": []}
-    return document | beside | {"claims": records} | fields
+    lists = ("headlines", "findings", "story", "strip", "stored")
+    return document | {name: [] for name in lists} | {"claims": records} | fields
 
 
 def note_statistics(claims: Path, folder: Path) -> None:

@@ -13,6 +13,7 @@ from layerwise.engine.headlines import Headline, grade
 from layerwise.engine.published import Number
 from layerwise.engine.stored import Stored
 from layerwise.engine.story import Paragraph
+from layerwise.engine.strip import Row
 from layerwise.engine.verdicts import TOLERANCES, VERDICTS, count_verdicts
 from layerwise.errors import LayerwiseError
 from layerwise.files import is_there, read_json, sha256_of
@@ -22,7 +23,13 @@ from layerwise.shapes import Loose, Paper, Whole, require_shape
 
 AGAIN = "judge the ledger again"
 REMAKE = {"published": "make reproduce", "measured": "dvc repro judge@measured"}
-SHAPES = {"headlines": Headline, "findings": Finding, "story": Paragraph, "stored": Stored}
+SHAPES = {
+    "headlines": Headline,
+    "findings": Finding,
+    "story": Paragraph,
+    "strip": Row,
+    "stored": Stored,
+}
 JUDGED_FROM = ("claims", "published")  # the folders of the repository
 
 
@@ -102,6 +109,7 @@ class Judged(Loose):
     headlines: list[dict[str, Any]]
     findings: list[dict[str, Any]]
     story: list[dict[str, Any]]
+    strip: list[dict[str, Any]]
     stored: list[dict[str, Any]]
     claims: list[Record]
     runs: NotRequired[dict[str, dict[str, Any]]]

@@ -294,13 +294,17 @@ def headlines(
     paper: Paper = None,
     source: Of = "published",
     results: Results = None,
+    reasons: Annotated[
+        bool, Option("--verbose", "-v", help="Print the reasons below each claim.")
+    ] = False,
     as_json: Json = False,
 ) -> Any:
-    """The papers' central claims: which stand, which do not, and why."""
+    """List the papers' central claims: a line for each, with its mark and the deciding number."""
     listed = module("present.claim_list")
     judged = module("engine.records").judged(source, _results(results))
-    graded = listed.of_paper(judged["headlines"], paper)
-    return _json(graded) if as_json else listed.headlines_as_text(graded)
+    if as_json:
+        return _json(listed.of_paper(judged["headlines"], paper))
+    return listed.strip_as_text(judged, paper, reasons=reasons)
 
 
 @verb(NUMBERS)

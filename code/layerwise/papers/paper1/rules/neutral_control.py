@@ -52,12 +52,6 @@ def verdict(f: Entry) -> str:
     return "CONFIRMED" if confirmed else "INCONCLUSIVE"
 
 
-def n_exact_zeros(f: Entry) -> int:
-    """Cosines that are exactly zero, of either side of a pair."""
-    groups = f.neutral_results, f.political_results
-    return sum(int(np.sum(similarities(group) == 0)) for group in groups)
-
-
 def unrelated(f: Entry) -> str:
     """How many neutral pairs, but the one that is called parallel, lie as near to zero as it."""
     others = np.delete(asymmetries(f.neutral_results), CAPITALS)
@@ -79,6 +73,5 @@ RULES: Rules = {
     "pairs/first": lambda f: of_pair(f.neutral_results[0]),
     "pairs/capitals": lambda f: of_pair(f.neutral_results[CAPITALS]),
     "pairs/unrelated": unrelated,
-    "exact_zero_sims": n_exact_zeros,
 }
 DOCUMENTS = {"mistral": Document(CONTROL, {"": RULES})}

@@ -8,7 +8,7 @@ import numpy as np
 from layerwise.engine.derivation import Document, Rules, any_of, for_each_group
 from layerwise.engine.evidence import Entry
 from layerwise.papers.shared.names.models import SLUG
-from layerwise.papers.shared.names.result_files import BINS, BOOTSTRAP, TYPED_INTERVALS
+from layerwise.papers.shared.names.result_files import BINS, TYPED_INTERVALS
 from layerwise.papers.shared.rules.categories import (
     OVER_CATEGORIES,
     ends,
@@ -79,12 +79,6 @@ def change(both: tuple[Entry, Entry]) -> str:
     return CHANGES.get((over_categories, over_bins), "No change")
 
 
-def reduction_from_full_precision(f: Entry) -> float | None:
-    """The same reduction from the intervals over categories as they were stored."""
-    stored = intervals(f.of(BOOTSTRAP).layer_results, f.bootstrap_results)
-    return width_reduction(stored, intervals_over_bins(f))
-
-
 def p_over_bins(m: Entry) -> float:
     """p of r over the bins; 1 where there are too few of them for an r, as published."""
     n = n_bins(m)
@@ -121,11 +115,10 @@ OF_MODEL: Rules = {
     "widths/mean_width_n6": lambda f: mean_width(intervals_over_categories(f)),
     "widths/mean_width_n20": lambda f: mean_width(intervals_over_bins(f)),
 }
-IN_PRINT: Rules = {"widths/reduction_from_full_precision_pct": reduction_from_full_precision}
 DOCUMENTS = {
     SLUG: Document(
         BINS,
-        {"": {**OF_MODEL, **IN_PRINT}, "bootstrap_results/*": OF_LAYER},
+        {"": OF_MODEL, "bootstrap_results/*": OF_LAYER},
         places={"": (BINS, ""), "/original_results": (TYPED_INTERVALS, "/original_results")},
     )
 }

@@ -78,7 +78,6 @@ OF_TEMPLATE: Rules = {
     "verdict": template_verdict,
     "drawn/n_below_zero/with": partial(n_below_zero, WITH),
     "drawn/n_below_zero/without": partial(n_below_zero, WITHOUT),
-    "same_sign_layers": lambda f: phases.equal_signs(WITH.of(f).r(), WITHOUT.of(f).r()),
 }
 DOCUMENTS = {
     slug: Document(

@@ -111,9 +111,6 @@ OF_CURVE: Rules = {
     "transition_if_inverted": lambda c: phases.transition(c.r() if some_late(c) else {}),
     "first_not_positive": lambda curve: phases.first_not_positive(curve.r()),
     "most_negative_layer": lambda c: f"L{min(c.r(), key=c.r().__getitem__)}",
-    "labels/thirds": lambda curve: phases.thirds_label(*curve.means()),
-    "labels/llama": lambda curve: phases.llama_label(*curve.means()),
-    "labels/template": lambda curve: phases.template_label(*curve.means()),
     "stars_of_layer": lambda curve: {str(n): partial(stars_at, curve, n) for n in curve.layers},
     "partitions": lambda c: ", ".join(phases.span(c.phase(phase)) for phase in phases.PHASES),
     **{
@@ -174,12 +171,6 @@ def pattern(tests: Entry, significant: Callable[[Entry], bool]) -> str:
     return f"significant at layers {named}" if layers else "no significant pattern"
 
 
-def category_tests(e: Evidence) -> list[Entry]:
-    """Those of Pythia's layers, over the categories."""
-    tests: list[Entry] = e[BOOTSTRAP].layer_results.values()
-    return tests
-
-
 def category_pattern(e: Evidence) -> str:
     """Their pattern, by intervals that exclude zero."""
     return pattern(e[BOOTSTRAP].layer_results, lambda test: not includes_zero(test))
@@ -196,22 +187,10 @@ def category_transition_of_llama(e: Evidence) -> str | None:
     return phases.transition({int(layer): test.r for layer, test in tests.items()})
 
 
-def constant_resamples(e: Evidence) -> list[int]:
-    """How many resamples draw a single category, by layer."""
-    n_layers = len(e[BOOTSTRAP].layer_results)
-    return phases.constant_resamples(n_categories(e), e.draws.n_resamples, n_layers, e.draws.seed)
-
-
 def n_models(e: Evidence) -> int:
     """The models in the consolidated table, base and instruction-tuned as one."""
     rows = [row for row in e[CONSOLIDATED] if "Instruct" not in row.model]
     return count(rows, lambda row: row.r, named=lambda row: row.model)
-
-
-def significance_rate(e: Evidence) -> float:
-    """Percent of all tests over the pairs, of layers and measures, that exclude zero."""
-    tests = [test for of_layer in e[PAIRS].results.values() for test in of_layer.values()]
-    return float(100 * np.mean([not includes_zero(test) for test in tests]))
 
 
 def lowest_late(curve: PairCurve) -> float:
@@ -222,11 +201,6 @@ def lowest_late(curve: PairCurve) -> float:
 def p_of_mean(curve: PairCurve, phase: str) -> float:
     """p of a phase mean, taken as one r over all pairs."""
     return float(pearson_p(curve.mean(phase), curve.n_pairs))
-
-
-def early_mean_significant(curve: PairCurve) -> bool:
-    """Whether the early mean is positive and, as one r over all pairs, significant."""
-    return all_of([curve.mean("early") > 0, p_of_mean(curve, "early") < SIGNIFICANT])
 
 
 def same_models_by_means(e: Evidence) -> bool:
@@ -266,12 +240,6 @@ def intervals_of_table(curve: PairCurve) -> list[list[float]]:
     """The intervals that the consolidated table has, layer by layer."""
     rows = map(curve.row, curve.layers)
     return [[row.ci_lo, row.ci_hi] for row in rows]
-
-
-def labels(curve: PairCurve) -> list[str]:
-    """What the three notebooks' rules call one curve."""
-    rules = phases.thirds_label, phases.template_label, phases.llama_label
-    return [label(*curve.means()) for label in rules]
 
 
 def all_inverted(curve: PairCurve, layers: Collection[int]) -> bool:
@@ -338,15 +306,12 @@ STATEMENTS: Rules = {
     "n_pairs": total_pairs,
     "n_categories": n_categories,
     "n_models": n_models,
-    "significance_rate": significance_rate,
-    "constant_resamples": constant_resamples,
     "inverted_models": of_four(some_late),
     "inverted_models_by_any": of_four(lambda curve: lowest_late(curve) < 0),
     "inverted_models_by_printed": of_four(lambda c: c.printed_mean("late") < -phases.BOUND),
     "inverted_models_by_bound": of_four(lambda curve: curve.mean("late") < -phases.BOUND),
     "inverted_models_by_sign": of_four(lambda curve: curve.mean("late") < 0),
     "same_models_by_means": same_models_by_means,
-    "early_means_significant": lambda e: all_of(map(early_mean_significant, three(e))),
     "late_interval_of_weak_end": statement_on_curve(PYTHIA_CURVE, interval_of_late_mean),
     "late_p": statement_on_curve(PYTHIA_CURVE, lambda c: p_bound(c.source, c.mean("late"))),
     "late_p_value": statement_on_curve(PYTHIA_CURVE, lambda c: p_of_mean(c, "late")),
@@ -357,7 +322,6 @@ STATEMENTS: Rules = {
     "late_interval": of_three(some_late, *LATE),
     "late_interval_of_every_layer": of_three(lambda c: all_inverted(c, c.phase("late")), *LATE),
     "category_pattern": category_pattern,
-    "category_pattern_is_none": lambda e: all_of(map(includes_zero, category_tests(e))),
     "category_pattern_of_llama": category_pattern_of_llama,
     "category_transition_of_llama": category_transition_of_llama,
     "gemma_mid": statement_on_curve(GEMMA_CURVE, signs_of_mid),
@@ -377,7 +341,6 @@ STATEMENTS: Rules = {
         PYTHIA_CURVE, lambda c: [list(ends) for ends in c.ends().values()]
     ),
     "intervals_of_table": statement_on_curve(PYTHIA_CURVE, intervals_of_table),
-    "pythia_labels": statement_on_curve(PYTHIA_CURVE, labels),
 }
 DOCUMENTS = {
     slug: Document(

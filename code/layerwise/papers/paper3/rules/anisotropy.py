@@ -131,11 +131,6 @@ def spectra_shares(f: Entry) -> dict[str, list[float]]:
     return {str(layer): (values / values.sum()).tolist() for layer, values in spectra.items()}
 
 
-def flatter_percent(f: Entry) -> float:
-    """How much smaller the spread of Gemma's profile is than that of Pythia's."""
-    return 100 * (1 - spread(f) / spread(f.of(ANISOTROPY)))
-
-
 def spread(f: Entry) -> float:
     """Largest less smallest share, in single precision, which Gemma's were computed in."""
     return float(np.ptp(f.intrinsic_dim_ratio[:].astype(np.float32)))
@@ -163,13 +158,11 @@ OF_PAPER_2: Rules = {
     "category_inversion": category_inversion,
     # the last layer stands behind the final norm
     "without_last": partial(bell_numbers, last=-1),
-    "rounded_share_change": partial(changes, decimals=3),
 }
 OF_GEMMA: Rules = {
     **SHAPE,
     "profile_variance": lambda f: np.var(f.intrinsic_dim_ratio[:].astype(np.float32)),
     "profile_range": spread,
-    "flatter_pct": flatter_percent,
     "max_anisotropy": lambda f: np.max(f.intrinsic_dim_ratio),
     "gauge_theory_test/gemma_profile_range": spread,
     "gauge_theory_test/is_flatter": lambda f: spread(f) < f.gauge_theory_test.pythia_profile_range,

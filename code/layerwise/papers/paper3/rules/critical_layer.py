@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Function, Rules, count, for_each_group
+from layerwise.engine.derivation import Document, Function, Rules, count
 from layerwise.engine.evidence import Entry, Evidence, floats
 from layerwise.errors import LayerwiseError
-from layerwise.papers.paper3.rules.gain_files import by_lab
-from layerwise.papers.paper3.rules.sheaf_trace import extended_layer, prior, trace_layer
+from layerwise.papers.paper3.rules.sheaf_trace import extended_layer, trace_layer
 from layerwise.papers.shared.names.result_files import CROSS, EXTENDED, SIGNS, V2
 from layerwise.statistics.critical_layer import least_absolute_deviations
 from layerwise.statistics.curves import word_below
@@ -88,7 +87,6 @@ PREDICTIONS: dict[str, Callable[[Evidence], Predict]] = {
     "printed_coefficients": lambda e: by_formula(printed(e[PAPER])),
     "fitted_coefficients": lambda e: by_formula(fit(e)),
     "half_depth": lambda _: middle,
-    "from_gain": lambda _: prior,  # the first formula, of the gains that the scripts typed
 }
 
 
@@ -142,17 +140,6 @@ def half_depth(m: Entry) -> float:
     return depth_error(m.L / 2, empirical(m), m.L)
 
 
-def offset(m: Entry) -> float:
-    """L* over what the formula says of it; its mean over a lab's models is the draft's alpha."""
-    return empirical(m) / predicted(m)
-
-
-def explained_percent(f: Entry) -> float:
-    """Share of the variance of L* over the models that the formula explains, in percent."""
-    layers, said = np.array([(empirical(m), predicted(m)) for m in f.results]).T
-    return float(100 * (1 - np.sum((layers - said) ** 2) / np.sum((layers - layers.mean()) ** 2)))
-
-
 def mean(of: Callable[[Entry], float], models: Iterable[Entry]) -> float:
     return float(np.mean([of(m) for m in models]))
 
@@ -193,12 +180,6 @@ def without_alibi(f: Entry) -> float:
     return mean(error, [m for m in f.results if "bloom" not in m.model])
 
 
-def better_on_unseen(f: Entry) -> bool:
-    """Whether the formula errs less than the middle of the network where it was not fitted."""
-    models = models_not_fitted(f).values()
-    return mean(error, models) < mean(half_depth, models)
-
-
 def n_labs(f: Entry) -> int:
     """How many labs' models were predicted."""
     return count(f.results, error, named=lambda m: m.lab)
@@ -214,13 +195,11 @@ def models_not_fitted(f: Entry) -> dict[str, Entry]:
 OF_MODEL: Rules = {
     "L_star_predicted": predicted,
     "error_pct": error,
-    "relative_error_pct": relative,
     "drawn/predicted": of_depth(predicted),
     "drawn/empirical": of_depth(empirical),
 }
 OF_PROMPTS: Rules = {"L_star_empirical": empirical, "L_star_std": lambda m: np.std(m[LAYERS])}
 OVER_MODELS: Rules = {
-    "by_lab": for_each_group(lambda f: by_lab(f.results), partial(mean, error)),
     "overall_mape": lambda f: mean(error, f.results),
     "overall_relative_error": lambda f: mean(relative, f.results),
     "verdict": word,
@@ -229,17 +208,12 @@ OVER_MODELS: Rules = {
     "unseen/models": lambda f: list(models_not_fitted(f)),
     "unseen/formula": lambda f: mean(error, models_not_fitted(f).values()),
     "unseen/half_depth": lambda f: mean(half_depth, models_not_fitted(f).values()),
-    "unseen/better": better_on_unseen,
     "without_alibi": without_alibi,
     "labs_with_alibi": alibis,
     "n_models": lambda f: count(f.results, error),
     "n_labs": n_labs,
 }
-OF_THE_DRAFT: Rules = {
-    "offset": for_each_group(lambda f: by_lab(f.results), partial(mean, offset)),
-    "explained_pct": explained_percent,
-    "left_by_error": lambda f: 100 - mean(error, f.results),
-}
+OF_THE_DRAFT: Rules = {}
 AGAINST_OTHERS: Rules = {
     "improvement_pp": lambda f: f.comparison_v2_argmax - mean(error, f.results),
     "calibration_consistency": count_met,

@@ -98,7 +98,7 @@ def density_rule(select: Callable[[Any], list[Entry]]) -> Rules:
     return {f"density_rule/{name}": rule for name, rule in rules.items()}
 
 
-OF_MODEL: Rules = {"rho": density, "class": lambda m: "DAMPEN" if damps(m) else "EXPAND"}
+OF_MODEL: Rules = {"rho": density}
 OF_FAMILY: Rules = {
     **density_rule(everyone),
     "analysis/rho_gain_correlation": lambda f: correlation(f).r,
@@ -112,9 +112,12 @@ OF_HUNT: Rules = {
     "h25_accuracy": accuracy,
     "h25_verdict": verdict,
     "density_ratio": density_ratio,
-    "rho_gain": lambda f: correlation(f)._asdict(),
 }
-OF_HUNTED: Rules = {**OF_MODEL, "h25_prediction_correct": lambda m: foretold([m])[0]}
+OF_HUNTED: Rules = {
+    **OF_MODEL,
+    "class": lambda m: "DAMPEN" if damps(m) else "EXPAND",
+    "h25_prediction_correct": lambda m: foretold([m])[0],
+}
 OF_PAIR: Rules = {
     **density_rule(everyone),
     "h25_accuracy": lambda f: 100 * accuracy(f),

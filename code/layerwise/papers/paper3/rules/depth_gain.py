@@ -123,13 +123,6 @@ def damping_blocks(f: Entry) -> str:
     return "each layer" if n == of else f"{n} of {of} blocks"
 
 
-def turned_prompts(f: Entry) -> str:
-    """How many prompts have a gain on the other side of 1 than the mean gain of their size."""
-    turned = [(m.residual_gain_all[:] < 1) != damps(m) for m in f.models]
-    n, of = int(sum(map(np.sum, turned))), sum(map(len, turned))
-    return "stable" if n == 0 else f"{n} of {of} prompts turn it"
-
-
 def sides(f: Entry, *names: str) -> str:
     """Whether the mean gains of two sizes lie on one side of 1."""
     damping = {damps(m) for m in f.models if m.model in names}
@@ -154,12 +147,10 @@ OVER_SIZES: Rules = {
     "depth_gain/final_norm": lambda f: correlation(f.models, float, final_gain),
     # blocks whose own gain is under 1, of the sizes that damp: the last, behind the norm, left out
     "damping_blocks": damping_blocks,
-    "turned_prompts": turned_prompts,
     "size_gain": size_gain,
     "smallest_and_largest": lambda f: sides(f, "pythia-160m", "pythia-12b"),
     "consistency": consistency,
     "final_norm/all_damp": all_under_1,
-    "final_norm/n_under_1": n_under_1,
     "figure_a4/outside": outside_axis,
     "figure_a4/n_dampening": lambda f: sum(map(damps, f.models)),
     "bound/word": bound_of_means,

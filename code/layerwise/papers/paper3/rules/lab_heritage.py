@@ -262,12 +262,6 @@ def bentov(rows: Rows) -> Correlation:
     return pearson(rows["Entropy"], np.abs(rows["Last_Gain"] - 1))
 
 
-def n_expanding(rows: Rows) -> int:
-    """Models whose mean gain is above 1, with a two-sided p under 0.05."""
-    tests = [against_one(of) for of in rows.by("Model").values()]
-    return sum(bool(test.statistic > 0 and test.pvalue < 0.05) for test in tests)
-
-
 OF_MODEL: Rules = {
     "gain_no_ln_mean": gain,
     "gain_with_ln_mean": final_gain,
@@ -291,8 +285,6 @@ OVER_MODELS: Rules = {
         labs, lambda some: expand_percent([final_gain(m) for m in some])
     ),
     "dampen_pct": lambda f: damp_percent(labs(f)[ELEUTHER]),
-    "dampen_pct_of": for_each_group(labs, damp_percent),
-    "dampen_pct_rounded": for_each_group(labs, lambda some: damp_percent(some, 2)),
     "dampen_pct_pooled": damp_percent_pooled,
     "dampen_pct_swept": lambda f: damp_percent(f.of(SWEEP).models),
     "expand_pct_others": lambda f: expand_percent(gains_of(others(f))),
@@ -340,7 +332,6 @@ DOCUMENTS = {
             "": TESTS
             | {
                 "expand_pct": lambda rows: percent([g >= 1 for g in means(rows)]),
-                "n_expanding": n_expanding,
             }
         },
         places={"/rows": (GPT2, "")},

@@ -53,7 +53,6 @@ def models_behind(e: Evidence) -> str:
 
 
 LAWS: Rules = {
-    **{f"below/{law}": partial(below_level, law=law) for law in P_VALUES},
     "n_models": models_behind,
     "below/all": all_below_level,
     "below/first_two": partial(all_below_level, laws=FIRST_TWO),

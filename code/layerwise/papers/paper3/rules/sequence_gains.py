@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rules, all_of
+from layerwise.engine.derivation import Document, Rules
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import pointer
 from layerwise.errors import LayerwiseError
@@ -69,27 +69,11 @@ def whole_sequence(e: Evidence) -> float:
     return last_gain(e[FOUR].results[LLAMA])
 
 
-def quantified(found: list[bool]) -> str:
-    """`all`, or of how many it is true."""
-    return "all" if all_of(found) else f"{sum(found)} of {len(found)}"
-
-
 def order(e: Evidence) -> str:
     """The benchmark's models by last gain, the smallest first."""
     found = {name: last_gain(e[FOUR].results[of]) for name, of in BENCHMARKED.items()}
     found["Mistral-7B"] = last_gain(mistral(e))
     return " < ".join(sorted(found, key=found.__getitem__))
-
-
-def texts_contracting(e: Evidence) -> str:
-    """On how many texts the last block contracts."""
-    return quantified([text.gains[-1] < 1 for text in e[INPUTS].results.values()])
-
-
-def last_expanding(e: Evidence) -> str:
-    """In how many of the models the last block expands."""
-    streams = *e[FOUR].results.values(), mistral(e)
-    return quantified([last_gain(m) > 1 for m in streams])
 
 
 def cumulative(m: Entry) -> float:
@@ -100,21 +84,6 @@ def cumulative(m: Entry) -> float:
 def of_rounded(e: Evidence) -> float:
     """The two last gains over each other, both rounded first."""
     return round(whole_tokens(e), 2) / round(whole_sequence(e), 2)
-
-
-def last_ratio(f: Entry, model: str) -> float:
-    return f.models[model].layers[LAST_LAYERS[model]].residual_ratio
-
-
-def own_ratios(f: Entry, model: str) -> np.ndarray:
-    """Norm behind over norm before every block of a model of the per-head run."""
-    return np.array([block.residual_ratio for block in f.models[model].layers])
-
-
-def damps_from(f: Entry, model: str) -> int:
-    """The first block from which on every ratio is under 1."""
-    above = np.flatnonzero(own_ratios(f, model) >= 1)
-    return int(above[-1]) + 1 if len(above) else 0
 
 
 def expands(m: Entry) -> bool:
@@ -131,13 +100,6 @@ BY_TUNING: Rules = {
     "_hypothesis_test/base_expands": lambda models: expands(models[BASE]),
     "_hypothesis_test/instruct_expands": lambda models: expands(models[TUNED]),
     "_hypothesis_test/ratio": lambda models: last_gain(models[TUNED]) / last_gain(models[BASE]),
-}
-PER_HEAD: Rules = {
-    "last_difference_pct": lambda f: (
-        100 * (1 - last_ratio(f, "pythia-6.9b") / last_ratio(f, "gpt-j-6b"))
-    ),
-    "pythia-6.9b/damps_from": lambda f: damps_from(f, "pythia-6.9b"),
-    "gpt-j-6b/expanding": lambda f: quantified(list(own_ratios(f, "gpt-j-6b") > 1)),
 }
 STREAM: Rules = {
     "last_gain": last_gain,
@@ -161,8 +123,6 @@ STUDY: Rules = {
     "order": order,
     "pangram": lambda e: e[INPUTS].results["5_Original_Test"].gains[-1],
     "other_metric": whole_tokens,
-    "texts_contracting": texts_contracting,
-    "last_expanding": last_expanding,
     "swiglu_comparison/ratio": lambda e: (
         whole_sequence(e) / e[FOUR].mistral_reference.last_layer_gain
     ),
@@ -203,7 +163,7 @@ DOCUMENTS = {
     ),
     "per_head": Document(
         HEADS,
-        {"": PER_HEAD},
+        {},
         places={
             pointer(model, "last_layer", "residual_ratio"): (
                 HEADS,

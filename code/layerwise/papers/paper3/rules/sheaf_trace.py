@@ -24,7 +24,6 @@ PACKED = {
     "gemma-2b": "mean_trace_mh",
 }
 FACTOR = 2  # the script's rule: expanders' mean trace over twice that of dampeners
-DRAFT_LAYER = 10  # where the draft puts the smallest ratio
 
 
 def mean(m: Entry, series: str) -> float:
@@ -82,20 +81,6 @@ def gpt2_over_opt(e: Evidence) -> float:
     return gpt2 / opt
 
 
-def first_over_damping(e: Evidence) -> list[float]:
-    """Mean trace of GPT-2 in the first run over those of the two Pythia, the smaller first."""
-    gpt2, *damping = (
-        np.mean(row_of(V1, model)(e).traces[:]) for model in ("gpt2", "pythia-160m", "pythia-410m")
-    )
-    return sorted(float(gpt2 / one) for one in damping)
-
-
-def gpt2_growth(e: Evidence) -> float:
-    """GPT-2's trace by heads at the last layer over that at the first."""
-    traces = row_of(V2, "gpt2")(e).traces_multihead
-    return float(traces[-1] / traces[0])
-
-
 def mean_layer_error(e: Evidence) -> float:
     """Mean distance of the a-priori L* from that of the trace."""
     return float(np.mean([abs(prior(m) - trace_layer(m)) for m in e[V2].results]))
@@ -114,7 +99,6 @@ def first_mean_depth(e: Evidence) -> float:
 SECOND_RUN: Rules = {
     "mean_trace_full": lambda m: mean(m, "full"),
     "mean_trace_multihead": lambda m: mean(m, "multihead"),
-    "heads_over_slice": lambda m: mean(m, "multihead") / mean(m, "full"),
     "shape": lambda m: "monotonic" if np.all(np.diff(m.traces_multihead[:]) > 0) else "up and down",
     "L_star_trace": trace_layer,
     "L_star_spectral": gap_layer,
@@ -124,13 +108,11 @@ SECOND_RUN: Rules = {
 }
 FIRST_RUN: Rules = {
     "L_star_gap_max": gap_layer,
-    "L_star_gap_depth": lambda m: gap_layer(m) / m.n_layers,
     "L_star_lambda2_max": lambda m: int(np.argmax(m.lambda_2[:])),
     "L_star_inflection": lambda m: sharpest(bend_sizes, m.spectral_gaps[:]),
     "max_spectral_gap": lambda m: np.max(m.spectral_gaps[:]),
     "mean_spectral_gap": lambda m: np.mean(m.spectral_gaps[:]),
     "spectral_gap_at_half": lambda m: m.spectral_gaps[len(m.spectral_gaps) // 2],
-    "mean_trace": lambda m: np.mean(m.traces[:]),
 }
 STUDY: Rules = {
     "gpt2_over_opt": gpt2_over_opt,
@@ -143,8 +125,6 @@ STUDY: Rules = {
     "mean_layer_error": mean_layer_error,
     "ratio_sd": ratio_sd,
     "first_mean_depth": first_mean_depth,
-    "first_over_damping": first_over_damping,
-    "gpt2_growth": gpt2_growth,
 }
 
 
@@ -160,23 +140,12 @@ def halves(f: Entry) -> tuple[float, float]:
     return float(np.mean(before)) if len(before) else np.nan, float(np.mean(after))
 
 
-def draft_ratio_to_first(f: Entry) -> float:
-    """The draft's layer over the first."""
-    found = f.restriction_maps.contraction_ratios
-    return found[DRAFT_LAYER] / found[0]
-
-
 RATIOS: Rules = {
     "restriction_maps/L_star_min_contraction": lambda f: np.argmin(ratios(f)),
     "restriction_maps/L_star_inflection": lambda f: sharpest(bend_sizes, ratios(f)),
     "validation/contraction_before_Lstar": lambda f: halves(f)[0] < 1,
     "validation/expansion_after_Lstar": lambda f: halves(f)[1] > halves(f)[0],
-    "smallest_ratio_layer": lambda f: np.nanargmin(ratios(f)),
-    "smallest_entropy_layer": lambda f: np.nanargmin(f.restriction_maps.attention_entropies[:]),
     "nan_layers": lambda f: np.sum(np.isnan(ratios(f))),
-    "all_below_1": lambda f: np.nanmax(ratios(f)) < 1,
-    "draft_ratio": lambda f: f.restriction_maps.contraction_ratios[DRAFT_LAYER],
-    "draft_ratio_to_first": draft_ratio_to_first,
 }
 
 

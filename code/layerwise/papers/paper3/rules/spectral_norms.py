@@ -109,12 +109,6 @@ def clusters(e: Evidence) -> str:
     return "clusters high" if lowest > highest else "overlaps the others"
 
 
-def frobenius_ratio(e: Evidence) -> float:
-    """W_V of GPT-2 over that of OPT-125m, mean Frobenius norms of the OPT investigation."""
-    of = e[OPT].W_V_analysis
-    return of["gpt2"].mean_frobenius / of["facebook/opt-125m"].mean_frobenius
-
-
 def ratios_and_gains(e: Evidence) -> dict[str, tuple[float, float]]:
     """The ratio and the mean gain of the second-last block, of the models in sweep or hunt."""
     gained = models(e[HUNT]) | models(e[SWEEP])
@@ -164,8 +158,6 @@ OF_MODEL: Rules = {
     **OF_NORMS,
     "W_V_over_W_O": ratio,
     # of the layer means as figure 3 prints them
-    "ratio_of_rounded": lambda m: round(moment(m), 2) / round(moment(m, "W_O"), 2),
-    "mean_of_ratios": lambda m: np.mean(m.W_V_spectral_norm[:] / m.W_O_spectral_norm[:]),
     "W_V_mean_frobenius": partial(mean_over_blocks, series="W_V_frobenius_norm"),
 }
 OF_ATTENTION: Rules = {
@@ -191,7 +183,6 @@ STUDY: Rules = {
     "late_square_ratio/meta": quotient(late_square, "pythia", "meta"),
     "drawn/n_models": lambda e: len(measured_ratios(e)),
     "drawn/n_value_larger": lambda e: sum(one > 1 for one in measured_ratios(e)),
-    "frobenius_ratio": frobenius_ratio,
 }
 
 READER = Document(SPECTRAL, {"": {**OF_NORMS, "W_V_over_W_O": ratio}})
