@@ -57,8 +57,8 @@ def test_a_draw_without_an_answer_does_not_agree() -> None:
 
 
 def test_answers_yes_and_no_are_counted_apart_from_what_stays_open() -> None:
-    model = [answer(0.5), answer(0.1, "undecided", "early"), answer(0.0, "undecided", "fall")]
-    document = controlled(model, [model, [*model[:2], answer(0.0, "no", "fall")]])
+    model = [answer(0.5), answer(0.1, "undecided", "early"), answer(0.0, "undecided", "bell")]
+    document = controlled(model, [model, [*model[:2], answer(0.0, "no", "bell")]])
     assert shared_answers(document) == Shared(decided=(1, 1), undecided=(1, 2))
 
 
