@@ -17,6 +17,8 @@ import pytest
 import typer
 import yaml
 
+import layerwise
+import layerwise.engine
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.records import read_judged
 from layerwise.models.registry import read_models
@@ -147,12 +149,13 @@ def test_every_module_that_a_package_names_is_there(root):
     assert named > 40
 
 
-def test_the_page_of_the_python_interface_is_that_of_today(root):
-    """Made without the shape checks of the tests, which wrap every function."""
-    script = "import runpy; print(runpy.run_path('docs/api.py')['page'](), end='')"
-    command = [sys.executable, "-c", script]
-    made = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
-    assert (root / "docs" / "api.md").read_text(encoding="utf-8") == made, "run `make docs`"
+def test_the_page_of_the_python_interface_shows_all_of_it(root):
+    page = (root / "docs" / "api.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"^::: ([\w.]+)$", page, re.MULTILINE))
+    assert shown == {
+        *(f"layerwise.{name}" for name in layerwise.__all__),
+        *(f"layerwise.engine.{name}" for name in layerwise.engine.__all__),
+    }
 
 
 def test_the_verbs_that_texts_name_exist(root):
@@ -168,6 +171,7 @@ FOREIGN = {
     "externally-managed-environment",  # pip
     "Unable to acquire lock",
     "Unable to read RWLock-file",  # DVC
+    "is busy, it is being blocked by",  # DVC
     "is not a git repository",  # DVC
     "dvc.lock",
 }

@@ -80,6 +80,12 @@ def test_few_points_have_the_exact_interval_of_r(n: int) -> None:
         assert np.mean(side * r > side * 0.6) == pytest.approx(0.025, abs=0.0025)
 
 
+@pytest.mark.parametrize("r", [0.999, 0.9999999, -0.9999999])
+def test_nearly_perfect_r_have_an_interval_too(r: float) -> None:
+    found = estimates.of_r(r, 8, "models")
+    assert -1 < found.low <= r <= found.high < 1
+
+
 def test_the_exact_interval_and_the_t_test_of_r_agree_on_zero() -> None:
     rng = np.random.default_rng(7)
     for _ in range(40):

@@ -27,6 +27,7 @@ from layerwise.present.html import fill, inlined, linked, packed, policy, reveal
 from layerwise.present.pictures import Figures, Picture
 from layerwise.present.records import context, readable, view
 from layerwise.present.search import FIRST, PLAIN, REST, place_rank
+from layerwise.present.small_models import SmallModels
 from layerwise.present.strip import Line, strip_lines
 from layerwise.present.strip_picture import READING, row_picture
 from layerwise.present.tables import harmless
@@ -62,6 +63,7 @@ def page(
     hashes: Mapping[str, str],
     templates: Path,
     *,
+    small: SmallModels | None = None,
     methods: Mapping[str, Sequence[Mapping[str, str]]],
     names: Names,
     environment: Mapping[str, str] = ENVIRONMENT,
@@ -74,6 +76,7 @@ def page(
         published: the values behind a claim of source `published`.
         pins: SHA-256 of upstream's files.
         hashes: SHA-256 of the files that the page was made from.
+        small: the small trained models, of which it shows the answers.
         methods: the functions that make a statistic, as `layerwise trace` describes them.
         names: what models are called.
         environment: what made the page.
@@ -120,6 +123,7 @@ def page(
             )
         ],
         "n_claims": len(records),
+        "small": small,
         "tolerances": {name: str(band) for name, band in TOLERANCES.items()},
         "environment": {**environment} | reveal_all(machine(document.get("runs", {}))),
         "measured": reveal_all(

@@ -14,13 +14,13 @@ from layerwise.present.latex import render
 from layerwise.present.page import first_sentences
 from layerwise.present.pictures import Figures
 from layerwise.present.records import context, readable, view
+from layerwise.present.small_models import SmallModels
 from layerwise.present.strip import strip_lines
 from layerwise.present.tables import harmless
 from layerwise.present.typed_numbers import refuse_typed_numbers
+from layerwise.present.typeset import DOCUMENTS
 from layerwise.shapes import Loose, read_yaml, require_shape
 
-REPORT = "report"
-DOCUMENTS = {"main.tex.j2": REPORT, "supplement.tex.j2": "supplement"}
 CARE = ("differs", "contradicted", "not checkable")  # verdicts whose claims the supplement lists
 WEIGHTY = 1
 MOST_PLACES = 3  # of a finding, in the report
@@ -108,6 +108,7 @@ def write_source(
     names: Names,
     upstream: Mapping[str, str],
     out: Path,
+    small: SmallModels | None = None,
 ) -> int:
     """Write report, supplement and a CSV of what differs, with copies of the figures; count these.
 
@@ -117,6 +118,7 @@ def write_source(
         citation: CITATION.cff, for the title page.
         names: what models are called.
         upstream: `address` and `commit` of the papers' repository.
+        small: the small trained models, of which the report shows the answers.
     """
     refuse_typed_numbers(templates)
     places = {
@@ -137,6 +139,7 @@ def write_source(
             for one in told["findings"]
             if told["source"] == "published" or one["headline"] is not None
         ],
+        "small": small,
         "most_places": MOST_PLACES,
         "figures": places,
         "lines": told_claims(told, document["strip"], names),

@@ -166,7 +166,7 @@ def exact_ends_of_r(r: float, n: int, level: float = LEVEL) -> tuple[float, floa
 
     def end(share: float) -> float:
         def excess(true_z: float) -> float:
-            return share_below(r, n, math.tanh(true_z)) - share
+            return share_below(z, n, true_z) - share
 
         return math.tanh(scipy.optimize.brentq(excess, z - 12, z + 12, xtol=1e-8))
 
@@ -174,26 +174,32 @@ def exact_ends_of_r(r: float, n: int, level: float = LEVEL) -> tuple[float, floa
     return round(end(1 - tail), 8), round(end(tail), 8)
 
 
-def share_below(r: float, n: int, true_r: float) -> float:
-    """How often n pairs of normal series with a true r show one below another.
+def share_below(z: float, n: int, true_z: float) -> float:
+    """How often n pairs of normal series show an r below another.
 
-    Hotelling (1953, J. R. Stat. Soc. B 15, 193, equation 25), integrated over z = atanh(r) by
-    Simpson's rule; the law falls at least as fast as exp(-(n - 2) |z|).
+    Hotelling (1953, J. R. Stat. Soc. B 15, 193, equation 25), on z = atanh(r), where the law is
+    smooth up to |r| = 1 and falls at least as fast as exp(-(n - 2) |z|); by Simpson's rule.
+
+    Arguments:
+        z: atanh of that other r.
+        true_z: atanh of the r behind the series.
     """
-    top, middle = curves.fishers_z(r), curves.fishers_z(true_r)
-    start = min(top, middle) - 25 / (n - 2)
-    z = [start + (top - start) * step / STEPS for step in range(STEPS + 1)]
-    at = [math.tanh(one) for one in z]
-    series = special.hyp2f1(0.5, 0.5, n - 0.5, [(1 + true_r * one) / 2 for one in at])
+    start = min(z, true_z) - 25 / (n - 2)
+    points = [start + (z - start) * step / STEPS for step in range(STEPS + 1)]
+    products = [(1 + math.tanh(true_z) * math.tanh(point)) / 2 for point in points]
+    series = special.hyp2f1(0.5, 0.5, n - 0.5, products)
     constant = (n - 2) * math.exp(math.lgamma(n - 1) - math.lgamma(n - 0.5))
-    constant *= (1 - true_r**2) ** ((n - 1) / 2) / math.sqrt(2 * math.pi)
+    constant /= math.sqrt(2 * math.pi)
     heights = [
-        constant * math.cosh(there) ** (2 - n) * (1 - true_r * one) ** (1.5 - n) * float(factor)
-        for there, one, factor in zip(z, at, series, strict=True)
+        constant
+        * math.sqrt(math.cosh(point) / math.cosh(true_z))
+        * math.cosh(point - true_z) ** (1.5 - n)
+        * float(factor)
+        for point, factor in zip(points, series, strict=True)
     ]
-    weighted = [heights[0], heights[-1], *(4 * h for h in heights[1:-1:2])]
-    weighted += [2 * h for h in heights[2:-1:2]]
-    return math.fsum(weighted) * (top - start) / STEPS / 3
+    weighted = [heights[0], heights[-1], *(4 * height for height in heights[1:-1:2])]
+    weighted += [2 * height for height in heights[2:-1:2]]
+    return math.fsum(weighted) * (z - start) / STEPS / 3
 
 
 def at_level(of_r: Estimate, level: float) -> tuple[float, float]:

@@ -16,6 +16,7 @@ from layerwise.papers.fetching.upstream import COMMIT, REPOSITORY, pins_of
 from layerwise.papers.shared.published import read_published
 from layerwise.present.page import ENVIRONMENT, findings_csv, page
 from layerwise.present.pictures import read_figures
+from layerwise.present.small_models import FOLDER, read_small_models
 from layerwise.present.trace import methods_of
 from layerwise.run.steps import Place, Source, program
 from layerwise.shapes import read_choices
@@ -31,6 +32,7 @@ def run(
     published: Place = Path("published"),
     templates: Place = Path("report/templates"),
     models: Place = Path("models.yaml"),
+    small: Place = FOLDER,
     params: Place = Path("params.yaml"),
 ) -> str:
     """Write OUT/index.html, which opens from disk and asks for nothing, and OUT/findings.csv."""
@@ -44,6 +46,7 @@ def run(
     text = page(
         PAPERS, document, drawn, numbers, pins, hashes, templates, methods=methods, names=names,
         environment=ENVIRONMENT | {"the papers' repository": f"{REPOSITORY}/tree/{COMMIT}"},
+        small=read_small_models(small, PAPERS.questions) if source == "published" else None,
     )  # fmt: skip
     with together(out.parent) as part:
         write_text(part / out.name / "index.html", text)
