@@ -152,6 +152,11 @@ class Asked:
     question: Question
     rule: Callable[[], Any]
 
+    @property
+    def says(self) -> str:
+        """What the estimate is, in words."""
+        return self.question.number
+
     def __call__(self, _: Any = None) -> dict[str, Any]:
         found = self.rule()
         if isinstance(found, Estimate):

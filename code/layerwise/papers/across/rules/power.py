@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from layerwise.engine.derivation import Document, Function
+from layerwise.engine.derivation import Document, Function, Rule, words_of
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.questions.question import NO, OF_R, PUBLISHED, Asked, Question
 from layerwise.papers.across.questions import QUESTIONS
@@ -81,9 +81,9 @@ def of_question(question: Question, evidence: Evidence) -> Document:
     return Document(None, {"": rules})
 
 
-def _of(rule: Callable[[], Any]) -> Function:
-    """A rule that is bound to its entry already."""
-    return lambda _: rule()
+def _of(rule: Callable[[], Any]) -> Rule:
+    """Return a rule that is bound to its entry already."""
+    return Rule(lambda _: rule(), words_of(rule))
 
 
 def shares(e: Evidence) -> tuple[float, float, int, int]:
@@ -94,9 +94,17 @@ def shares(e: Evidence) -> tuple[float, float, int, int]:
 
 
 OF_SHARES: Mapping[str, Function] = {
-    "power": lambda e: power.power_of_shares(*shares(e)),
-    "models": lambda e: " and ".join(str(n) for n in shares(e)[2:]),
-    "needed": lambda e: power.units_for_shares(*shares(e)[:2]),
+    "power": Rule(
+        lambda e: power.power_of_shares(*shares(e)),
+        "how often Fisher's test would find these shares different",
+    ),
+    "models": Rule(
+        lambda e: " and ".join(str(n) for n in shares(e)[2:]), "how many models each group has"
+    ),
+    "needed": Rule(
+        lambda e: power.units_for_shares(*shares(e)[:2]),
+        "how many models in each group would be needed",
+    ),
 }
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rules, any_of, for_each_group
+from layerwise.engine.derivation import Document, Rule, Rules, any_of, for_each_group
 from layerwise.engine.evidence import Entry
 from layerwise.papers.shared.names.models import SLUG
 from layerwise.papers.shared.names.result_files import BINS, TYPED_INTERVALS
@@ -102,18 +102,30 @@ OF_LAYER: Rules = {
 }
 OF_MODEL: Rules = {
     "comparison/original_n": n_categories,
-    "comparison/new_n": lambda f: int(f.k_bins),
-    "comparison/original_sig_layers": lambda f: n_significant(intervals_over_categories(f)),
-    "comparison/new_sig_layers": lambda f: n_significant(intervals_over_bins(f)),
+    "comparison/new_n": Rule(lambda f: int(f.k_bins), "the random bins"),
+    "comparison/original_sig_layers": Rule(
+        lambda f: n_significant(intervals_over_categories(f)),
+        "the layers whose interval over the categories excludes zero",
+    ),
+    "comparison/new_sig_layers": Rule(
+        lambda f: n_significant(intervals_over_bins(f)),
+        "the layers whose interval over the bins excludes zero",
+    ),
     "comparison/mid_layer_now_significant": some_mid_significant,
-    "comparison/ci_width_reduction_pct": lambda f: width_reduction(
-        intervals_over_categories(f), intervals_over_bins(f)
+    "comparison/ci_width_reduction_pct": Rule(
+        lambda f: width_reduction(intervals_over_categories(f), intervals_over_bins(f)),
+        "how much narrower intervals over bins are on average, percent",
     ),
     "change": for_each_group(
         lambda f: {n: (original(f)[n], of) for n, of in f.bootstrap_results.items()}, change
     ),
-    "widths/mean_width_n6": lambda f: mean_width(intervals_over_categories(f)),
-    "widths/mean_width_n20": lambda f: mean_width(intervals_over_bins(f)),
+    "widths/mean_width_n6": Rule(
+        lambda f: mean_width(intervals_over_categories(f)),
+        "mean width of the intervals over the categories",
+    ),
+    "widths/mean_width_n20": Rule(
+        lambda f: mean_width(intervals_over_bins(f)), "mean width of the intervals over the bins"
+    ),
 }
 DOCUMENTS = {
     SLUG: Document(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Function, Rules, count
+from layerwise.engine.derivation import Document, Rule, Rules, count
 from layerwise.engine.evidence import Entry, Evidence, floats
 from layerwise.errors import LayerwiseError
 from layerwise.papers.paper3.rules.sheaf_trace import extended_layer, trace_layer
@@ -108,9 +108,9 @@ def relative_miss(found: float, m: Entry) -> float:
 
 MISSES = {"error": depth_miss, "relative_error": relative_miss}
 CALIBRATION: Rules = {
-    "constant": lambda e: fit(e).constant,
-    "depth": lambda e: fit(e).depth,
-    "heads": lambda e: fit(e).heads,
+    "constant": Rule(lambda e: fit(e).constant, "the constant of the fitted formula"),
+    "depth": Rule(lambda e: fit(e).depth, "the fitted formula's coefficient of depth"),
+    "heads": Rule(lambda e: fit(e).heads, "the fitted formula's coefficient of heads"),
     **{
         f"{name}/{of}": partial(mean_error, of=of, miss=miss)
         for name, miss in MISSES.items()
@@ -122,6 +122,7 @@ CALIBRATION: Rules = {
 
 
 def predicted(m: Entry) -> float:
+    """Return the L* that the formula gives."""
     return printed(m.of(PAPER)).layer(m.L, m.H)
 
 
@@ -164,9 +165,9 @@ def word(f: Entry) -> str:
     return word_below(found, {10: "VALIDATED", 15: "PARTIAL"}, "CALIBRATION NEEDED")
 
 
-def of_depth(layer: Callable[[Entry], float]) -> Function:
-    """A layer in percent of the number of blocks."""
-    return lambda m: float(100 * layer(m) / m.L)
+def of_depth(layer: Callable[[Entry], float]) -> Rule:
+    """Return a rule for a layer in percent of the number of blocks."""
+    return Rule(lambda m: float(100 * layer(m) / m.L), "a layer in percent of the number of blocks")
 
 
 def alibis(f: Entry) -> str:
@@ -198,27 +199,51 @@ OF_MODEL: Rules = {
     "drawn/predicted": of_depth(predicted),
     "drawn/empirical": of_depth(empirical),
 }
-OF_PROMPTS: Rules = {"L_star_empirical": empirical, "L_star_std": lambda m: np.std(m[LAYERS])}
+OF_PROMPTS: Rules = {
+    "L_star_empirical": empirical,
+    "L_star_std": Rule(lambda m: np.std(m[LAYERS]), "population SD of L* over the prompts"),
+}
 OVER_MODELS: Rules = {
-    "overall_mape": lambda f: mean(error, f.results),
-    "overall_relative_error": lambda f: mean(relative, f.results),
+    "overall_mape": Rule(
+        lambda f: mean(error, f.results), "mean error of the formula, percent of depth"
+    ),
+    "overall_relative_error": Rule(
+        lambda f: mean(relative, f.results), "mean error of the formula, percent of L*"
+    ),
     "verdict": word,
-    "half_depth": lambda f: mean(half_depth, f.results),
-    "n_seen": lambda f: len(f.results) - len(models_not_fitted(f)),
-    "unseen/models": lambda f: list(models_not_fitted(f)),
-    "unseen/formula": lambda f: mean(error, models_not_fitted(f).values()),
-    "unseen/half_depth": lambda f: mean(half_depth, models_not_fitted(f).values()),
+    "half_depth": Rule(
+        lambda f: mean(half_depth, f.results), "mean error of half the depth, percent of depth"
+    ),
+    "n_seen": Rule(
+        lambda f: len(f.results) - len(models_not_fitted(f)),
+        "the models that the formula was fitted to",
+    ),
+    "unseen/models": Rule(
+        lambda f: list(models_not_fitted(f)), "the models that it was not fitted to"
+    ),
+    "unseen/formula": Rule(
+        lambda f: mean(error, models_not_fitted(f).values()), "mean error of the formula on these"
+    ),
+    "unseen/half_depth": Rule(
+        lambda f: mean(half_depth, models_not_fitted(f).values()),
+        "mean error of half the depth on these",
+    ),
     "without_alibi": without_alibi,
     "labs_with_alibi": alibis,
-    "n_models": lambda f: count(f.results, error),
+    "n_models": Rule(lambda f: count(f.results, error), "the models with an error"),
     "n_labs": n_labs,
 }
 OF_THE_DRAFT: Rules = {}
 AGAINST_OTHERS: Rules = {
-    "improvement_pp": lambda f: f.comparison_v2_argmax - mean(error, f.results),
+    "improvement_pp": Rule(
+        lambda f: f.comparison_v2_argmax - mean(error, f.results),
+        "by how much the mean error fell, percentage points",
+    ),
     "calibration_consistency": count_met,
 }
-SPREAD: Rules = {"drawn/std": of_depth(lambda m: m.L_star_std)}
+SPREAD: Rules = {
+    "drawn/std": Rule(of_depth(lambda m: m.L_star_std), "SD of L* in percent of depth")
+}
 DOCUMENTS = {
     "calibration": Document(None, {"": CALIBRATION}),
     "argmax": Document(

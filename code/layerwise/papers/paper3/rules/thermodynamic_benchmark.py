@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float32
 
-from layerwise.engine.derivation import Document, Rules, combined, count, for_each_group
+from layerwise.engine.derivation import Document, Rule, Rules, combined, count, for_each_group
 from layerwise.engine.published import pointer
 from layerwise.papers.paper3.rules.gain_files import Rows, rows_of
 from layerwise.papers.shared.names.result_files import BENCHMARK, BENCHMARK_ROWS
@@ -92,31 +92,57 @@ def by_mean_gain(rows: Rows) -> str:
 
 
 OF_CATEGORY: Rules = {
-    "gain": lambda c: np.mean(c["Last_Gain"]),
-    "dev": lambda c: np.mean(distance(c)),
-    "entropy": lambda c: np.mean(c["Entropy"]),
+    "gain": Rule(lambda c: np.mean(c["Last_Gain"]), "mean last gain of the category's prompts"),
+    "dev": Rule(lambda c: np.mean(distance(c)), "mean distance of the gain from 1"),
+    "entropy": Rule(lambda c: np.mean(c["Entropy"]), "mean entropy of the prompts"),
 }
 OF_MODEL: Rules = {
-    "base_level": lambda m: np.mean(m["Last_Gain"]),
-    "range/min": lambda m: np.min(m["Last_Gain"]),
-    "range/max": lambda m: np.max(m["Last_Gain"]),
-    "range/range": lambda m: np.ptp(m["Last_Gain"]),
-    "entropy/Pearson_r": lambda m: pearson(single(m), m["Last_Gain"]).r,
-    "entropy/Pearson_p": lambda m: pearson(single(m), m["Last_Gain"]).p,
-    "entropy/Spearman_r": lambda m: spearman(single(m), m["Last_Gain"]).r,
-    "entropy/Spearman_p": lambda m: spearman(single(m), m["Last_Gain"]).p,
-    "complexity/Complexity_Spearman_r": lambda m: spearman(m["Complexity"], m["Last_Gain"]).r,
-    "complexity/Complexity_Spearman_p": lambda m: spearman(m["Complexity"], m["Last_Gain"]).p,
-    "expands": lambda m: bool(np.mean(m["Last_Gain"]) > 1),
-    "mean_distance": lambda m: np.mean(distance(m)),
-    "distance_of_mean": lambda m: abs(np.mean(m["Last_Gain"]) - 1),
-    "distance_r": lambda m: pearson(single(m), distance(m)).r,
+    "base_level": Rule(lambda m: np.mean(m["Last_Gain"]), "mean last gain over all prompts"),
+    "range/min": Rule(lambda m: np.min(m["Last_Gain"]), "the smallest last gain"),
+    "range/max": Rule(lambda m: np.max(m["Last_Gain"]), "the largest last gain"),
+    "range/range": Rule(lambda m: np.ptp(m["Last_Gain"]), "range of the last gain"),
+    "entropy/Pearson_r": Rule(
+        lambda m: pearson(single(m), m["Last_Gain"]).r, "Pearson's r of entropy and last gain"
+    ),
+    "entropy/Pearson_p": Rule(lambda m: pearson(single(m), m["Last_Gain"]).p, "its p"),
+    "entropy/Spearman_r": Rule(
+        lambda m: spearman(single(m), m["Last_Gain"]).r, "Spearman's r of entropy and last gain"
+    ),
+    "entropy/Spearman_p": Rule(lambda m: spearman(single(m), m["Last_Gain"]).p, "its p"),
+    "complexity/Complexity_Spearman_r": Rule(
+        lambda m: spearman(m["Complexity"], m["Last_Gain"]).r,
+        "Spearman's r of complexity and last gain",
+    ),
+    "complexity/Complexity_Spearman_p": Rule(
+        lambda m: spearman(m["Complexity"], m["Last_Gain"]).p, "its p"
+    ),
+    "expands": Rule(
+        lambda m: bool(np.mean(m["Last_Gain"]) > 1), "whether the mean last gain expands"
+    ),
+    "mean_distance": Rule(lambda m: np.mean(distance(m)), "mean distance of the last gain from 1"),
+    "distance_of_mean": Rule(
+        lambda m: abs(np.mean(m["Last_Gain"]) - 1), "distance of the mean last gain from 1"
+    ),
+    "distance_r": Rule(
+        lambda m: pearson(single(m), distance(m)).r,
+        "r of entropy and the distance of the gain from 1",
+    ),
     # the shortest decimals of the single-precision means
-    "p3/Cliche_mean": lambda m: float(str(entropies(m, "Cliche").mean())),
-    "p3/Novel_mean": lambda m: float(str(entropies(m, "Novel").mean())),
-    "p3/t_stat": lambda m: pooled_t(*compared(m))[0],
-    "p3/p_val": lambda m: pooled_t(*compared(m))[1],
-    "p3/cohens_d": lambda m: pooled_d(*compared(m)),
+    "p3/Cliche_mean": Rule(
+        lambda m: float(str(entropies(m, "Cliche").mean())),
+        "mean entropy of the clichés, single precision",
+    ),
+    "p3/Novel_mean": Rule(
+        lambda m: float(str(entropies(m, "Novel").mean())),
+        "mean entropy of the novel prompts, single precision",
+    ),
+    "p3/t_stat": Rule(
+        lambda m: pooled_t(*compared(m))[0], "Student's t between clichés and novel prompts"
+    ),
+    "p3/p_val": Rule(lambda m: pooled_t(*compared(m))[1], "its two-sided p"),
+    "p3/cohens_d": Rule(
+        lambda m: pooled_d(*compared(m)), "Cohen's d between clichés and novel prompts"
+    ),
     "category": for_each_group(
         lambda m: {name: m.where(Category=name) for name in CATEGORIES}, combined(OF_CATEGORY)
     ),
@@ -128,7 +154,7 @@ SAID: Rules = {  # of the four models together, on the pages beside the paper
 }
 STUDY: Rules = {
     **SAID,
-    "n_measurements": lambda rows: count(rows["Last_Gain"]),
+    "n_measurements": Rule(lambda rows: count(rows["Last_Gain"]), "the prompts of all models"),
     "order": by_mean_gain,
 }
 
