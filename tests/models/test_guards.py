@@ -93,6 +93,7 @@ def test_sizes_are_those_that_an_architecture_reads(family: str) -> None:
     large = {key for key, value in document.items() if type(value) is int and value > 2}
     apart = {"bos_token_id", "eos_token_id", "pad_token_id", "rotary_dim", "window_size"}
     apart |= {"original_max_position_embeddings", "sliding_window", "query_pre_attn_scalar"}
+    apart |= {"max_window_layers", "_sliding_window_pattern"}  # which blocks have a window
     assert large - apart <= {key for size in SIZES for key in size.keys}
 
 
